@@ -1,0 +1,33 @@
+# The two commands: `make start` shows Sayso at work, `make test` proves that it works.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: start test check bench clean
+
+$(READY): pyproject.toml
+	@echo "Setting up $(VENV) (once)..."
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Sayso needs Python 3.11 or newer: make PYTHON=python3.11")'
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install --quiet --editable '.[postgres]' --group dev
+	@touch $(READY)
+
+start: $(READY)
+	@$(BIN)/sayso demo
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: check
+	$(BIN)/pytest
+
+bench: $(READY)
+	$(BIN)/python bench/latency.py
+
+clean:
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,273 @@
+"""What an ask is made of, and which answers fit it. Plain frozen data: nothing here reads, writes or waits."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from sayso.errors import InvalidInput, Problem
+from sayso.text import quoted
+
+MAX_TEXT = 1_000_000
+"""The longest text in any field: enough for a file, small enough to show and to store."""
+
+
+class Kind(StrEnum):
+    """How a question is answered."""
+
+    TEXT = "text"
+    SELECT = "select"
+    MULTI_SELECT = "multi-select"
+    CONFIRM = "confirm"
+
+
+class State(StrEnum):
+    """Where an ask stands. `TIMED_OUT` is the one end that a late answer can still change."""
+
+    PENDING = "pending"
+    ANSWERED = "answered"
+    REJECTED = "rejected"
+    DECLINED = "declined"
+    CANCELLED = "cancelled"
+    TIMED_OUT = "timed_out"
+    SUPERSEDED = "superseded"
+    EXPIRED = "expired"
+
+    @property
+    def answerable(self) -> bool:
+        return self in (State.PENDING, State.TIMED_OUT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """One choice. Labels may repeat; the id keeps equal ones apart."""
+
+    id: str
+    label: str
+    description: str = ""
+    recommended: bool = False
+
+
+YES = Option(id="yes", label="Yes")
+NO = Option(id="no", label="No")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """One thing to be told. Choices are the options; a confirm has the options yes and no."""
+
+    id: str
+    text: str
+    kind: Kind = Kind.TEXT
+    options: tuple[Option, ...] = ()
+    title: str = ""
+    required: bool = True
+    placeholder: str = ""
+
+    @property
+    def choices(self) -> tuple[Option, ...]:
+        return (YES, NO) if self.kind is Kind.CONFIRM else self.options
+
+    @property
+    def takes_own_text(self) -> bool:
+        return self.kind is not Kind.CONFIRM
+
+    def option(self, option_id: str) -> Option | None:
+        return next((option for option in self.choices if option.id == option_id), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What a person said to one question: chosen option ids, their own text, both, or neither (skipped)."""
+
+    question: str
+    chosen: tuple[str, ...] = ()
+    text: str | None = None
+    note: str = ""
+
+    @property
+    def skipped(self) -> bool:
+        return not self.chosen and self.text is None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asker:
+    """Who asks: an agent's client, its session, where it works and as which process."""
+
+    client: str = ""
+    version: str = ""
+    session: str = ""
+    project: str = ""
+    host: str = ""
+    pid: int = 0
+    started: str = ""
+    """When `pid` began, as its system tells it: with the pid, the name of one process for ever."""
+    agent: str = ""
+    """The name of the token an agent signed in with, when it came over HTTP."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settler:
+    """Who settles: a person on a surface."""
+
+    person: str
+    surface: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How an ask ended."""
+
+    answers: tuple[Answer, ...] = ()
+    reason: str = ""
+    person: str = ""
+    surface: str = ""
+    late: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wait:
+    """One call holding on to an ask, in one process."""
+
+    id: str
+    process: str
+    since: int
+    until: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewAsk:
+    """An ask as a dialect has read it from a call, before the desk has opened it."""
+
+    tool: str
+    questions: tuple[Question, ...]
+    asker: Asker
+    title: str = ""
+    timeout_ms: int | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal for calls that ask the same: same agent, project, tool and questions, whatever ids were made up."""
+        asked = [{**asdict(question), "id": ""} for question in self.questions]
+        who = [self.asker.agent, self.asker.client, self.asker.project, self.asker.host]
+        canonical = json.dumps([self.tool, who, self.title, asked], sort_keys=True)
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    """One set of questions put to a person. Times are milliseconds since 1970."""
+
+    id: str
+    call_id: str
+    tool: str
+    questions: tuple[Question, ...]
+    asker: Asker
+    created_at: int
+    changed_at: int
+    title: str = ""
+    timeout_ms: int | None = None
+    state: State = State.PENDING
+    version: int = 1
+    wait: Wait | None = None
+    outcome: Outcome | None = None
+    ended_at: int | None = None
+    delivered_at: int | None = None
+
+    @property
+    def delivered(self) -> bool:
+        return self.delivered_at is not None
+
+    def question(self, question_id: str) -> Question | None:
+        return next((question for question in self.questions if question.id == question_id), None)
+
+    def answer(self, question_id: str) -> Answer | None:
+        answers = self.outcome.answers if self.outcome else ()
+        return next((answer for answer in answers if answer.question == question_id), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """One line of an ask's history: what happened to it, by whom, from where."""
+
+    ask: str
+    version: int
+    at: int
+    kind: str
+    before: State | None
+    after: State
+    person: str = ""
+    surface: str = ""
+    detail: str = ""
+
+
+@dataclass
+class Problems:
+    """Collects every wrong field of an input, so that all of them are told at once."""
+
+    found: list[Problem] = field(default_factory=list)
+
+    def add(self, path: str, text: str) -> None:
+        self.found.append(Problem(path=path, text=text))
+
+    def check(self) -> None:
+        if self.found:
+            raise InvalidInput(self.found)
+
+
+def check_text(problems: Problems, path: str, value: str) -> None:
+    """Refuse what cannot be kept as it is: too long, or with half a surrogate pair."""
+    if len(value) > MAX_TEXT:
+        problems.add(path, f"is {len(value):,} characters long; at most {MAX_TEXT:,} are allowed. Shorten it.")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        problems.add(path, "holds half of a surrogate pair, which is no character. Remove or replace it.")
+
+
+def fit(ask: Ask, answers: Sequence[Answer]) -> tuple[Answer, ...]:
+    """The answers in the order of the questions, one each; an InvalidInput naming every one that does not fit."""
+    problems = Problems()
+    given = {answer.question: answer for answer in answers}
+    for unknown in given.keys() - {question.id for question in ask.questions}:
+        known = ", ".join(quoted(question.id) for question in ask.questions)
+        problems.add(f"answers[{quoted(unknown)}]", f"there is no such question. The questions are {known}.")
+    fitted = tuple(given.get(question.id, Answer(question=question.id)) for question in ask.questions)
+    for number, (question, answer) in enumerate(zip(ask.questions, fitted, strict=True), start=1):
+        for text in _misfits(question, answer):
+            problems.add(f"question {number} ({quoted(question.id)})", text)
+        for text in (answer.text or "", answer.note):
+            check_text(problems, f"question {number} ({quoted(question.id)})", text)
+    problems.check()
+    return fitted
+
+
+def _misfits(question: Question, answer: Answer) -> Iterator[str]:
+    labels = ", ".join(quoted(option.label) for option in question.choices)
+    for chosen in answer.chosen:
+        if question.option(chosen) is None:
+            yield f"{quoted(chosen)} is not one of its options. They are {labels}."
+    if len(set(answer.chosen)) < len(answer.chosen):
+        yield "the same option is chosen twice."
+    if answer.skipped and question.required:
+        yield "an answer is required." + (f" Choose from {labels}." if labels else "")
+    if answer.text is not None and not answer.text.strip():
+        yield "the answer's own text is empty. Write something, or leave it out."
+    if answer.text is not None and not question.takes_own_text:
+        yield f"it takes yes or no, not {quoted(answer.text)}."
+    if question.kind is not Kind.MULTI_SELECT and len(answer.chosen) + (answer.text is not None) > 1:
+        yield "only one choice is allowed."
+
+
+def question_from_json(data: Mapping[str, Any]) -> Question:
+    options = tuple(Option(**option) for option in data["options"])
+    return Question(**{**data, "kind": Kind(data["kind"]), "options": options})
+
+
+def outcome_from_json(data: Mapping[str, Any]) -> Outcome:
+    answers = tuple(Answer(**{**answer, "chosen": tuple(answer["chosen"])}) for answer in data["answers"])
+    return Outcome(**{**data, "answers": answers})

@@ -1,0 +1,157 @@
+"""Where coroutines wait for asks: the one boundary between the event loop and the desk's plain code.
+
+One listener on the bell and one look at the store serve every wait of the process, however many there are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from types import TracebackType
+from typing import ParamSpec, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from sayso.asks.desk import Desk, Held
+from sayso.asks.model import Ask, NewAsk, State
+from sayso.errors import StoreError
+from sayso.store import Store
+from sayso.store.bell import LOOK_EVERY, Listener
+
+logger = logging.getLogger(__name__)
+P = ParamSpec("P")
+T = TypeVar("T")
+
+CONFIRM_EVERY = 15.0
+"""Seconds between two checks that the store still knows our waits."""
+
+
+class Waiting:
+    """Waits on asks for the coroutines of one process. `async with` it; leaving lets go of all that is held."""
+
+    def __init__(self, store: Store, desk: Desk) -> None:
+        self.desk = desk
+        self._store = store
+        self._threads = anyio.CapacityLimiter(store.threads)
+        self._rung = asyncio.Event()
+        self._ends: dict[str, tuple[Held, asyncio.Future[Ask]]] = {}
+        self._listener: Listener | None = None
+        self._watcher: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Waiting:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with anyio.CancelScope(shield=True):
+            if self._watcher:
+                self._watcher.cancel()
+                await asyncio.wait([self._watcher])
+            if self._listener:
+                self._listener.close()
+                await self._let_go_of_all()
+
+    async def _let_go_of_all(self) -> None:
+        try:
+            await self.do(self.desk.release_all)
+        except StoreError as error:
+            # Whoever looks next finds this process dead and lets go in its place.
+            logger.warning("Could not let go of the open asks: %s", error)
+
+    async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run plain code of the desk in its thread. Once begun it is never abandoned halfway."""
+        return await anyio.to_thread.run_sync(lambda: work(*args, **kwargs), limiter=self._threads)
+
+    async def hold(self, new: NewAsk) -> Held:
+        """Open the ask, or take up the same one again, and begin to wait. End it with `release` or `delivered`."""
+        return self._begin(await self.do(self.desk.hold, new))
+
+    async def attach(self, ask_id: str, timeout_ms: int | None = None) -> Held | None:
+        held = await self.do(self.desk.attach, ask_id, timeout_ms)
+        return self._begin(held) if held else None
+
+    async def outcome(self, held: Held) -> Ask:
+        """The ask once it is no longer pending: settled by a person, or timed out by the wait's own limit."""
+        until = held.wait.until
+        with anyio.move_on_after(None if until is None else (until - held.wait.since) / 1000):
+            return await asyncio.shield(self._ends[held.wait.id][1])
+        return await self.do(self.desk.time_out, held)
+
+    async def release(self, held: Held, why: str) -> None:
+        """Let the wait end without an outcome, whatever else is being cancelled around it."""
+        self._ends.pop(held.wait.id, None)
+        with anyio.CancelScope(shield=True):
+            try:
+                await self.do(self.desk.release, held, why)
+            except StoreError as error:
+                logger.warning("Could not let go of ask %s: %s", held.ask.id, error)
+
+    async def delivered(self, held: Held) -> None:
+        """Note that the outcome has reached the agent."""
+        self._ends.pop(held.wait.id, None)
+        try:
+            await self.do(self.desk.delivered, held)
+        except StoreError as error:
+            # The agent may get the same answer once more; better than never.
+            logger.warning("Could not note the delivery of ask %s: %s", held.ask.id, error)
+
+    def _begin(self, held: Held) -> Held:
+        end: asyncio.Future[Ask] = asyncio.get_running_loop().create_future()
+        if held.ask.state is not State.PENDING:
+            end.set_result(held.ask)
+        self._ends[held.wait.id] = (held, end)
+        self._listen()
+        # It may have been settled between the commit and this line, before anyone listened for it.
+        self._rung.set()
+        return held
+
+    def _listen(self) -> None:
+        if self._listener is None:
+            loop = asyncio.get_running_loop()
+            self._listener = Listener(self._store.bell(), lambda: self._wake(loop))
+            self._watcher = loop.create_task(self._watch())
+
+    def _wake(self, loop: asyncio.AbstractEventLoop) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(self._rung.set)
+
+    async def _watch(self) -> None:
+        """Endless until cancelled on leaving: look for ended waits after each ring."""
+        while True:
+            rung = await self._ring_or_quiet()
+            try:
+                await (self._resolve() if rung else self._confirm())
+            except StoreError as error:
+                logger.warning("Cannot look for answers just now: %s", error)
+                await asyncio.sleep(LOOK_EVERY)
+                self._rung.set()
+
+    async def _ring_or_quiet(self) -> bool:
+        try:
+            async with asyncio.timeout(CONFIRM_EVERY if self._ends else None):
+                await self._rung.wait()
+        except TimeoutError:
+            return False
+        self._rung.clear()
+        return True
+
+    async def _resolve(self) -> None:
+        for ask in await self.do(self.desk.ended_waits):
+            assert ask.wait is not None
+            self._end(ask.wait.id, ask)
+
+    async def _confirm(self) -> None:
+        """After a time apart from the store others may have taken us for dead; put such waits back."""
+        known = await self.do(self.desk.held_here)
+        lost = [held for wait_id, (held, end) in self._ends.items() if wait_id not in known and not end.done()]
+        for held in lost:
+            ask = await self.do(self.desk.hold_again, held)
+            if ask.state is not State.PENDING:
+                self._end(held.wait.id, ask)
+
+    def _end(self, wait_id: str, ask: Ask) -> None:
+        if (entry := self._ends.get(wait_id)) and not entry[1].done():
+            entry[1].set_result(ask)

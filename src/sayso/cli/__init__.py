@@ -1,0 +1,68 @@
+"""The command line, `sayso` and `auq`: one file per command, loaded when it is called so that quick ones stay quick.
+
+Answers and data go to stdout, talk goes to stderr, and every end has its exit code (docs/commands.md).
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+
+from sayso.errors import SaysoError
+
+INTERRUPTED = 130
+
+
+def main() -> None:
+    """Run the command that the arguments name, and end the process with its exit code."""
+    try:
+        _never_fail_on_a_character()
+        code = _run()
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    sys.exit(code)
+
+
+def _run() -> int:
+    import click
+
+    from sayso.cli.commands import program_name, sayso
+
+    try:
+        _check_encoding(sys.argv[1:])
+        code = sayso.main(prog_name=program_name(), complete_var="_SAYSO_COMPLETE", standalone_mode=False)
+    except click.Abort:
+        return INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except SaysoError as error:
+        return _tell(str(error), error.exit_code)
+    except OSError as error:
+        return _tell(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", 1)
+    return code if isinstance(code, int) else 0
+
+
+def _tell(text: str, code: int) -> int:
+    import click
+
+    from sayso.text import printable
+
+    click.echo(f"Error: {printable(text)}", err=True)
+    return code
+
+
+def _never_fail_on_a_character() -> None:
+    """An old terminal's encoding may lack a character of a question; it is spelt out then."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _check_encoding(arguments: list[str]) -> None:
+    import click
+
+    for place, argument in enumerate(arguments, start=1):
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            raise click.UsageError(f"Argument {place} is not valid UTF-8 text.") from None

@@ -1,0 +1,187 @@
+"""How an ask reads in a terminal: its headline, where it stands, its questions and what became of it. All of it safe."""
+
+from __future__ import annotations
+
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from sayso.asks.desk import now_ms
+from sayso.asks.model import Answer, Ask, Asker, Event, Kind, Option, Question, State
+from sayso.cli.terminal import bold, dim
+from sayso.text import age, one_line, printable
+
+MOST_CHARACTERS = 4_000
+MOST_LINES = 60
+_HOW = {
+    Kind.TEXT: "in your own words",
+    Kind.SELECT: "choose one, or use your own words",
+    Kind.MULTI_SELECT: "choose any, or use your own words",
+    Kind.CONFIRM: "yes or no",
+}
+MEANINGS = {
+    "waiting": "the agent waits for the answer",
+    "agent gone": "gets the answer when it asks again",
+    "timed out": "can still be answered",
+}
+"""What the states of an open ask mean for the person."""
+
+
+def headline(ask: Ask) -> str:
+    """The ask in one line: its title or first question, and how many more there are."""
+    if not ask.questions:
+        return "(its texts were not kept)"
+    first = one_line(ask.title or ask.questions[0].text, 120)
+    more = len(ask.questions) - 1
+    return f"{first} (+{more} more)" if more else first
+
+
+def status(ask: Ask) -> str:
+    """Where the ask stands, in a word or two; MEANINGS explains those of open ones."""
+    if ask.state is State.PENDING:
+        return "waiting" if ask.wait else "agent gone"
+    return ask.state.value.replace("_", " ")
+
+
+def place(project: str) -> str:
+    """A folder, shortened by the home folder."""
+    home = str(Path.home())
+    short = "~" + project[len(home) :] if project == home or project.startswith(home + "/") else project
+    return one_line(short, 400)
+
+
+def short_place(project: str, width: int = 30) -> str:
+    """The end of it, which tells folders apart."""
+    shown = place(project)
+    return shown if len(shown) <= width else "…" + shown[1 - width :]
+
+
+def ago(milliseconds: int) -> str:
+    spoken = age(now_ms() - milliseconds)
+    return spoken if spoken == "now" else f"{spoken} ago"
+
+
+def moment(milliseconds: int) -> str:
+    """A time by the person's own clock."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(milliseconds / 1000))
+
+
+def block(text: str, indent: str) -> str:
+    """A text of any length and content as indented lines; what is cut is said."""
+    lines = printable(text[:MOST_CHARACTERS]).split("\n")
+    kept = "\n".join(lines[:MOST_LINES])
+    left = len(text) - min(len(text), MOST_CHARACTERS)
+    if left:
+        kept += f"\n… ({left:,} more characters; --json shows all)"
+    elif len(lines) > MOST_LINES:
+        kept += f"\n… ({len(lines) - MOST_LINES:,} more lines; --json shows all)"
+    return textwrap.indent(kept, indent, lambda _: True)
+
+
+def described(ask: Ask) -> str:
+    """Everything about one ask, to be read."""
+    parts = [_facts(ask), *(question_block(number, question) for number, question in enumerate(ask.questions, 1))]
+    if ask.outcome or not ask.state.answerable:
+        parts.append(_end(ask))
+    return "\n\n".join(parts)
+
+
+def question_block(number: int, question: Question) -> str:
+    """One question with its numbered options."""
+    lines = [_after(f"{number}. ", bold, question.text), *_hints(question)]
+    for place_, option in enumerate(question.choices, start=1):
+        if question.kind is not Kind.CONFIRM:
+            lines += _option_lines(place_, option)
+    return "\n".join(lines)
+
+
+def answer_lines(question: Question, answer: Answer | None) -> list[str]:
+    """What was said to one question."""
+    if answer is None or answer.skipped:
+        return ["(skipped)"]
+    lines = [_after("", str, option.label) for option in question.choices if option.id in answer.chosen]
+    if answer.text is not None:
+        lines.append(_after("in their own words: " if question.choices else "", str, answer.text))
+    return [*lines, *([_after("note: ", str, answer.note)] if answer.note else [])]
+
+
+def event_line(event: Event) -> str:
+    """One event: when, what, from which state to which, by whom, from where, why."""
+    states = f"{event.before or 'new'} → {event.after}" if event.before != event.after else str(event.after)
+    by = f" by {one_line(event.person, 60)}" if event.person else ""
+    where = f" in {one_line(event.surface, 60)}" if event.surface else ""
+    why = f" ({one_line(event.detail, 200)})" if event.detail else ""
+    return f"{moment(event.at)}  {event.kind}: {states}{by}{where}{why}"
+
+
+def is_marked(label: str) -> bool:
+    """Whether a label says itself that it is the recommended one."""
+    return label.rstrip().lower().endswith(("(recommended)", "[recommended]"))
+
+
+def _facts(ask: Ask) -> str:
+    standing = status(ask)
+    meaning = MEANINGS.get(standing)
+    facts = {
+        "Status": f"{standing}: {meaning}" if meaning else standing,
+        "Asked": f"{moment(ask.created_at)} ({ago(ask.created_at)})",
+        "From": _who(ask.asker),
+        "Call": f"{ask.call_id} of {one_line(ask.tool, 60)}",
+        "Title": one_line(ask.title, 200),
+        "Limit": f"waits until {moment(ask.wait.until)}" if ask.wait and ask.wait.until else "",
+    }
+    lines = [f"  {name:<8}{value}" for name, value in facts.items() if value]
+    return "\n".join([f"{bold('Ask')} {ask.id}", *lines])
+
+
+def _who(asker: Asker) -> str:
+    parts = [
+        " ".join(filter(None, (one_line(asker.client, 60) or "an agent", one_line(asker.version, 30)))),
+        f"in {place(asker.project)}" if asker.project else "",
+        f"on {one_line(asker.host, 60)}" if asker.host else "",
+        f"process {asker.pid}" if asker.pid else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _hints(question: Question) -> Iterator[str]:
+    how = _HOW[question.kind] + ("" if question.required else "; optional")
+    title = f"{one_line(question.title, 60)}: " if question.title else ""
+    yield dim(f"   {title}{how}")
+    if question.placeholder:
+        yield _after("   for example: ", str, question.placeholder)
+
+
+def _option_lines(number: int, option: Option) -> Iterator[str]:
+    mark = " (recommended)" if option.recommended and not is_marked(option.label) else ""
+    yield _after(f"   {number}) ", str, option.label) + mark
+    if option.description:
+        yield dim(block(option.description, " " * 6))
+
+
+def _end(ask: Ask) -> str:
+    lines = [_outcome_line(ask)]
+    if ask.state is State.ANSWERED:
+        for number, question in enumerate(ask.questions, start=1):
+            said = "\n".join(answer_lines(question, ask.answer(question.id)))
+            lines.append(f"  {number}. " + textwrap.indent(said, "     ").lstrip())
+    elif ask.outcome and ask.outcome.reason:
+        lines.append(_after("  Reason: ", str, ask.outcome.reason))
+    return "\n".join(lines)
+
+
+def _outcome_line(ask: Ask) -> str:
+    ended = moment(ask.ended_at or ask.changed_at)
+    by = ""
+    if ask.outcome:
+        by = f" by {one_line(ask.outcome.person, 60) or 'someone'} in {one_line(ask.outcome.surface, 60)}"
+    late = ", after the wait had timed out" if ask.outcome and ask.outcome.late else ""
+    got = f"The agent got it {moment(ask.delivered_at)}." if ask.delivered_at else "The agent has not fetched it yet."
+    return f"{bold(status(ask).capitalize())}{by}, {ended}{late}. {got}"
+
+
+def _after(start: str, style: object, text: str) -> str:
+    """The text's block with its first line behind `start`."""
+    body = block(text, " " * len(start))[len(start) :]
+    return start + (style(body) if callable(style) else body)

@@ -1,0 +1,86 @@
+"""The table of commands, and what happens when none is named. Each command's module is imported when it is needed."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module, util
+from pathlib import Path
+
+import click
+
+from sayso import __version__
+
+COMMANDS = ("list", "show", "answer", "reject", "history", "ask", "server", "config", "demo", "completion")
+"""In the order of the help. Each is `command` in the module `sayso.cli.<name>`."""
+
+PROGRAMS = ("sayso", "auq")
+
+
+def program_name() -> str:
+    """As which of the two programs this process was started."""
+    name = Path(sys.argv[0]).stem
+    return name if name in PROGRAMS else PROGRAMS[0]
+
+
+class LazyGroup(click.Group):
+    """Knows its commands by name and imports the one that is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"sayso.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            ctx.fail(f"There is no command {args[0]!r}.{_suggestion(args[0])}")
+        return super().resolve_command(ctx, args)
+
+
+def _suggestion(name: str) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, COMMANDS, n=1)
+    return f" Did you mean {near[0]}?" if near else f" The commands are {', '.join(COMMANDS)}."
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, message="%(prog)s %(version)s")
+@click.pass_context
+def sayso(ctx: click.Context) -> None:
+    """The line between coding agents and the people they work for.
+
+    Agents put questions, you answer them from here. Without a command: your inbox.
+
+    \b
+    Example:
+      sayso demo                     see it at work
+      sayso list                     what agents want to know
+      sayso answer 3f2a91bc          answer at prompts
+      sayso answer 3f2a91bc SQLite   answer at once
+    """
+    if ctx.invoked_subcommand is None:
+        _inbox()
+
+
+def _inbox() -> None:
+    """The terminal UI where there is one and a terminal to show it, else the list."""
+    from sayso.cli.session import settings
+    from sayso.cli.terminal import is_interactive
+
+    config = settings()
+    if is_interactive() and util.find_spec("sayso.tui") and util.find_spec("sayso.tui.app"):
+        import_module("sayso.tui.app").run(config)
+    else:
+        from sayso.cli.list import show_inbox
+
+        show_inbox(config)

@@ -1,0 +1,59 @@
+"""`sayso history`: the asks that ended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sayso.asks.desk import now_ms
+from sayso.asks.model import Ask, State
+from sayso.cli.asks_as_data import ask_data
+from sayso.cli.asks_in_words import answer_lines, headline, short_place, status
+from sayso.cli.session import open_session, project_name, settings
+from sayso.cli.terminal import put, put_json, say, table
+from sayso.text import age, one_line
+
+HEADER = ("ID", "ENDED", "OUTCOME", "CLIENT", "PROJECT", "QUESTION AND ANSWER")
+
+
+@click.command()
+@click.option("--search", default="", metavar="TEXT", help="Only those with this text in a question or an answer.")
+@click.option("--project", type=click.Path(path_type=Path), metavar="DIR", help="Only the asks of this project.")
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most this many.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array of everything about each ask.")
+def command(search: str, project: Path | None, limit: int, as_json: bool) -> None:
+    """Show the asks that ended, newest first.
+
+    \b
+    Example:
+      sayso history --limit 5
+      sayso history --search postgres --json
+    """
+    with open_session(settings()) as session:
+        asks = session.desk.history(project=project_name(project), search=search, most=limit)
+    if as_json:
+        put_json([ask_data(ask) for ask in asks])
+    elif asks:
+        put(table(HEADER, [_row(ask) for ask in asks]))
+    else:
+        say("No ask that ended fits." if search or project else "No ask has ended yet. `sayso list` shows the open ones.")
+
+
+def _row(ask: Ask) -> tuple[str, ...]:
+    return (
+        ask.id[:8],
+        age(now_ms() - (ask.ended_at or ask.changed_at)),
+        status(ask),
+        one_line(ask.asker.client, 20) or "-",
+        short_place(ask.asker.project) or "-",
+        f"{headline(ask)}{_in_short(ask)}",
+    )
+
+
+def _in_short(ask: Ask) -> str:
+    """What came of it, on the same line."""
+    if ask.state is State.ANSWERED and ask.questions:
+        said = "; ".join(", ".join(answer_lines(question, ask.answer(question.id))) for question in ask.questions)
+        return f" → {one_line(said, 120)}"
+    return f" → {one_line(ask.outcome.reason, 120)}" if ask.outcome and ask.outcome.reason else ""

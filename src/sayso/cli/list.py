@@ -1,0 +1,88 @@
+"""`sayso list`: the asks that can be answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from sayso.asks.desk import now_ms
+from sayso.asks.model import Ask
+from sayso.cli.asks_as_data import ask_data
+from sayso.cli.asks_in_words import MEANINGS, headline, short_place, status
+from sayso.cli.connecting import how_to_connect, this_command
+from sayso.cli.session import open_session, project_name, settings
+from sayso.cli.terminal import put, put_json, say, table
+from sayso.config import Config
+from sayso.text import age, one_line
+
+HEADER = ("ID", "AGE", "STATUS", "CLIENT", "PROJECT", "QUESTION")
+PAGE = 100
+
+
+@click.command()
+@click.option("--project", type=click.Path(path_type=Path), metavar="DIR", help="Only the asks of this project.")
+@click.option("--limit", type=click.IntRange(min=1), default=PAGE, show_default=True, help="At most this many.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array of everything about each ask.")
+def command(project: Path | None, limit: int, as_json: bool) -> None:
+    """Show the asks that can be answered, oldest first.
+
+    \b
+    Example:
+      sayso list
+      sayso list --project . --json
+    """
+    config = settings()
+    asks = _open_asks(config, project_name(project), limit + 1)
+    shown, more = asks[:limit], len(asks) > limit
+    if as_json:
+        put_json([ask_data(ask) for ask in shown])
+    elif shown:
+        put(inbox_table(shown))
+        _say_next_steps(shown, more)
+    else:
+        say("No questions are waiting" + (f" in {project}." if project else ". `sayso history` shows those that ended."))
+
+
+def show_inbox(config: Config) -> None:
+    """What `sayso` alone shows: the inbox, or how to get something into it."""
+    asks = _open_asks(config, None, PAGE + 1)
+    if asks:
+        put(inbox_table(asks[:PAGE]))
+        _say_next_steps(asks[:PAGE], len(asks) > PAGE)
+    else:
+        put(f"No questions are waiting.\n\nSee it at work:\n  {this_command()} demo\n\n{how_to_connect()}")
+
+
+def inbox_table(asks: Sequence[Ask]) -> str:
+    return table(HEADER, [_row(ask) for ask in asks])
+
+
+def _open_asks(config: Config, project: str | None, most: int) -> list[Ask]:
+    with open_session(config) as session:
+        # Only then is it true who still waits.
+        session.desk.release_the_dead()
+        return session.desk.inbox(project=project, most=most)
+
+
+def _row(ask: Ask) -> tuple[str, ...]:
+    return (
+        ask.id[:8],
+        age(now_ms() - ask.created_at),
+        status(ask),
+        one_line(ask.asker.client, 20) or "-",
+        short_place(ask.asker.project) or "-",
+        headline(ask),
+    )
+
+
+def _say_next_steps(asks: Sequence[Ask], more: bool) -> None:
+    if more:
+        say(f"… and more: --limit shows more than {len(asks)}.")
+    say()
+    found = {status(ask) for ask in asks}
+    for word, meaning in MEANINGS.items():
+        if word in found and word != "waiting":
+            say(f"{word}: {meaning}.")
+    say(f"Answer one: sayso answer {asks[0].id[:8]}    See all of it: sayso show {asks[0].id[:8]}")

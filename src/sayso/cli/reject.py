@@ -1,0 +1,30 @@
+"""`sayso reject`: turn an ask down."""
+
+from __future__ import annotations
+
+import click
+
+from sayso.cli.asks_as_data import ask_data
+from sayso.cli.session import complete_id, open_session, settings
+from sayso.cli.settling import reject, what_happens
+from sayso.cli.terminal import put_json, say
+
+
+@click.command()
+@click.argument("ask_id", metavar="ID", shell_complete=complete_id)
+@click.option("--reason", default="", metavar="TEXT", help="Why; the agent is told.")
+@click.option("--json", "as_json", is_flag=True, help="Print the rejected ask as JSON.")
+def command(ask_id: str, reason: str, as_json: bool) -> None:
+    """Turn an ask down: the agent is told no, and why if you say so.
+
+    ID is the ask's id or the beginning of it.
+
+    \b
+    Example:
+      sayso reject 3f2a91bc --reason "Look it up in the README"
+    """
+    with open_session(settings()) as session:
+        rejected = reject(session, session.desk.find(ask_id), reason)
+    say(what_happens(rejected))
+    if as_json:
+        put_json(ask_data(rejected))

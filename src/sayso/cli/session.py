@@ -1,0 +1,71 @@
+"""What every command starts from: the settings that hold here, and the desk of the store they name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import click
+
+from sayso.asks.desk import Desk
+from sayso.asks.model import Settler
+from sayso.cli.commands import program_name
+from sayso.config import Config, load
+from sayso.errors import SaysoError
+from sayso.store import Store, open_store
+from sayso.text import one_line
+
+SURFACE = "command line"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Session:
+    """One command at work on one store."""
+
+    config: Config
+    store: Store
+    desk: Desk
+
+    @property
+    def settler(self) -> Settler:
+        return Settler(person=self.config.person, surface=SURFACE)
+
+
+def settings(**flags: object) -> Config:
+    """The settings with a command's flags on top. Started as `auq`, the profile is `auq` unless something says else."""
+    config = load(flags=flags)
+    if program_name() == "auq" and "profile" not in config.sources:
+        return replace(config, profile="auq", sources={**config.sources, "profile": "the command auq"})
+    return config
+
+
+@contextmanager
+def open_session(config: Config) -> Iterator[Session]:
+    store = open_store(config)
+    try:
+        yield Session(config=config, store=store, desk=Desk(store, keeps_history=lambda _: config.history))
+    finally:
+        store.close()
+
+
+def project_name(folder: Path | None) -> str | None:
+    """A folder as asks name their project."""
+    return str(folder.resolve()) if folder else None
+
+
+def complete_id(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[click.shell_completion.CompletionItem]:
+    """The open asks whose id begins so, for the shell's completion."""
+    from click.shell_completion import CompletionItem
+
+    from sayso.cli.asks_in_words import headline
+
+    try:
+        with open_session(settings()) as session:
+            asks = session.desk.inbox()
+    except SaysoError:
+        return []
+    return [
+        CompletionItem(ask.id[:8], help=one_line(headline(ask), 60)) for ask in asks if ask.id.startswith(incomplete)
+    ]

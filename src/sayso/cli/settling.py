@@ -1,0 +1,65 @@
+"""Settling an ask from the command line: the guard, the step itself, and what the person is told of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sayso.asks.guard import refuse_self_answer
+from sayso.asks.model import Answer, Ask, Problems, check_text
+from sayso.cli.session import Session
+
+HANDOVER_SECONDS = 2.0
+"""How long a command stays to see the outcome arrive at an agent that waits for it."""
+
+
+def check_open(session: Session, ask: Ask) -> None:
+    """Refuse early what cannot be settled here: somebody was first, or this is the asking agent itself."""
+    if not ask.state.answerable:
+        # An ended ask stays as it is; the desk has the words for who ended it.
+        session.desk.answer(ask.id, (), session.settler)
+    refuse_self_answer(session.desk, ask, session.settler)
+
+
+def answer(session: Session, ask: Ask, answers: Sequence[Answer]) -> Ask:
+    """Settle with answers. The ask as it is once its agent has them, or will not have them for now."""
+    check_open(session, ask)
+    _look_who_waits(session)
+    return _handed_over(session, session.desk.answer(ask.id, answers, session.settler))
+
+
+def reject(session: Session, ask: Ask, reason: str) -> Ask:
+    """Settle with a no."""
+    problems = Problems()
+    check_text(problems, "--reason", reason)
+    problems.check()
+    check_open(session, ask)
+    _look_who_waits(session)
+    return _handed_over(session, session.desk.reject(ask.id, reason, session.settler))
+
+
+def what_happens(ask: Ask) -> str:
+    """What a person should know after settling."""
+    done = ask.state.value.capitalize()
+    if ask.delivered:
+        return f"{done}. The agent has it."
+    if ask.wait:
+        return f"{done}. The agent is waiting and will have it in a moment."
+    return f"{done}. The agent is not waiting now; it gets the answer when it asks again."
+
+
+def _look_who_waits(session: Session) -> None:
+    """A wait of a dead process is none, and the bell must hang before there is something to hear."""
+    session.store.bell()
+    session.desk.release_the_dead()
+
+
+def _handed_over(session: Session, settled: Ask) -> Ask:
+    """Watch the outcome being delivered, if somebody waits for it; for a short while only."""
+    ask, end = settled, time.monotonic() + HANDOVER_SECONDS
+    while ask.wait and (left := end - time.monotonic()) > 0:
+        session.store.bell().wait(left)
+        ask = session.desk.get(ask.id)
+    # Delivered asks may have been wiped; the person still wants to see what they said.
+    return replace(settled, wait=ask.wait, delivered_at=ask.delivered_at)

@@ -1,0 +1,44 @@
+"""`sayso show`: everything about one ask."""
+
+from __future__ import annotations
+
+import click
+
+from sayso.asks.model import Ask, Event
+from sayso.cli.asks_as_data import ask_data, event_data
+from sayso.cli.asks_in_words import described, event_line
+from sayso.cli.session import complete_id, open_session, settings
+from sayso.cli.terminal import bold, put, put_json, say
+
+
+@click.command()
+@click.argument("ask_id", metavar="ID", shell_complete=complete_id)
+@click.option("--events", "with_events", is_flag=True, help="Also what happened to it: when, what, by whom, from where.")
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON, every text in full.")
+def command(ask_id: str, with_events: bool, as_json: bool) -> None:
+    """Show everything about one ask.
+
+    ID is the ask's id or the beginning of it.
+
+    \b
+    Example:
+      sayso show 3f2a91bc
+      sayso show 3f2a91bc --events --json
+    """
+    with open_session(settings()) as session:
+        session.desk.release_the_dead()
+        ask = session.desk.find(ask_id)
+        events = session.desk.events(ask.id) if with_events else []
+    if as_json:
+        data = ask_data(ask)
+        put_json({**data, "events": [event_data(event) for event in events]} if with_events else data)
+    else:
+        _put_readable(ask, events)
+
+
+def _put_readable(ask: Ask, events: list[Event]) -> None:
+    put(described(ask))
+    if events:
+        put("\n".join(["", bold("Events"), *(f"  {event_line(event)}" for event in events)]))
+    if ask.state.answerable:
+        say(f"\nAnswer it: sayso answer {ask.id[:8]}    Turn it down: sayso reject {ask.id[:8]}")

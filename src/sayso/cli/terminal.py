@@ -1,0 +1,113 @@
+"""Writing to and reading from the person's terminal: safe, plain, coloured only where colour is wanted."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import sys
+import unicodedata
+from collections.abc import Sequence
+from typing import Any, TextIO
+
+import click
+
+from sayso.text import json_block
+
+Cells = Sequence[str]
+
+
+def put(text: str = "") -> None:
+    """Data, or a line of a conversation that needs a terminal anyway: to stdout."""
+    click.echo(text, color=_has_colour(sys.stdout))
+
+
+def say(text: str = "") -> None:
+    """Talk: to stderr."""
+    click.echo(text, err=True, color=_has_colour(sys.stderr))
+
+
+def put_json(value: object) -> None:
+    """JSON to stdout: intact, in UTF-8 whatever the terminal speaks, and with nothing in it that drives one."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
+    click.echo(json_block(value))
+
+
+def bold(text: str) -> str:
+    """Marked up; `put` and `say` leave the mark out where colour is not wanted."""
+    return click.style(text, bold=True)
+
+
+def dim(text: str) -> str:
+    return click.style(text, dim=True)
+
+
+def is_interactive() -> bool:
+    """Whether a person can be asked at prompts here."""
+    return bool(sys.stdin and sys.stdout and sys.stdin.isatty() and sys.stdout.isatty())
+
+
+def read_line(prompt: str) -> str | None:
+    """A line that the person types, None at the end of input. Only for interactive terminals."""
+    try:
+        # With it a long line, or a paste of several, arrives whole; a bare terminal cuts lines at 4,096 bytes.
+        import readline  # noqa: F401
+    except ImportError:
+        pass
+    try:
+        return input(prompt)
+    except EOFError:
+        put()
+        return None
+
+
+def table(header: Cells, rows: Sequence[Cells]) -> str:
+    """Columns side by side. In a terminal the last one is cut so that a row stays a line."""
+    widths = [max(map(cells, column)) for column in zip(header, *rows, strict=True)]
+    room = _room(widths)
+    lines = [_row(row, widths, room) for row in (header, *rows)]
+    return "\n".join([dim(lines[0]), *lines[1:]])
+
+
+def cells(text: str) -> int:
+    """How many columns of a terminal the text takes."""
+    return sum(_width(character) for character in text)
+
+
+def cut(text: str, width: int) -> str:
+    """The text in at most `width` columns."""
+    if cells(text) <= width:
+        return text
+    kept, room = "", width - 1
+    for character in text:
+        room -= _width(character)
+        if room < 0:
+            break
+        kept += character
+    return kept + "…"
+
+
+def _row(row: Cells, widths: Sequence[int], room: int | None) -> str:
+    *padded, last = row
+    start = "".join(text + " " * (width - cells(text) + 2) for text, width in zip(padded, widths, strict=False))
+    return start + (last if room is None else cut(last, room))
+
+
+def _room(widths: Sequence[int]) -> int | None:
+    """Columns left for the last cell, None where lines may be of any length."""
+    if not sys.stdout or not sys.stdout.isatty():
+        return None
+    return max(shutil.get_terminal_size().columns - sum(width + 2 for width in widths[:-1]), 20)
+
+
+def _width(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _has_colour(stream: TextIO | Any) -> bool:
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return bool(stream) and stream.isatty()

@@ -1,0 +1,125 @@
+"""From what a person typed to answers: which option a value names, which question a key names.
+
+Nothing is guessed: a value that fits two options, or a key that fits two questions, is an error that says how to
+be clear. A value that names no option is the person's own text.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+
+from sayso.asks.model import MAX_TEXT, NO, YES, Answer, Ask, Kind, Option, Problems, Question
+from sayso.errors import InvalidInput, Problem
+from sayso.text import quoted
+
+STDIN = "-"
+_NUMBERED = re.compile(r"#(\d{1,9})")
+_MARK = re.compile(r"\s*[(\[]recommended[)\]]\s*$", re.I)
+_WORDS_FOR = {"yes": YES, "y": YES, "true": YES, "no": NO, "n": NO, "false": NO}
+
+
+def answers_from(ask: Ask, values: Sequence[str], pairs: Sequence[str]) -> list[Answer]:
+    """The answers that the values of the only question, or `KEY=VALUE` pairs, stand for."""
+    if values and pairs:
+        raise _invalid("Give either VALUEs or -q KEY=VALUE, not both.")
+    if values and len(ask.questions) != 1:
+        keys = " ".join(f"-q {number}=VALUE" for number in range(1, len(ask.questions) + 1))
+        raise _invalid(f"This ask has {len(ask.questions)} questions, so say which one is answered: {keys}.")
+    given = [(ask.questions[0], value) for value in values] or [_pair(ask, pair) for pair in pairs]
+    if sum(value == STDIN for _, value in given) > 1:
+        raise _invalid(f"Only one value can be read from standard input ({STDIN}).")
+    return _all_answers(ask, [(question, stdin_text() if value == STDIN else value) for question, value in given])
+
+
+def stdin_text() -> str:
+    """All of standard input as one text, without its last line break."""
+    data = sys.stdin.buffer.read(MAX_TEXT * 4 + 4)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise _invalid(f"Standard input is not UTF-8 text (byte {error.start}).") from None
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def answer_to(question: Question, values: Sequence[str]) -> Answer:
+    """One question's answer; several values are for a multi-select only."""
+    if len(values) > 1 and question.kind is not Kind.MULTI_SELECT:
+        raise _invalid(f"takes one value, got {len(values)}. Put quotes around a value of several words.")
+    if question.kind is Kind.TEXT:
+        return Answer(question=question.id, text=values[0])
+    named = [(value, option_named(question, value)) for value in values]
+    chosen = tuple(option.id for _, option in named if option)
+    own = [value for value, option in named if option is None]
+    return Answer(question=question.id, chosen=chosen, text="\n".join(own) if own else None)
+
+
+def option_named(question: Question, value: str) -> Option | None:
+    """The option a value names: by `#2`, by its label, or by its label in other letters' case. None: own text."""
+    if number := _NUMBERED.fullmatch(value.strip()):
+        return option_numbered(question, int(number[1]))
+    if question.kind is Kind.CONFIRM:
+        return _yes_or_no(value)
+    fitting = _labelled(question, value)
+    if len(fitting) > 1:
+        numbers = " or ".join(f"#{number}" for number, _ in fitting)
+        raise _invalid(f"{quoted(value)} is the label of more than one option. Say which by its number: {numbers}.")
+    return fitting[0][1] if fitting else None
+
+
+def option_numbered(question: Question, number: int) -> Option:
+    if not 1 <= number <= len(question.choices):
+        raise _invalid(f"there is no option #{number}; it has the options #1 to #{len(question.choices)}.")
+    return question.choices[number - 1]
+
+
+def _labelled(question: Question, value: str) -> list[tuple[int, Option]]:
+    """The options whose label the value is, by the strictest reading that fits any."""
+    options = list(enumerate(question.choices, start=1))
+    readings = (str, _folded, lambda text: _folded(_MARK.sub("", text)))
+    for read in readings:
+        if fitting := [(number, option) for number, option in options if read(option.label) == read(value)]:
+            return fitting
+    return []
+
+
+def _folded(text: str) -> str:
+    return text.strip().casefold()
+
+
+def _yes_or_no(value: str) -> Option:
+    if option := _WORDS_FOR.get(_folded(value)):
+        return option
+    raise _invalid(f"it takes yes or no (or y, n, true, false), not {quoted(value)}.")
+
+
+def _pair(ask: Ask, pair: str) -> tuple[Question, str]:
+    """The question and the value of `KEY=VALUE`. A key may itself hold an equals sign, so it is looked for."""
+    found: dict[str, tuple[Question, str]] = {}
+    for number, question in enumerate(ask.questions, start=1):
+        for key in (question.id, str(number), f"#{number}"):
+            if pair.startswith(f"{key}="):
+                found[question.id] = (question, pair[len(key) + 1 :])
+    if len(found) == 1:
+        return next(iter(found.values()))
+    known = ", ".join(f"#{number} ({quoted(question.id)})" for number, question in enumerate(ask.questions, start=1))
+    what = "fits more than one question" if found else "names no question"
+    raise InvalidInput([Problem(path="-q", text=f"{quoted(pair)} {what}. Write KEY=VALUE; the keys are {known}.")])
+
+
+def _all_answers(ask: Ask, given: Sequence[tuple[Question, str]]) -> list[Answer]:
+    problems, answers = Problems(), []
+    for number, question in enumerate(ask.questions, start=1):
+        values = [value for asked, value in given if asked is question]
+        try:
+            answers += [answer_to(question, values)] if values else []
+        except InvalidInput as error:
+            for problem in error.problems:
+                problems.add(f"question {number}", problem.text)
+    problems.check()
+    return answers
+
+
+def _invalid(text: str) -> InvalidInput:
+    return InvalidInput([Problem(path="", text=text)])

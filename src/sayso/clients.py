@@ -1,0 +1,62 @@
+"""What is known of each MCP client: how long it lets a call last, and what its forms do. One table, by its name.
+
+Starting values from measurements and sources of autumn 2026; the setting `call_limits` overrides the limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sayso.config import Config
+
+
+@dataclass(frozen=True, kw_only=True)
+class Client:
+    """How long a call may last, in seconds; None is for ever."""
+
+    limit: float | None
+    limit_with_progress: float | None
+
+
+_UNKNOWN = Client(limit=50, limit_with_progress=None)
+
+_CLIENTS: Mapping[str, Client] = {
+    "claude-code": Client(limit=None, limit_with_progress=None),
+    "codex-mcp-client": Client(limit=290, limit_with_progress=290),
+    "gemini-cli-mcp-client": Client(limit=590, limit_with_progress=590),
+    "opencode": Client(limit=50, limit_with_progress=None),
+    "cursor": Client(limit=50, limit_with_progress=50),
+    "cursor-vscode": Client(limit=50, limit_with_progress=50),
+    "visual studio code": Client(limit=None, limit_with_progress=None),
+    "vscode": Client(limit=None, limit_with_progress=None),
+    "claude-ai": Client(limit=50, limit_with_progress=50),
+    "claude desktop": Client(limit=50, limit_with_progress=50),
+    "goose": Client(limit=290, limit_with_progress=290),
+    "zed": Client(limit=55, limit_with_progress=55),
+    "cline": Client(limit=55, limit_with_progress=55),
+    "windsurf": Client(limit=50, limit_with_progress=50),
+}
+
+
+def known(name: str) -> Client:
+    return _CLIENTS.get(name.strip().lower(), _UNKNOWN)
+
+
+def call_limit(name: str, meta: Mapping[str, Any], config: Config) -> float | None:
+    """How many seconds a call of this client may be held before it must return."""
+    if (given := config.call_limits.get(name.strip().lower())) is not None:
+        return given / 1000 or None
+    client = known(name)
+    return client.limit_with_progress if has_progress(meta) else client.limit
+
+
+def has_progress(meta: Mapping[str, Any]) -> bool:
+    return meta.get("progress_token", meta.get("progressToken")) is not None
+
+
+def is_headless(meta: Mapping[str, Any]) -> bool:
+    """Whether the call itself says that no person sits at this client, so that its forms show to nobody."""
+    turn = meta.get("x-codex-turn-metadata")
+    return isinstance(turn, dict) and turn.get("turn_trigger") == "exec"

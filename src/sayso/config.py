@@ -1,0 +1,326 @@
+"""Every setting, where each value comes from, and where Sayso keeps its files.
+
+Later wins: defaults, the user's TOML, the project's TOML, SAYSO_* in the environment, flags.
+"""
+
+from __future__ import annotations
+
+import difflib
+import getpass
+import os
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from sayso.errors import ConfigError
+from sayso.log import LEVELS
+
+PROFILES = ("all", "auq", "swissarmyhammer", "codenomad", "promptmanager")
+_UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_DAY = _UNITS["d"]
+
+
+def duration(value: object) -> int:
+    """Milliseconds from `"90s"`, `"10m"`, `"12h"`, `"7d"`, `"500ms"` or a number of seconds."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+        return int(value * 1000)
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?", value.strip()) if isinstance(value, str) else None
+    if match is None or float(match[1]) <= 0:
+        raise ValueError('a time such as "90s", "10m", "12h" or "7d"')
+    return int(float(match[1]) * _UNITS[match[2] or "s"])
+
+
+def duration_or_none(value: object) -> int | None:
+    return None if value == "none" else duration(value)
+
+
+def choice(*allowed: str) -> Callable[[object], str]:
+    def read(value: object) -> str:
+        if value not in allowed:
+            raise ValueError("one of " + ", ".join(allowed))
+        return str(value)
+
+    return read
+
+
+def switch(value: object) -> bool:
+    known = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+    if str(value).lower() not in known:
+        raise ValueError("true or false")
+    return known[str(value).lower()]
+
+
+def whole(least: int, most: int) -> Callable[[object], int]:
+    def read(value: object) -> int:
+        if isinstance(value, bool) or not re.fullmatch(r"\d+", str(value)) or not least <= int(str(value)) <= most:
+            raise ValueError(f"a whole number from {least:,} to {most:,}")
+        return int(str(value))
+
+    return read
+
+
+def limits(value: object) -> Mapping[str, int]:
+    """Client names with a time each; `none` is 0, no limit. A table, or `name=time,name=time` in the environment."""
+    if isinstance(value, str):
+        value = dict(part.split("=", 1) for part in value.split(",") if "=" in part)
+    if not isinstance(value, dict):
+        raise ValueError('a table of client names and times, such as {cursor = "4m", zed = "none"}')
+    return {str(name).strip().lower(): duration_or_none(time) or 0 for name, time in value.items()}
+
+
+def words(value: object) -> tuple[str, ...]:
+    """A list of texts, or one text with spaces between them."""
+    parts = value.split() if isinstance(value, str) else value
+    if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+        raise ValueError("a list of texts")
+    return tuple(parts)
+
+
+def web_address(value: object) -> str:
+    if value and not text(value).startswith(("http://", "https://")):
+        raise ValueError("an http:// or https:// address")
+    return text(value)
+
+
+def text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("a text")
+    return value
+
+
+def path_or_none(value: object) -> Path | None:
+    return Path(text(value)).expanduser() if value else None
+
+
+def key_table(value: object) -> tuple[tuple[str, str], ...]:
+    """Pairs of action and keys, from a table `{reject = "x", send = ["ctrl+s", "f10"]}` or `"reject=x; send=f10"`."""
+    if isinstance(value, str):
+        pairs = [pair.partition("=") for pair in value.split(";") if pair.strip()]
+        value = {name.strip(): keys.strip() for name, _, keys in pairs}
+    if not isinstance(value, Mapping):
+        raise ValueError('a table such as reject = "x", send = ["ctrl+s", "f10"]')
+    listed = {name: [keys] if isinstance(keys, str) else keys for name, keys in value.items()}
+    for name, keys in listed.items():
+        if not isinstance(keys, list) or not keys or not all(isinstance(key, str) and key.strip() for key in keys):
+            raise ValueError(f'a table whose values are keys; {name} needs one such as "x" or ["ctrl+s", "f10"]')
+    return tuple((name, ",".join(key.strip() for key in keys)) for name, keys in listed.items())
+
+
+def _setting(default: Any, read: Callable[[object], Any], about: str, *, anywhere: bool = False) -> Any:
+    """A field of Config. Only settings marked `anywhere` may stand in a project's file: a repository that was
+    cloned must not be able to choose where answers go or which commands run."""
+    metadata = {"read": read, "about": about, "anywhere": anywhere}
+    if isinstance(default, dict):
+        return field(default_factory=default.copy, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """The settings of one process, and for each where it came from."""
+
+    store: str = _setting(
+        "", text, "Where asks are kept: a `postgresql://` address, or empty for SQLite in the state directory."
+    )
+    profile: str = _setting(
+        "all", choice(*PROFILES), "Which tools the MCP server shows, and in whose exact form.", anywhere=True
+    )
+    ask_timeout: int | None = _setting(
+        None,
+        duration_or_none,
+        "How long a call of `ask_user_questions` waits before it ends as timed out. `none` waits for ever.",
+        anywhere=True,
+    )
+    max_questions: int = _setting(
+        4, whole(1, 100), "The most questions one call of `ask_user_questions` may put.", anywhere=True
+    )
+    max_options: int = _setting(
+        4, whole(2, 100), "The most options one question of `ask_user_questions` may have.", anywhere=True
+    )
+    ask_user_timeout: int = _setting(
+        300_000,
+        duration,
+        "How long a call of `ask_user` with one `question` waits. (`questions` bring their own `timeout`.)",
+        anywhere=True,
+    )
+    forms: str = _setting(
+        "auto",
+        choice("auto", "always", "never"),
+        "Whether the client's own form shows a question too: `auto` where that takes nothing away from the inbox.",
+        anywhere=True,
+    )
+    form_reaction: int = _setting(
+        1500,
+        duration,
+        "A form declined or cancelled faster than this was not seen by a person, and counts as not available.",
+    )
+    call_limits: Mapping[str, int] = _setting(
+        {},
+        limits,
+        'How long each client lets a call last, where the built-in value is wrong: `{cursor = "4m", zed = "none"}`.',
+    )
+    notify_command: tuple[str, ...] = _setting(
+        (),
+        words,
+        "A command, as a list of words, that tells you of a question nobody is looking at. The text is on its stdin.",
+    )
+    notify_url: str = _setting(
+        "", web_address, "An address that new questions are posted to: an ntfy topic or any webhook."
+    )
+    notify_apprise: tuple[str, ...] = _setting(
+        (), words, "Addresses of apprise services that new questions are sent to. Needs `sayso[apprise]`."
+    )
+    notify_details: bool = _setting(
+        False, switch, "Put the question's own text into notifications that leave this machine."
+    )
+    history: bool = _setting(
+        True, switch, "Keep asks after they were delivered. `false` wipes their texts on delivery.", anywhere=True
+    )
+    keep_ended: int = _setting(7 * _DAY, duration, "How long an ask is kept after it ended.")
+    keep_undelivered: int = _setting(
+        30 * _DAY, duration, "How long an answer is kept that its agent has not fetched yet."
+    )
+    keep_unattended: int = _setting(
+        7 * _DAY, duration, "How long a question stays open when no agent is waiting for it any more."
+    )
+    person: str = _setting("", text, "Your name as it is recorded with your answers. Empty: your login name.")
+    log_level: str = _setting("info", choice(*LEVELS), "How much is logged.", anywhere=True)
+    log_file: Path | None = _setting(None, path_or_none, "Log to this file instead of stderr.")  # noqa: RUF009
+    state_dir: Path = _setting(Path(), path_or_none, "Where Sayso keeps its files.")  # noqa: RUF009
+
+    # The terminal inbox
+
+    theme: str = _setting(
+        "auto",
+        choice("auto", "dark", "light", "contrast", "terminal"),
+        "Colours of the terminal inbox. `terminal` uses your terminal's own; `auto` is light or dark as it says.",
+    )
+    language: str = _setting(
+        "auto",
+        choice("auto", "en", "de"),
+        "Language of the terminal inbox. `auto` follows LC_ALL, LC_MESSAGES and LANG.",
+    )
+    keys: tuple[tuple[str, str], ...] = _setting(
+        (), key_table, "Other keys for the terminal inbox: a table of action and key, or keys."
+    )
+    terminal_notify: str = _setting(
+        "auto",
+        choice("auto", "osc99", "osc777", "osc9", "off"),
+        "How the terminal inbox tells you of new asks: `auto` chooses what your terminal understands.",
+    )
+    terminal_notify_when: str = _setting(
+        "away", choice("away", "always"), "Tell only while another window has the focus, or always."
+    )
+    terminal_bell: bool = _setting(True, switch, "Ring the terminal's bell with each notification.")
+    terminal_title: bool = _setting(True, switch, "Show the number of open asks in the terminal's title.")
+    terminal_mouse: bool = _setting(
+        True, switch, "Let the terminal inbox use the mouse. `false` leaves it to your terminal."
+    )
+
+    project: Path = field(default_factory=Path)
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def database(self) -> Path:
+        return self.state_dir / "sayso.db"
+
+    @property
+    def bell_dir(self) -> Path:
+        return self.state_dir / "bell"
+
+
+SETTINGS = {item.name: item for item in fields(Config) if "read" in item.metadata}
+
+
+def load(
+    *,
+    flags: Mapping[str, object] | None = None,
+    environ: Mapping[str, str] = os.environ,
+    cwd: Path | None = None,
+) -> Config:
+    """The settings that hold here and now; a ConfigError names the file, the key, the value and what is allowed."""
+    project = project_dir(environ, cwd)
+    values: dict[str, Any] = {"state_dir": default_state_dir(environ), "person": _login()}
+    sources: dict[str, str] = {}
+
+    def take(given: Mapping[str, object], source: Callable[[str], str]) -> None:
+        for key, value in given.items():
+            values[key] = _read(key, value, source(key))
+            sources[key] = source(key)
+
+    user = user_file(environ)
+    take(_toml(user), lambda _: str(user))
+    ours = project / ".sayso" / "config.toml"
+    take(_only_harmless(_toml(ours), ours), lambda _: str(ours))
+    take(_from_environment(environ), lambda key: f"SAYSO_{key.upper()}")
+    take({key: value for key, value in (flags or {}).items() if value is not None}, lambda key: f"--{key}")
+    return Config(**values, project=project, sources=sources)
+
+
+def user_file(environ: Mapping[str, str] = os.environ) -> Path:
+    if named := environ.get("SAYSO_CONFIG"):
+        return Path(named).expanduser()
+    home = environ.get("XDG_CONFIG_HOME") or (environ.get("APPDATA") if os.name == "nt" else None)
+    return (Path(home) if home else Path.home() / ".config") / "sayso" / "config.toml"
+
+
+def default_state_dir(environ: Mapping[str, str] = os.environ) -> Path:
+    home = environ.get("XDG_STATE_HOME") or (environ.get("LOCALAPPDATA") if os.name == "nt" else None)
+    return (Path(home) if home else Path.home() / ".local" / "state") / "sayso"
+
+
+def project_dir(environ: Mapping[str, str] = os.environ, cwd: Path | None = None) -> Path:
+    """The project an agent works in: what its client says, else the working directory."""
+    named = environ.get("CLAUDE_PROJECT_DIR")
+    return Path(named) if named and Path(named).is_dir() else (cwd or Path.cwd())
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
+    named = {key: environ.get(f"SAYSO_{key.upper()}") for key in SETTINGS}
+    return {key: value for key, value in named.items() if value}
+
+
+def _toml(file: Path) -> dict[str, object]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except NotADirectoryError:
+        return {}
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file}: is not UTF-8 text. Save it as UTF-8.") from error
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read ({error.strerror}). Check its permissions.") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{file}: is not valid TOML: {error}. Mend or remove that line.") from error
+
+
+def _only_harmless(given: dict[str, object], file: Path) -> dict[str, object]:
+    for key in given:
+        if key in SETTINGS and not SETTINGS[key].metadata["anywhere"]:
+            raise ConfigError(
+                f"{file}: {key} may not be set by a project, only by you. Move it to {user_file()} "
+                f"or set SAYSO_{key.upper()}."
+            )
+    return given
+
+
+def _read(key: str, value: object, source: str) -> Any:
+    if key not in SETTINGS:
+        near = difflib.get_close_matches(key, SETTINGS, n=1)
+        hint = f" Did you mean {near[0]}?" if near else f" The settings are {', '.join(SETTINGS)}."
+        raise ConfigError(f"{source}: there is no setting {key!r}.{hint}")
+    try:
+        return SETTINGS[key].metadata["read"](value)
+    except ValueError as error:
+        raise ConfigError(f"{source}: {key} is {value!r}; it must be {error}.") from error
+
+
+def _login() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "someone"

@@ -1,0 +1,72 @@
+"""What every dialect gives: a tool as it is listed, how its arguments are read, how an outcome is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from sayso.asks.model import Ask, Asker, NewAsk
+from sayso.config import Config
+from sayso.errors import InvalidInput, Problem
+
+Arguments = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """What the agent gets: a text, the same as data, and whether it is an error."""
+
+    text: str
+    data: dict[str, Any] | None = None
+    is_error: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tool:
+    """A tool as a client sees it."""
+
+    name: str
+    title: str
+    description: str
+    schema: Mapping[str, Any]
+    annotations: Mapping[str, bool] = field(default_factory=dict)
+    needs_form: bool = False
+    """Listed only to clients that can show a form."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """A call that was understood: what to ask, and how its caller wants the outcome told."""
+
+    new: NewAsk
+    render: Callable[[Ask], Reply]
+    waits: bool = True
+    """False when the agent will come for the answer later."""
+
+
+def say_path_first(problems: Sequence[Problem]) -> str:
+    return "; ".join(str(problem) for problem in problems)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskTool(Tool):
+    """A tool that puts questions to a person."""
+
+    read: Callable[[Arguments, Asker, Config], Request]
+    say_problems: Callable[[Sequence[Problem]], str] = say_path_first
+
+    def refuse(self, error: InvalidInput) -> Reply:
+        """What was wrong with a call, as a result that a model can act on. Nothing was asked."""
+        problems = [{"path": problem.path, "text": problem.text} for problem in error.problems]
+        data = {"outcome": "invalid", "problems": problems}
+        return Reply(text=self.say_problems(error.problems), data=data, is_error=True)
+
+
+@cache
+def description(name: str) -> str:
+    """The text of `descriptions/<name>.md`."""
+    file = resources.files("sayso.dialects") / "descriptions" / f"{name}.md"
+    return file.read_text(encoding="utf-8").strip()

@@ -1,0 +1,123 @@
+"""Reads the arguments of a call field by field, and collects every wrong one with its path.
+
+The questions of all dialects are read here: they differ in names and limits, not in kind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from sayso.asks.model import Kind, Option, Problems, Question, check_text
+from sayso.text import quoted
+
+_RECOMMENDED = re.compile(r"\s*[(\[]recommended[)\]]\s*$", re.I)
+
+
+NON_BLOCKING = {
+    "type": "boolean",
+    "default": False,
+    "description": "True to return at once with an ask_id instead of waiting; get the answer with get_answers.",
+}
+
+
+def given(value: object) -> str:
+    """A value as an error names it."""
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return f"the text {quoted(value)}"
+        case int() | float():
+            return f"the number {value}"
+        case list():
+            return f"an array of {len(value)}"
+        case dict():
+            return "an object"
+    return f"a {type(value).__name__}"
+
+
+def text(problems: Problems, raw: Mapping[str, Any], names: Sequence[str], path: str, *, required: bool) -> str:
+    """The text of the first of `names` that is there; they are other words for one field."""
+    name = next((name for name in names if raw.get(name) is not None), names[0])
+    value = raw.get(name)
+    if value is None and not required:
+        return ""
+    where = f"{path}.{name}" if path else name
+    if not isinstance(value, str):
+        problems.add(where, f"expected a text, got {given(value)}.")
+        return ""
+    if required and not value.strip():
+        problems.add(where, "is empty. Write what you want to know.")
+    check_text(problems, where, value)
+    return value
+
+
+def boolean(problems: Problems, raw: Mapping[str, Any], name: str, path: str, *, default: bool) -> bool:
+    value = raw.get(name, default)
+    if not isinstance(value, bool):
+        problems.add(f"{path}.{name}" if path else name, f"expected true or false, got {given(value)}.")
+        return default
+    return value
+
+
+def options(
+    problems: Problems, raw: Mapping[str, Any], path: str, limits: tuple[int, int], *, required: bool
+) -> tuple[Option, ...]:
+    """The options of a question: texts, or objects with a label."""
+    value = raw.get("options")
+    where = f"{path}.options" if path else "options"
+    least, most = limits
+    if value is None and not required:
+        return ()
+    if not isinstance(value, list):
+        problems.add(where, f"expected an array of {least} to {most} options, got {given(value)}.")
+        return ()
+    items = cast("list[object]", value)
+    if not least <= len(items) <= most:
+        problems.add(where, f"expected {least} to {most} options, got {len(items)}.")
+    return tuple(_option(problems, item, f"{where}[{place}]", str(place + 1)) for place, item in enumerate(items))
+
+
+def _option(problems: Problems, raw: object, path: str, option_id: str) -> Option:
+    if isinstance(raw, str):
+        raw = {"label": raw}
+    if not isinstance(raw, dict):
+        problems.add(path, f"expected a text or an object with a label, got {given(raw)}.")
+        return Option(id=option_id, label="")
+    fields = cast("dict[str, Any]", raw)
+    label = text(problems, fields, ["label"], path, required=True)
+    recommended = boolean(problems, fields, "recommended", path, default=bool(_RECOMMENDED.search(label)))
+    about = text(problems, fields, ["description"], path, required=False)
+    return Option(id=option_id, label=label, description=about, recommended=recommended)
+
+
+def choice_question(
+    problems: Problems, raw: Mapping[str, Any], path: str, question_id: str, limits: tuple[int, int]
+) -> Question:
+    """A question that always has options, one or several of which are chosen."""
+    return Question(
+        id=question_id,
+        text=text(problems, raw, ["question", "prompt"], path, required=True),
+        title=text(problems, raw, ["title", "header"], path, required=False),
+        kind=Kind.MULTI_SELECT if boolean(problems, raw, "multiSelect", path, default=False) else Kind.SELECT,
+        options=options(problems, raw, path, limits, required=True),
+    )
+
+
+def array_of_objects(problems: Problems, raw: Mapping[str, Any], name: str) -> list[tuple[str, dict[str, Any]]]:
+    """The objects of an array field, each with its path. What is no object is a problem and left out."""
+    value = raw.get(name)
+    if not isinstance(value, list):
+        problems.add(name, f"expected an array of questions, got {given(value)}.")
+        return []
+    found: list[tuple[str, dict[str, Any]]] = []
+    for place, item in enumerate(cast("list[object]", value)):
+        if isinstance(item, dict):
+            found.append((f"{name}[{place}]", cast("dict[str, Any]", item)))
+        else:
+            problems.add(f"{name}[{place}]", f"expected an object with a question, got {given(item)}.")
+    return found

@@ -1,0 +1,73 @@
+"""`get_answers`: for an agent that comes back for what it asked earlier."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sayso.asks.model import Ask, Problems, State
+from sayso.dialects import fields
+from sayso.dialects.dialect import Arguments, Reply, Tool, description
+from sayso.dialects.outcomes import answers_as_words, outcome_data, refusal_words
+
+NAME = "get_answers"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """Which answers a call wants, and whether it holds on for them."""
+
+    ask_id: str | None
+    wait: bool
+
+
+def tool() -> Tool:
+    return Tool(
+        name=NAME,
+        title="Get answers to earlier questions",
+        description=description(NAME),
+        schema={
+            "type": "object",
+            "properties": {
+                "ask_id": {
+                    "type": "string",
+                    "description": "The id from a pending result. Leave out for all of yours.",
+                },
+                "wait": {"type": "boolean", "default": False, "description": "True to hold on until one is answered."},
+            },
+        },
+        annotations={"readOnlyHint": False, "idempotentHint": False, "openWorldHint": True, "destructiveHint": False},
+    )
+
+
+def read(arguments: Arguments) -> Wanted:
+    problems = Problems()
+    ask_id = fields.text(problems, arguments, ["ask_id"], "", required=False)
+    if ask_id and not re.fullmatch(r"[0-9a-fA-F-]{32,36}", ask_id):
+        problems.add("ask_id", f"expected the whole id from a pending result, got {fields.given(ask_id)}.")
+    wait = fields.boolean(problems, arguments, "wait", "", default=False)
+    problems.check()
+    return Wanted(ask_id=ask_id.lower().replace("-", "") or None, wait=wait)
+
+
+def render(asks: Sequence[Ask]) -> Reply:
+    """What there is: settled asks with their answers, open ones by name."""
+    settled = [ask for ask in asks if not ask.state.answerable]
+    open_ = [ask for ask in asks if ask.state.answerable]
+    words = [f"{_name(ask)}\n{_told(ask)}" for ask in settled]
+    if open_:
+        listed = "\n".join(_name(ask) for ask in open_)
+        words.append(f"Not answered yet, still open. Do not assume an answer:\n{listed}")
+    data = {"answers": [outcome_data(ask) for ask in settled], "pending": [outcome_data(ask) for ask in open_]}
+    return Reply(text="\n\n".join(words) or "You have no open questions and no answers waiting.", data=data)
+
+
+def _name(ask: Ask) -> str:
+    return f"[{ask.id}] {ask.title or (ask.questions[0].text if ask.questions else '')}"
+
+
+def _told(ask: Ask) -> str:
+    if ask.state is State.ANSWERED:
+        return f"Here are the user's answers:\n{answers_as_words(ask)}"
+    return refusal_words(ask)

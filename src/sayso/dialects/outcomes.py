@@ -1,0 +1,96 @@
+"""How an outcome is told in full: as data for `structuredContent`, and as plain words. Shared by all dialects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sayso.asks.model import Answer, Ask, Question, State
+from sayso.text import iso_time
+
+STAYS_OPEN = "The question stays open; call again with the same questions to receive a late answer."
+
+STILL_WAITING = (
+    "No answer yet: the user has not answered, and the question stays open. Do not assume an answer. "
+    'Call get_answers with ask_id "{ask_id}" (and wait true to hold on) to receive it.'
+)
+
+
+def outcome_data(ask: Ask) -> dict[str, Any]:
+    """Everything about how an ask stands or ended."""
+    data: dict[str, Any] = {
+        "outcome": str(ask.state),
+        "ask_id": ask.id,
+        "call_id": ask.call_id,
+        "answers": [_answer_data(question, ask.answer(question.id)) for question in ask.questions]
+        if ask.state is State.ANSWERED
+        else [],
+    }
+    if ask.outcome:
+        data |= {
+            "reason": ask.outcome.reason or None,
+            "answered_by": ask.outcome.person,
+            "surface": ask.outcome.surface,
+            "answered_at": iso_time(ask.ended_at),
+            "late": ask.outcome.late,
+        }
+    return data
+
+
+def _answer_data(question: Question, answer: Answer | None) -> dict[str, Any]:
+    answer = answer or Answer(question=question.id)
+    data: dict[str, Any] = {
+        "question_id": question.id,
+        "question": question.text,
+        "selected": selected_labels(question, answer),
+        "text": answer.text,
+        "skipped": answer.skipped,
+    }
+    return {**data, "note": answer.note} if answer.note else data
+
+
+def selected_labels(question: Question, answer: Answer) -> list[str]:
+    """The labels of the chosen options, in the order they were offered."""
+    return [option.label for option in question.choices if option.id in answer.chosen]
+
+
+def answers_as_words(ask: Ask) -> str:
+    """Every question with what was said to it."""
+    lines: list[str] = []
+    for number, question in enumerate(ask.questions, start=1):
+        lines.append(f"{number}. {question.text}")
+        lines += [f"   {line}" for line in _answer_words(question, ask.answer(question.id))]
+    return "\n".join(lines)
+
+
+def _answer_words(question: Question, answer: Answer | None) -> list[str]:
+    if answer is None or answer.skipped:
+        return ["→ (skipped)"]
+    words = [f"→ {label}" for label in selected_labels(question, answer)]
+    if answer.text is not None:
+        words.append(f"→ {answer.text}" if not question.choices else f"→ Other: {answer.text}")
+    if answer.note:
+        words.append(f"  Note: {answer.note}")
+    return words
+
+
+def refusal_words(ask: Ask) -> str:
+    """A person's no, or an end that no answer can change."""
+    reason = ask.outcome.reason if ask.outcome else ""
+    told = f" Reason: {reason}" if reason else " No reason was given."
+    match ask.state:
+        case State.REJECTED:
+            return f"The user rejected these questions.{told} Do not assume an answer."
+        case State.DECLINED:
+            return "The user declined to answer. Do not assume an answer."
+        case State.CANCELLED:
+            return "The user cancelled the questions. Do not assume an answer."
+        case State.SUPERSEDED:
+            return "A newer question took the place of this one."
+        case State.EXPIRED:
+            return "Nobody answered for so long that the question expired. Ask again if it still matters."
+    return f"The questions are {ask.state}."
+
+
+def timeout_words(ask: Ask) -> str:
+    seconds = (ask.timeout_ms or 0) / 1000
+    return f"Timeout: nobody answered within {seconds:g} seconds. Do not assume an answer. {STAYS_OPEN}"

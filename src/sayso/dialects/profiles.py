@@ -1,0 +1,77 @@
+"""Profiles: which tools a server shows, and under which name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sayso import __version__
+from sayso.config import Config
+from sayso.dialects import ask_user, auq, codenomad, get_answers, promptmanager, swissarmyhammer
+from sayso.dialects.dialect import Tool
+
+_INSTRUCTIONS = (
+    "These tools reach the person you work for. Ask when a decision is theirs or a wrong guess would be costly, "
+    "put related questions into one call, and wait for the result. An answer is only what the result says: "
+    "silence, a timeout or an error is never a yes."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Profile:
+    """A server as a client sees it."""
+
+    server_name: str
+    tools: tuple[Tool, ...]
+    server_version: str = __version__
+    instructions: str = _INSTRUCTIONS
+    strict: bool = True
+    """One seed's contract to the letter: nothing is added to its results, and calls are held to the end."""
+
+    def tool(self, name: str) -> Tool | None:
+        return next((tool for tool in self.tools if tool.name == name), None)
+
+
+def profile(config: Config) -> Profile:
+    """The profile that the settings name."""
+    return _PROFILES[config.profile](config)
+
+
+def _all(config: Config) -> Profile:
+    return Profile(
+        server_name="sayso",
+        strict=False,
+        tools=(
+            ask_user.tool(config),
+            auq.united_tool(config),
+            get_answers.tool(),
+            swissarmyhammer.ask_tool(),
+            swissarmyhammer.summary_tool(),
+        ),
+    )
+
+
+def _auq(config: Config) -> Profile:
+    return Profile(server_name="AskUserQuestions", tools=(auq.tool(config),))
+
+
+def _swissarmyhammer(config: Config) -> Profile:
+    tools = (swissarmyhammer.ask_tool(), swissarmyhammer.summary_tool())
+    return Profile(server_name="swissarmyhammer", tools=tools)
+
+
+def _codenomad(config: Config) -> Profile:
+    return Profile(server_name="CodeNomad", tools=(codenomad.tool(config),))
+
+
+def _promptmanager(config: Config) -> Profile:
+    return Profile(server_name="ask-user", server_version="1.0.0", tools=(promptmanager.tool(config),))
+
+
+_PROFILES: dict[str, Callable[[Config], Profile]] = {
+    "all": _all,
+    "auq": _auq,
+    "swissarmyhammer": _swissarmyhammer,
+    "codenomad": _codenomad,
+    "promptmanager": _promptmanager,
+}

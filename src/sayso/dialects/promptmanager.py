@@ -1,0 +1,104 @@
+"""PromptManager's `ask_user`: one question, with or without options, answered in a sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sayso.asks.model import Ask, Asker, Kind, NewAsk, Problems, Question, State
+from sayso.config import Config
+from sayso.dialects import fields
+from sayso.dialects.dialect import Arguments, AskTool, Reply, Request, description
+from sayso.dialects.outcomes import outcome_data, refusal_words, selected_labels
+
+NAME = "ask_user"
+MOST_OPTIONS = 100
+TIMED_OUT = "User did not respond within the timeout period. Proceeding with your best judgment."
+STAYS_OPEN = "The question stays open; call again to receive a late answer."
+
+
+def tool(config: Config) -> AskTool:
+    """The tool exactly as PromptManager has it."""
+    return AskTool(
+        name=NAME,
+        title="Ask the user",
+        description=description("ask_user_promptmanager"),
+        schema=SCHEMA,
+        annotations={"openWorldHint": True, "readOnlyHint": False, "destructiveHint": False},
+        read=read,
+    )
+
+
+def read(arguments: Arguments, asker: Asker, config: Config) -> Request:
+    problems = Problems()
+    new = read_question(problems, arguments, asker, config)
+    problems.check()
+    return Request(new=new, render=render)
+
+
+def read_question(problems: Problems, arguments: Arguments, asker: Asker, config: Config) -> NewAsk:
+    """The ask that `question`, `options` and `multiSelect` describe."""
+    several = fields.boolean(problems, arguments, "multiSelect", "", default=False)
+    empty = arguments.get("options") in (None, [])
+    options = () if empty else fields.options(problems, arguments, "", (1, MOST_OPTIONS), required=True)
+    kind = Kind.TEXT if not options else Kind.MULTI_SELECT if several else Kind.SELECT
+    text = fields.text(problems, arguments, ["question"], "", required=True)
+    question = Question(id="1", text=text, kind=kind, options=options)
+    return NewAsk(tool=NAME, questions=(question,), asker=asker, timeout_ms=config.ask_user_timeout)
+
+
+def render(ask: Ask) -> Reply:
+    """The outcome in PromptManager's words, and only those."""
+    data = outcome_data(ask)
+    if ask.state is State.ANSWERED:
+        return Reply(text=_answer_words(ask), data=data)
+    if ask.state is State.TIMED_OUT:
+        return Reply(text=TIMED_OUT, data=data, is_error=True)
+    return Reply(text=refusal_words(ask), data=data)
+
+
+def render_united(ask: Ask) -> Reply:
+    """The same beside the other dialects, where a late answer can still be had."""
+    reply = render(ask)
+    if ask.state is State.TIMED_OUT:
+        return Reply(text=f"{TIMED_OUT} {STAYS_OPEN}", data=reply.data, is_error=True)
+    return reply
+
+
+def _answer_words(ask: Ask) -> str:
+    question = ask.questions[0]
+    answer = ask.answer(question.id)
+    assert answer is not None
+    words: list[str] = []
+    if chosen := selected_labels(question, answer):
+        words.append("User selected: " + ", ".join(chosen))
+    if answer.text is not None:
+        words.append(f"User answered: {answer.text}")
+    if answer.note:
+        words.append(f"User noted: {answer.note}")
+    return "\n".join(words) or "User skipped the question."
+
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["question"],
+    "properties": {
+        "question": {"type": "string", "description": "The question to ask the user"},
+        "options": {
+            "type": "array",
+            "description": "Optional list of choices for the user",
+            "items": {
+                "type": "object",
+                "required": ["label"],
+                "properties": {
+                    "label": {"type": "string", "description": "Short label for the option"},
+                    "description": {"type": "string", "description": "Longer explanation of what this option means"},
+                },
+            },
+        },
+        "multiSelect": {
+            "type": "boolean",
+            "default": False,
+            "description": "Whether the user can select multiple options",
+        },
+    },
+}

@@ -1,0 +1,143 @@
+"""Every exception Sayso raises on purpose. Each text is fit to be shown to a person or a model as it is.
+
+SaysoError                      exit code 1
+├── InvalidInput                2   a call or a command with wrong fields: all of them, each with its path
+├── ConfigError                 2   a setting that cannot be read or has a wrong value
+├── NotFound                    3   no ask (or operation) has this id
+├── AmbiguousId                 3   several do
+├── AlreadySettled              4   somebody else was first
+├── NotYours                    5   an agent tried to answer itself
+├── WaitEnded                   6   the ask is still open, but this wait is over
+├── SpawnerUnavailable          8   no command can be started now, or the server lets go of those that run
+├── NoClient                    1   standard input or output is closed, so no MCP client can be there
+├── FormUnavailable             1   the client's own form cannot be had; other surfaces go on
+├── NotificationFailed          1   a person could not be told of a question
+├── HistoryError                1   a question and its answer could not be written to the project's files
+└── StoreError                  7   the store cannot do its work
+    ├── StoreUnavailable            it is not there, or not for us
+    ├── StoreReadOnly               it cannot be written
+    ├── StoreFull                   no space is left
+    ├── StoreCorrupt                what is there is not a store
+    └── StoreTooNew                 a newer Sayso wrote it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class SaysoError(Exception):
+    """Something went wrong that Sayso can explain."""
+
+    exit_code = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """One wrong field: where it is and what is wrong with it, in a sentence that says what would be right."""
+
+    path: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.text}" if self.path else self.text
+
+
+class InvalidInput(SaysoError):
+    """Input with one or more wrong fields. Nothing was done."""
+
+    exit_code = 2
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("; ".join(str(problem) for problem in self.problems))
+
+
+class ConfigError(SaysoError):
+    """A setting cannot be read or has a wrong value."""
+
+    exit_code = 2
+
+
+class NotFound(SaysoError):
+    """Nothing has this id."""
+
+    exit_code = 3
+
+
+class AmbiguousId(SaysoError):
+    """A shortened id that fits more than one."""
+
+    exit_code = 3
+
+    def __init__(self, given: str, matches: Sequence[str]) -> None:
+        self.matches = tuple(matches)
+        listed = "\n".join(f"  {match}" for match in self.matches)
+        super().__init__(f"The id {given!r} fits more than one. Give more of it:\n{listed}")
+
+
+class AlreadySettled(SaysoError):
+    """Somebody else was first; the text says who, where and when."""
+
+    exit_code = 4
+
+
+class NotYours(SaysoError):
+    """A process of the asking agent tried to settle its own ask."""
+
+    exit_code = 5
+
+
+class WaitEnded(SaysoError):
+    """This wait is over while the ask is still open."""
+
+    exit_code = 6
+
+
+class NoClient(SaysoError):
+    """Standard input or output is closed, so no MCP client can be there."""
+
+
+class FormUnavailable(SaysoError):
+    """The client's own form cannot be had."""
+
+
+class NotificationFailed(SaysoError):
+    """A person could not be told of a question."""
+
+
+class HistoryError(SaysoError):
+    """A question and its answer could not be written to the project's files."""
+
+
+class StoreError(SaysoError):
+    """The store cannot do its work."""
+
+    exit_code = 7
+
+
+class StoreUnavailable(StoreError):
+    """The store is not there, or not for us."""
+
+
+class StoreReadOnly(StoreError):
+    """The store cannot be written."""
+
+
+class StoreFull(StoreError):
+    """No space is left for the store."""
+
+
+class StoreCorrupt(StoreError):
+    """What is there is not a store."""
+
+
+class StoreTooNew(StoreError):
+    """A newer Sayso wrote this store."""
+
+
+class SpawnerUnavailable(SaysoError):
+    """No command can be started now, or the server lets go of those that run."""
+
+    exit_code = 8

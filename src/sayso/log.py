@@ -1,0 +1,37 @@
+"""Logging for every process: standard library, to stderr or a file, never to stdout, never an answer's text."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from pathlib import Path
+
+from sayso.errors import ConfigError
+
+LEVELS = ("debug", "info", "warning", "error")
+_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+def set_up(level: str, file: Path | None) -> None:
+    """Send what Sayso logs to stderr, or to `file` (made 0600)."""
+    handler: logging.Handler = _file_handler(file) if file else logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter(_FORMAT))
+    logger = logging.getLogger("sayso")
+    for old in list(logger.handlers):
+        logger.removeHandler(old)
+        old.close()
+    logger.addHandler(handler)
+    logger.setLevel(level.upper())
+    logger.propagate = False
+
+
+def _file_handler(file: Path) -> logging.Handler:
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+        return logging.FileHandler(file, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(
+            f"log_file: cannot write {str(file)!r} ({error.strerror}). Name a file you can write."
+        ) from error

@@ -1,0 +1,112 @@
+"""Calls of `question_ask` and `question_summary`: the client's form and nothing else, and the files it leaves."""
+
+from __future__ import annotations
+
+import json
+import logging
+import secrets
+from pathlib import Path
+
+import anyio.to_thread
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+
+from sayso.asks import history
+from sayso.asks.desk import now_ms
+from sayso.dialects import swissarmyhammer as dialect
+from sayso.dialects.dialect import Reply
+from sayso.errors import FormUnavailable, HistoryError, SaysoError
+from sayso.mcp_server import elicit
+from sayso.mcp_server.ask import Result, failure, result
+from sayso.mcp_server.caller import Context
+from sayso.mcp_server.elicit import Form, Round
+from sayso.mcp_server.office import Office
+
+logger = logging.getLogger(__name__)
+
+
+class QuestionCalls:
+    """Serves the two tools of one server process."""
+
+    def __init__(self, office: Office) -> None:
+        self._office, self._project = office, office.config.project
+        self._told: set[bool] = set()
+
+    def listed(self, ctx: Context) -> bool:
+        """Whether this client is shown `question_ask`; said in the log once."""
+        able = elicit.can_show_forms(ctx)
+        if able not in self._told:
+            self._told.add(able)
+            if able:
+                logger.info("Client supports elicitation, registering 'question_ask' tool")
+            else:
+                logger.debug("Client does not support elicitation, 'question_ask' tool not available")
+        return able
+
+    async def ask(self, ctx: Context, params: types.CallToolRequestParams) -> Result:
+        """Ask in the client's form, without a time limit, and keep the answer."""
+        if not elicit.can_show_forms(ctx):
+            return _no_form(ctx)
+        try:
+            question = dialect.read_question(params.arguments or {})
+            form = Form(message=question, schema=dialect.form_schema(question))
+            if not elicit.is_modern(ctx):
+                begun = now_ms()
+                return await self._take(question, await elicit.show(ctx, form), now_ms() - begun)
+            return await self._modern(params, question, form)
+        except SaysoError as error:
+            return failure(error)
+
+    async def summarize(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        try:
+            limit = dialect.read_limit(params.arguments or {})
+        except SaysoError as error:
+            return result(Reply(text=str(error), is_error=True))
+        summary = await anyio.to_thread.run_sync(history.summarize, self._project, limit)
+        data = {"summary": summary.text, "count": summary.count, "total": summary.total}
+        return result(Reply(text=json.dumps(data, ensure_ascii=False), data=data))
+
+    async def _modern(self, params: types.CallToolRequestParams, question: str, form: Form) -> Result:
+        came, reply = Round.of(params), elicit.brought_back(params)
+        if came is None or reply is None:
+            state = Round(ask=secrets.token_hex(16), at=now_ms())
+            return elicit.input_required(state.sealed_later(), form)
+        if not await self._office.claim(f"question:{came.ask}"):
+            return result(Reply(text="This reply to the form has been taken already.", is_error=True))
+        return await self._take(question, reply, now_ms() - came.at)
+
+    async def _take(self, question: str, reply: types.ElicitResult, after_ms: int) -> types.CallToolResult:
+        if reply.action != "accept":
+            return _refused(reply, after_ms, self._office.config.form_reaction)
+        answer = (reply.content or {}).get("answer")
+        if not isinstance(answer, str) or not answer.strip():
+            return result(Reply(text="No answer provided", data={"outcome": "failed"}, is_error=True))
+        try:
+            saved = await anyio.to_thread.run_sync(history.save, self._project, question, answer)
+        except HistoryError as error:
+            # The person did answer; losing that because of a full disk would be worse than an odd result.
+            return result(Reply(text=str(error), data={"answer": answer, "error": str(error)}, is_error=True))
+        return result(_saved(answer, saved, self._project))
+
+
+def _saved(answer: str, file: Path, project: Path) -> Reply:
+    told = {"answer": answer, "saved_to": str(file.relative_to(project))}
+    return Reply(text=json.dumps(told, ensure_ascii=False), data={"answer": answer, "saved_to": str(file)})
+
+
+def _refused(reply: types.ElicitResult, after_ms: int, reaction_ms: int) -> types.CallToolResult:
+    if after_ms < reaction_ms:
+        return failure(FormUnavailable(elicit.too_fast(reply, after_ms)))
+    done = "declined" if reply.action == "decline" else "cancelled"
+    text = f"The user {done} the question. Nothing was saved; do not assume an answer."
+    return result(Reply(text=text, data={"outcome": done}))
+
+
+def _no_form(ctx: Context) -> types.CallToolResult:
+    if elicit.is_modern(ctx):
+        raise MCPError(
+            code=types.MISSING_REQUIRED_CLIENT_CAPABILITY,
+            message=dialect.NO_FORM,
+            data={"requiredCapabilities": {"elicitation": {}}},
+        )
+    return result(Reply(text=dialect.NO_FORM, data={"outcome": "failed"}, is_error=True))

@@ -1,0 +1,1 @@
+"""Run: commands as operations, each with its process tree, its output and its end."""

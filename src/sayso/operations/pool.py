@@ -1,0 +1,324 @@
+"""Runners ready ahead of need: one spawner process, the runners it forked, and the thread that listens to them all.
+
+A runner is used once and replaced at once; one that dies idle is replaced; all are dropped when nothing is asked of
+them for a while. A pool that was dropped or lost its process is not mended: spawner.py makes the next one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+import os
+import selectors
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from concurrent.futures import Future, InvalidStateError
+from functools import partial
+from pathlib import Path
+
+from sayso.errors import SpawnerUnavailable
+from sayso.operations.folder import Status, await_end, parse_status
+from sayso.operations.forker import BORN
+from sayso.operations.runner import CANCEL, CHUNK, STARTED
+
+logger = logging.getLogger(__name__)
+
+START_SECONDS = 30.0
+"""How long a start may take before the spawner counts as broken; a loaded machine stays well below it."""
+
+CLOSE_SECONDS = 5.0
+
+REPLACE_SECONDS = 0.005
+"""How long after a runner was taken the next is forked, unless someone waits: not while the command is starting."""
+
+MOST_DEATHS = 20
+"""Idle runners that may die in a row before the pool stops replacing them until it is asked again."""
+
+# Isolated and without site-packages: nothing of the user's can slow the start or run inside.
+BOOT = "import sys; sys.path.append(sys.argv[1]); from sayso.operations.forker import main; main()"
+RECEIVE_FLAGS = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
+SOURCES = str(Path(__file__).parents[2])
+
+
+class Runner:
+    """One runner as the server sees it: the line to it, and what it says of the operation it was given."""
+
+    def __init__(self, pid: int, line: socket.socket) -> None:
+        self.pid = pid
+        self.line = line
+        self.started = threading.Event()
+        self.ended: Future[Status] = Future()
+        self._lock = threading.Lock()
+        self._folder: Path | None = None
+        self._heard = b""
+        self._gone = False
+
+    @property
+    def given(self) -> bool:
+        """Whether it has an operation."""
+        return self._folder is not None
+
+    def give(self, folder: Path, message: bytes) -> bool:
+        """Hand over the launch; False when the runner is dead and has started nothing."""
+        with self._lock:
+            try:
+                self.line.sendall(message)
+            except OSError:
+                return False
+            self._folder = folder
+            self._settle(folder)
+            return True
+
+    def cancel(self) -> None:
+        """Have its command ended, however far it has come; without one it ends itself."""
+        with self._lock, contextlib.suppress(OSError):
+            if self._folder:
+                self.line.sendall(CANCEL)
+            else:
+                self.line.shutdown(socket.SHUT_RDWR)
+
+    def leave(self, why: str) -> None:
+        """Hang up on it; its command goes on."""
+        with self._lock, contextlib.suppress(OSError):
+            if not self.ended.done():
+                self.ended.set_exception(SpawnerUnavailable(why))
+            self.line.shutdown(socket.SHUT_RDWR)
+
+    def listen(self) -> bool:
+        """Take in what the runner says; False when it has hung up."""
+        try:
+            data = self.line.recv(CHUNK)
+        except OSError:
+            data = b""
+        with self._lock:
+            self._heard += data
+            self._gone = not data
+            if self._folder:
+                self._settle(self._folder)
+        return bool(data)
+
+    def _settle(self, folder: Path) -> None:
+        """Pass on what was heard. The giver and the listener both come here, since either may be the later."""
+        *lines, _ = self._heard.split(b"\n")
+        statuses = [line for line in lines if line != STARTED]
+        if lines or self._gone:
+            self.started.set()
+        if self.ended.done():
+            return
+        if statuses:
+            self.ended.set_result(parse_status(statuses[0]))
+        elif self._gone:
+            follow(folder, self.ended)
+
+
+def follow(folder: Path, ended: Future[Status]) -> None:
+    """Settle the future when the operation's runner is gone, however long that takes, without holding up anyone."""
+
+    def see_it_out() -> None:
+        status = await_end(folder)
+        with contextlib.suppress(InvalidStateError):
+            ended.set_result(status)
+
+    threading.Thread(target=see_it_out, name="sayso-follow", daemon=True).start()
+
+
+class Pool:
+    """Runners of one spawner process. All fields are guarded by the condition; only the thread reads the lines."""
+
+    def __init__(self, *, size: int, idle_seconds: float) -> None:
+        self._size = size
+        self._idle_seconds = idle_seconds
+        self._changed = threading.Condition()
+        self._idle: deque[Runner] = deque()
+        self._busy: set[Runner] = set()
+        self._coming = 0
+        self._waiting = 0
+        self._deaths = 0
+        self._fault = ""
+        self._closed = False
+        self._last_taken = time.monotonic()
+        self._process, self._control = _start_process()
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._control, selectors.EVENT_READ, self._welcome)
+        self._thread = threading.Thread(target=self._attend, name="sayso-spawner", daemon=True)
+        self._thread.start()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it gives out no more runners."""
+        return self._closed
+
+    @property
+    def idle(self) -> tuple[Runner, ...]:
+        """The runners that wait to be used."""
+        with self._changed:
+            return tuple(self._idle)
+
+    @property
+    def busy(self) -> tuple[Runner, ...]:
+        """The runners that were taken and have not hung up."""
+        with self._changed:
+            return tuple(self._busy)
+
+    def take(self) -> Runner | None:
+        """A runner for one operation, as soon as one is there; None when the pool closed meanwhile."""
+        with self._changed:
+            self._waiting += 1
+            try:
+                self._await_idle()
+            finally:
+                self._waiting -= 1
+            self._last_taken = time.monotonic()
+            if self._closed:
+                return None
+            runner = self._idle.popleft()
+            self._busy.add(runner)
+            return runner
+
+    def _await_idle(self) -> None:
+        if not self._idle:
+            self._fault, self._deaths = "", 0
+            self._refill()
+        self._changed.wait_for(lambda: self._idle or self._fault or self._closed, START_SECONDS)
+        if not self._idle and not self._closed:
+            why = self._fault or f"no runner was ready after {START_SECONDS:.0f} s"
+            raise SpawnerUnavailable(f"No command can be started now: {why}. Try again when the machine is less busy.")
+
+    def close(self) -> None:
+        """Let the idle runners and the process go; runners at work stay, and are heard until they end."""
+        with self._changed:
+            if not self._closed:
+                self._closed = True
+                with contextlib.suppress(OSError):
+                    self._control.shutdown(socket.SHUT_RDWR)
+            self._changed.notify_all()
+
+    @property
+    def finished(self) -> bool:
+        """Whether every line is closed and the process is gone."""
+        return not self._thread.is_alive()
+
+    def join(self, timeout: float) -> None:
+        """Wait until it is finished."""
+        self._thread.join(timeout)
+
+    def _refill(self) -> None:
+        missing = self._missing()
+        if missing > 0 and not self._closed:
+            self._coming += missing
+            with contextlib.suppress(OSError):
+                self._control.sendall(b"+" * missing)
+
+    def _attend(self) -> None:
+        while self._selector.get_map():
+            for key, _ in self._selector.select(self._patience()):
+                key.data()
+            self._replace()
+            self._drop_when_idle()
+        self._selector.close()
+        self._control.close()
+        try:
+            self._process.wait(CLOSE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _patience(self) -> float | None:
+        """Seconds until there is something to do unasked. Else it is endless: whatever happens is heard."""
+        with self._changed:
+            since = time.monotonic() - self._last_taken
+            if self._closed or since >= self._idle_seconds:
+                return None
+            return max(0.0, (REPLACE_SECONDS if self._missing() > 0 else self._idle_seconds) - since)
+
+    def _replace(self) -> None:
+        with self._changed:
+            if REPLACE_SECONDS <= time.monotonic() - self._last_taken < self._idle_seconds:
+                self._refill()
+
+    def _missing(self) -> int:
+        return self._size + self._waiting - len(self._idle) - self._coming
+
+    def _drop_when_idle(self) -> None:
+        with self._changed:
+            if self._closed or self._waiting or time.monotonic() < self._last_taken + self._idle_seconds:
+                return
+            self._drop_idle()
+            if not self._busy:
+                self.close()
+
+    def _drop_idle(self) -> None:
+        while self._idle:
+            self._hang_up(self._idle.popleft())
+
+    def _hang_up(self, runner: Runner) -> None:
+        self._selector.unregister(runner.line)
+        runner.line.close()
+
+    def _welcome(self) -> None:
+        """A runner was born, or could not be, or the process is gone."""
+        try:
+            data, fds, _, _ = socket.recv_fds(self._control, BORN.size, 1, RECEIVE_FLAGS)
+        except OSError:
+            data, fds = b"", []
+        with self._changed:
+            if data:
+                self._coming -= 1
+                self._add(*BORN.unpack(data), fds)
+            else:
+                self._selector.unregister(self._control)
+                self._drop_idle()
+                self.close()
+            self._changed.notify_all()
+
+    def _add(self, pid: int, fds: list[int]) -> None:
+        if not fds:
+            self._fault = os.strerror(-pid if pid < 0 else errno.EMFILE)
+            return
+        os.set_inheritable(fds[0], False)
+        runner = Runner(pid, socket.socket(fileno=fds[0]))
+        runner.line.settimeout(START_SECONDS)
+        self._selector.register(runner.line, selectors.EVENT_READ, partial(self._hear, runner))
+        self._idle.append(runner)
+
+    def _hear(self, runner: Runner) -> None:
+        if runner.listen():
+            return
+        with self._changed:
+            self._hang_up(runner)
+            self._busy.discard(runner)
+            if runner in self._idle:
+                self._idle.remove(runner)
+                self._mourn(runner)
+
+    def _mourn(self, runner: Runner) -> None:
+        self._deaths += 1
+        logger.warning("idle runner %d died and is replaced", runner.pid)
+        if self._deaths < MOST_DEATHS:
+            self._refill()
+        else:
+            self._fault = f"{self._deaths} runners died before they were used"
+            self._changed.notify_all()
+
+
+def _start_process() -> tuple[subprocess.Popen[bytes], socket.socket]:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        fd = theirs.fileno()
+        # Its own session, so that a Ctrl-C in the terminal is the server's business alone. Nothing of the server's
+        # stderr goes along: a runner that outlives the server would keep it open.
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-X", "utf8", "-c", BOOT, SOURCES, str(fd)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            pass_fds=[fd],
+            start_new_session=True,
+        )
+    return process, ours

@@ -1,0 +1,77 @@
+"""Finding and starting one program; every way in which that fails has a sentence for the person or model who asked.
+
+Stdlib only and small, because every runner carries it. It starts; it does not watch.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+from collections.abc import Mapping, Sequence
+
+# A command cannot know which signals it inherits as ignored, so each starts as the system sets it.
+FRESH_SIGNALS = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ)
+
+REFUSALS = {
+    errno.ENOENT: "its interpreter (the #! line) or its loader does not exist. Correct the #! line or reinstall it.",
+    errno.ENOEXEC: "the system cannot run this kind of file. A script needs a #! line such as #!/bin/sh.",
+    errno.EACCES: "it or its interpreter may not be executed. Allow it with chmod +x.",
+    errno.E2BIG: "its arguments and environment together are too long. Pass the data on stdin or in a file.",
+    errno.ENOMEM: "there is not enough memory.",
+    errno.EAGAIN: "the limit of processes is reached.",
+}
+
+
+def start(argv: Sequence[str], environment: Mapping[str, str], stdio: Sequence[int]) -> int:
+    """Start the program in its own process group, in the current directory; its pid.
+
+    OSError and ValueError carry the whole sentence as their text.
+    """
+    path = find(argv[0], environment)
+    actions = [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate(stdio)]
+    try:
+        # The system libraries share memory until exec, as vfork does: the cost does not grow with the caller.
+        return os.posix_spawn(
+            path, argv, environment, file_actions=actions, setpgroup=0, setsigmask=(), setsigdef=FRESH_SIGNALS
+        )
+    except OSError as error:
+        why = REFUSALS.get(error.errno or 0, f"{error.strerror}.")
+        raise OSError(f"command: {path!r} cannot be started: {why}") from error
+    except ValueError as error:
+        raise ValueError(f"command: {path!r} cannot be started: {error} in its arguments or environment.") from error
+
+
+def find(name: str, environment: Mapping[str, str]) -> str:
+    """The file this name stands for, looked up on the PATH of the environment the program will get."""
+    if "/" in name:
+        return _usable(name)
+    path = environment.get("PATH", os.defpath)
+    unusable = ""
+    for folder in path.split(":"):
+        file = os.path.join(folder, name)
+        if os.path.isfile(file):
+            if os.access(file, os.X_OK):
+                return file
+            unusable = unusable or file
+    if unusable:
+        raise OSError(f"command: {unusable!r} is not executable. Allow it with chmod +x.")
+    raise OSError(f"command: {name!r} was not found on PATH ({path}). Install it, or give its full path.")
+
+
+def _usable(path: str) -> str:
+    if not os.path.exists(path):
+        raise OSError(f"command: {path!r} does not exist in {os.getcwd()!r}. Correct the path.")
+    if os.path.isdir(path):
+        raise OSError(f"command: {path!r} is a directory. Name a program.")
+    if not os.access(path, os.X_OK):
+        raise OSError(f"command: {path!r} is not executable. Allow it with chmod +x.")
+    return path
+
+
+def enter(cwd: str) -> None:
+    """Make this the current directory, for the program that is started next."""
+    try:
+        os.chdir(cwd)
+    except OSError as error:
+        raise OSError(f"cwd: {cwd!r} cannot be entered: {error.strerror}. Give a directory that exists.") from error

@@ -1,0 +1,225 @@
+"""What must hold across the fields of a tool file: names that do not collide, and nothing that would be ignored.
+
+It works on the raw document and looks only at parts that are sound in themselves, so that these faults and those of
+the structure are told together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from sayso.operations.format import LIVELOG, OPTION, build
+from sayso.operations.jsontext import Path
+from sayso.operations.leaves import CALL_OPTIONS, CLEAR, leaf_name, split_command
+from sayso.operations.model import Livelog, OptionSpec
+from sayso.operations.option_rules import check_option, check_positional
+from sayso.operations.structure import Finding, sound
+from sayso.operations.values import compiled
+from sayso.text import quoted
+
+MAX_NAME = 52
+"""Model services allow 64 characters, of which clients take twelve for `mcp__sayso__`."""
+
+Raw = Mapping[str, object]
+_CALL_NAMES = {option.name for option in CALL_OPTIONS}
+_ONLY_ON_LEAVES = ("positional_args", "positional_args_first", "end_of_options", "stdin", "sequence")
+
+
+def check_rules(document: object) -> list[Finding]:
+    """Everything wrong with the document that its structure alone does not show."""
+    if not isinstance(document, dict):
+        return []
+    walk = _Walk()
+    walk.tool(document)
+    return [*_texts(document, ()), *walk.found]
+
+
+@dataclass
+class _Walk:
+    """One pass over a tool file. `names` are the MCP tools met so far and where they stand."""
+
+    found: list[Finding] = field(default_factory=list)
+    names: dict[str, Path] = field(default_factory=dict)
+
+    def add(self, *findings: Finding) -> None:
+        self.found += findings
+
+    def tool(self, raw: Raw) -> None:
+        self.add(*_command(raw, "command", ()), *_modes(raw, ()), *_livelog(raw), *_check_commands(raw, ()))
+        subcommands = _records(raw, "subcommand")
+        if subcommands and raw.get("sequence"):
+            self.add(_misplaced(("sequence",), "in a tool without subcommands, or in one of them"))
+        for index, child in subcommands:
+            self.subcommand(child, ("subcommand", index), str(raw.get("name")), {})
+
+    def subcommand(self, raw: Raw, where: Path, parent: str, outer: Mapping[str, Path]) -> None:
+        name = leaf_name(parent, str(raw.get("name")))
+        self.add(*_modes(raw, where), *_check_commands(raw, where))
+        taken = self.options(raw, where, outer)
+        children = _records(raw, "subcommand")
+        for index, child in children:
+            self.subcommand(child, (*where, "subcommand", index), name, taken)
+        if children:
+            allowed = "in a subcommand that has none below it"
+            self.add(*(_misplaced((*where, key), allowed) for key in _ONLY_ON_LEAVES if raw.get(key)))
+        elif raw.get("enabled") is not False:
+            self.add(*_leaf(raw, where))
+            self.name(name, where)
+
+    def options(self, raw: Raw, where: Path, outer: Mapping[str, Path]) -> dict[str, Path]:
+        """Check each option and that no two share a name or a flag. Returns the names taken so far."""
+        taken, flags = dict(outer), dict[str, Path]()
+        for key in ("options", "positional_args"):
+            for spec, place in _specs(raw, key, where):
+                self.add(*(check_option if key == "options" else check_positional)(spec, place))
+                if spec.name in _CALL_NAMES and key == "options":
+                    continue
+                self.once(spec.name, taken, (*place, "name"))
+                if key == "options":
+                    self.once(spec.flag, flags, (*place, "alias" if spec.alias else "name"))
+        return taken
+
+    def name(self, name: str, where: Path) -> None:
+        place = (*where, "name")
+        self.once(name, self.names, place)
+        if len(name) > MAX_NAME:
+            expected = f"at most {MAX_NAME} characters in the name of the tool, {quoted(name)}"
+            self.add(Finding(where=place, kind="size", expected=expected, actual=str(len(name))))
+
+    def once(self, name: str, taken: dict[str, Path], where: Path) -> None:
+        if name in _CALL_NAMES or name in taken:
+            self.add(
+                Finding(
+                    where=where,
+                    kind="duplicate",
+                    expected="a name of its own",
+                    actual=f"{quoted(name)}, which is taken",
+                    suggestion="Rename one of them, or remove it.",
+                )
+            )
+        taken.setdefault(name, where)
+
+
+def _records(raw: Raw, key: str) -> list[tuple[int, Raw]]:
+    value = raw.get(key)
+    items = value if isinstance(value, list) else []
+    return [(index, item) for index, item in enumerate(items) if isinstance(item, dict)]
+
+
+def _specs(raw: Raw, key: str, where: Path) -> Iterator[tuple[OptionSpec, Path]]:
+    for index, item in _records(raw, key):
+        if sound(item, OPTION):
+            yield build(OPTION, item), (*where, key, index)
+
+
+def _leaf(raw: Raw, where: Path) -> Iterator[Finding]:
+    if raw.get("sequence"):
+        for key in ("options", "positional_args"):
+            if any(spec.name not in _CALL_NAMES for spec, _ in _specs(raw, key, where)):
+                yield _misplaced((*where, key), "in a subcommand without a `sequence`, whose steps have their own")
+    if raw.get("positional_args_first") and _ends_options(raw, where):
+        yield _misplaced((*where, "positional_args_first"), "without `end_of_options`: options must come before `--`")
+    fed = [place for key in ("options", "positional_args") for spec, place in _specs(raw, key, where)
+           if spec.style == "stdin"]  # fmt: skip
+    if len(fed) + (raw.get("stdin") is not None) > 1:
+        yield Finding(
+            where=(*fed[-1], "style"),
+            kind="duplicate",
+            expected="one source of standard input",
+            actual="another one",
+            suggestion="Keep one of them.",
+        )
+
+
+def _ends_options(raw: Raw, where: Path) -> bool:
+    return bool(raw.get("end_of_options")) or any(
+        spec.end_of_options for spec, _ in _specs(raw, "positional_args", where)
+    )
+
+
+def _modes(raw: Raw, where: Path) -> Iterator[Finding]:
+    both = (raw.get("synchronous"), raw.get("force_synchronous"))
+    if None not in both and both[0] != both[1]:
+        yield Finding(
+            where=(*where, "force_synchronous"),
+            kind="duplicate",
+            expected=f"the same as `synchronous`, {quoted(both[0])}",
+            actual=quoted(both[1]),
+            suggestion="Keep `synchronous` only.",
+        )
+
+
+def _command(raw: Raw, key: str, where: Path) -> Iterator[Finding]:
+    command = raw.get(key)
+    if not isinstance(command, str) or not command:
+        return
+    try:
+        words = split_command(command)
+    except ValueError:
+        words = ()
+    if not words or not words[0]:
+        expected = "a program and its words, with every quote closed"
+        yield Finding(where=(*where, key), kind="pattern", expected=expected, actual=quoted(command))
+
+
+def _check_commands(raw: Raw, where: Path) -> Iterator[Finding]:
+    check = raw.get("availability_check")
+    if isinstance(check, dict):
+        yield from _command(check, "command", (*where, "availability_check"))
+
+
+def _livelog(raw: Raw) -> Iterator[Finding]:
+    given, wanted = raw.get("livelog"), raw.get("tool_type") == "livelog"
+    if wanted and given is None:
+        yield Finding(where=("livelog",), kind="missing", expected="`livelog`, an object", actual="nothing",
+                      suggestion='Describe the log to follow, or remove "tool_type".')  # fmt: skip
+    if given is not None and not wanted:
+        yield _misplaced(("livelog",), 'beside "tool_type": "livelog"')
+    if given is not None and (raw.get("subcommand") or raw.get("sequence")):
+        yield _misplaced(("livelog",), "in a tool without subcommands and without a sequence")
+    if isinstance(given, dict) and sound(given, LIVELOG):
+        yield from _command(given, "source_command", ("livelog",))
+        yield from _log_source(build(LIVELOG, given))
+
+
+def _log_source(livelog: Livelog) -> Iterator[Finding]:
+    names: set[str] = set()
+    where: Path
+    for index, parameter in enumerate(livelog.parameters):
+        if parameter.name in names | _CALL_NAMES | {CLEAR.name}:
+            where = ("livelog", "parameters", index, "name")
+            yield Finding(where=where, kind="duplicate", expected="a name of its own", actual=quoted(parameter.name))
+        names.add(parameter.name)
+    templates: dict[Path, str] = {("livelog", "source_args", i): arg for i, arg in enumerate(livelog.source_args)}
+    templates |= {("livelog", "env", name): value for name, value in livelog.env.items()}
+    for place, template in templates.items():
+        for name in re.findall(r"\$\{(\w+)\}", template):
+            if name not in names:
+                expected = "the name of one of `parameters`: " + (", ".join(sorted(names)) or "there are none")
+                yield Finding(where=place, kind="unknown", expected=expected, actual=quoted(name))
+    try:
+        compiled(livelog.prefilter_regex or "")
+    except re.error as error:
+        where = ("livelog", "prefilter_regex")
+        yield Finding(where=where, kind="pattern", expected="a regular expression", actual=str(error))
+
+
+def _texts(value: object, where: Path) -> Iterator[Finding]:
+    """Texts that no command line can carry, anywhere in the file."""
+    if isinstance(value, dict):
+        for key, content in value.items():
+            yield from _texts(content, (*where, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _texts(item, (*where, index))
+    elif isinstance(value, str) and re.search("[\0\ud800-\udfff]", value):
+        expected = "text without NUL characters and without halves of surrogate pairs"
+        yield Finding(where=where, kind="pattern", expected=expected, actual=quoted(value))
+
+
+def _misplaced(where: Path, allowed: str) -> Finding:
+    return Finding(
+        where=where, kind="unknown", expected=f"`{where[-1]}` only {allowed}", actual="it here", suggestion="Remove it."
+    )

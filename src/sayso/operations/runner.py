@@ -1,0 +1,285 @@
+"""A runner: takes one command from launch to exit status and leaves no process of it behind.
+
+It is forked ahead of need, used once, and needs nobody: its deadline, the output and the status are its own business.
+Stdlib only, and little of it. It does not choose the command, and does not know what an operation is for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+
+from sayso.operations import program, tree
+from sayso.operations.capture import STREAMS, Capture
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+RUNNER_FILE = "runner.json"
+STATUS_FILE = "status.json"
+STDIN_FILE = "stdin"
+STARTED = b"started"
+CANCEL = b"cancel\n"
+
+CHUNK = 1 << 16
+DRAIN_READS = 64
+LONGEST_POLL_SECONDS = 3600.0
+PR_SET_CHILD_SUBREAPER = 36
+HAS_SUBREAPER = sys.platform == "linux"
+KILL_SECONDS = 10.0
+KILL_ROUND_SECONDS = 0.05
+
+REHEARSAL = {"folder": os.devnull, "argv": [os.devnull], "env": {"PATH": os.defpath}, "max_bytes": 1024}
+
+_libc = ctypes.CDLL(None) if HAS_SUBREAPER else None
+
+
+def serve(line: socket.socket) -> NoReturn:
+    """Be a runner: get ready, wait for the launch, see it through. An end of the line while idle is the end."""
+    run = Run()
+    run.rehearse()
+    # Endless on purpose: an idle runner lives exactly as long as the server that keeps it.
+    message, _, more = _read_line(line)
+    if not message:
+        os._exit(0)
+    launch = json.loads(message)
+    try:
+        status = run.execute(launch, line, more)
+    except Exception as error:
+        status = run.fail(error)
+    _say(line, _record(launch["folder"], STATUS_FILE, status))
+    os._exit(0)
+
+
+def _read_line(line: socket.socket) -> tuple[bytes, bytes, bytes]:
+    parts: list[bytes] = []
+    while part := line.recv(CHUNK):
+        parts.append(part)
+        if b"\n" in part:
+            return b"".join(parts).partition(b"\n")
+    return b"", b"", b""
+
+
+def _say(line: socket.socket, text: bytes) -> None:
+    with contextlib.suppress(OSError):
+        line.sendall(text + b"\n")
+
+
+def _record(folder: str, name: str, content: dict[str, Any]) -> bytes:
+    """Write the file in one step, so that whoever sees it sees all of it."""
+    text = json.dumps(content).encode()
+    path = os.path.join(folder, name)
+    with contextlib.suppress(OSError):
+        file = os.open(path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(file, text)
+        finally:
+            os.close(file)
+        os.rename(path + ".new", path)
+    return text
+
+
+def _open_stdin(launch: dict[str, Any]) -> int:
+    """The bytes left in the folder, which are gone from it once they are open."""
+    path = os.path.join(launch["folder"], STDIN_FILE)
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    os.unlink(path)
+    return fd
+
+
+def _noted(*_: object) -> None:
+    """A signal that only has to wake the poll."""
+
+
+class Run:
+    """One command and all that descends from it."""
+
+    def __init__(self) -> None:
+        os.setsid()
+        if _libc:
+            _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        self._mark = os.urandom(16).hex()
+        self._identity = {"pid": os.getpid(), "started": tree.started(os.getpid()), "mark": self._mark}
+        self._nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        self._pipes = [os.pipe() for _ in STREAMS]
+        self._wake, wake = os.pipe()
+        self._poll = select.poll()
+        for end in (self._wake, wake, *(read for read, _ in self._pipes)):
+            os.set_blocking(end, False)
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, _noted)
+        self._captures: dict[str, Capture] = {}
+        self._open: dict[int, Capture] = {}
+        self._line: socket.socket | None = None
+        self._pid = 0
+        self._exit: int | None = None
+        self._cancelled = False
+        self._childless = True
+        self._survivors: list[int] = []
+        self._started_at = 0.0
+
+    def rehearse(self) -> None:
+        """Go through the motions once: what a fork shares is copied at the first touch, and that is slow."""
+        launch = json.loads(json.dumps(REHEARSAL))
+        Capture(launch["folder"], STREAMS[0], launch["max_bytes"]).close()
+        with contextlib.suppress(OSError):
+            program.find(launch["argv"][0], launch["env"])
+        self._pump(0.0, self._alone)
+        self._reap()
+        self._drain()
+        _record(launch["folder"], STATUS_FILE, self._status("exit", ""))
+
+    def execute(self, launch: dict[str, Any], line: socket.socket, more: bytes) -> dict[str, Any]:
+        """Run the command to its end and say how it ended."""
+        self._started_at = time.time()
+        signal.signal(signal.SIGTERM, self._cancel)
+        self._cancelled = bool(more)
+        try:
+            self._start(launch)
+        except (OSError, ValueError) as error:
+            return self._status("spawn_failed", str(error))
+        begun = time.monotonic()
+        self._listen(launch, line)
+        _record(launch["folder"], RUNNER_FILE, {**self._identity, "group": self._pid})
+        _say(line, STARTED)
+        timeout = launch["timeout_seconds"]
+        reason = self._watch(None if timeout is None else begun + timeout)
+        self._end_tree(launch["grace_seconds"])
+        self._drain()
+        return self._status(reason, "")
+
+    def fail(self, error: Exception) -> dict[str, Any]:
+        """The runner itself is at fault: still leave nothing running, and say so."""
+        self._end_tree(0)
+        return self._status("lost", f"The runner of this command failed: {error!r}")
+
+    def _cancel(self, *_: object) -> None:
+        self._cancelled = True
+
+    def _listen(self, launch: dict[str, Any], line: socket.socket) -> None:
+        self._line = line
+        self._poll.register(self._wake, select.POLLIN)
+        self._poll.register(line, select.POLLIN)
+        for (read, _), name in zip(self._pipes, STREAMS, strict=True):
+            self._captures[name] = self._open[read] = Capture(launch["folder"], name, launch["max_bytes"])
+            self._poll.register(read, select.POLLIN)
+
+    def _start(self, launch: dict[str, Any]) -> None:
+        program.enter(launch["cwd"])
+        stdin = _open_stdin(launch) if launch["stdin"] else self._nothing
+        stdio = [stdin, *(write for _, write in self._pipes)]
+        self._pid = program.start(launch["argv"], {**launch["env"], tree.MARK: self._mark}, stdio)
+        self._childless = False
+        for fd in stdio:
+            os.close(fd)
+
+    def _watch(self, deadline: float | None) -> str:
+        self._pump(deadline, lambda: self._exit is not None or self._cancelled)
+        if self._exit is not None:
+            return "exit"
+        return "cancelled" if self._cancelled else "timed_out"
+
+    def _pump(self, until: float | None, finished: Callable[[], bool]) -> bool:
+        """Move output to disk until it is finished or time is up; says whether it is finished."""
+        while not finished():
+            left = LONGEST_POLL_SECONDS if until is None else until - time.monotonic()
+            if left <= 0:
+                return False
+            for fd, _ in self._poll.poll(min(left, LONGEST_POLL_SECONDS) * 1000 + 1):
+                self._attend(fd)
+        return True
+
+    def _attend(self, fd: int) -> None:
+        if fd == self._wake:
+            self._reap()
+        elif fd in self._open:
+            self._take(fd)
+        elif self._line and not self._hears_cancel(self._line):
+            self._poll.unregister(fd)
+
+    def _hears_cancel(self, line: socket.socket) -> bool:
+        """The line carries one word from the server; when the server is gone the command goes on without it."""
+        try:
+            word = line.recv(len(CANCEL))
+        except OSError:
+            word = b""
+        self._cancelled = self._cancelled or bool(word)
+        return bool(word)
+
+    def _take(self, fd: int) -> bool:
+        try:
+            data = os.read(fd, CHUNK)
+        except BlockingIOError:
+            return False
+        if data:
+            self._open[fd].write(data)
+            return True
+        self._poll.unregister(fd)
+        del self._open[fd]
+        return False
+
+    def _reap(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._wake, CHUNK)
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if pid == 0:
+                    return
+                if pid == self._pid:
+                    self._exit = status
+        self._childless = True
+
+    def _alone(self) -> bool:
+        """A subreaper without children has no descendants; elsewhere the table has to be searched."""
+        return self._childless and (HAS_SUBREAPER or not tree.marked(self._mark))
+
+    def _strays(self) -> list[tree.Process]:
+        found = tree.descendants(os.getpid())
+        return found if HAS_SUBREAPER else found + tree.marked(self._mark)
+
+    def _end_tree(self, grace: float) -> None:
+        if self._alone():
+            return
+        tree.send(signal.SIGTERM, self._strays())
+        if self._pump(time.monotonic() + grace, self._alone):
+            return
+        give_up = time.monotonic() + KILL_SECONDS
+        while time.monotonic() < give_up:
+            tree.kill(self._strays())
+            if self._pump(time.monotonic() + KILL_ROUND_SECONDS, self._alone):
+                return
+        self._survivors = [process.pid for process in self._strays()]
+
+    def _drain(self) -> None:
+        """Take what is left in the pipes, without waiting for whoever may still hold them open."""
+        for fd in list(self._open):
+            for _ in range(DRAIN_READS):
+                if not self._take(fd):
+                    break
+
+    def _status(self, reason: str, text: str) -> dict[str, Any]:
+        code = None if self._exit is None else os.waitstatus_to_exitcode(self._exit)
+        streams = {
+            name: {"seen": capture.seen, "kept": capture.kept, "fault": capture.fault}
+            for name, capture in self._captures.items()
+        }
+        return {
+            "reason": reason,
+            "exit_code": code if code is not None and code >= 0 else None,
+            "signal": -code if code is not None and code < 0 else None,
+            "text": text,
+            "started_at": self._started_at,
+            "ended_at": time.time(),
+            "survivors": self._survivors,
+            **streams,
+        }

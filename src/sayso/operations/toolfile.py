@@ -1,0 +1,209 @@
+"""Reading tool files: one, or directories of them. Every fault with its line, all at once; valid files always load."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sayso.operations.argv import check_arguments
+from sayso.operations.format import TOOL, build
+from sayso.operations.jsontext import Document, path_text, read_json
+from sayso.operations.jsontext import Path as Where
+from sayso.operations.leaves import Leaf, leaf_name, leaves
+from sayso.operations.model import Fault, FaultKind, SequenceStep, ToolFile
+from sayso.operations.rules import check_rules
+from sayso.operations.structure import Finding, check_structure
+from sayso.operations.values import nearest
+
+MAX_BYTES = 1024 * 1024
+READY = Path(__file__).with_name("ready")
+"""Where the ready-made files lie."""
+
+Faults = tuple[Fault, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loaded:
+    """What directories of tool files gave. `hidden` are the valid ones that say `"enabled": false`."""
+
+    tools: tuple[ToolFile, ...] = ()
+    hidden: tuple[ToolFile, ...] = ()
+    faults: Faults = ()
+
+
+def load_file(file: Path) -> ToolFile | Faults:
+    """One tool file, or all that is wrong with it."""
+    text = _read(file)
+    if isinstance(text, Fault):
+        return (text,)
+    return parse(text, file)
+
+
+def parse(text: str, file: Path) -> ToolFile | Faults:
+    """The text of a tool file; `file` is only its name."""
+    try:
+        document = read_json(text)
+    except json.JSONDecodeError as error:
+        return (_fault(file, error.lineno, "json", "JSON", f"{error.msg.rstrip('.')} (column {error.colno})"),)
+    structure = check_structure(document.value)
+    found = [] if structure and structure[0].where == ("schema_version",) else check_rules(document.value)
+    faults = [*_duplicates(document, file), *(_placed(finding, document, file) for finding in (*structure, *found))]
+    if faults:
+        return tuple(sorted(faults, key=lambda fault: fault.line))
+    assert isinstance(document.value, dict)
+    tool: ToolFile = build(TOOL, document.value, file=file)
+    return tool
+
+
+def load_dir(directories: Iterable[Path], *, reserved: Collection[str] = ()) -> Loaded:
+    """All tool files of the directories, in their order. The first of a name wins and the others are reported.
+
+    `reserved` are names of MCP tools that no file may take. A directory that is not there is a fault: leave out
+    those that need not be.
+    """
+    tools: list[ToolFile] = []
+    hidden: list[ToolFile] = []
+    faults: list[Fault] = []
+    for directory in directories:
+        for found in _load_each(directory, faults):
+            clash = _clash(found, (*tools, *hidden), reserved)
+            if clash:
+                faults.append(clash)
+            else:
+                (tools if found.enabled else hidden).append(found)
+    usable = _without_broken_sequences(tools, faults)
+    return Loaded(tools=tuple(usable), hidden=tuple(hidden), faults=tuple(faults))
+
+
+def ready_files() -> dict[str, Path]:
+    """The ready-made tool files by name, to copy from."""
+    return {file.stem: file for file in sorted(READY.glob("*.json"))}
+
+
+def _read(file: Path) -> str | Fault:
+    try:
+        with open(file, "rb", opener=_open_regular) as opened:
+            content = opened.read(MAX_BYTES + 1)
+    except OSError as error:
+        return _fault(file, 1, "unreadable", "a file that can be read", error.strerror or str(error))
+    if len(content) > MAX_BYTES:
+        return _fault(file, 1, "size", f"at most {MAX_BYTES:,} bytes", f"{os.stat(file).st_size:,}")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        actual = f"the byte 0x{content[error.start]:02x}"
+        return _fault(file, line, "encoding", "UTF-8 text", actual, "Save the file as UTF-8.")
+
+
+def _open_regular(file: str, flags: int) -> int:
+    """Open without ever waiting for a writer, and only what is a file."""
+    opened = os.open(file, flags | getattr(os, "O_NONBLOCK", 0))
+    if not stat.S_ISREG(os.fstat(opened).st_mode):
+        os.close(opened)
+        raise OSError(0, "it is not a regular file")
+    return opened
+
+
+def _load_each(directory: Path, faults: list[Fault]) -> Iterator[ToolFile]:
+    try:
+        files = sorted(item for item in directory.iterdir() if item.suffix == ".json" and item.name[0] != ".")
+    except OSError as error:
+        faults.append(_fault(directory, 1, "unreadable", "a directory of tool files", error.strerror or str(error)))
+        return
+    for file in files:
+        found = load_file(file)
+        if isinstance(found, ToolFile):
+            yield found
+        else:
+            faults.extend(found)
+
+
+def _clash(tool: ToolFile, earlier: Iterable[ToolFile], reserved: Collection[str]) -> Fault | None:
+    """A tool, or one of its MCP tools, whose name another file or Sayso itself has."""
+    names = {leaf.name for leaf in leaves(tool)}
+    for other in earlier:
+        taken = names & {leaf.name for leaf in leaves(other)}
+        if tool.name == other.name or taken:
+            name = tool.name if tool.name == other.name else min(taken)
+            return _name_fault(tool, f"`{name}`, which {other.file} already has")
+    if names & set(reserved):
+        return _name_fault(tool, f"`{min(names & set(reserved))}`, which is one of Sayso's own tools")
+    return None
+
+
+def _name_fault(tool: ToolFile, actual: str) -> Fault:
+    hint = "Rename it, or remove one of the files. The first one is used."
+    return _fault_in(tool, ("name",), "duplicate", "a name of its own", actual, hint)
+
+
+def _without_broken_sequences(tools: list[ToolFile], faults: list[Fault]) -> list[ToolFile]:
+    """Drop files with a step that nothing can run; what leant on them falls with them."""
+    while True:
+        known = {leaf.name: leaf for tool in tools for leaf in leaves(tool)}
+        broken = {tool.name: found for tool in tools if (found := list(_broken_steps(tool, known)))}
+        if not broken:
+            return tools
+        faults.extend(fault for found in broken.values() for fault in found)
+        tools = [tool for tool in tools if tool.name not in broken]
+
+
+def _broken_steps(tool: ToolFile, known: dict[str, Leaf]) -> Iterator[Fault]:
+    for leaf in leaves(tool):
+        for index, step in enumerate(leaf.sequence):
+            for expected, actual, hint in _step_faults(step, known):
+                yield _fault_in(tool, (*leaf.where, "sequence", index), "unknown", expected, actual, hint)
+
+
+def _step_faults(step: SequenceStep, known: dict[str, Leaf]) -> Iterator[tuple[str, str, str]]:
+    name = leaf_name(step.tool, step.subcommand)
+    target = known.get(name)
+    if target is None:
+        yield "a step that names a loaded tool", f"`{name}`", nearest(name, known) or "Add its tool file."
+    elif target.sequence:
+        yield "a step that is a command", f"`{name}`, a sequence itself", "List its steps here instead."
+    else:
+        for problem in check_arguments(target, step.args):
+            yield f"arguments that {name} takes", str(problem), ""
+
+
+def _duplicates(document: Document, file: Path) -> Iterator[Fault]:
+    for where, line in document.duplicates:
+        hint = "Only the last one would count: remove one of them."
+        yield _fault(file, line, "duplicate", "each field once", "it again", hint, path=path_text(where))
+
+
+def _placed(finding: Finding, document: Document, file: Path) -> Fault:
+    return Fault(
+        file=file,
+        line=document.line(finding.where),
+        path=path_text(finding.where),
+        kind=finding.kind,
+        expected=finding.expected,
+        actual=finding.actual,
+        suggestion=finding.suggestion,
+    )
+
+
+def _fault(
+    file: Path, line: int, kind: FaultKind, expected: str, actual: str, suggestion: str = "", *, path: str = ""
+) -> Fault:
+    return Fault(file=file, line=line, path=path, kind=kind, expected=expected, actual=actual, suggestion=suggestion)
+
+
+def _fault_in(tool: ToolFile, where: Where, kind: FaultKind, expected: str, actual: str, suggestion: str) -> Fault:
+    """A fault in a file that is valid by itself. It is read once more, for the line."""
+    file = tool.file or Path()
+    return _fault(file, _line(file, where), kind, expected, actual, suggestion, path=path_text(where))
+
+
+def _line(file: Path, where: Where) -> int:
+    text = _read(file)
+    try:
+        return 1 if isinstance(text, Fault) else read_json(text).line(where)
+    except json.JSONDecodeError:
+        return 1

@@ -1,0 +1,59 @@
+"""Which process is which: names that survive the reuse of pids, and the line of ancestors of this one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcessName:
+    """A pid with the moment it began, as its own system writes it: together they name one process for ever."""
+
+    pid: int
+    started: str
+
+
+def name_of(pid: int) -> ProcessName | None:
+    """The full name of a running process, or None when there is none."""
+    found = _look_up(pid)
+    return found[0] if found else None
+
+
+def ancestry() -> tuple[ProcessName, ...]:
+    """This process, its parent, and so on up to the first."""
+    line: list[ProcessName] = []
+    pid = os.getpid()
+    while pid > 0 and len(line) < 256:
+        found = _look_up(pid)
+        if found is None:
+            break
+        name, pid = found
+        line.append(name)
+    return tuple(line)
+
+
+def _look_up(pid: int) -> tuple[ProcessName, int] | None:
+    """A process's name and its parent's pid."""
+    if sys.platform == "linux":
+        return _from_proc(pid)
+    if os.name == "posix":
+        return _from_ps(pid)
+    return None
+
+
+def _from_proc(pid: int) -> tuple[ProcessName, int] | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            after_command = file.read().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    return ProcessName(pid=pid, started=after_command[19].decode()), int(after_command[1])
+
+
+def _from_ps(pid: int) -> tuple[ProcessName, int] | None:
+    command = ["ps", "-o", "ppid=,lstart=", "-p", str(pid)]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False).stdout.split(maxsplit=1)
+    return (ProcessName(pid=pid, started=found[1].strip()), int(found[0])) if len(found) == 2 else None

@@ -1,0 +1,240 @@
+"""The bell: after a commit it wakes every process that looks at the store. It says "look again", nothing else.
+
+A lost ring does no harm: a listener also looks by itself once a second. A hung-up bell is also how others
+know that a process lives: the system takes it down when the process ends, however it ends.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import selectors
+import socket
+import stat
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from sayso.errors import StoreUnavailable
+
+LOOK_EVERY = 1.0
+"""Seconds between two looks of a listener that heard nothing."""
+
+_LONGEST_ADDRESS = 100
+"""Bytes in a socket's path that every system allows (104 on macOS, 108 on Linux)."""
+
+
+class _Readable(Protocol):
+    def fileno(self) -> int: ...
+
+
+class Look(Protocol):
+    """A number that changes whenever somebody else has changed the store. Used by one thread."""
+
+    def __call__(self) -> int: ...
+    def close(self) -> None: ...
+
+
+class Bell(ABC):
+    """One process's bell."""
+
+    def __init__(self) -> None:
+        self.process = f"{os.getpid()}-{secrets.token_hex(6)}"
+        self._nudge, self._nudged = socket.socketpair()
+        self._nudge.setblocking(False)
+        self._nudged.setblocking(False)
+
+    @abstractmethod
+    def wait(self, timeout: float) -> bool:
+        """Block until it rings, the store was seen to change, or `timeout` seconds are over (then False)."""
+
+    def nudge(self) -> None:
+        """End the `wait` of another thread now."""
+        with suppress(BlockingIOError):
+            self._nudge.send(b"!")
+
+    @abstractmethod
+    def alive(self, processes: Iterable[str]) -> set[str]:
+        """Those of the processes whose bell still hangs."""
+
+    def close(self) -> None:
+        self._nudge.close()
+        self._nudged.close()
+
+    def _heard_something(self, source: _Readable | None, timeout: float) -> bool:
+        """Block until the source has something, someone nudges, or the time is over (then False)."""
+        with selectors.DefaultSelector() as selector:
+            for each in (self._nudged, *([source] if source else [])):
+                selector.register(each, selectors.EVENT_READ)
+            heard = bool(selector.select(timeout))
+        _drain(self._nudged)
+        return heard
+
+
+class Listener:
+    """A thread that calls `heard` after each ring, and `tick` about once a second while it is quiet."""
+
+    def __init__(self, bell: Bell, heard: Callable[[], None], tick: Callable[[], None] | None = None) -> None:
+        self._bell, self._heard, self._tick = bell, heard, tick
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._listen, name="sayso-bell", daemon=True)
+        self._thread.start()
+
+    def _listen(self) -> None:
+        while not self._ended.is_set():
+            rung = self._bell.wait(LOOK_EVERY)
+            if self._ended.is_set():
+                return
+            if rung:
+                self._heard()
+            elif self._tick:
+                self._tick()
+
+    def close(self) -> None:
+        self._ended.set()
+        self._bell.nudge()
+        self._thread.join(timeout=5)
+
+
+class LocalBell(Bell):
+    """For a store that lives in this process only."""
+
+    def wait(self, timeout: float) -> bool:
+        return self._heard_something(None, timeout)
+
+    def alive(self, processes: Iterable[str]) -> set[str]:
+        return {process for process in processes if process == self.process}
+
+
+class SocketBell(Bell):
+    """A datagram socket in a folder that all processes of one store know, plus a look at the file itself."""
+
+    def __init__(self, folder: Path, look: Look) -> None:
+        super().__init__()
+        self._folder, self._look = folder, look
+        self._socket = self._hang()
+        self._seen = look()
+
+    @property
+    def _address(self) -> Path:
+        return self._folder / f"{self.process}.sock"
+
+    def _hang(self) -> socket.socket:
+        bell = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        bell.setblocking(False)
+        bell.bind(str(self._address))
+        self._address.chmod(0o600)
+        return bell
+
+    def wait(self, timeout: float) -> bool:
+        if not self._heard_something(self._socket, timeout):
+            self._hang_again_if_swept()
+            return self._changed()
+        _drain(self._socket)
+        self._changed()
+        return True
+
+    def _changed(self) -> bool:
+        before, self._seen = self._seen, self._look()
+        return self._seen != before
+
+    def _hang_again_if_swept(self) -> None:
+        """Something that tidies folders may have removed the socket's file; without it nobody can ring."""
+        with suppress(OSError):  # where it cannot hang now, looking goes on
+            if not self._address.exists():
+                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                silent, self._socket = self._socket, self._hang()
+                silent.close()
+
+    def alive(self, processes: Iterable[str]) -> set[str]:
+        return {process for process in processes if process == self.process or _hangs(self._folder, process)}
+
+    def close(self) -> None:
+        super().close()
+        self._look.close()
+        self._address.unlink(missing_ok=True)
+        self._socket.close()
+
+
+class LookingBell(Bell):
+    """Where there are no unix sockets: looks at the store several times a second."""
+
+    def __init__(self, look: Look) -> None:
+        super().__init__()
+        self._look = look
+        self._seen = look()
+
+    def wait(self, timeout: float) -> bool:
+        for _ in range(max(1, int(timeout / 0.2))):
+            nudged = self._heard_something(None, 0.2)
+            before, self._seen = self._seen, self._look()
+            if nudged or self._seen != before:
+                return True
+        return False
+
+    def alive(self, processes: Iterable[str]) -> set[str]:
+        return set(processes)
+
+    def close(self) -> None:
+        super().close()
+        self._look.close()
+
+
+def _drain(source: socket.socket) -> None:
+    """Many rings are one: take in all that is there."""
+    with suppress(BlockingIOError):
+        while source.recv(64):
+            pass
+
+
+def ring_all(folder: Path) -> None:
+    """Wake every process whose bell hangs in the folder, and take down those that nobody owns any more."""
+    if not hasattr(socket, "AF_UNIX"):
+        return
+    with suppress(FileNotFoundError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ringer:
+        ringer.setblocking(False)
+        for entry in os.listdir(folder):
+            if entry.endswith(".sock"):
+                _ring(ringer, folder / entry)
+
+
+def _ring(ringer: socket.socket, address: Path) -> None:
+    try:
+        ringer.sendto(b"!", str(address))
+    except ConnectionRefusedError:
+        address.unlink(missing_ok=True)
+    except OSError:
+        # A full queue means that it will wake anyway; a vanished one needs no waking.
+        return
+
+
+def _hangs(folder: Path, process: str) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as caller:
+        try:
+            caller.connect(str(folder / f"{process}.sock"))
+        except (ConnectionRefusedError, FileNotFoundError):
+            return False
+        except OSError:
+            return True
+        return True
+
+
+def bell_folder(wanted: Path) -> Path:
+    """The folder for the sockets: the wanted one, or a short private one when its path is too long for a socket."""
+    # One folder under two names must be one bell: who is not found there counts as dead.
+    wanted = Path(os.path.realpath(wanted))
+    if len(os.fsencode(wanted)) > _LONGEST_ADDRESS - len("/1234567-123456789abc.sock"):
+        name = hashlib.sha256(os.fsencode(wanted)).hexdigest()[:12]
+        # Everyone must find the same short folder, so TMPDIR does not count; it is checked below to be ours alone.
+        wanted = Path(f"/tmp/sayso-{os.getuid()}-{name}")  # noqa: S108
+    wanted.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = wanted.lstat()
+    if hasattr(os, "getuid") and (found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode)):
+        raise StoreUnavailable(
+            f"{wanted} belongs to somebody else. Remove it, or set SAYSO_STATE_DIR to a shorter path."
+        )
+    return wanted

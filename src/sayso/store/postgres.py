@@ -1,0 +1,232 @@
+"""The store for many machines: PostgreSQL by psycopg, used from threads. LISTEN/NOTIFY is the bell."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from typing import Any, TypeVar
+from urllib.parse import urlsplit, urlunsplit
+
+from sayso.errors import StoreError, StoreFull, StoreReadOnly, StoreUnavailable
+from sayso.store.bell import Bell
+from sayso.store.store import Conflict, Row, Store, Transaction, newest, queries, schema, steps_from
+
+try:
+    import psycopg
+    from psycopg import errors as pg
+    from psycopg.rows import dict_row
+    from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
+except ImportError as error:
+    raise StoreUnavailable("PostgreSQL needs one more package: pip install 'sayso[postgres]'.") from error
+
+T = TypeVar("T")
+Pool = ConnectionPool[psycopg.Connection[dict[str, Any]]]
+CHANNEL = "sayso"
+TRIES = 50
+CONNECT_SECONDS = 10
+_MIGRATION_LOCK = 5_411_907
+_KEEP_ALIVE = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
+
+
+class PostgresTransaction:
+    """Named queries on one connection, in PostgreSQL's parameter style."""
+
+    def __init__(self, connection: psycopg.Connection[dict[str, Any]]) -> None:
+        self._connection = connection
+
+    def all(self, query: str, /, **parameters: object) -> list[Row]:
+        return list(self._connection.execute(_in_its_style(query), parameters).fetchall())
+
+    def one(self, query: str, /, **parameters: object) -> Row | None:
+        return self._connection.execute(_in_its_style(query), parameters).fetchone()
+
+    def run(self, query: str, /, **parameters: object) -> int:
+        return self._connection.execute(_in_its_style(query), parameters).rowcount
+
+
+class PostgresStore(Store):
+    """Asks in a PostgreSQL database that any number of machines share."""
+
+    threads = 8
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._bell: PostgresBell | None = None
+        self._lock = threading.Lock()
+        self._pool: Pool = ConnectionPool(
+            address,
+            kwargs={"row_factory": dict_row, "connect_timeout": CONNECT_SECONDS, "options": _KEEP_ALIVE},
+            min_size=0,
+            max_size=2 * self.threads,
+            timeout=CONNECT_SECONDS,
+            check=ConnectionPool.check_connection,
+            open=True,
+        )
+        try:
+            self._bring_up_to_date()
+        except BaseException:
+            self._pool.close()
+            raise
+
+    @property
+    def where(self) -> str:
+        """The address without its password."""
+        parts = urlsplit(self._address)
+        return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+    def read(self, work: Callable[[Transaction], T]) -> T:
+        with self._explained(), self._pool.connection() as connection, connection.transaction():
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            return work(PostgresTransaction(connection))
+
+    def write(self, work: Callable[[Transaction], T]) -> T:
+        for _ in range(TRIES):
+            with suppress(Conflict, pg.SerializationFailure, pg.DeadlockDetected):
+                return self._write_once(work)
+        raise StoreUnavailable(f"The store at {self.where} was busy for {TRIES} tries. Try again.")
+
+    def _write_once(self, work: Callable[[Transaction], T]) -> T:
+        with self._explained(), self._pool.connection() as connection, connection.transaction():
+            result = work(PostgresTransaction(connection))
+            # Part of the transaction: heard only if it is kept, and only then.
+            connection.execute("SELECT pg_notify(%s, '')", (CHANNEL,))
+        return result
+
+    def bell(self) -> Bell:
+        with self._lock:
+            if self._bell is None:
+                with self._explained():
+                    self._bell = PostgresBell(self._address, self._pool)
+            return self._bell
+
+    @contextmanager
+    def aside(self) -> Iterator[Store]:
+        yield self
+
+    def close(self) -> None:
+        if self._bell:
+            self._bell.close()
+        self._pool.close()
+
+    def _bring_up_to_date(self) -> None:
+        with self._explained(), self._pool.connection() as connection:
+            version = _version(connection)
+            if version is None or steps_from(version, self.where):
+                with connection.transaction():
+                    self._migrate(connection)
+
+    def _migrate(self, connection: psycopg.Connection[dict[str, Any]]) -> None:
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
+        # Looked up again under the lock: another process may have been faster.
+        version = _version(connection)
+        steps = {newest(): schema()} if version is None else steps_from(version, self.where)
+        for step, statements in steps.items():
+            for statement in statements:
+                connection.execute(statement.encode())
+            connection.execute("DELETE FROM meta WHERE key = 'schema_version'")
+            connection.execute("INSERT INTO meta (key, value) VALUES ('schema_version', %s)", (str(step),))
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except (pg.SerializationFailure, pg.DeadlockDetected):
+            raise
+        except (psycopg.Error, PoolTimeout, PoolClosed) as error:
+            raise _explain(error, self.where) from error
+
+
+class PostgresBell(Bell):
+    """A connection that listens. An advisory lock on it shows that this process lives: the server drops it with us."""
+
+    def __init__(self, address: str, pool: Pool) -> None:
+        super().__init__()
+        self._address, self._pool = address, pool
+        self._connection: psycopg.Connection[dict[str, Any]] | None = self._hang()
+
+    def _hang(self) -> psycopg.Connection[dict[str, Any]]:
+        connection = psycopg.connect(
+            self._address,
+            autocommit=True,
+            row_factory=dict_row,
+            connect_timeout=CONNECT_SECONDS,
+            options=_KEEP_ALIVE,
+        )
+        connection.execute(f"LISTEN {CHANNEL}".encode())
+        connection.execute("SELECT pg_advisory_lock(%s)", (_lock_of(self.process),))
+        return connection
+
+    def wait(self, timeout: float) -> bool:
+        try:
+            if self._connection is None:
+                self._heard_something(None, timeout)
+                self._connection = self._hang()
+                return True
+            return self._notified() or (self._heard_something(self._connection, timeout) and self._notified())
+        except psycopg.Error:
+            # The server is away: try again at the next look. What was missed is seen then.
+            self._drop()
+            return True
+
+    def _notified(self) -> bool:
+        """Take in all notices that are there."""
+        return self._connection is not None and bool(list(self._connection.notifies(timeout=0)))
+
+    def alive(self, processes: Iterable[str]) -> set[str]:
+        wanted = {process: _lock_of(process) for process in processes}
+        with self._pool.connection() as connection:
+            held = connection.execute(
+                "SELECT (classid::bigint << 32) | objid::bigint AS lock FROM pg_locks "
+                "WHERE locktype = 'advisory' AND objsubid = 1 "
+                "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+            ).fetchall()
+        living = {row["lock"] for row in held}
+        return {process for process, lock in wanted.items() if lock in living or process == self.process}
+
+    def close(self) -> None:
+        super().close()
+        self._drop()
+
+    def _drop(self) -> None:
+        if self._connection:
+            with suppress(psycopg.Error):
+                self._connection.close()
+        self._connection = None
+
+
+@cache
+def _in_its_style(query: str) -> bytes:
+    """A named query with `:name` written as psycopg wants it, and `%` as itself."""
+    return re.sub(r"(?<!:):([a-z_]+)", r"%(\1)s", queries()[query].replace("%", "%%")).encode()
+
+
+def _lock_of(process: str) -> int:
+    """A number below 2^63 for the advisory lock that stands for a process."""
+    return int.from_bytes(hashlib.sha256(process.encode()).digest()[:8]) >> 1
+
+
+def _version(connection: psycopg.Connection[dict[str, Any]]) -> str | None:
+    found = connection.execute("SELECT to_regclass('meta') AS found").fetchone()
+    if found is None or found["found"] is None:
+        return None
+    row = connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
+    return str(row["value"]) if row else ""
+
+
+def _explain(error: Exception, where: str) -> StoreError:
+    if isinstance(error, pg.DiskFull):
+        return StoreFull(f"No space is left for the store at {where}. Nothing of the last step was kept.")
+    if isinstance(error, pg.ReadOnlySqlTransaction | pg.InsufficientPrivilege):
+        return StoreReadOnly(f"The store at {where} cannot be written: {_line(error)}. Grant this user the rights.")
+    return StoreUnavailable(
+        f"The store at {where} does not work: {_line(error)}. Check that the server runs and that the address, user "
+        "and password are right (`sayso config` shows where it is set)."
+    )
+
+
+def _line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,111 @@
+-- Every statement about asks, by name. `:name` marks a parameter; both databases run the same text.
+
+-- name: insert_ask
+INSERT INTO asks (id, version, state, call_id, tool, fingerprint, agent, client, project, body, timeout_ms,
+                  wait_id, wait_process, wait_since, wait_until, unattended_at, created_at, changed_at)
+VALUES (:id, 1, 'pending', :call_id, :tool, :fingerprint, :agent, :client, :project, :body, :timeout_ms,
+        :wait_id, :wait_process, :wait_since, :wait_until, :unattended_at, :now, :now);
+
+-- name: change_ask
+UPDATE asks
+SET version = version + 1, state = :state, body = :body, outcome = :outcome, wait_id = :wait_id,
+    wait_process = :wait_process, wait_since = :wait_since, wait_until = :wait_until, unattended_at = :unattended_at,
+    changed_at = :now, ended_at = :ended_at, delivered_at = :delivered_at
+WHERE id = :id AND version = :version;
+
+-- name: insert_event
+INSERT INTO events (ask_id, version, at, kind, state_before, state_after, person, surface, detail)
+VALUES (:ask_id, :version, :at, :kind, :state_before, :state_after, :person, :surface, :detail);
+
+-- name: ask_by_id
+SELECT * FROM asks WHERE id = :id;
+
+-- name: asks_by_prefix
+SELECT id FROM asks WHERE id >= :prefix AND id < :beyond ORDER BY id LIMIT 10;
+
+-- name: alike
+SELECT * FROM asks
+WHERE fingerprint = :fingerprint
+  AND (state = 'timed_out'
+       OR (delivered_at IS NULL AND state IN ('pending', 'answered', 'rejected', 'declined', 'cancelled')))
+ORDER BY created_at;
+
+-- name: inbox
+SELECT * FROM asks
+WHERE state IN ('pending', 'timed_out')
+  AND (CAST(:project AS TEXT) IS NULL OR project = :project)
+  AND (created_at > :after_time OR (created_at = :after_time AND id > :after_id))
+ORDER BY created_at, id LIMIT :most;
+
+-- name: inbox_size
+SELECT count(*) AS size FROM asks WHERE state IN ('pending', 'timed_out');
+
+-- name: history
+SELECT * FROM asks
+WHERE ended_at IS NOT NULL
+  AND (CAST(:project AS TEXT) IS NULL OR project = :project)
+  AND (CAST(:pattern AS TEXT) IS NULL
+       OR lower(body) LIKE :pattern ESCAPE '!' OR lower(outcome) LIKE :pattern ESCAPE '!')
+  AND (ended_at < :before_time OR (ended_at = :before_time AND id < :before_id))
+ORDER BY ended_at DESC, id DESC LIMIT :most;
+
+-- name: undelivered
+SELECT * FROM asks
+WHERE delivered_at IS NULL AND agent = :agent AND client = :client AND project = :project
+  AND state IN ('pending', 'answered', 'rejected', 'declined', 'cancelled', 'timed_out')
+ORDER BY created_at LIMIT :most;
+
+-- name: waits_ended
+SELECT * FROM asks WHERE wait_process = :process AND state <> 'pending';
+
+-- name: waiting_processes
+SELECT DISTINCT wait_process FROM asks WHERE wait_process IS NOT NULL;
+
+-- name: held_by
+SELECT * FROM asks WHERE wait_process = :process ORDER BY id LIMIT :most;
+
+-- name: events_of
+SELECT * FROM events WHERE ask_id = :ask_id ORDER BY version;
+
+-- name: expirable
+SELECT * FROM asks
+WHERE state = 'pending' AND wait_id IS NULL AND unattended_at < :unattended_before
+ORDER BY created_at LIMIT :most;
+
+-- name: delete_ended
+DELETE FROM asks WHERE id IN (
+    SELECT id FROM asks
+    WHERE ended_at < :ended_before AND (delivered_at IS NOT NULL OR state <> 'answered' OR ended_at < :undelivered_before)
+    ORDER BY ended_at LIMIT :most);
+
+-- name: put_draft
+INSERT INTO drafts (ask_id, person, body, changed_at) VALUES (:ask_id, :person, :body, :now)
+ON CONFLICT (ask_id, person) DO UPDATE SET body = excluded.body, changed_at = excluded.changed_at;
+
+-- name: draft
+SELECT body FROM drafts WHERE ask_id = :ask_id AND person = :person;
+
+-- name: drop_draft
+DELETE FROM drafts WHERE ask_id = :ask_id AND person = :person;
+
+-- name: put_surface
+INSERT INTO surfaces (process, surface, person, since) VALUES (:process, :surface, :person, :now)
+ON CONFLICT (process) DO UPDATE SET surface = excluded.surface, person = excluded.person;
+
+-- name: surfaces
+SELECT * FROM surfaces ORDER BY since;
+
+-- name: drop_surface
+DELETE FROM surfaces WHERE process = :process;
+
+-- name: put_meta_once
+INSERT INTO meta (key, value) VALUES (:key, :value) ON CONFLICT (key) DO NOTHING;
+
+-- name: meta
+SELECT value FROM meta WHERE key = :key;
+
+-- name: claim
+INSERT INTO claims (key, claimed_at) VALUES (:key, :now) ON CONFLICT (key) DO NOTHING;
+
+-- name: forget_claims
+DELETE FROM claims WHERE claimed_at < :before;

@@ -1,0 +1,73 @@
+-- The whole schema as it is now; migrations/ brings an older store to the same shape.
+-- Written once for SQLite and PostgreSQL: TEXT, BIGINT and INTEGER only, times in milliseconds.
+
+CREATE TABLE meta (
+    key TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+);
+
+CREATE TABLE asks (
+    id TEXT PRIMARY KEY,
+    version BIGINT NOT NULL,
+    state TEXT NOT NULL,
+    call_id TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    client TEXT NOT NULL,
+    project TEXT NOT NULL,
+    body TEXT NOT NULL,
+    outcome TEXT,
+    timeout_ms BIGINT,
+    wait_id TEXT,
+    wait_process TEXT,
+    wait_since BIGINT,
+    wait_until BIGINT,
+    unattended_at BIGINT,
+    created_at BIGINT NOT NULL,
+    changed_at BIGINT NOT NULL,
+    ended_at BIGINT,
+    delivered_at BIGINT
+);
+
+CREATE INDEX asks_inbox ON asks (created_at, id) WHERE state IN ('pending', 'timed_out');
+CREATE INDEX asks_ended ON asks (ended_at, id) WHERE ended_at IS NOT NULL;
+CREATE INDEX asks_waits ON asks (wait_process, state) WHERE wait_process IS NOT NULL;
+CREATE INDEX asks_alike ON asks (fingerprint, created_at) WHERE delivered_at IS NULL OR state = 'timed_out';
+CREATE INDEX asks_undelivered ON asks (client, project, created_at) WHERE delivered_at IS NULL;
+
+CREATE TABLE events (
+    ask_id TEXT NOT NULL REFERENCES asks (id) ON DELETE CASCADE,
+    version BIGINT NOT NULL,
+    at BIGINT NOT NULL,
+    kind TEXT NOT NULL,
+    state_before TEXT,
+    state_after TEXT NOT NULL,
+    person TEXT NOT NULL,
+    surface TEXT NOT NULL,
+    detail TEXT NOT NULL,
+    PRIMARY KEY (ask_id, version)
+);
+
+-- What a person has typed so far, so that it survives the crash of what they typed it in.
+CREATE TABLE drafts (
+    ask_id TEXT NOT NULL REFERENCES asks (id) ON DELETE CASCADE,
+    person TEXT NOT NULL,
+    body TEXT NOT NULL,
+    changed_at BIGINT NOT NULL,
+    PRIMARY KEY (ask_id, person)
+);
+
+-- The surfaces that are open: an ask that none of them shows must find another way to its person.
+CREATE TABLE surfaces (
+    process TEXT PRIMARY KEY,
+    surface TEXT NOT NULL,
+    person TEXT NOT NULL,
+    since BIGINT NOT NULL
+);
+
+-- What may be done once only.
+CREATE TABLE claims (
+    key TEXT PRIMARY KEY,
+    claimed_at BIGINT NOT NULL
+);

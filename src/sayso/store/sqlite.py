@@ -1,0 +1,281 @@
+"""The embedded store: one SQLite file, shared by every process of one machine. One connection, one lock."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TypeVar
+
+from sayso.errors import StoreCorrupt, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
+from sayso.store.bell import Bell, LocalBell, LookingBell, SocketBell, bell_folder, ring_all
+from sayso.store.store import Conflict, Row, Store, Transaction, newest, queries, schema, steps_from
+
+T = TypeVar("T")
+BUSY_SECONDS = 10.0
+
+
+class SqliteTransaction:
+    """Named queries on one connection."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def all(self, query: str, /, **parameters: object) -> list[Row]:
+        rows: list[sqlite3.Row] = self._connection.execute(queries()[query], parameters).fetchall()
+        return [dict(row) for row in rows]
+
+    def one(self, query: str, /, **parameters: object) -> Row | None:
+        rows = self.all(query, **parameters)
+        return rows[0] if rows else None
+
+    def run(self, query: str, /, **parameters: object) -> int:
+        return self._connection.execute(queries()[query], parameters).rowcount
+
+
+class SqliteStore(Store):
+    """Asks in a file, or for tests in memory (`SqliteStore.in_memory()`)."""
+
+    threads = 1
+
+    def __init__(self, file: Path | None, bell_dir: Path | None = None) -> None:
+        self._file, self._wanted_bell_dir = file, bell_dir
+        self._lock = threading.RLock()
+        self._local = LocalBell() if file is None else None
+        self._bell: Bell | None = None
+        self._bell_dir: Path | None = None
+        self._opened: _Identity | None = None
+        self._connection = self._open()
+
+    @classmethod
+    def in_memory(cls) -> SqliteStore:
+        return cls(None)
+
+    @property
+    def where(self) -> str:
+        return str(self._file) if self._file else "memory"
+
+    def read(self, work: Callable[[Transaction], T]) -> T:
+        with self._lock, self._explained(), self._transaction("BEGIN") as connection:
+            return work(SqliteTransaction(connection))
+
+    def write(self, work: Callable[[Transaction], T]) -> T:
+        with self._lock, self._explained(), self._transaction("BEGIN IMMEDIATE") as connection:
+            before = connection.total_changes
+            result = work(SqliteTransaction(connection))
+            changed = connection.total_changes > before
+        if changed:
+            self._ring()
+        return result
+
+    def bell(self) -> Bell:
+        with self._lock, self._explained():
+            if self._bell is None:
+                self._bell = self._hang_bell()
+            return self._bell
+
+    @contextmanager
+    def aside(self) -> Iterator[Store]:
+        if self._file is None:
+            yield self
+            return
+        other = SqliteStore(self._file, self._wanted_bell_dir)
+        try:
+            yield other
+        finally:
+            other.close()
+
+    def close(self) -> None:
+        with self._lock:
+            if self._bell:
+                self._bell.close()
+            self._connection.close()
+
+    def _open(self) -> sqlite3.Connection:
+        with self._explained():
+            if self._file is not None:
+                _make_private(self._file)
+            connection = _connect(self._file)
+            try:
+                self._bring_up_to_date(connection)
+                self._opened = _identity(self._file)
+            except BaseException:
+                connection.close()
+                raise
+            return connection
+
+    def _current(self) -> sqlite3.Connection:
+        """The connection, made anew if the file was removed or replaced: nobody else would see what it writes."""
+        if self._opened is None or _identity(self._file) != self._opened:
+            self._opened = None
+            self._connection.close()
+            self._connection = self._open()
+        return self._connection
+
+    def _bring_up_to_date(self, connection: sqlite3.Connection) -> None:
+        version = _version(connection)
+        if version is not None and not steps_from(version, self.where):
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            self._migrate(connection)
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            raise
+
+    def _migrate(self, connection: sqlite3.Connection) -> None:
+        # Looked up again under the lock: another process may have been faster.
+        version = _version(connection)
+        steps = {newest(): schema()} if version is None else steps_from(version, self.where)
+        for step, statements in steps.items():
+            for statement in statements:
+                connection.execute(statement)
+            connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('schema_version', ?)", (str(step),))
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
+        connection = self._current()
+        connection.execute(begin)
+        try:
+            yield connection
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise _explain(error, self.where) from error
+        except Conflict as error:
+            # One writer at a time sees the newest row, so this cannot be lost to a race.
+            raise StoreCorrupt(f"The store at {self.where} changed under a held lock.") from error
+        except OSError as error:
+            raise _explain_file(error, self.where) from error
+
+    def _hang_bell(self) -> Bell:
+        if self._local:
+            return self._local
+        look = _Look(self._file)
+        if not hasattr(os, "getuid"):
+            return LookingBell(look)
+        return SocketBell(self._folder(), look)
+
+    def _ring(self) -> None:
+        if self._local:
+            self._local.nudge()
+        elif hasattr(os, "getuid"):
+            # The commit stands whatever happens to the bell; listeners look by themselves.
+            with suppress(OSError, StoreError):
+                ring_all(self._folder())
+
+    def _folder(self) -> Path:
+        if self._bell_dir is None:
+            assert self._file is not None
+            self._bell_dir = bell_folder(self._wanted_bell_dir or self._file.parent / "bell")
+        return self._bell_dir
+
+
+class _Look:
+    """A number that changes whenever another connection has changed the file. Used by one thread."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file = file
+        self._opened: _Identity | None = None
+        self._connection: sqlite3.Connection | None = None
+        self._failures = 0
+
+    def __call__(self) -> int:
+        try:
+            if self._connection is None or self._opened != _identity(self._file):
+                self.close()
+                self._opened, self._connection = _identity(self._file), _connect(self._file)
+            return int(self._connection.execute("PRAGMA data_version").fetchone()[0])
+        except (OSError, sqlite3.Error):
+            # A store that cannot be looked at counts as changed: whoever listens will find out what is wrong.
+            self.close()
+            self._failures += 1
+            return -self._failures
+
+    def close(self) -> None:
+        if self._connection:
+            self._connection.close()
+        self._connection = None
+
+
+def _connect(file: Path | None) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        str(file) if file else ":memory:", timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
+    try:
+        connection.row_factory = sqlite3.Row
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _version(connection: sqlite3.Connection) -> str | None:
+    """The store's schema version, or None for an empty file."""
+    tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if "meta" not in tables:
+        return "" if tables else None
+    row = connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
+    return str(row[0]) if row else ""
+
+
+_Identity = tuple[int, int]
+
+
+def _identity(file: Path | None) -> _Identity:
+    """Which file this is, whatever it is called."""
+    found = file.stat() if file else None
+    return (found.st_dev, found.st_ino) if found else (0, 0)
+
+
+def _make_private(file: Path) -> None:
+    """The folder 0700 and the file 0600, before SQLite makes them otherwise."""
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+
+
+def _explain_file(error: OSError, where: str) -> StoreError:
+    told = f"The store at {where} cannot be used: {error.strerror} ({error.filename})."
+    match error.errno:
+        case errno.EACCES | errno.EPERM | errno.EROFS:
+            return StoreReadOnly(f"{told} Check who may write there, or set SAYSO_STATE_DIR to a folder that you can.")
+        case errno.ENOSPC | errno.EDQUOT:
+            return StoreFull(f"{told} Free some space.")
+        case errno.EISDIR:
+            return StoreCorrupt(f"{told} Move the folder away; a file belongs there.")
+    return StoreUnavailable(f"{told} Set SAYSO_STATE_DIR to a folder you can use.")
+
+
+def _explain(error: sqlite3.Error, where: str) -> StoreError:
+    kind = str(getattr(error, "sqlite_errorname", ""))
+    if kind.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return StoreCorrupt(
+            f"The file {where} is damaged or is not a Sayso store ({error}). "
+            "Move it away and start anew, or put back a copy of it."
+        )
+    if kind.startswith("SQLITE_READONLY"):
+        return StoreReadOnly(f"The store at {where} cannot be written ({error}). Check the permissions of its folder.")
+    if kind.startswith("SQLITE_FULL"):
+        return StoreFull(
+            f"No space is left for the store at {where}. Free some space; nothing of the last step was kept."
+        )
+    if kind.startswith("SQLITE_BUSY"):
+        return StoreUnavailable(f"The store at {where} was busy for {BUSY_SECONDS:.0f} seconds. Try again.")
+    return StoreUnavailable(f"The store at {where} does not work: {error}. `sayso config` shows where it is set.")

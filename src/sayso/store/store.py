@@ -1,0 +1,136 @@
+"""What a store is: transactions of named queries, a bell, and a schema that is brought up to date on opening."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from functools import cache
+from importlib import resources
+from typing import Any, Protocol, TypeVar
+
+from sayso.config import Config
+from sayso.errors import ConfigError, StoreCorrupt, StoreTooNew
+from sayso.store.bell import Bell
+
+Row = Mapping[str, Any]
+T = TypeVar("T")
+
+
+class Conflict(Exception):
+    """Another transaction changed the row first: the work is done again on what is there now."""
+
+
+class Transaction(Protocol):
+    """Runs queries of queries.sql by name."""
+
+    def all(self, query: str, /, **parameters: object) -> list[Row]: ...
+    def one(self, query: str, /, **parameters: object) -> Row | None: ...
+    def run(self, query: str, /, **parameters: object) -> int: ...
+
+
+class Store(ABC):
+    """Durable asks, safe from any thread. Work is a function of one transaction; it may be run again."""
+
+    threads: int
+    """How many threads can usefully work in it at once."""
+
+    @abstractmethod
+    def read(self, work: Callable[[Transaction], T]) -> T:
+        """Run `work` on one consistent view."""
+
+    @abstractmethod
+    def write(self, work: Callable[[Transaction], T]) -> T:
+        """Run `work`, make it durable, and ring the bell. On a Conflict `work` runs again."""
+
+    def secret(self, name: str) -> bytes:
+        """A random key that all processes of this store share, made when it is first wanted."""
+
+        def work(tx: Transaction) -> bytes:
+            tx.run("put_meta_once", key=name, value=secrets.token_hex(32))
+            row = tx.one("meta", key=name)
+            assert row is not None
+            return bytes.fromhex(row["value"])
+
+        return self.write(work)
+
+    def claim(self, key: str, now: int) -> bool:
+        """Whether this key is claimed for the first time."""
+        return self.write(lambda tx: tx.run("claim", key=key, now=now)) == 1
+
+    @abstractmethod
+    def bell(self) -> Bell:
+        """This process's bell, hung up at the first call."""
+
+    @abstractmethod
+    def aside(self) -> AbstractContextManager[Store]:
+        """The same store for slow work, which must not keep others of this process waiting."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+
+def open_store(config: Config) -> Store:
+    """The store that the settings name."""
+    if not config.store:
+        from sayso.store.sqlite import SqliteStore
+
+        return SqliteStore(config.database, config.bell_dir)
+    if not config.store.startswith(("postgresql://", "postgres://")):
+        raise ConfigError(
+            f"{config.sources.get('store', 'store')}: store is {config.store!r}; it must be a postgresql:// address, "
+            "or empty for SQLite in the state directory."
+        )
+    from sayso.store.postgres import PostgresStore
+
+    return PostgresStore(config.store)
+
+
+@cache
+def queries() -> Mapping[str, str]:
+    """The named statements of queries.sql."""
+    parts = re.split(r"^-- name: (\w+)\n", _file("queries.sql"), flags=re.M)[1:]
+    return dict(zip(parts[::2], (body.strip().rstrip(";") for body in parts[1::2]), strict=True))
+
+
+def statements(sql: str) -> list[str]:
+    """A script of ours as single statements, without its comments."""
+    bare = re.sub(r"^\s*--.*$", "", sql, flags=re.M)
+    return [statement.strip() for statement in bare.split(";") if statement.strip()]
+
+
+def schema() -> list[str]:
+    return statements(_file("schema.sql"))
+
+
+@cache
+def migrations() -> Mapping[int, str]:
+    """What brings a store from the version before to each version; `NNNN_what.sql`."""
+    folder = resources.files("sayso.store") / "migrations"
+    found = {
+        int(file.name[:4]): file.read_text(encoding="utf-8") for file in folder.iterdir() if file.name[:4].isdigit()
+    }
+    return dict(sorted(found.items()))
+
+
+def newest() -> int:
+    """The schema version this program writes. A store made by schema.sql alone is version 1."""
+    return max(migrations(), default=1)
+
+
+def steps_from(version: str, where: str) -> Mapping[int, list[str]]:
+    """The migrations a store of this version still lacks, oldest first."""
+    if not version.isdigit():
+        raise StoreCorrupt(f"The store at {where} has the schema version {version!r}, which is no number.")
+    if int(version) > newest():
+        raise StoreTooNew(
+            f"The store at {where} has schema version {version}, this Sayso knows up to {newest()}. "
+            "Upgrade Sayso here, or set SAYSO_STATE_DIR or SAYSO_STORE to another store."
+        )
+    return {step: statements(sql) for step, sql in migrations().items() if step > int(version)}
+
+
+def _file(name: str) -> str:
+    return (resources.files("sayso.store") / name).read_text(encoding="utf-8")

@@ -1,0 +1,81 @@
+"""Text that agents and people wrote, made safe and readable for a terminal, a message or a line of JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import unicodedata
+from typing import Any
+
+_CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f"
+_BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_INVISIBLE = "\u00ad\u200b-\u200d\u2028\u2029\u2060-\u2064\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
+_UNSAFE = re.compile(f"[{_CONTROL}{_BIDI}{_INVISIBLE}\ud800-\udfff]")
+_UNSAFE_IN_JSON = re.compile(f"[\x7f-\x9f{_BIDI}{_INVISIBLE}\ud800-\udfff]")
+_JOINER = "\u200d"
+
+
+def printable(text: str) -> str:
+    """The text with everything that could drive or deceive a terminal spelt out. Newlines and tabs stay."""
+    return _UNSAFE.sub(_spelt, text.replace("\r\n", "\n"))
+
+
+def one_line(text: str, width: int = 80) -> str:
+    """The text as one safe line of at most `width` cells' worth of characters."""
+    flat = " ".join(printable(text[: width * 8]).split())
+    return flat if len(flat) <= width else flat[: max(width - 1, 0)] + "…"
+
+
+def quoted(value: object, width: int = 60) -> str:
+    """A value as it is named in an error: JSON, safe, cut to size."""
+    shown = json_line(value)
+    return shown if len(shown) <= width else shown[:width] + "…"
+
+
+def json_line(value: object) -> str:
+    """One line of JSON that a terminal can show: nothing lost, nothing that drives it."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return _UNSAFE_IN_JSON.sub(_escaped, text)
+
+
+def json_block(value: object) -> str:
+    """The same, indented for people."""
+    text = json.dumps(value, ensure_ascii=False, default=str, indent=2)
+    return _UNSAFE_IN_JSON.sub(_escaped, text)
+
+
+def iso_time(milliseconds: int | None) -> str | None:
+    """RFC 3339 in UTC, to the millisecond."""
+    if milliseconds is None:
+        return None
+    seconds, rest = divmod(milliseconds, 1000)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest:03d}Z"
+
+
+def age(milliseconds: int) -> str:
+    """A span of time as people say it: `now`, `5s`, `3m`, `2h`, `4d`."""
+    seconds = max(milliseconds, 0) // 1000
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "m"), (1, "s")):
+        if seconds >= size:
+            return f"{seconds // size}{unit}"
+    return "now"
+
+
+def _spelt(match: re.Match[str]) -> str:
+    character = match.group()
+    if character == _JOINER and _joins_emoji(match):
+        return character
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"<U+{code:04X}>"
+
+
+def _joins_emoji(match: re.Match[str]) -> bool:
+    """A zero-width joiner between two symbols makes one emoji; anywhere else it only hides."""
+    around = match.string[match.start() - 1 : match.start()] + match.string[match.end() : match.end() + 1]
+    return len(around) == 2 and all(unicodedata.category(side) in ("So", "Sk", "Mn") for side in around)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    encoded: Any = json.dumps(match.group())
+    return str(encoded)[1:-1]

