@@ -12,6 +12,7 @@ SaysoError                      exit code 1
 ├── NoClient                    1   standard input or output is closed, so no MCP client can be there
 ├── FormUnavailable             1   the client's own form cannot be had; other surfaces go on
 ├── NotificationFailed          1   a person could not be told of a question
+├── SignInRefused               5   a link, a session or a token that does not let anyone in
 ├── HistoryError                1   a question and its answer could not be written to the project's files
 └── StoreError                  7   the store cannot do its work
     ├── StoreUnavailable            it is not there, or not for us
@@ -105,6 +106,12 @@ class FormUnavailable(SaysoError):
 
 class NotificationFailed(SaysoError):
     """A person could not be told of a question."""
+
+
+class SignInRefused(SaysoError):
+    """A link, a session or a token that does not let anyone in."""
+
+    exit_code = 5
 
 
 class HistoryError(SaysoError):

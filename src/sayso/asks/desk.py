@@ -10,7 +10,7 @@ import json
 import logging
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
@@ -22,9 +22,12 @@ from sayso.asks.model import (
     Event,
     NewAsk,
     Outcome,
+    Problems,
     Settler,
     State,
     Wait,
+    check_text,
+    check_texts,
     fit,
     outcome_from_json,
     question_from_json,
@@ -81,6 +84,7 @@ class Desk:
     def hold(self, new: NewAsk) -> Held:
         """Open the ask with a wait on it; or, if the same was asked before and its answer never arrived, take up
         that one again, so that a person is not asked twice."""
+        check_texts(new)
         bell = self._store.bell()
 
         def work(tx: Transaction) -> Held:
@@ -95,6 +99,7 @@ class Desk:
 
     def leave(self, new: NewAsk) -> Ask:
         """Open the ask without a wait: the agent will come for the answer. The same ask is not opened twice."""
+        check_texts(new)
 
         def work(tx: Transaction) -> Ask:
             return self._left_behind(tx, new) or self._insert(tx, new, None, self._clock())
@@ -125,9 +130,13 @@ class Desk:
 
         def work(tx: Transaction) -> Ask:
             ask, now = _get(tx, held.ask.id), self._clock()
-            if ask.state is not State.PENDING or not _holds(ask, held):
+            if ask.state is not State.PENDING:
                 return ask
-            return self._change(tx, replace(ask, state=State.TIMED_OUT, ended_at=now), ask, kind="timed_out")
+            timed_out = replace(ask, state=State.TIMED_OUT, ended_at=now)
+            if ask.wait and not _holds(ask, held):
+                # Another call waits for it now: it ran out for this one alone.
+                return timed_out
+            return self._change(tx, timed_out, ask, kind="timed_out")
 
         return self._store.write(work)
 
@@ -136,11 +145,12 @@ class Desk:
 
         def work(tx: Transaction) -> Ask:
             ask = _get(tx, held.ask.id)
-            if ask.state is State.PENDING or ask.delivered or not _holds(ask, held):
+            if ask.state is State.PENDING or not _holds(ask, held):
                 return ask
-            sent = replace(ask, wait=None, delivered_at=self._clock())
+            sent = replace(ask, wait=None, delivered_at=ask.delivered_at or self._clock())
             if not ask.state.answerable and not self._keeps_history(ask):
                 sent = _wiped(sent)
+                tx.run("drop_drafts", ask_id=ask.id)
             return self._change(tx, sent, ask, kind="delivered")
 
         return self._store.write(work)
@@ -150,11 +160,12 @@ class Desk:
         process = self._store.bell().process
         return [_ask(row) for row in self._store.read(lambda tx: tx.all("waits_ended", process=process))]
 
-    def held_here(self) -> set[str]:
-        """The ids of the waits that the store knows of this process."""
+    def held_here(self) -> dict[str, Held]:
+        """The waits that the store knows of this process, by their ids."""
         process = self._store.bell().process
         rows = self._store.read(lambda tx: tx.all("held_by", process=process, most=_FAR_FUTURE))
-        return {row["wait_id"] for row in rows}
+        asks = [_ask(row) for row in rows]
+        return {ask.wait.id: Held(ask=ask, wait=ask.wait) for ask in asks if ask.wait}
 
     def hold_again(self, held: Held) -> Ask:
         """Put a wait back that others took for dead while this process was cut off. The ask as it is now."""
@@ -184,6 +195,9 @@ class Desk:
         return self._settle(ask_id, State.ANSWERED, by, lambda ask: Outcome(answers=fit(ask, answers)))
 
     def reject(self, ask_id: str, reason: str, by: Settler) -> Ask:
+        problems = Problems()
+        check_text(problems, "reason", reason)
+        problems.check()
         return self._settle(ask_id, State.REJECTED, by, lambda _: Outcome(reason=reason))
 
     def decline(self, ask_id: str, by: Settler) -> Ask:
@@ -220,26 +234,35 @@ class Desk:
             )
         return self.get(matches[0]["id"])
 
-    def inbox(self, *, project: str | None = None, after: Ask | None = None, most: int = 100) -> list[Ask]:
-        """A page of the asks that can be answered, oldest first."""
+    def inbox(
+        self, *, project: str | None = None, person: str | None = None, after: Ask | None = None, most: int = 100
+    ) -> list[Ask]:
+        """A page of the asks that can be answered, oldest first. With a person: those that person may see."""
         place = {"after_time": after.created_at if after else -1, "after_id": after.id if after else ""}
-        return self._page("inbox", project=project, most=most, **place)
+        return self._page("inbox", project=project, person=person, most=most, **place)
 
     def inbox_size(self) -> int:
         row = self._store.read(lambda tx: tx.one("inbox_size"))
         return int(row["size"]) if row else 0
 
     def history(
-        self, *, project: str | None = None, search: str = "", before: Ask | None = None, most: int = 100
+        self,
+        *,
+        project: str | None = None,
+        person: str | None = None,
+        search: str = "",
+        before: Ask | None = None,
+        most: int = 100,
     ) -> list[Ask]:
-        """A page of the asks that ended, newest first."""
+        """A page of the asks that ended, newest first. With a person: those that person may see."""
         time_, id_ = (before.ended_at or 0, before.id) if before else (_FAR_FUTURE, "")
-        pattern = f"%{_literal(search.lower())}%" if search else None
-        return self._page("history", project=project, pattern=pattern, before_time=time_, before_id=id_, most=most)
+        pattern = f"%{_literal(_searchable(search))}%" if search else None
+        place = {"before_time": time_, "before_id": id_}
+        return self._page("history", project=project, person=person, pattern=pattern, most=most, **place)
 
     def undelivered(self, asker: Asker, most: int = 100) -> list[Ask]:
         """What this asker has asked and not yet received, oldest first."""
-        return self._page("undelivered", agent=asker.agent, client=asker.client, project=asker.project, most=most)
+        return self._page("undelivered", most=most, **_whose(asker))
 
     def events(self, ask_id: str) -> list[Event]:
         rows = self._store.read(lambda tx: tx.all("events_of", ask_id=ask_id))
@@ -274,18 +297,20 @@ class Desk:
             if not body:
                 tx.run("drop_draft", ask_id=ask_id, person=person)
             elif tx.one("ask_by_id", id=ask_id):
-                tx.run("put_draft", ask_id=ask_id, person=person, body=body, now=self._clock())
+                # As JSON, because PostgreSQL takes no NUL in a text.
+                tx.run("put_draft", ask_id=ask_id, person=person, body=json.dumps(body), now=self._clock())
 
         self._store.write(work)
 
     def draft(self, ask_id: str, person: str) -> str:
         row = self._store.read(lambda tx: tx.one("draft", ask_id=ask_id, person=person))
-        return str(row["body"]) if row else ""
+        return str(json.loads(row["body"])) if row else ""
 
     # Tidying
 
     def clean_up(self, keep: Retention) -> CleanedUp:
         """Expire what nobody waits for, delete what ended long ago. In small steps, on a connection of its own."""
+        self.release_the_dead()
         with self._store.aside() as store:
             apart = Desk(store, clock=self._clock, keeps_history=self._keeps_history)
             apart._forget_claims(keep)
@@ -348,23 +373,23 @@ class Desk:
             call_id=ask.call_id,
             tool=ask.tool,
             fingerprint=new.fingerprint,
-            agent=ask.asker.agent,
-            client=ask.asker.client,
-            project=ask.asker.project,
+            owner=ask.asker.owner,
             timeout_ms=ask.timeout_ms,
             now=now,
+            **_whose(ask.asker),
             **columns,
         )
         self._note(tx, ask, None, kind="opened")
         return ask
 
     def _left_behind(self, tx: Transaction, new: NewAsk) -> Ask | None:
-        """The ask of an identical call whose wait has ended and whose answer its agent never received."""
+        """The ask of an identical call whose wait has ended and whose answer its agent never received: one that
+        is settled before one that is not, then the newest."""
         alike = [_ask(row) for row in tx.all("alike", fingerprint=new.fingerprint)]
         holders = {ask.wait.process for ask in alike if ask.wait}
         living = self._store.bell().alive(holders) if holders else set()
-        free = [ask for ask in alike if ask.wait is None or ask.wait.process not in living]
-        return max(free, key=lambda ask: ask.created_at, default=None)
+        free = [ask for ask in alike if _wait_is_over(ask, living)]
+        return max(free, key=lambda ask: (not ask.state.answerable, ask.created_at), default=None)
 
     def _take(self, tx: Transaction, ask: Ask, wait: Wait, now: int) -> Ask:
         """Put a new wait on an ask. One that had timed out is pending again."""
@@ -381,6 +406,9 @@ class Desk:
             late = ask.state is State.TIMED_OUT
             given = replace(outcome(ask), person=by.person, surface=by.surface, late=late)
             settled = replace(ask, state=state, outcome=given, ended_at=self._clock(), delivered_at=None)
+            if late:
+                # The call that waited tells its agent of the timeout: it must not pass for the bearer of the answer.
+                settled = replace(settled, wait=None)
             return self._change(tx, settled, ask, kind=state.value, by=by)
 
         return self._store.write(work)
@@ -454,6 +482,10 @@ def _holds(ask: Ask, held: Held) -> bool:
     return ask.wait is not None and ask.wait.id == held.wait.id
 
 
+def _wait_is_over(ask: Ask, living: Set[str]) -> bool:
+    return ask.wait is None or ask.state is State.TIMED_OUT or ask.wait.process not in living
+
+
 def _wiped(ask: Ask) -> Ask:
     """The ask without its texts, for those who want no history."""
     outcome = replace(ask.outcome, answers=(), reason="") if ask.outcome else None
@@ -465,6 +497,11 @@ def _who_was_first(ask: Ask) -> str:
         return f"This ask can no longer be answered: it is {ask.state} since {iso_time(ask.ended_at)}."
     by, where = ask.outcome.person or "someone", ask.outcome.surface
     return f"Already {ask.state} in {where} by {by} at {iso_time(ask.ended_at)}. Your answer was not used."
+
+
+def _searchable(text: str) -> str:
+    """Text as it is found: whatever its case, spaces and line breaks."""
+    return " ".join(text.casefold().replace("\x00", " ").split())
 
 
 def _literal(search: str) -> str:
@@ -481,6 +518,11 @@ def _get(tx: Transaction, ask_id: str) -> Ask:
     return _ask(row)
 
 
+def _whose(asker: Asker) -> dict[str, str]:
+    """What an agent must have in common with the asker to be handed its answers."""
+    return {"agent": asker.agent, "client": asker.client, "project": asker.project, "host": asker.host}
+
+
 def _columns(ask: Ask) -> dict[str, Any]:
     body = {"title": ask.title, "questions": [asdict(q) for q in ask.questions], "asker": asdict(ask.asker)}
     return {
@@ -489,6 +531,7 @@ def _columns(ask: Ask) -> dict[str, Any]:
         "state": ask.state,
         "body": json.dumps(body, ensure_ascii=False),
         "outcome": json.dumps(asdict(ask.outcome), ensure_ascii=False) if ask.outcome else None,
+        "words": _searchable(" ".join(ask.words())),
         "wait_id": ask.wait.id if ask.wait else None,
         "wait_process": ask.wait.process if ask.wait else None,
         "wait_since": ask.wait.since if ask.wait else None,

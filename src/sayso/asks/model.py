@@ -108,6 +108,8 @@ class Asker:
     """When `pid` began, as its system tells it: with the pid, the name of one process for ever."""
     agent: str = ""
     """The name of the token an agent signed in with, when it came over HTTP."""
+    owner: str = ""
+    """The user whom this agent asks; empty: anyone who looks."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,6 +191,18 @@ class Ask:
         answers = self.outcome.answers if self.outcome else ()
         return next((answer for answer in answers if answer.question == question_id), None)
 
+    def words(self) -> Iterator[str]:
+        """Every text of it that people read and write."""
+        yield self.title
+        for question in self.questions:
+            yield from (question.title, question.text)
+            for option in question.options:
+                yield from (option.label, option.description)
+        if self.outcome:
+            yield self.outcome.reason
+            for answer in self.outcome.answers:
+                yield from (answer.text or "", answer.note)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
@@ -229,11 +243,30 @@ def check_text(problems: Problems, path: str, value: str) -> None:
         problems.add(path, "holds half of a surrogate pair, which is no character. Remove or replace it.")
 
 
+def check_texts(new: NewAsk) -> None:
+    """Refuse an ask with a text that cannot be kept; every one is named."""
+    problems = Problems()
+    for path, text in _texts("", asdict(new)):
+        check_text(problems, path, text)
+    problems.check()
+
+
+def _texts(path: str, value: object) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _texts(f"{path}.{key}" if path else key, inner)
+    elif isinstance(value, tuple):
+        for place, inner in enumerate(value):
+            yield from _texts(f"{path}[{place}]", inner)
+
+
 def fit(ask: Ask, answers: Sequence[Answer]) -> tuple[Answer, ...]:
     """The answers in the order of the questions, one each; an InvalidInput naming every one that does not fit."""
     problems = Problems()
     given = {answer.question: answer for answer in answers}
-    for unknown in given.keys() - {question.id for question in ask.questions}:
+    for unknown in sorted(given.keys() - {question.id for question in ask.questions}):
         known = ", ".join(quoted(question.id) for question in ask.questions)
         problems.add(f"answers[{quoted(unknown)}]", f"there is no such question. The questions are {known}.")
     fitted = tuple(given.get(question.id, Answer(question=question.id)) for question in ask.questions)

@@ -16,7 +16,7 @@ import anyio.to_thread
 
 from sayso.asks.desk import Desk, Held
 from sayso.asks.model import Ask, NewAsk, State
-from sayso.errors import StoreError
+from sayso.errors import NotFound, SaysoError, StoreError
 from sayso.store import Store
 from sayso.store.bell import LOOK_EVERY, Listener
 
@@ -25,7 +25,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 CONFIRM_EVERY = 15.0
-"""Seconds between two checks that the store still knows our waits."""
+"""Seconds between two checks that the store and we know of the same waits."""
 
 
 class Waiting:
@@ -37,6 +37,8 @@ class Waiting:
         self._threads = anyio.CapacityLimiter(store.threads)
         self._rung = asyncio.Event()
         self._ends: dict[str, tuple[Held, asyncio.Future[Ask]]] = {}
+        self._strays: set[str] = set()
+        self._confirm_at = 0.0
         self._listener: Listener | None = None
         self._watcher: asyncio.Task[None] | None = None
 
@@ -78,7 +80,9 @@ class Waiting:
         until = held.wait.until
         with anyio.move_on_after(None if until is None else (until - held.wait.since) / 1000):
             return await asyncio.shield(self._ends[held.wait.id][1])
-        return await self.do(self.desk.time_out, held)
+        ask = await self.do(self.desk.time_out, held)
+        self._end(held.wait.id, ask)
+        return ask
 
     async def release(self, held: Held, why: str) -> None:
         """Let the wait end without an outcome, whatever else is being cancelled around it."""
@@ -86,7 +90,7 @@ class Waiting:
         with anyio.CancelScope(shield=True):
             try:
                 await self.do(self.desk.release, held, why)
-            except StoreError as error:
+            except SaysoError as error:
                 logger.warning("Could not let go of ask %s: %s", held.ask.id, error)
 
     async def delivered(self, held: Held) -> None:
@@ -94,7 +98,7 @@ class Waiting:
         self._ends.pop(held.wait.id, None)
         try:
             await self.do(self.desk.delivered, held)
-        except StoreError as error:
+        except SaysoError as error:
             # The agent may get the same answer once more; better than never.
             logger.warning("Could not note the delivery of ask %s: %s", held.ask.id, error)
 
@@ -119,24 +123,22 @@ class Waiting:
             loop.call_soon_threadsafe(self._rung.set)
 
     async def _watch(self) -> None:
-        """Endless until cancelled on leaving: look for ended waits after each ring."""
+        """Endless until cancelled on leaving: look for ended waits after each ring, and now and then without."""
+        self._confirm_at = anyio.current_time() + CONFIRM_EVERY
         while True:
-            rung = await self._ring_or_quiet()
-            try:
-                await (self._resolve() if rung else self._confirm())
-            except StoreError as error:
-                logger.warning("Cannot look for answers just now: %s", error)
-                await asyncio.sleep(LOOK_EVERY)
-                self._rung.set()
-
-    async def _ring_or_quiet(self) -> bool:
-        try:
-            async with asyncio.timeout(CONFIRM_EVERY if self._ends else None):
+            with anyio.CancelScope(deadline=self._confirm_at):
                 await self._rung.wait()
-        except TimeoutError:
-            return False
-        self._rung.clear()
-        return True
+            self._rung.clear()
+            try:
+                await self._resolve()
+                if anyio.current_time() >= self._confirm_at:
+                    await self._confirm()
+                    self._confirm_at = anyio.current_time() + CONFIRM_EVERY
+            except SaysoError as error:
+                logger.warning("Cannot look for answers just now: %s", error)
+                # Once it works again, see at once what became of our waits.
+                self._confirm_at = anyio.current_time() + LOOK_EVERY
+                await anyio.sleep_until(self._confirm_at)
 
     async def _resolve(self) -> None:
         for ask in await self.do(self.desk.ended_waits):
@@ -144,13 +146,25 @@ class Waiting:
             self._end(ask.wait.id, ask)
 
     async def _confirm(self) -> None:
-        """After a time apart from the store others may have taken us for dead; put such waits back."""
+        """Put back waits that others ended because they took us for dead; end those that nobody here waits on."""
         known = await self.do(self.desk.held_here)
-        lost = [held for wait_id, (held, end) in self._ends.items() if wait_id not in known and not end.done()]
-        for held in lost:
+        for held in [held for wait_id, (held, end) in self._ends.items() if wait_id not in known and not end.done()]:
+            await self._put_back(held)
+        # Seen twice: one seen once may be just about to begin here.
+        strays = known.keys() - self._ends.keys()
+        for wait_id in strays & self._strays:
+            await self.release(known[wait_id], "nobody waits for it any more")
+        self._strays = strays - self._strays
+
+    async def _put_back(self, held: Held) -> None:
+        try:
             ask = await self.do(self.desk.hold_again, held)
-            if ask.state is not State.PENDING:
-                self._end(held.wait.id, ask)
+        except NotFound as error:
+            if (entry := self._ends.get(held.wait.id)) and not entry[1].done():
+                entry[1].set_exception(error)
+            return
+        if ask.state is not State.PENDING:
+            self._end(held.wait.id, ask)
 
     def _end(self, wait_id: str, ask: Ask) -> None:
         if (entry := self._ends.get(wait_id)) and not entry[1].done():

@@ -1,4 +1,4 @@
-"""How an ask reads in a terminal: its headline, where it stands, its questions and what became of it. All of it safe."""
+"""How an ask reads in a terminal: a headline, where it stands, its questions, what became of it. All of it safe."""
 
 from __future__ import annotations
 

@@ -37,7 +37,11 @@ def command(search: str, project: Path | None, limit: int, as_json: bool) -> Non
     elif asks:
         put(table(HEADER, [_row(ask) for ask in asks]))
     else:
-        say("No ask that ended fits." if search or project else "No ask has ended yet. `sayso list` shows the open ones.")
+        say(
+            "No ask that ended fits."
+            if search or project
+            else "No ask has ended yet. `sayso list` shows the open ones."
+        )
 
 
 def _row(ask: Ask) -> tuple[str, ...]:

@@ -42,7 +42,9 @@ def command(project: Path | None, limit: int, as_json: bool) -> None:
         put(inbox_table(shown))
         _say_next_steps(shown, more)
     else:
-        say("No questions are waiting" + (f" in {project}." if project else ". `sayso history` shows those that ended."))
+        say(
+            "No questions are waiting" + (f" in {project}." if project else ". `sayso history` shows those that ended.")
+        )
 
 
 def show_inbox(config: Config) -> None:

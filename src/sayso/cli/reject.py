@@ -8,11 +8,14 @@ from sayso.cli.asks_as_data import ask_data
 from sayso.cli.session import complete_id, open_session, settings
 from sayso.cli.settling import reject, what_happens
 from sayso.cli.terminal import put_json, say
+from sayso.cli.values import STDIN, stdin_text
 
 
 @click.command()
 @click.argument("ask_id", metavar="ID", shell_complete=complete_id)
-@click.option("--reason", default="", metavar="TEXT", help="Why; the agent is told.")
+@click.option(
+    "--reason", default="", metavar="TEXT", help="Why; the agent is told. With - it is read from standard input."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the rejected ask as JSON.")
 def command(ask_id: str, reason: str, as_json: bool) -> None:
     """Turn an ask down: the agent is told no, and why if you say so.
@@ -23,6 +26,8 @@ def command(ask_id: str, reason: str, as_json: bool) -> None:
     Example:
       sayso reject 3f2a91bc --reason "Look it up in the README"
     """
+    if reason == STDIN:
+        reason = stdin_text()
     with open_session(settings()) as session:
         rejected = reject(session, session.desk.find(ask_id), reason)
     say(what_happens(rejected))

@@ -55,7 +55,9 @@ def project_name(folder: Path | None) -> str | None:
     return str(folder.resolve()) if folder else None
 
 
-def complete_id(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[click.shell_completion.CompletionItem]:
+def complete_id(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[click.shell_completion.CompletionItem]:
     """The open asks whose id begins so, for the shell's completion."""
     from click.shell_completion import CompletionItem
 

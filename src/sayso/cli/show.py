@@ -13,7 +13,9 @@ from sayso.cli.terminal import bold, put, put_json, say
 
 @click.command()
 @click.argument("ask_id", metavar="ID", shell_complete=complete_id)
-@click.option("--events", "with_events", is_flag=True, help="Also what happened to it: when, what, by whom, from where.")
+@click.option(
+    "--events", "with_events", is_flag=True, help="Also what happened to it: when, what, by whom, from where."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON, every text in full.")
 def command(ask_id: str, with_events: bool, as_json: bool) -> None:
     """Show everything about one ask.

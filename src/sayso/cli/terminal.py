@@ -8,6 +8,7 @@ import shutil
 import sys
 import unicodedata
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, TextIO
 
 import click
@@ -50,11 +51,9 @@ def is_interactive() -> bool:
 
 def read_line(prompt: str) -> str | None:
     """A line that the person types, None at the end of input. Only for interactive terminals."""
-    try:
+    with suppress(ImportError):
         # With it a long line, or a paste of several, arrives whole; a bare terminal cuts lines at 4,096 bytes.
         import readline  # noqa: F401
-    except ImportError:
-        pass
     try:
         return input(prompt)
     except EOFError:

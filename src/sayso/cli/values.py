@@ -10,13 +10,17 @@ import re
 import sys
 from collections.abc import Sequence
 
-from sayso.asks.model import MAX_TEXT, NO, YES, Answer, Ask, Kind, Option, Problems, Question
+from sayso.asks.model import NO, YES, Answer, Ask, Kind, Option, Problems, Question
+from sayso.cli.asks_in_words import is_marked
 from sayso.errors import InvalidInput, Problem
 from sayso.text import quoted
 
 STDIN = "-"
-_NUMBERED = re.compile(r"#(\d{1,9})")
-_MARK = re.compile(r"\s*[(\[]recommended[)\]]\s*$", re.I)
+MOST_BYTES = 64 * 1024 * 1024
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_NUMBERED = re.compile(r"#([0-9]{1,9})")
+_LITERAL = re.compile(r'"(#?[0-9]+)"')
+"""Own text that would otherwise be an option's number."""
 _WORDS_FOR = {"yes": YES, "y": YES, "true": YES, "no": NO, "n": NO, "false": NO}
 
 
@@ -35,11 +39,13 @@ def answers_from(ask: Ask, values: Sequence[str], pairs: Sequence[str]) -> list[
 
 def stdin_text() -> str:
     """All of standard input as one text, without its last line break."""
-    data = sys.stdin.buffer.read(MAX_TEXT * 4 + 4)
+    data = sys.stdin.buffer.read(MOST_BYTES + 1) if sys.stdin else b""
+    if len(data) > MOST_BYTES:
+        raise _invalid(f"Standard input holds more than {MOST_BYTES:,} bytes. Shorten it.")
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        raise _invalid(f"Standard input is not UTF-8 text (byte {error.start}).") from None
+        raise _invalid(f"Standard input is not UTF-8 text (byte {error.start + 1}).") from None
     return text.removesuffix("\n").removesuffix("\r")
 
 
@@ -49,43 +55,81 @@ def answer_to(question: Question, values: Sequence[str]) -> Answer:
         raise _invalid(f"takes one value, got {len(values)}. Put quotes around a value of several words.")
     if question.kind is Kind.TEXT:
         return Answer(question=question.id, text=values[0])
-    named = [(value, option_named(question, value)) for value in values]
+    return _answer(question, [_meant(question, value) for value in values], "\n")
+
+
+def answer_typed(question: Question, typed: str) -> Answer:
+    """The answer that a line at a prompt stands for: there a bare number names an option, and commas part several."""
+    if question.kind is Kind.TEXT:
+        return Answer(question=question.id, text=typed)
+    whole = _typed(question, typed)
+    if question.kind is not Kind.MULTI_SELECT or whole[1]:
+        return _answer(question, [whole], "")
+    parts = [_typed(question, part.strip()) for part in typed.split(",") if part.strip()]
+    # Where no part names an option, it was a sentence with commas in it.
+    return _answer(question, parts if any(option for _, option in parts) else [whole], ", ")
+
+
+def _answer(question: Question, named: Sequence[tuple[str, Option | None]], between: str) -> Answer:
     chosen = tuple(option.id for _, option in named if option)
-    own = [value for value, option in named if option is None]
-    return Answer(question=question.id, chosen=chosen, text="\n".join(own) if own else None)
+    own = [text for text, option in named if option is None]
+    return Answer(question=question.id, chosen=chosen, text=between.join(own) if own else None)
 
 
-def option_named(question: Question, value: str) -> Option | None:
-    """The option a value names: by `#2`, by its label, or by its label in other letters' case. None: own text."""
+def _typed(question: Question, typed: str) -> tuple[str, Option | None]:
+    text, option = _meant(question, typed)
+    if question.kind is Kind.CONFIRM or not _NUMBER.fullmatch(typed):
+        return text, option
+    number = int(typed)
+    if option is None:
+        return text, _numbered(question, number)
+    if 1 <= number <= len(question.choices) and question.choices[number - 1] is not option:
+        other = question.choices.index(option) + 1
+        raise _invalid(f"{number} is a number and also the label of another option. Type #{number} or #{other}.")
+    return text, option
+
+
+def _meant(question: Question, value: str) -> tuple[str, Option | None]:
+    """The option a value names: by `#2`, by its label, by its label in another case. Without one it is own text."""
+    if literal := _LITERAL.fullmatch(value):
+        return literal[1], None
     if number := _NUMBERED.fullmatch(value.strip()):
-        return option_numbered(question, int(number[1]))
+        return value, _numbered(question, int(number[1]))
     if question.kind is Kind.CONFIRM:
-        return _yes_or_no(value)
+        return value, _yes_or_no(value)
     fitting = _labelled(question, value)
     if len(fitting) > 1:
         numbers = " or ".join(f"#{number}" for number, _ in fitting)
         raise _invalid(f"{quoted(value)} is the label of more than one option. Say which by its number: {numbers}.")
-    return fitting[0][1] if fitting else None
+    return value, fitting[0][1] if fitting else None
 
 
-def option_numbered(question: Question, number: int) -> Option:
+def _numbered(question: Question, number: int) -> Option:
     if not 1 <= number <= len(question.choices):
-        raise _invalid(f"there is no option #{number}; it has the options #1 to #{len(question.choices)}.")
+        raise _invalid(
+            f"there is no option #{number}; its options are #1 to #{len(question.choices)}. "
+            "To say the number itself, put it in double quotes."
+        )
     return question.choices[number - 1]
 
 
 def _labelled(question: Question, value: str) -> list[tuple[int, Option]]:
     """The options whose label the value is, by the strictest reading that fits any."""
-    options = list(enumerate(question.choices, start=1))
-    readings = (str, _folded, lambda text: _folded(_MARK.sub("", text)))
-    for read in readings:
-        if fitting := [(number, option) for number, option in options if read(option.label) == read(value)]:
+    for read in (str, _folded, _unmarked):
+        wanted = read(value)
+        if fitting := [(place, item) for place, item in enumerate(question.choices, 1) if read(item.label) == wanted]:
             return fitting
     return []
 
 
 def _folded(text: str) -> str:
     return text.strip().casefold()
+
+
+def _unmarked(label: str) -> str:
+    """The label without its own "(recommended)"."""
+    folded = _folded(label)
+    return folded[: -len("(recommended)")].rstrip() if is_marked(folded) else folded
 
 
 def _yes_or_no(value: str) -> Option:

@@ -18,7 +18,7 @@ from sayso.dialects.dialect import AskTool, Reply, Request
 from sayso.dialects.outcomes import STILL_WAITING, outcome_data
 from sayso.errors import AlreadySettled, FormUnavailable, InvalidInput, NotFound, SaysoError
 from sayso.mcp_server import elicit
-from sayso.mcp_server.caller import Context, asker_of
+from sayso.mcp_server.caller import Context
 from sayso.mcp_server.elicit import Round
 from sayso.mcp_server.office import Office
 from sayso.notify import Notifier
@@ -47,7 +47,7 @@ class AskCalls:
     async def call(self, tool: AskTool, ctx: Context, params: types.CallToolRequestParams) -> Result:
         """Put the call's questions to a person and wait. Every end is a result; only a cancel is not."""
         try:
-            request = tool.read(params.arguments or {}, asker_of(ctx, self.config), self.config)
+            request = tool.read(params.arguments or {}, self.office.asker_of(ctx), self.config)
         except InvalidInput as error:
             return result(tool.refuse(error))
         try:
@@ -258,7 +258,7 @@ class Call:
         told = result(self._request.render(ask))
         if not self._calls.strict and (news := await self._calls.news(ask.asker, ask, self._waiting)):
             told.content.append(types.TextContent(type="text", text=news))
-        self._calls.office.note_delivery(self._ctx.request_id, self._held)
+        self._calls.office.note_delivery(self._ctx, self._held)
         return told
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -17,30 +18,37 @@ from sayso.processes import ProcessName, name_of
 Context = ServerRequestContext[Any, Any]
 
 
-def asker_of(ctx: Context, config: Config) -> Asker:
-    """The agent behind a request on stdio: our parent process is its client."""
-    parent = _parent()
+def described(ctx: Context) -> Asker:
+    """What a request itself tells: which client it is, and its name for the conversation."""
     info = ctx.session.client_params.client_info if ctx.session.client_params else None
     return Asker(
         client=_kept(info.name) if info else "",
         version=_kept(info.version) if info else "",
-        session=_session(ctx.meta or {}),
-        project=str(config.project),
-        host=socket.gethostname(),
-        pid=parent.pid if parent else 0,
-        started=parent.started if parent else "",
+        session=_kept(str((ctx.meta or {}).get("threadId") or "")),
     )
+
+
+def on_stdio(config: Config) -> Callable[[Context], Asker]:
+    """The agent behind requests on stdio: our parent process is its client."""
+
+    def asker_of(ctx: Context) -> Asker:
+        asker, parent = described(ctx), _parent()
+        return replace(
+            asker,
+            session=asker.session or _kept(os.environ.get("CLAUDE_CODE_SESSION_ID", "")),
+            project=str(config.project),
+            host=socket.gethostname(),
+            pid=parent.pid if parent else 0,
+            started=parent.started if parent else "",
+        )
+
+    return asker_of
 
 
 @cache
 def _parent() -> ProcessName | None:
     """Looked up once: after the client's death the parent would be another process."""
     return name_of(os.getppid())
-
-
-def _session(meta: Mapping[str, Any]) -> str:
-    """The client's own name for the conversation, where it tells it."""
-    return _kept(str(meta.get("threadId") or os.environ.get("CLAUDE_CODE_SESSION_ID") or ""))
 
 
 def _kept(text: str) -> str:

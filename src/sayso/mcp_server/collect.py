@@ -16,7 +16,7 @@ from sayso.dialects import get_answers as dialect
 from sayso.dialects.dialect import Reply
 from sayso.errors import InvalidInput, NotFound, SaysoError
 from sayso.mcp_server.ask import failure, result
-from sayso.mcp_server.caller import Context, asker_of
+from sayso.mcp_server.caller import Context
 from sayso.mcp_server.office import Office
 
 logger = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ class CollectCalls:
         self._office = office
 
     async def call(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        asker = asker_of(ctx, self._office.config)
+        asker = self._office.asker_of(ctx)
         held: list[Held] = []
         try:
             wanted = dialect.read(params.arguments or {})
@@ -58,7 +58,7 @@ class CollectCalls:
             if one.ask.id in open_ids:
                 await waiting.release(one, "the agent will come again")
             else:
-                self._office.note_delivery(ctx.request_id, one)
+                self._office.note_delivery(ctx, one)
         return result(dialect.render(asks))
 
 

@@ -12,25 +12,30 @@ from typing import Any
 
 import anyio
 import anyio.to_thread
-import mcp_types as types
 
 from sayso.asks.desk import Desk, Held, Retention, now_ms
+from sayso.asks.model import Asker
 from sayso.asks.waiting import Waiting
 from sayso.config import Config
 from sayso.errors import SaysoError
+from sayso.mcp_server.caller import Context
 from sayso.store import Store, open_store
 
 logger = logging.getLogger(__name__)
 
-AfterWrite = Callable[[types.RequestId, Callable[[], None]], None]
-"""Calls back once the response to a request has been written."""
+AfterWrite = Callable[[Context, Callable[[bool], None]], None]
+"""Calls back when the response to a request has been written (True), or once it is clear that it never will be."""
+
+AskerOf = Callable[[Context], Asker]
+"""Tells who is behind a request; each transport knows that in its own way."""
 
 
 class Office:
     """Holds the store open for the calls of one process. `async with` it; leaving lets go of every ask."""
 
-    def __init__(self, config: Config, after_write: AfterWrite) -> None:
+    def __init__(self, config: Config, *, asker_of: AskerOf, after_write: AfterWrite) -> None:
         self.config = config
+        self.asker_of = asker_of
         self._after_write = after_write
         self._stack = AsyncExitStack()
         self._opening = asyncio.Lock()
@@ -75,14 +80,14 @@ class Office:
         assert self._store is not None
         return await waiting.do(self._store.claim, key, now_ms())
 
-    def note_delivery(self, request_id: types.RequestId | None, held: Held) -> None:
-        """Once the response to this request has been written, the held ask counts as delivered."""
-        if request_id is not None:
-            self._after_write(request_id, partial(self._delivered, held))
+    def note_delivery(self, ctx: Context, held: Held) -> None:
+        """Once the response to this request has been written, the held ask counts as delivered; else it is let go."""
+        self._after_write(ctx, partial(self._handed_over, held))
 
-    def _delivered(self, held: Held) -> None:
+    def _handed_over(self, held: Held, written: bool) -> None:
         assert self._waiting is not None
-        self.start(self._waiting.delivered(held))
+        waiting = self._waiting
+        self.start(waiting.delivered(held) if written else waiting.release(held, "the result could not be handed over"))
 
     def clean_up(self) -> None:
         """Tidy up behind a call's back, one at a time. The call is already open and does not wait for it."""

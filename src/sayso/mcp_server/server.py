@@ -6,6 +6,7 @@ import logging
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 
 import anyio
 import mcp_types as types
@@ -18,7 +19,7 @@ from sayso.dialects import get_answers, swissarmyhammer
 from sayso.dialects.dialect import AskTool, Tool
 from sayso.dialects.profiles import Profile, profile
 from sayso.mcp_server.ask import AskCalls, Result
-from sayso.mcp_server.caller import Context
+from sayso.mcp_server.caller import Context, on_stdio
 from sayso.mcp_server.collect import CollectCalls
 from sayso.mcp_server.office import Office
 from sayso.mcp_server.questions import QuestionCalls
@@ -74,7 +75,13 @@ def build(shown: Profile, office: Office) -> Server[None]:
 async def serve_stdio(config: Config) -> None:
     """Serve one client on stdin and stdout until it leaves or a signal comes."""
     transport = StdioTransport.claim()
-    async with Office(config, transport.after_write) as office, anyio.create_task_group() as tasks:
+
+    def after_write(ctx: Context, tell: Callable[[bool], None]) -> None:
+        if ctx.request_id is not None:
+            transport.after_write(ctx.request_id, partial(tell, True), otherwise=partial(tell, False))
+
+    office = Office(config, asker_of=on_stdio(config), after_write=after_write)
+    async with office, anyio.create_task_group() as tasks:
         tasks.start_soon(_stop_on_signal, tasks.cancel_scope)
         async with transport.streams() as (incoming, outgoing):
             server = build(profile(config), office)

@@ -7,45 +7,44 @@ What messages mean is the SDK's business. Their content is private: nothing of i
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import stat
 import sys
-import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, Self
+from typing import Final, Self
 
 import anyio
 import mcp_types as types
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.shared.dispatcher import as_request_id
 from mcp.shared.message import SessionMessage
-from pydantic import ValidationError
 
 from sayso.errors import NoClient
+from sayso.mcp_server.pipes import (
+    LineCutter,
+    PolledReader,
+    Reader,
+    ThreadedReader,
+    closing,
+    divert,
+    harmless_output,
+    non_blocking,
+    pollable,
+    private_copy,
+)
+from sayso.mcp_server.wire import MAX_LINE, TOO_LONG, Refusal, decode
 
 Callback = Callable[[], None]
 
-MAX_LINE: Final = 64 * 1024 * 1024
-_CHUNK: Final = 64 * 1024
 _MAX_QUEUED_LINES: Final = 256
 _MAX_QUEUED_BYTES: Final = 8 * 1024 * 1024
 _MAX_QUEUED_OFFERS: Final = 4096
 _PATIENCE: Final = 0.5
 
-_PARSE_ERROR: Final = "Parse error: the line is not JSON in UTF-8. Send one JSON-RPC message per line."
-_TOO_LONG: Final = (
-    f"Invalid request: the line was over {MAX_LINE:,} bytes (64 MiB), the limit for one message, and was dropped."
-)
-_NO_OBJECT: Final = "Invalid request: a message must be one JSON object per line. Batches are not supported."
-_BAD_RESPONSE: Final = (
-    'Invalid response: jsonrpc must be "2.0", id the string or integer of the request, and either result an object '
-    "or error an object with an integer code and a message."
-)
 
 logger = logging.getLogger(__name__)
 
@@ -64,9 +63,9 @@ class StdioTransport:
         """Take fds 0 and 1 away from everyone else in this process and its children, for good."""
         if sys.__stdin__ is None or sys.__stdout__ is None:
             raise NoClient("Standard input or output is closed. An MCP client must start this command with both open.")
-        transport = cls(read_fd=_private_copy(0), write_fd=_private_copy(1))
-        _divert(0, os.open(os.devnull, os.O_RDONLY))
-        _divert(1, _harmless_output())
+        transport = cls(read_fd=private_copy(0), write_fd=private_copy(1))
+        divert(0, os.open(os.devnull, os.O_RDONLY))
+        divert(1, harmless_output())
         return transport
 
     @property
@@ -77,7 +76,7 @@ class StdioTransport:
     @asynccontextmanager
     async def streams(self) -> AsyncIterator[tuple[Inbound, Outbound]]:
         """The two streams for `Server.run`. Leaving closes the pipe when a client that still reads has it all."""
-        with _closing(self._read_fd, self._write_fd), _non_blocking(self._read_fd, self._write_fd):
+        with closing(self._read_fd, self._write_fd), non_blocking(self._read_fd, self._write_fd):
             inbound = Inbound(self._read_fd, self._outbound, self.input_ended)
             self._outbound.on_broken = inbound.end
             try:
@@ -88,12 +87,13 @@ class StdioTransport:
                     await self._outbound.drain()
                 self._outbound.stop()
 
-    def after_write(self, request_id: types.RequestId, callback: Callback) -> None:
-        """Call `callback` once, on the event loop, when the kernel has taken the whole response to this request.
+    def after_write(self, request_id: types.RequestId, callback: Callback, otherwise: Callback | None = None) -> None:
+        """Call `callback` once, on the event loop, when the kernel has taken the whole response to this request, or
+        `otherwise` when it is clear that it never will: the request was cancelled, or the client is gone.
 
         The SDK's "Connection closed" at shutdown stands in for a response that never came, so it does not count.
         """
-        self._outbound.callbacks.setdefault(request_id, []).append(callback)
+        self._outbound.callbacks.setdefault(request_id, []).append(AfterWrite(done=callback, otherwise=otherwise))
 
     def forget(self, request_id: types.RequestId) -> None:
         """Drop the callbacks of a request that will not be answered."""
@@ -113,7 +113,7 @@ class Inbound(ObjectReceiveStream[SessionMessage]):
         self._cutter = LineCutter(MAX_LINE)
         # The end of a file is not a client that left: whatever it asked is still answered.
         self._is_file = stat.S_ISREG(os.fstat(fd).st_mode)
-        self._reader: Reader = (PolledReader if _pollable(fd) else ThreadedReader)(fd, self._feed)
+        self._reader: Reader = (PolledReader if pollable(fd) else ThreadedReader)(fd, self._feed)
 
     async def receive(self) -> SessionMessage:
         while not self._closed:
@@ -166,7 +166,7 @@ class Inbound(ObjectReceiveStream[SessionMessage]):
         return line
 
     def _take(self, line: bytearray | None) -> SessionMessage | None:
-        read = Refusal(text=_TOO_LONG) if line is None else decode(line)
+        read = Refusal(text=TOO_LONG) if line is None else decode(line)
         if isinstance(read, Refusal):
             return self._refuse(read)
         self._outbound.note(read)
@@ -187,22 +187,33 @@ class Inbound(ObjectReceiveStream[SessionMessage]):
         raise anyio.EndOfStream
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AfterWrite:
+    """What somebody wants done when a response has been written, and when it never will be."""
+
+    done: Callback
+    otherwise: Callback | None = None
+
+    def tell(self, written: bool) -> None:
+        callback = self.done if written else self.otherwise
+        try:
+            if callback:
+                callback()
+        except Exception as error:  # as the event loop itself treats a callback that fails
+            text = "a callback after a response failed"
+            asyncio.get_running_loop().call_exception_handler({"message": text, "exception": error})
+
+
 @dataclass(kw_only=True, slots=True)
 class Outgoing:
     """One message on its way into the pipe."""
 
     rest: memoryview
-    callbacks: list[Callback]
+    callbacks: list[AfterWrite]
     done: asyncio.Future[bool]
 
     def finish(self) -> None:
         self._tell(True)
-        for callback in self.callbacks:
-            try:
-                callback()
-            except Exception as error:  # as the event loop itself treats a callback that fails
-                text = "a callback after a written response failed"
-                self.done.get_loop().call_exception_handler({"message": text, "exception": error})
 
     def fail(self) -> None:
         self._tell(False)
@@ -210,6 +221,8 @@ class Outgoing:
     def _tell(self, written: bool) -> None:
         if not self.done.done():  # its sender may have been cancelled
             self.done.set_result(written)
+        for callback in self.callbacks:
+            callback.tell(written)
 
 
 class Outbound(ObjectSendStream[SessionMessage]):
@@ -218,7 +231,7 @@ class Outbound(ObjectSendStream[SessionMessage]):
     def __init__(self, fd: int) -> None:
         self.broken = False
         self.on_broken: Callback = lambda: None
-        self.callbacks: dict[types.RequestId, list[Callback]] = {}
+        self.callbacks: dict[types.RequestId, list[AfterWrite]] = {}
         self.all_answered = asyncio.Event()
         self.all_answered.set()
         self._unanswered: set[types.RequestId] = set()
@@ -246,12 +259,12 @@ class Outbound(ObjectSendStream[SessionMessage]):
         """Keep count of the requests that came in. An id used again takes nothing over from its former use."""
         match message:
             case types.JSONRPCRequest(id=request_id):
-                self.callbacks.pop(request_id, None)
+                self._give_up(request_id)
                 self._unanswered.add(request_id)
                 self.all_answered.clear()
             case types.JSONRPCNotification(method="notifications/cancelled", params={"requestId": given}):
                 if (cancelled := as_request_id(given)) is not None:  # the SDK never answers it
-                    self.callbacks.pop(cancelled, None)
+                    self._give_up(cancelled)
                     self._settled(cancelled)
 
     async def drain(self) -> None:
@@ -269,25 +282,32 @@ class Outbound(ObjectSendStream[SessionMessage]):
         self._unwatch()
         while self._queue:
             self._queue.popleft().fail()
+        for request_id in list(self.callbacks):
+            self._give_up(request_id)
         self._empty.set()
 
     async def aclose(self) -> None:
         self._closed = True
 
-    def _callbacks_for(self, message: types.JSONRPCMessage) -> list[Callback]:
+    def _callbacks_for(self, message: types.JSONRPCMessage) -> list[AfterWrite]:
         if not isinstance(message, types.JSONRPCResponse | types.JSONRPCError) or message.id is None:
             return []
         self._settled(message.id)
-        callbacks = self.callbacks.pop(message.id, [])
-        cut_off = isinstance(message, types.JSONRPCError) and message.error.code == types.CONNECTION_CLOSED
-        return [] if cut_off else callbacks
+        if isinstance(message, types.JSONRPCError) and message.error.code == types.CONNECTION_CLOSED:
+            self._give_up(message.id)
+        return self.callbacks.pop(message.id, [])
+
+    def _give_up(self, request_id: types.RequestId) -> None:
+        """The response to this request will not be written."""
+        for callback in self.callbacks.pop(request_id, []):
+            callback.tell(False)
 
     def _settled(self, request_id: types.RequestId) -> None:
         self._unanswered.discard(request_id)
         if not self._unanswered:
             self.all_answered.set()
 
-    def _enqueue(self, message: types.JSONRPCMessage, callbacks: list[Callback]) -> asyncio.Future[bool]:
+    def _enqueue(self, message: types.JSONRPCMessage, callbacks: list[AfterWrite]) -> asyncio.Future[bool]:
         line = message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
         outgoing = Outgoing(rest=memoryview(line), callbacks=callbacks, done=asyncio.get_running_loop().create_future())
         self._queue.append(outgoing)
@@ -325,224 +345,3 @@ class Outbound(ObjectSendStream[SessionMessage]):
         if self._watching:
             self._watching = False
             asyncio.get_running_loop().remove_writer(self._fd)
-
-
-class Reader(Protocol):
-    """Feeds chunks as they come; an empty one is the end, and the last."""
-
-    def pause(self) -> None: ...
-    def resume(self) -> None: ...
-    def stop(self) -> None: ...
-
-
-class PolledReader:
-    """Reads when the event loop says that there is something: pipes, sockets, terminals."""
-
-    def __init__(self, fd: int, feed: Callable[[bytes], None]) -> None:
-        self._fd = fd
-        self._feed = feed
-        self.resume()
-
-    def pause(self) -> None:
-        asyncio.get_running_loop().remove_reader(self._fd)
-
-    def resume(self) -> None:
-        asyncio.get_running_loop().add_reader(self._fd, self._read)
-
-    def stop(self) -> None:
-        self.pause()
-
-    def _read(self) -> None:
-        with suppress(BlockingIOError):
-            chunk = _read_chunk(self._fd)
-            if not chunk:
-                self.stop()
-            self._feed(chunk)
-
-
-class ThreadedReader:
-    """One thread for what the event loop cannot watch: regular files, the null device, pipes on Windows."""
-
-    def __init__(self, fd: int, feed: Callable[[bytes], None]) -> None:
-        self._fd = fd
-        self._feed = feed
-        self._loop = asyncio.get_running_loop()
-        self._paused = self._stopped = False
-        self._turn = threading.Semaphore()
-        threading.Thread(target=self._run, name="sayso-stdin", daemon=True).start()
-
-    def pause(self) -> None:
-        self._paused = True
-
-    def resume(self) -> None:
-        self._paused = False
-        self._turn.release()
-
-    def stop(self) -> None:
-        self._stopped = True
-        self._turn.release()
-
-    def _run(self) -> None:
-        chunk = b"not yet at the end"
-        with suppress(RuntimeError):  # the event loop is closed: nobody listens any more
-            while chunk and self._turn.acquire() and not self._stopped:
-                chunk = _read_chunk(self._fd)
-                self._loop.call_soon_threadsafe(self._fed, chunk)
-
-    def _fed(self, chunk: bytes) -> None:
-        if self._stopped:
-            return
-        self._feed(chunk)
-        if not self._paused:
-            self._turn.release()
-
-
-def _read_chunk(fd: int) -> bytes:
-    try:
-        return os.read(fd, _CHUNK)
-    except BlockingIOError:
-        raise
-    except OSError:  # how a killed client shows on a socket or a terminal: it has left like any other
-        return b""
-
-
-class LineCutter:
-    """Cuts chunks into lines without blank ones. A line over the limit is never held and comes out as None."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._partial = bytearray()
-        self._too_long = False
-
-    def cut(self, chunk: bytes) -> Iterator[bytearray | None]:
-        *ends, rest = chunk.split(b"\n")
-        for end in ends:
-            self._keep(end)
-            yield from self.last()
-        self._keep(rest)
-
-    def last(self) -> Iterator[bytearray | None]:
-        """The line so far, whole or not: at the end of input there may be no newline."""
-        line, self._partial = self._partial, bytearray()
-        too_long, self._too_long = self._too_long, False
-        if too_long:
-            yield None
-        elif line and not line.isspace():
-            yield line
-
-    def _keep(self, piece: bytes) -> None:
-        self._too_long = self._too_long or len(self._partial) + len(piece) > self._limit
-        if self._too_long:
-            self._partial.clear()
-        else:
-            self._partial += piece
-
-
-@dataclass(frozen=True, kw_only=True)
-class Refusal:
-    """Why a line is no message, and who must hear of it: a request of the client's, or ours that waits for this."""
-
-    text: str
-    code: int = types.INVALID_REQUEST
-    request_id: types.RequestId | None = None
-    waiting_id: types.RequestId | None = None
-
-
-def decode(line: bytearray) -> types.JSONRPCMessage | Refusal:
-    message = _validated(line)
-    # A request whose id is a number like 1.5 passes for a notification, and its sender would wait for ever.
-    if message is None or (isinstance(message, types.JSONRPCNotification) and b'"id"' in line):
-        return _decode_leniently(line)
-    return message
-
-
-def _validated(line: bytearray | str) -> types.JSONRPCMessage | None:
-    try:
-        return types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-    except ValidationError:
-        return None
-
-
-def _decode_leniently(line: bytearray) -> types.JSONRPCMessage | Refusal:
-    """Mend what clients really send: a byte order mark, or half an emoji where a text was cut."""
-    try:
-        text = json.dumps(json.loads(line.decode("utf-8-sig")), ensure_ascii=False)
-        mended = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        given = json.loads(mended)
-    except (ValueError, RecursionError):
-        return Refusal(text=_PARSE_ERROR, code=types.PARSE_ERROR)
-    message = _validated(mended)
-    if message is None or (isinstance(message, types.JSONRPCNotification) and given.get("id") is not None):
-        return _refusal(given)
-    return message
-
-
-def _refusal(given: Any) -> Refusal:
-    if not isinstance(given, dict):
-        return Refusal(text=_NO_OBJECT)
-    given_id = as_request_id(given.get("id"))
-    if "method" not in given and given.keys() & {"result", "error"}:
-        return Refusal(text=_BAD_RESPONSE, waiting_id=given_id)
-    return Refusal(text=f"Invalid request: {_faults(given)}.", request_id=given_id)
-
-
-def _faults(given: dict[str, Any]) -> str:
-    checks = {
-        'jsonrpc must be "2.0"': given.get("jsonrpc") == "2.0",
-        "id must be a string or an integer": as_request_id(given.get("id", 0)) is not None,
-        "method must be a string": isinstance(given.get("method"), str),
-        "params must be an object": isinstance(given.get("params"), dict | None),
-    }
-    return ", ".join(text for text, holds in checks.items() if not holds) or "it is nested too deeply"
-
-
-def _pollable(fd: int) -> bool:
-    """Whether the event loop can watch it. The null device and files look readable for ever, or cannot be watched."""
-    if sys.platform == "win32":
-        return False
-    mode = os.fstat(fd).st_mode
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(fd)
-
-
-@contextmanager
-def _closing(read_fd: int, write_fd: int) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        os.close(write_fd)
-        if _pollable(read_fd):  # else a thread may still sit in a read of it
-            os.close(read_fd)
-
-
-@contextmanager
-def _non_blocking(*fds: int) -> Iterator[None]:
-    """The flag belongs to the description, which a terminal shares with the parent, or fd 0 with fd 1: put it back."""
-    before = {fd: os.get_blocking(fd) for fd in fds if _pollable(fd)}
-    for fd in before:
-        os.set_blocking(fd, False)
-    try:
-        yield
-    finally:
-        for fd, blocking in before.items():
-            os.set_blocking(fd, blocking)
-
-
-def _private_copy(fd: int) -> int:
-    if sys.platform == "win32":
-        return os.dup(fd)
-    import fcntl
-
-    return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)  # never in the place of a closed stderr
-
-
-def _divert(fd: int, target: int) -> None:
-    os.dup2(target, fd)
-    os.close(target)
-
-
-def _harmless_output() -> int:
-    """Stderr, unless it is closed or leads into the very pipe that is to be kept clean."""
-    with suppress(OSError):
-        if not os.path.samestat(os.fstat(1), os.fstat(2)):
-            return os.dup(2)
-    return os.open(os.devnull, os.O_WRONLY)

@@ -69,3 +69,15 @@ class Capture:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+
+
+def segments(folder: str, name: str) -> list[tuple[int, int, str]]:
+    """What is on disk of a stream, in order: where each file begins in it, how long the file is, and its path."""
+    found: list[tuple[int, int, str]] = []
+    for entry in os.scandir(folder):
+        stem, _, offset = entry.name.partition(".")
+        if stem == name and (offset.isdigit() or not offset):
+            # A file may be dropped while the folder is being read.
+            with contextlib.suppress(FileNotFoundError):
+                found.append((int(offset or 0), entry.stat().st_size, entry.path))
+    return sorted(found)

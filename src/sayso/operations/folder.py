@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sayso.operations import tree
-from sayso.operations.runner import KILL_ROUND_SECONDS, KILL_SECONDS, RUNNER_FILE, STATUS_FILE
+from sayso.operations.record import RUNNER_FILE, STATUS_FILE
+from sayso.operations.runner import KILL_ROUND_SECONDS, KILL_SECONDS
 
 Reason = Literal["exit", "cancelled", "timed_out", "spawn_failed", "lost"]
 

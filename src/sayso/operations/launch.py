@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sayso.errors import InvalidInput, Problem
-from sayso.operations.runner import RUNNER_FILE, STATUS_FILE, STDIN_FILE
+from sayso.operations.record import RUNNER_FILE, STATUS_FILE, STDIN_FILE
 
 LEAST_BYTES = 1024
 

@@ -5,6 +5,7 @@ No value can become an option: where a program would take it for one, the value 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,10 +25,15 @@ _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 
 @dataclass(frozen=True, kw_only=True)
 class ArgumentFile:
-    """A file to be written before the command starts, readable by its owner only."""
+    """A value that is passed as a file, to be written before the command starts."""
 
     path: Path
     content: bytes
+
+    def write(self) -> None:
+        """Make the file, for its owner only. One that is there already is never written over."""
+        with open(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(self.content)
 
 
 def command_line(leaf: Leaf, given: Mapping[str, object], folder: Path) -> Line:

@@ -9,22 +9,19 @@ from __future__ import annotations
 import contextlib
 import errno
 import logging
+import math
 import os
 import selectors
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections import deque
-from concurrent.futures import Future, InvalidStateError
 from functools import partial
-from pathlib import Path
 
 from sayso.errors import SpawnerUnavailable
-from sayso.operations.folder import Status, await_end, parse_status
-from sayso.operations.forker import BORN
-from sayso.operations.runner import CANCEL, CHUNK, STARTED
+from sayso.operations import forker, isolated
+from sayso.operations.hold import Hold
 
 logger = logging.getLogger(__name__)
 
@@ -39,92 +36,7 @@ REPLACE_SECONDS = 0.005
 MOST_DEATHS = 20
 """Idle runners that may die in a row before the pool stops replacing them until it is asked again."""
 
-# Isolated and without site-packages: nothing of the user's can slow the start or run inside.
-BOOT = "import sys; sys.path.append(sys.argv[1]); from sayso.operations.forker import main; main()"
 RECEIVE_FLAGS = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
-SOURCES = str(Path(__file__).parents[2])
-
-
-class Runner:
-    """One runner as the server sees it: the line to it, and what it says of the operation it was given."""
-
-    def __init__(self, pid: int, line: socket.socket) -> None:
-        self.pid = pid
-        self.line = line
-        self.started = threading.Event()
-        self.ended: Future[Status] = Future()
-        self._lock = threading.Lock()
-        self._folder: Path | None = None
-        self._heard = b""
-        self._gone = False
-
-    @property
-    def given(self) -> bool:
-        """Whether it has an operation."""
-        return self._folder is not None
-
-    def give(self, folder: Path, message: bytes) -> bool:
-        """Hand over the launch; False when the runner is dead and has started nothing."""
-        with self._lock:
-            try:
-                self.line.sendall(message)
-            except OSError:
-                return False
-            self._folder = folder
-            self._settle(folder)
-            return True
-
-    def cancel(self) -> None:
-        """Have its command ended, however far it has come; without one it ends itself."""
-        with self._lock, contextlib.suppress(OSError):
-            if self._folder:
-                self.line.sendall(CANCEL)
-            else:
-                self.line.shutdown(socket.SHUT_RDWR)
-
-    def leave(self, why: str) -> None:
-        """Hang up on it; its command goes on."""
-        with self._lock, contextlib.suppress(OSError):
-            if not self.ended.done():
-                self.ended.set_exception(SpawnerUnavailable(why))
-            self.line.shutdown(socket.SHUT_RDWR)
-
-    def listen(self) -> bool:
-        """Take in what the runner says; False when it has hung up."""
-        try:
-            data = self.line.recv(CHUNK)
-        except OSError:
-            data = b""
-        with self._lock:
-            self._heard += data
-            self._gone = not data
-            if self._folder:
-                self._settle(self._folder)
-        return bool(data)
-
-    def _settle(self, folder: Path) -> None:
-        """Pass on what was heard. The giver and the listener both come here, since either may be the later."""
-        *lines, _ = self._heard.split(b"\n")
-        statuses = [line for line in lines if line != STARTED]
-        if lines or self._gone:
-            self.started.set()
-        if self.ended.done():
-            return
-        if statuses:
-            self.ended.set_result(parse_status(statuses[0]))
-        elif self._gone:
-            follow(folder, self.ended)
-
-
-def follow(folder: Path, ended: Future[Status]) -> None:
-    """Settle the future when the operation's runner is gone, however long that takes, without holding up anyone."""
-
-    def see_it_out() -> None:
-        status = await_end(folder)
-        with contextlib.suppress(InvalidStateError):
-            ended.set_result(status)
-
-    threading.Thread(target=see_it_out, name="sayso-follow", daemon=True).start()
 
 
 class Pool:
@@ -134,14 +46,15 @@ class Pool:
         self._size = size
         self._idle_seconds = idle_seconds
         self._changed = threading.Condition()
-        self._idle: deque[Runner] = deque()
-        self._busy: set[Runner] = set()
+        self._idle: deque[Hold] = deque()
+        self._busy: set[Hold] = set()
         self._coming = 0
         self._waiting = 0
         self._deaths = 0
         self._fault = ""
         self._closed = False
         self._last_taken = time.monotonic()
+        self._replace_at = math.inf
         self._process, self._control = _start_process()
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._control, selectors.EVENT_READ, self._welcome)
@@ -154,18 +67,18 @@ class Pool:
         return self._closed
 
     @property
-    def idle(self) -> tuple[Runner, ...]:
+    def idle(self) -> tuple[Hold, ...]:
         """The runners that wait to be used."""
         with self._changed:
             return tuple(self._idle)
 
     @property
-    def busy(self) -> tuple[Runner, ...]:
+    def busy(self) -> tuple[Hold, ...]:
         """The runners that were taken and have not hung up."""
         with self._changed:
             return tuple(self._busy)
 
-    def take(self) -> Runner | None:
+    def take(self) -> Hold | None:
         """A runner for one operation, as soon as one is there; None when the pool closed meanwhile."""
         with self._changed:
             self._waiting += 1
@@ -173,9 +86,10 @@ class Pool:
                 self._await_idle()
             finally:
                 self._waiting -= 1
-            self._last_taken = time.monotonic()
             if self._closed:
                 return None
+            self._last_taken = time.monotonic()
+            self._replace_at = min(self._replace_at, self._last_taken + REPLACE_SECONDS)
             runner = self._idle.popleft()
             self._busy.add(runner)
             return runner
@@ -208,7 +122,8 @@ class Pool:
         self._thread.join(timeout)
 
     def _refill(self) -> None:
-        missing = self._missing()
+        self._replace_at = math.inf
+        missing = self._size + self._waiting - len(self._idle) - self._coming
         if missing > 0 and not self._closed:
             self._coming += missing
             with contextlib.suppress(OSError):
@@ -231,18 +146,13 @@ class Pool:
     def _patience(self) -> float | None:
         """Seconds until there is something to do unasked. Else it is endless: whatever happens is heard."""
         with self._changed:
-            since = time.monotonic() - self._last_taken
-            if self._closed or since >= self._idle_seconds:
-                return None
-            return max(0.0, (REPLACE_SECONDS if self._missing() > 0 else self._idle_seconds) - since)
+            due = min(self._replace_at, self._last_taken + self._idle_seconds if self._idle else math.inf)
+            return None if self._closed or due == math.inf else max(0.0, due - time.monotonic())
 
     def _replace(self) -> None:
         with self._changed:
-            if REPLACE_SECONDS <= time.monotonic() - self._last_taken < self._idle_seconds:
+            if time.monotonic() >= self._replace_at:
                 self._refill()
-
-    def _missing(self) -> int:
-        return self._size + self._waiting - len(self._idle) - self._coming
 
     def _drop_when_idle(self) -> None:
         with self._changed:
@@ -256,20 +166,20 @@ class Pool:
         while self._idle:
             self._hang_up(self._idle.popleft())
 
-    def _hang_up(self, runner: Runner) -> None:
+    def _hang_up(self, runner: Hold) -> None:
         self._selector.unregister(runner.line)
         runner.line.close()
 
     def _welcome(self) -> None:
         """A runner was born, or could not be, or the process is gone."""
         try:
-            data, fds, _, _ = socket.recv_fds(self._control, BORN.size, 1, RECEIVE_FLAGS)
+            data, fds, _, _ = socket.recv_fds(self._control, forker.BORN.size, 1, RECEIVE_FLAGS)
         except OSError:
             data, fds = b"", []
         with self._changed:
             if data:
                 self._coming -= 1
-                self._add(*BORN.unpack(data), fds)
+                self._add(forker.BORN.unpack(data)[0], fds)
             else:
                 self._selector.unregister(self._control)
                 self._drop_idle()
@@ -281,13 +191,15 @@ class Pool:
             self._fault = os.strerror(-pid if pid < 0 else errno.EMFILE)
             return
         os.set_inheritable(fds[0], False)
-        runner = Runner(pid, socket.socket(fileno=fds[0]))
-        runner.line.settimeout(START_SECONDS)
+        line = socket.socket(fileno=fds[0])
+        line.settimeout(START_SECONDS)
+        runner = Hold(pid, line)
         self._selector.register(runner.line, selectors.EVENT_READ, partial(self._hear, runner))
         self._idle.append(runner)
 
-    def _hear(self, runner: Runner) -> None:
-        if runner.listen():
+    def _hear(self, runner: Hold) -> None:
+        # It may have been let go by what was heard just before.
+        if runner.line.fileno() < 0 or runner.listen():
             return
         with self._changed:
             self._hang_up(runner)
@@ -296,7 +208,7 @@ class Pool:
                 self._idle.remove(runner)
                 self._mourn(runner)
 
-    def _mourn(self, runner: Runner) -> None:
+    def _mourn(self, runner: Hold) -> None:
         self._deaths += 1
         logger.warning("idle runner %d died and is replaced", runner.pid)
         if self._deaths < MOST_DEATHS:
@@ -308,12 +220,13 @@ class Pool:
 
 def _start_process() -> tuple[subprocess.Popen[bytes], socket.socket]:
     ours, theirs = socket.socketpair()
-    with theirs:
+    with theirs, contextlib.ExitStack() as on_failure:
+        on_failure.push(ours)
         fd = theirs.fileno()
         # Its own session, so that a Ctrl-C in the terminal is the server's business alone. Nothing of the server's
         # stderr goes along: a runner that outlives the server would keep it open.
         process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-X", "utf8", "-c", BOOT, SOURCES, str(fd)],
+            isolated.command(forker.__name__, str(fd)),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -321,4 +234,5 @@ def _start_process() -> tuple[subprocess.Popen[bytes], socket.socket]:
             pass_fds=[fd],
             start_new_session=True,
         )
+        on_failure.pop_all()
     return process, ours

@@ -11,7 +11,8 @@ import signal
 from collections.abc import Mapping, Sequence
 
 # A command cannot know which signals it inherits as ignored, so each starts as the system sets it.
-FRESH_SIGNALS = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ)
+_FRESH = ("SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGXFSZ", "SIGCHLD")
+FRESH_SIGNALS = tuple(getattr(signal, name) for name in _FRESH if hasattr(signal, name))
 
 REFUSALS = {
     errno.ENOENT: "its interpreter (the #! line) or its loader does not exist. Correct the #! line or reinstall it.",
@@ -23,7 +24,7 @@ REFUSALS = {
 }
 
 
-def start(argv: Sequence[str], environment: Mapping[str, str], stdio: Sequence[int]) -> int:
+def start(argv: list[str], environment: Mapping[str, str], stdio: Sequence[int]) -> int:
     """Start the program in its own process group, in the current directory; its pid.
 
     OSError and ValueError carry the whole sentence as their text.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from sayso.operations.format import LIVELOG, OPTION, build
@@ -38,10 +39,10 @@ def check_rules(document: object) -> list[Finding]:
 
 @dataclass
 class _Walk:
-    """One pass over a tool file. `names` are the MCP tools met so far and where they stand."""
+    """One pass over a tool file. `names` are the MCP tools met so far."""
 
     found: list[Finding] = field(default_factory=list)
-    names: dict[str, Path] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)
 
     def add(self, *findings: Finding) -> None:
         self.found += findings
@@ -52,9 +53,9 @@ class _Walk:
         if subcommands and raw.get("sequence"):
             self.add(_misplaced(("sequence",), "in a tool without subcommands, or in one of them"))
         for index, child in subcommands:
-            self.subcommand(child, ("subcommand", index), str(raw.get("name")), {})
+            self.subcommand(child, ("subcommand", index), str(raw.get("name")), frozenset())
 
-    def subcommand(self, raw: Raw, where: Path, parent: str, outer: Mapping[str, Path]) -> None:
+    def subcommand(self, raw: Raw, where: Path, parent: str, outer: AbstractSet[str]) -> None:
         name = leaf_name(parent, str(raw.get("name")))
         self.add(*_modes(raw, where), *_check_commands(raw, where))
         taken = self.options(raw, where, outer)
@@ -68,16 +69,15 @@ class _Walk:
             self.add(*_leaf(raw, where))
             self.name(name, where)
 
-    def options(self, raw: Raw, where: Path, outer: Mapping[str, Path]) -> dict[str, Path]:
+    def options(self, raw: Raw, where: Path, outer: AbstractSet[str]) -> set[str]:
         """Check each option and that no two share a name or a flag. Returns the names taken so far."""
-        taken, flags = dict(outer), dict[str, Path]()
+        taken, flags = set(outer), set[str]()
         for key in ("options", "positional_args"):
             for spec, place in _specs(raw, key, where):
                 self.add(*(check_option if key == "options" else check_positional)(spec, place))
                 if spec.name in _CALL_NAMES and key == "options":
                     continue
-                self.once(spec.name, taken, (*place, "name"))
-                if key == "options":
+                if self.once(spec.name, taken, (*place, "name")) and key == "options":
                     self.once(spec.flag, flags, (*place, "alias" if spec.alias else "name"))
         return taken
 
@@ -88,8 +88,11 @@ class _Walk:
             expected = f"at most {MAX_NAME} characters in the name of the tool, {quoted(name)}"
             self.add(Finding(where=place, kind="size", expected=expected, actual=str(len(name))))
 
-    def once(self, name: str, taken: dict[str, Path], where: Path) -> None:
-        if name in _CALL_NAMES or name in taken:
+    def once(self, name: str, taken: set[str], where: Path) -> bool:
+        """Whether the name is free, and from now on it is not."""
+        free = name not in _CALL_NAMES and name not in taken
+        taken.add(name)
+        if not free:
             self.add(
                 Finding(
                     where=where,
@@ -99,7 +102,7 @@ class _Walk:
                     suggestion="Rename one of them, or remove it.",
                 )
             )
-        taken.setdefault(name, where)
+        return free
 
 
 def _records(raw: Raw, key: str) -> list[tuple[int, Raw]]:

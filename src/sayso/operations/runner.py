@@ -17,16 +17,13 @@ import sys
 import time
 from collections.abc import Callable
 
-from sayso.operations import program, tree
+from sayso.operations import program, record, tree
 from sayso.operations.capture import STREAMS, Capture
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-RUNNER_FILE = "runner.json"
-STATUS_FILE = "status.json"
-STDIN_FILE = "stdin"
 STARTED = b"started"
 CANCEL = b"cancel\n"
 
@@ -35,6 +32,7 @@ DRAIN_READS = 64
 LONGEST_POLL_SECONDS = 3600.0
 PR_SET_CHILD_SUBREAPER = 36
 HAS_SUBREAPER = sys.platform == "linux"
+QUICK_SECONDS = 0.002
 KILL_SECONDS = 10.0
 KILL_ROUND_SECONDS = 0.05
 
@@ -46,7 +44,8 @@ _libc = ctypes.CDLL(None) if HAS_SUBREAPER else None
 def serve(line: socket.socket) -> NoReturn:
     """Be a runner: get ready, wait for the launch, see it through. An end of the line while idle is the end."""
     run = Run()
-    run.rehearse()
+    if not select.select([line], [], [], 0)[0]:
+        run.rehearse()
     # Endless on purpose: an idle runner lives exactly as long as the server that keeps it.
     message, _, more = _read_line(line)
     if not message:
@@ -56,7 +55,7 @@ def serve(line: socket.socket) -> NoReturn:
         status = run.execute(launch, line, more)
     except Exception as error:
         status = run.fail(error)
-    _say(line, _record(launch["folder"], STATUS_FILE, status))
+    _say(line, record.write(launch["folder"], record.STATUS_FILE, status))
     os._exit(0)
 
 
@@ -72,28 +71,6 @@ def _read_line(line: socket.socket) -> tuple[bytes, bytes, bytes]:
 def _say(line: socket.socket, text: bytes) -> None:
     with contextlib.suppress(OSError):
         line.sendall(text + b"\n")
-
-
-def _record(folder: str, name: str, content: dict[str, Any]) -> bytes:
-    """Write the file in one step, so that whoever sees it sees all of it."""
-    text = json.dumps(content).encode()
-    path = os.path.join(folder, name)
-    with contextlib.suppress(OSError):
-        file = os.open(path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(file, text)
-        finally:
-            os.close(file)
-        os.rename(path + ".new", path)
-    return text
-
-
-def _open_stdin(launch: dict[str, Any]) -> int:
-    """The bytes left in the folder, which are gone from it once they are open."""
-    path = os.path.join(launch["folder"], STDIN_FILE)
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    os.unlink(path)
-    return fd
 
 
 def _noted(*_: object) -> None:
@@ -136,7 +113,7 @@ class Run:
         self._pump(0.0, self._alone)
         self._reap()
         self._drain()
-        _record(launch["folder"], STATUS_FILE, self._status("exit", ""))
+        record.write(launch["folder"], record.STATUS_FILE, self._status("exit", ""))
 
     def execute(self, launch: dict[str, Any], line: socket.socket, more: bytes) -> dict[str, Any]:
         """Run the command to its end and say how it ended."""
@@ -149,8 +126,10 @@ class Run:
             return self._status("spawn_failed", str(error))
         begun = time.monotonic()
         self._listen(launch, line)
-        _record(launch["folder"], RUNNER_FILE, {**self._identity, "group": self._pid})
-        _say(line, STARTED)
+        record.write(launch["folder"], record.RUNNER_FILE, {**self._identity, "group": self._pid})
+        # The end of a quick command says that it started; one word less is one thread less to wake.
+        if not self._pump(begun + QUICK_SECONDS, self._is_over):
+            _say(line, STARTED)
         timeout = launch["timeout_seconds"]
         reason = self._watch(None if timeout is None else begun + timeout)
         self._end_tree(launch["grace_seconds"])
@@ -175,15 +154,18 @@ class Run:
 
     def _start(self, launch: dict[str, Any]) -> None:
         program.enter(launch["cwd"])
-        stdin = _open_stdin(launch) if launch["stdin"] else self._nothing
+        stdin = record.open_stdin(launch["folder"]) if launch["stdin"] else self._nothing
         stdio = [stdin, *(write for _, write in self._pipes)]
         self._pid = program.start(launch["argv"], {**launch["env"], tree.MARK: self._mark}, stdio)
         self._childless = False
         for fd in stdio:
             os.close(fd)
 
+    def _is_over(self) -> bool:
+        return self._exit is not None or self._cancelled
+
     def _watch(self, deadline: float | None) -> str:
-        self._pump(deadline, lambda: self._exit is not None or self._cancelled)
+        self._pump(deadline, self._is_over)
         if self._exit is not None:
             return "exit"
         return "cancelled" if self._cancelled else "timed_out"

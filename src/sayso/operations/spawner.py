@@ -7,6 +7,7 @@ what an operation is, and who may stop it, the desk knows.
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from concurrent.futures import Future, InvalidStateError
 from concurrent.futures import wait as wait_for_all
@@ -15,11 +16,13 @@ from pathlib import Path
 from sayso.errors import SpawnerUnavailable
 from sayso.operations import tree
 from sayso.operations.folder import Status, cancel
+from sayso.operations.hold import Hold, endless, follow
 from sayso.operations.launch import Launch
-from sayso.operations.pool import CLOSE_SECONDS, START_SECONDS, Pool, Runner, follow
+from sayso.operations.pool import CLOSE_SECONDS, START_SECONDS, Pool
 from sayso.operations.runner import KILL_SECONDS
 
 MOST_TRIES = 3
+NO_FORK = "This system cannot run commands for Sayso: they need Linux or macOS. On Windows, use Sayso inside WSL."
 CLOSED = "This server is shutting down and starts no more commands."
 LEFT = "This server is shutting down; the command goes on and its status will be in its folder."
 
@@ -27,7 +30,7 @@ LEFT = "This server is shutting down; the command goes on and its status will be
 class Spawner:
     """Runs commands. Costs nothing before the first one."""
 
-    def __init__(self, *, pool_size: int = 2, idle_seconds: float = 60.0) -> None:
+    def __init__(self, *, pool_size: int = 4, idle_seconds: float = 60.0) -> None:
         self._pool_size = pool_size
         self._idle_seconds = idle_seconds
         self._lock = threading.Lock()
@@ -51,7 +54,7 @@ class Spawner:
 
     def adopt(self, folder: Path) -> Future[Status]:
         """The end of an operation that another server, or an earlier one, has started."""
-        ended: Future[Status] = Future()
+        ended = endless()
         with self._lock:
             self._adopted[folder] = ended
         ended.add_done_callback(lambda _: self._adopted.pop(folder, None))
@@ -90,7 +93,7 @@ class Spawner:
                 ended.set_exception(SpawnerUnavailable(LEFT))
         self._let_go(pools)
 
-    def _hand_over(self, launch: Launch) -> Runner:
+    def _hand_over(self, launch: Launch) -> Hold:
         message = launch.message()
         for _ in range(MOST_TRIES):
             pool = self._open_pool()
@@ -103,10 +106,18 @@ class Spawner:
         with self._lock:
             if self._closed:
                 raise SpawnerUnavailable(CLOSED)
+            if not hasattr(os, "fork"):
+                raise SpawnerUnavailable(NO_FORK)
             self._pools = [pool for pool in self._pools if not pool.finished]
             if not self._pools or self._pools[-1].closed:
-                self._pools.append(Pool(size=self._pool_size, idle_seconds=self._idle_seconds))
+                self._pools.append(self._new_pool())
             return self._pools[-1]
+
+    def _new_pool(self) -> Pool:
+        try:
+            return Pool(size=self._pool_size, idle_seconds=self._idle_seconds)
+        except OSError as error:
+            raise SpawnerUnavailable(f"No command can be started now: {error}. Try again later.") from error
 
     def _close(self) -> tuple[list[Pool], dict[Path, Future[Status]]]:
         with self._lock:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, TypeVar
-from urllib.parse import urlsplit, urlunsplit
 
 from sayso.errors import StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 from sayso.store.bell import Bell
@@ -18,6 +17,7 @@ from sayso.store.store import Conflict, Row, Store, Transaction, newest, queries
 try:
     import psycopg
     from psycopg import errors as pg
+    from psycopg.conninfo import conninfo_to_dict
     from psycopg.rows import dict_row
     from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 except ImportError as error:
@@ -29,7 +29,8 @@ CHANNEL = "sayso"
 TRIES = 50
 CONNECT_SECONDS = 10
 _MIGRATION_LOCK = 5_411_907
-_KEEP_ALIVE = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
+_KEEP_ALIVE = {"idle": 10, "interval": 5, "count": 3}
+"""Seconds, seconds and tries after which each side takes a silent other one for dead."""
 
 
 class PostgresTransaction:
@@ -55,31 +56,14 @@ class PostgresStore(Store):
 
     def __init__(self, address: str) -> None:
         self._address = address
+        self.where = _without_secrets(address)
         self._bell: PostgresBell | None = None
         self._lock = threading.Lock()
-        self._pool: Pool = ConnectionPool(
-            address,
-            kwargs={"row_factory": dict_row, "connect_timeout": CONNECT_SECONDS, "options": _KEEP_ALIVE},
-            min_size=0,
-            max_size=2 * self.threads,
-            timeout=CONNECT_SECONDS,
-            check=ConnectionPool.check_connection,
-            open=True,
-        )
-        try:
-            self._bring_up_to_date()
-        except BaseException:
-            self._pool.close()
-            raise
-
-    @property
-    def where(self) -> str:
-        """The address without its password."""
-        parts = urlsplit(self._address)
-        return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+        self._bring_up_to_date()
+        self._pool = _pool(address, most=2 * self.threads)
 
     def read(self, work: Callable[[Transaction], T]) -> T:
-        with self._explained(), self._pool.connection() as connection, connection.transaction():
+        with _explained(self.where), self._pool.connection() as connection, connection.transaction():
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             return work(PostgresTransaction(connection))
 
@@ -90,7 +74,7 @@ class PostgresStore(Store):
         raise StoreUnavailable(f"The store at {self.where} was busy for {TRIES} tries. Try again.")
 
     def _write_once(self, work: Callable[[Transaction], T]) -> T:
-        with self._explained(), self._pool.connection() as connection, connection.transaction():
+        with _explained(self.where), self._pool.connection() as connection, connection.transaction():
             result = work(PostgresTransaction(connection))
             # Part of the transaction: heard only if it is kept, and only then.
             connection.execute("SELECT pg_notify(%s, '')", (CHANNEL,))
@@ -99,8 +83,8 @@ class PostgresStore(Store):
     def bell(self) -> Bell:
         with self._lock:
             if self._bell is None:
-                with self._explained():
-                    self._bell = PostgresBell(self._address, self._pool)
+                with _explained(self.where):
+                    self._bell = PostgresBell(self._address)
             return self._bell
 
     @contextmanager
@@ -113,7 +97,8 @@ class PostgresStore(Store):
         self._pool.close()
 
     def _bring_up_to_date(self) -> None:
-        with self._explained(), self._pool.connection() as connection:
+        # Without the pool, which would hide behind its own patience why there is no connection.
+        with _explained(self.where), _connect(self._address) as connection:
             version = _version(connection)
             if version is None or steps_from(version, self.where):
                 with connection.transaction():
@@ -130,34 +115,28 @@ class PostgresStore(Store):
             connection.execute("DELETE FROM meta WHERE key = 'schema_version'")
             connection.execute("INSERT INTO meta (key, value) VALUES ('schema_version', %s)", (str(step),))
 
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except (pg.SerializationFailure, pg.DeadlockDetected):
-            raise
-        except (psycopg.Error, PoolTimeout, PoolClosed) as error:
-            raise _explain(error, self.where) from error
-
 
 class PostgresBell(Bell):
     """A connection that listens. An advisory lock on it shows that this process lives: the server drops it with us."""
 
-    def __init__(self, address: str, pool: Pool) -> None:
+    def __init__(self, address: str) -> None:
         super().__init__()
-        self._address, self._pool = address, pool
+        self._address = address
+        # Its own: whoever asks who is alive may be holding on to a connection of the store's.
+        self._pool = _pool(address, most=2)
         self._connection: psycopg.Connection[dict[str, Any]] | None = self._hang()
 
     def _hang(self) -> psycopg.Connection[dict[str, Any]]:
-        connection = psycopg.connect(
-            self._address,
-            autocommit=True,
-            row_factory=dict_row,
-            connect_timeout=CONNECT_SECONDS,
-            options=_KEEP_ALIVE,
-        )
-        connection.execute(f"LISTEN {CHANNEL}".encode())
-        connection.execute("SELECT pg_advisory_lock(%s)", (_lock_of(self.process),))
+        connection = _connect(self._address)
+        try:
+            for what, value in _KEEP_ALIVE.items():
+                connection.execute(f"SET tcp_keepalives_{what} = {value}".encode())
+            connection.execute(f"LISTEN {CHANNEL}".encode())
+            # Shared: after a lost connection the server may hold the lock of our former one for a while.
+            connection.execute("SELECT pg_advisory_lock_shared(%s)", (_lock_of(self.process),))
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def wait(self, timeout: float) -> bool:
@@ -178,7 +157,7 @@ class PostgresBell(Bell):
 
     def alive(self, processes: Iterable[str]) -> set[str]:
         wanted = {process: _lock_of(process) for process in processes}
-        with self._pool.connection() as connection:
+        with _explained(_without_secrets(self._address)), self._pool.connection() as connection:
             held = connection.execute(
                 "SELECT (classid::bigint << 32) | objid::bigint AS lock FROM pg_locks "
                 "WHERE locktype = 'advisory' AND objsubid = 1 "
@@ -190,12 +169,44 @@ class PostgresBell(Bell):
     def close(self) -> None:
         super().close()
         self._drop()
+        self._pool.close()
 
     def _drop(self) -> None:
         if self._connection:
             with suppress(psycopg.Error):
                 self._connection.close()
         self._connection = None
+
+
+def _connection_settings() -> dict[str, Any]:
+    patience = {f"keepalives_{what}": value for what, value in _KEEP_ALIVE.items()}
+    return {"row_factory": dict_row, "connect_timeout": CONNECT_SECONDS, **patience}
+
+
+def _connect(address: str) -> psycopg.Connection[dict[str, Any]]:
+    return psycopg.connect(address, autocommit=True, **_connection_settings())
+
+
+def _pool(address: str, *, most: int) -> Pool:
+    return ConnectionPool(
+        address,
+        kwargs=_connection_settings(),
+        min_size=0,
+        max_size=most,
+        timeout=CONNECT_SECONDS,
+        check=ConnectionPool.check_connection,
+        open=True,
+    )
+
+
+def _without_secrets(address: str) -> str:
+    """The address as it may be shown: host, port and name, whatever else stands in it."""
+    try:
+        parts = conninfo_to_dict(address)
+    except psycopg.Error:
+        return "an address that cannot be read"
+    host, port, name = (str(parts.get(part) or "") for part in ("host", "port", "dbname"))
+    return f"postgresql://{host}{port and ':' + port}/{name}"
 
 
 @cache
@@ -215,6 +226,16 @@ def _version(connection: psycopg.Connection[dict[str, Any]]) -> str | None:
         return None
     row = connection.execute("SELECT value FROM meta WHERE key = 'schema_version'").fetchone()
     return str(row["value"]) if row else ""
+
+
+@contextmanager
+def _explained(where: str) -> Iterator[None]:
+    try:
+        yield
+    except (pg.SerializationFailure, pg.DeadlockDetected):
+        raise
+    except (psycopg.Error, PoolTimeout, PoolClosed) as error:
+        raise _explain(error, where) from error
 
 
 def _explain(error: Exception, where: str) -> StoreError:

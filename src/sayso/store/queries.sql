@@ -1,15 +1,17 @@
 -- Every statement about asks, by name. `:name` marks a parameter; both databases run the same text.
 
 -- name: insert_ask
-INSERT INTO asks (id, version, state, call_id, tool, fingerprint, agent, client, project, body, timeout_ms,
-                  wait_id, wait_process, wait_since, wait_until, unattended_at, created_at, changed_at)
-VALUES (:id, 1, 'pending', :call_id, :tool, :fingerprint, :agent, :client, :project, :body, :timeout_ms,
-        :wait_id, :wait_process, :wait_since, :wait_until, :unattended_at, :now, :now);
+INSERT INTO asks (id, version, state, call_id, tool, fingerprint, agent, client, project, owner, host, body, words,
+                  timeout_ms, wait_id, wait_process, wait_since, wait_until, unattended_at, created_at, changed_at)
+VALUES (:id, 1, 'pending', :call_id, :tool, :fingerprint, :agent, :client, :project, :owner, :host, :body,
+        :words, :timeout_ms, :wait_id, :wait_process, :wait_since, :wait_until, :unattended_at, :now, :now);
 
 -- name: change_ask
 UPDATE asks
-SET version = version + 1, state = :state, body = :body, outcome = :outcome, wait_id = :wait_id,
-    wait_process = :wait_process, wait_since = :wait_since, wait_until = :wait_until, unattended_at = :unattended_at,
+SET version = version + 1, state = :state, body = :body, outcome = :outcome, words = :words, wait_id = :wait_id,
+    wait_process = :wait_process, wait_since = :wait_since, wait_until = :wait_until,
+    unattended_at = CASE WHEN CAST(:unattended_at AS BIGINT) IS NOT NULL
+                         THEN coalesce(unattended_at, :unattended_at) END,
     changed_at = :now, ended_at = :ended_at, delivered_at = :delivered_at
 WHERE id = :id AND version = :version;
 
@@ -34,7 +36,8 @@ ORDER BY created_at;
 SELECT * FROM asks
 WHERE state IN ('pending', 'timed_out')
   AND (CAST(:project AS TEXT) IS NULL OR project = :project)
-  AND (created_at > :after_time OR (created_at = :after_time AND id > :after_id))
+  AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
+  AND (created_at, id) > (:after_time, :after_id)
 ORDER BY created_at, id LIMIT :most;
 
 -- name: inbox_size
@@ -44,14 +47,14 @@ SELECT count(*) AS size FROM asks WHERE state IN ('pending', 'timed_out');
 SELECT * FROM asks
 WHERE ended_at IS NOT NULL
   AND (CAST(:project AS TEXT) IS NULL OR project = :project)
-  AND (CAST(:pattern AS TEXT) IS NULL
-       OR lower(body) LIKE :pattern ESCAPE '!' OR lower(outcome) LIKE :pattern ESCAPE '!')
-  AND (ended_at < :before_time OR (ended_at = :before_time AND id < :before_id))
+  AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
+  AND (CAST(:pattern AS TEXT) IS NULL OR words LIKE :pattern ESCAPE '!')
+  AND (ended_at, id) < (:before_time, :before_id)
 ORDER BY ended_at DESC, id DESC LIMIT :most;
 
 -- name: undelivered
 SELECT * FROM asks
-WHERE delivered_at IS NULL AND agent = :agent AND client = :client AND project = :project
+WHERE delivered_at IS NULL AND agent = :agent AND client = :client AND project = :project AND host = :host
   AND state IN ('pending', 'answered', 'rejected', 'declined', 'cancelled', 'timed_out')
 ORDER BY created_at LIMIT :most;
 
@@ -88,6 +91,9 @@ SELECT body FROM drafts WHERE ask_id = :ask_id AND person = :person;
 -- name: drop_draft
 DELETE FROM drafts WHERE ask_id = :ask_id AND person = :person;
 
+-- name: drop_drafts
+DELETE FROM drafts WHERE ask_id = :ask_id;
+
 -- name: put_surface
 INSERT INTO surfaces (process, surface, person, since) VALUES (:process, :surface, :person, :now)
 ON CONFLICT (process) DO UPDATE SET surface = excluded.surface, person = excluded.person;
@@ -109,3 +115,59 @@ INSERT INTO claims (key, claimed_at) VALUES (:key, :now) ON CONFLICT (key) DO NO
 
 -- name: forget_claims
 DELETE FROM claims WHERE claimed_at < :before;
+
+-- name: insert_user
+INSERT INTO users (name, created_at) VALUES (:name, :now) ON CONFLICT (name) DO UPDATE SET revoked_at = NULL;
+
+-- name: users
+SELECT * FROM users ORDER BY name;
+
+-- name: user
+SELECT * FROM users WHERE name = :name AND revoked_at IS NULL;
+
+-- name: revoke_user
+UPDATE users SET revoked_at = :now WHERE name = :name AND revoked_at IS NULL;
+
+-- name: insert_link
+INSERT INTO links (hash, user_name, expires_at) VALUES (:hash, :user_name, :expires_at);
+
+-- name: link
+SELECT * FROM links WHERE hash = :hash;
+
+-- name: use_link
+UPDATE links SET used_at = :now WHERE hash = :hash AND used_at IS NULL AND expires_at > :now;
+
+-- name: drop_links_of
+DELETE FROM links WHERE user_name = :user_name;
+
+-- name: insert_session
+INSERT INTO sessions (hash, user_name, created_at, expires_at) VALUES (:hash, :user_name, :now, :expires_at);
+
+-- name: session
+SELECT sessions.* FROM sessions JOIN users ON users.name = sessions.user_name
+WHERE sessions.hash = :hash AND sessions.expires_at > :now AND users.revoked_at IS NULL;
+
+-- name: drop_session
+DELETE FROM sessions WHERE hash = :hash;
+
+-- name: drop_sessions_of
+DELETE FROM sessions WHERE user_name = :user_name;
+
+-- name: drop_old_access
+DELETE FROM sessions WHERE expires_at < :now;
+
+-- name: drop_old_links
+DELETE FROM links WHERE expires_at < :now;
+
+-- name: insert_token
+INSERT INTO tokens (name, hash, user_name, project, created_at) VALUES (:name, :hash, :user_name, :project, :now)
+ON CONFLICT (name) DO NOTHING;
+
+-- name: tokens
+SELECT * FROM tokens ORDER BY name;
+
+-- name: token
+SELECT * FROM tokens WHERE hash = :hash AND revoked_at IS NULL;
+
+-- name: revoke_token
+UPDATE tokens SET revoked_at = :now WHERE name = :name AND revoked_at IS NULL;

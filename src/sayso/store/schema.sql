@@ -16,8 +16,11 @@ CREATE TABLE asks (
     agent TEXT NOT NULL,
     client TEXT NOT NULL,
     project TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    host TEXT NOT NULL,
     body TEXT NOT NULL,
     outcome TEXT,
+    words TEXT NOT NULL,
     timeout_ms BIGINT,
     wait_id TEXT,
     wait_process TEXT,
@@ -70,4 +73,35 @@ CREATE TABLE surfaces (
 CREATE TABLE claims (
     key TEXT PRIMARY KEY,
     claimed_at BIGINT NOT NULL
+);
+
+-- People who may sign in to the web inbox. Secrets are kept as hashes only.
+CREATE TABLE users (
+    name TEXT PRIMARY KEY,
+    created_at BIGINT NOT NULL,
+    revoked_at BIGINT
+);
+
+CREATE TABLE links (
+    hash TEXT PRIMARY KEY,
+    user_name TEXT NOT NULL REFERENCES users (name) ON DELETE CASCADE,
+    expires_at BIGINT NOT NULL,
+    used_at BIGINT
+);
+
+CREATE TABLE sessions (
+    hash TEXT PRIMARY KEY,
+    user_name TEXT NOT NULL REFERENCES users (name) ON DELETE CASCADE,
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL
+);
+
+-- Agents that come over HTTP. One with a user asks that user alone.
+CREATE TABLE tokens (
+    name TEXT PRIMARY KEY,
+    hash TEXT NOT NULL UNIQUE,
+    user_name TEXT,
+    project TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    revoked_at BIGINT
 );

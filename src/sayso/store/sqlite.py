@@ -110,10 +110,12 @@ class SqliteStore(Store):
 
     def _current(self) -> sqlite3.Connection:
         """The connection, made anew if the file was removed or replaced: nobody else would see what it writes."""
-        if self._opened is None or _identity(self._file) != self._opened:
-            self._opened = None
-            self._connection.close()
-            self._connection = self._open()
+        with suppress(FileNotFoundError):
+            if self._opened == _identity(self._file):
+                return self._connection
+        self._opened = None
+        self._connection.close()
+        self._connection = self._open()
         return self._connection
 
     def _bring_up_to_date(self, connection: sqlite3.Connection) -> None:
@@ -241,8 +243,10 @@ _Identity = tuple[int, int]
 
 def _identity(file: Path | None) -> _Identity:
     """Which file this is, whatever it is called."""
-    found = file.stat() if file else None
-    return (found.st_dev, found.st_ino) if found else (0, 0)
+    if file is None:
+        return 0, 0
+    found = file.stat()
+    return found.st_dev, found.st_ino
 
 
 def _make_private(file: Path) -> None:

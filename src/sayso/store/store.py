@@ -122,8 +122,11 @@ def newest() -> int:
 
 def steps_from(version: str, where: str) -> Mapping[int, list[str]]:
     """The migrations a store of this version still lacks, oldest first."""
-    if not version.isdigit():
-        raise StoreCorrupt(f"The store at {where} has the schema version {version!r}, which is no number.")
+    if not version.isdecimal():
+        raise StoreCorrupt(
+            f"What is at {where} is not a Sayso store, or is damaged: its schema version is {version!r}. "
+            "Move it away, or set SAYSO_STATE_DIR or SAYSO_STORE to another place."
+        )
     if int(version) > newest():
         raise StoreTooNew(
             f"The store at {where} has schema version {version}, this Sayso knows up to {newest()}. "

@@ -273,6 +273,7 @@ def test_a_silent_client_does_nothing_until_it_wakes(client: ClientProgram) -> N
 
 def test_a_client_that_closes_ends_the_server_cleanly(client_program: ClientProgram) -> None:
     client_program.connect(reference())
+    client_program.call("echo")
     client_program.close()
     client_program.wait_server_exit()
     assert client_program.server_stderr == "reference server ended\n"

@@ -1,0 +1,177 @@
+"""Who may come in over HTTP: people by one-time links and session cookies, agents by bearer tokens.
+
+Secrets are shown once and kept as hashes; they are long and random, so a plain hash is enough.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from dataclasses import dataclass
+
+from sayso.asks.desk import Clock, now_ms
+from sayso.errors import InvalidInput, NotFound, Problem, SignInRefused
+from sayso.store import Row, Store, Transaction
+
+LINK_LIFE = 15 * 60_000
+SESSION_LIFE = 30 * 86_400_000
+_NAME = re.compile(r"[^\W_][\w.@+-]{0,63}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class User:
+    name: str
+    created_at: int
+    revoked_at: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Session:
+    """A browser that is signed in. The csrf token belongs to it alone."""
+
+    user: str
+    csrf: str
+    expires_at: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentToken:
+    """An agent's way in. With a user, its questions are for that user alone."""
+
+    name: str
+    user: str
+    project: str
+    created_at: int
+    revoked_at: int | None = None
+
+
+class Accounts:
+    """Users, links, sessions and tokens of one store."""
+
+    def __init__(self, store: Store, *, clock: Clock = now_ms) -> None:
+        self._store, self._clock = store, clock
+
+    # People
+
+    def add_user(self, name: str) -> None:
+        """Let a person in, or let them in again."""
+        _check_name("user", name)
+        self._store.write(lambda tx: tx.run("insert_user", name=name, now=self._clock()))
+
+    def users(self) -> list[User]:
+        return [User(**row) for row in self._store.read(lambda tx: tx.all("users"))]
+
+    def revoke_user(self, name: str) -> None:
+        """Shut a person out at once: their sessions and links end."""
+
+        def work(tx: Transaction) -> int:
+            tx.run("drop_sessions_of", user_name=name)
+            tx.run("drop_links_of", user_name=name)
+            return tx.run("revoke_user", name=name, now=self._clock())
+
+        if not self._store.write(work):
+            raise NotFound(f"There is no user {name!r} to revoke. `sayso user list` shows them.")
+
+    # Signing in
+
+    def make_link(self, name: str, life_ms: int = LINK_LIFE) -> str:
+        """A secret that signs this person in once, within its life."""
+        secret = secrets.token_urlsafe(24)
+
+        def work(tx: Transaction) -> None:
+            if tx.one("user", name=name) is None:
+                raise NotFound(f"There is no user {name!r}. Add them with `sayso user add {name}`.")
+            tx.run("insert_link", hash=_hash(secret), user_name=name, expires_at=self._clock() + life_ms)
+
+        self._store.write(work)
+        return secret
+
+    def redeem(self, link: str) -> str:
+        """Sign in by a link: the secret of a new session. A used or expired link is refused."""
+        secret = secrets.token_urlsafe(32)
+
+        def work(tx: Transaction) -> bool:
+            now = self._clock()
+            row = tx.one("link", hash=_hash(link))
+            tx.run("drop_old_access", now=now)
+            if row is None or not tx.run("use_link", hash=_hash(link), now=now):
+                return False
+            expires = now + SESSION_LIFE
+            tx.run("insert_session", hash=_hash(secret), user_name=row["user_name"], now=now, expires_at=expires)
+            return True
+
+        if not self._store.write(work):
+            raise SignInRefused("This link has been used or is too old. Make another with `sayso web --link`.")
+        return secret
+
+    def session(self, secret: str) -> Session | None:
+        row = self._store.read(lambda tx: tx.one("session", hash=_hash(secret), now=self._clock()))
+        return _session(row, self._csrf(secret)) if row else None
+
+    def sign_out(self, secret: str) -> None:
+        self._store.write(lambda tx: tx.run("drop_session", hash=_hash(secret)))
+
+    def _csrf(self, secret: str) -> str:
+        key = self._store.secret("csrf_key")
+        return hmac.new(key, secret.encode(), hashlib.sha256).hexdigest()
+
+    # Agents
+
+    def add_token(self, name: str, *, project: str = "", user: str = "") -> str:
+        """A new token's secret, which is shown this once."""
+        _check_name("token", name)
+        secret = f"sayso_{secrets.token_urlsafe(32)}"
+
+        def work(tx: Transaction) -> int:
+            if user and tx.one("user", name=user) is None:
+                raise NotFound(f"There is no user {user!r}. Add them with `sayso user add {user}`.")
+            return tx.run(
+                "insert_token",
+                name=name,
+                hash=_hash(secret),
+                user_name=user or None,
+                project=project,
+                now=self._clock(),
+            )
+
+        if not self._store.write(work):
+            taken = Problem(path="name", text=f"{name!r} is taken, perhaps by a revoked token. Choose another name.")
+            raise InvalidInput([taken])
+        return secret
+
+    def tokens(self) -> list[AgentToken]:
+        return [_token(row) for row in self._store.read(lambda tx: tx.all("tokens"))]
+
+    def token(self, secret: str) -> AgentToken | None:
+        row = self._store.read(lambda tx: tx.one("token", hash=_hash(secret)))
+        return _token(row) if row else None
+
+    def revoke_token(self, name: str) -> None:
+        if not self._store.write(lambda tx: tx.run("revoke_token", name=name, now=self._clock())):
+            raise NotFound(f"There is no token {name!r} to revoke. `sayso token list` shows them.")
+
+
+def _check_name(what: str, name: str) -> None:
+    if not _NAME.fullmatch(name):
+        allowed = "letters, digits and . _ @ + -, beginning with a letter or digit, at most 64 characters"
+        raise InvalidInput([Problem(path=what, text=f"{name!r} is not a name. Use {allowed}.")])
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _session(row: Row, csrf: str) -> Session:
+    return Session(user=row["user_name"], csrf=csrf, expires_at=row["expires_at"])
+
+
+def _token(row: Row) -> AgentToken:
+    return AgentToken(
+        name=row["name"],
+        user=row["user_name"] or "",
+        project=row["project"],
+        created_at=row["created_at"],
+        revoked_at=row["revoked_at"],
+    )

@@ -1,0 +1,83 @@
+"""`sayso answer`: settle an ask with answers, given as arguments or at prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from sayso.asks.model import Ask
+from sayso.cli.asks_as_data import ask_data
+from sayso.cli.conversation import Rejection, choose_ask, converse
+from sayso.cli.session import Session, complete_id, open_session, settings
+from sayso.cli.settling import answer, check_open, reject, what_happens
+from sayso.cli.terminal import is_interactive, put_json, say
+from sayso.cli.values import answers_from
+
+NOTHING_SENT = 1
+MOST_TO_PICK_FROM = 50
+
+
+@click.command()
+@click.argument("ask_id", metavar="[ID]", required=False, shell_complete=complete_id)
+@click.argument("values", metavar="[VALUE]...", nargs=-1)
+@click.option("-q", "--question", "pairs", multiple=True, metavar="KEY=VALUE", help="Answer one of several questions.")
+@click.option("--json", "as_json", is_flag=True, help="Print the answered ask as JSON.")
+def command(ask_id: str | None, values: tuple[str, ...], pairs: tuple[str, ...], as_json: bool) -> None:
+    """Answer an ask.
+
+    ID is the ask's id or the beginning of it. VALUE answers its only question: an option's label or #NUMBER,
+    yes or no, or your own words; several VALUEs choose several options. With several questions give -q KEY=VALUE for
+    each, where KEY is the question's number or id; repeat a KEY to choose several options, and leave an optional
+    question out to skip it. A VALUE of - is read from standard input.
+
+    Without values you are asked at prompts; without an ID too, you are offered what is open.
+
+    \b
+    Example:
+      sayso answer
+      sayso answer 3f2a91bc SQLite
+      sayso answer 3f2a91bc -q 1=SQLite -q 2=#1 -q 2=#3 -q 3="only on weekdays"
+      sayso answer 3f2a91bc - < reply.txt
+    """
+    with open_session(settings()) as session:
+        at_once = bool(values or pairs)
+        settled = _answer_with(session, ask_id, values, pairs) if at_once else _answer_at_prompts(session, ask_id)
+    if settled is None:
+        say("Nothing was sent. The ask stays open.")
+        raise click.exceptions.Exit(NOTHING_SENT)
+    say(what_happens(settled))
+    if as_json:
+        put_json(ask_data(settled))
+
+
+def _answer_with(session: Session, ask_id: str | None, values: Sequence[str], pairs: Sequence[str]) -> Ask:
+    if ask_id is None:
+        raise click.UsageError("Say which ask is answered: sayso answer ID -q KEY=VALUE. `sayso list` shows the ids.")
+    ask = session.desk.find(ask_id)
+    check_open(session, ask)
+    return answer(session, ask, answers_from(ask, values, pairs))
+
+
+def _answer_at_prompts(session: Session, ask_id: str | None) -> Ask | None:
+    if not is_interactive():
+        raise click.UsageError("Without a terminal give the answer as well: sayso answer ID VALUE, or -q KEY=VALUE.")
+    ask = session.desk.find(ask_id) if ask_id else _pick(session)
+    if ask is None:
+        return None
+    check_open(session, ask)
+    settlement = converse(ask)
+    if settlement is None:
+        return None
+    if isinstance(settlement, Rejection):
+        return reject(session, ask, settlement.reason)
+    return answer(session, ask, settlement)
+
+
+def _pick(session: Session) -> Ask | None:
+    session.desk.release_the_dead()
+    asks = session.desk.inbox(most=MOST_TO_PICK_FROM)
+    if not asks:
+        say("No questions are waiting.")
+        raise click.exceptions.Exit(0)
+    return choose_ask(asks)

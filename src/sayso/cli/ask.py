@@ -1,0 +1,164 @@
+"""`sayso ask`: put an ask from a script and wait for its end."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import click
+
+from sayso import __version__
+from sayso.asks.desk import Held
+from sayso.asks.guard import SESSION_VARIABLE
+from sayso.asks.model import Answer, Ask, Asker, Kind, State
+from sayso.cli.ask_input import TOOL, from_json, new_ask
+from sayso.cli.session import settings
+from sayso.cli.terminal import put_json, say
+from sayso.cli.values import stdin_text
+from sayso.config import Config, duration_or_none
+from sayso.dialects.outcomes import outcome_data, refusal_words, selected_labels
+from sayso.errors import WaitEnded
+from sayso.processes import name_of
+from sayso.text import printable
+
+EXIT_CODES = {
+    State.ANSWERED: 0,
+    State.TIMED_OUT: WaitEnded.exit_code,
+    State.REJECTED: 10,
+    State.DECLINED: 11,
+    State.CANCELLED: 12,
+}
+OTHER_END = 13
+
+
+def _read_time(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """A span of time as the settings write it, in milliseconds."""
+    try:
+        return None if value is None else duration_or_none(value)
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} is not {error}.") from None
+
+
+@click.command()
+@click.argument("question", required=False)
+@click.option("-o", "--option", "options", multiple=True, metavar="LABEL", help="A choice; repeat it for each.")
+@click.option("--multi", "kind", flag_value=Kind.MULTI_SELECT.value, help="Several options may be chosen.")
+@click.option("--confirm", "kind", flag_value=Kind.CONFIRM.value, help="A question for yes or no.")
+@click.option("--title", metavar="TEXT", help="What it is about, in a few words.")
+@click.option(
+    "--timeout", callback=_read_time, metavar="TIME", help="Stop waiting after this long: 90s, 10m. Default: never."
+)
+@click.option("--stdin", "from_stdin", is_flag=True, help="Read the questions as JSON from standard input.")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole outcome as JSON.")
+def command(
+    question: str | None,
+    options: tuple[str, ...],
+    kind: str | None,
+    title: str | None,
+    timeout: int | None,
+    from_stdin: bool,
+    as_json: bool,
+) -> None:
+    """Put a question to a person and wait for the answer.
+
+    Prints what was chosen or written, one per line. The exit code is 0 for an answer, 10 when it was rejected,
+    11 declined, 12 cancelled, 6 when the time ran out. An ask that was left stays open: the same command again
+    takes it up.
+
+    Without QUESTION the questions are read as JSON from standard input:
+    {"title": ..., "questions": [{"question", "type", "options", "required", "placeholder", "title", "id"}]}.
+
+    \b
+    Example:
+      sayso ask "Deploy to production?" --confirm --timeout 10m
+      sayso ask "Which database?" -o "SQLite (recommended)" -o PostgreSQL
+      echo '{"questions": [{"question": "Why?"}]}' | sayso ask --json
+    """
+    if question is not None and from_stdin:
+        raise click.UsageError("Give either QUESTION or --stdin, not both.")
+    if question is None and not from_stdin and sys.stdin and sys.stdin.isatty():
+        raise click.UsageError('Say what to ask: sayso ask "QUESTION?", or JSON on standard input.')
+    data = _from_stdin(options, kind) if question is None else _from_flags(question, options, kind)
+    if title is not None:
+        data = {**data, "title": title}
+    ask = _put(settings(), data, timeout, _print_json if as_json else _print_plain)
+    raise click.exceptions.Exit(EXIT_CODES.get(ask.state, OTHER_END))
+
+
+def _from_flags(question: str, options: Sequence[str], kind: str | None) -> dict[str, Any]:
+    if kind == Kind.MULTI_SELECT and not options:
+        raise click.UsageError("--multi needs the options to choose from: -o LABEL -o LABEL.")
+    if kind == Kind.CONFIRM and options:
+        raise click.UsageError("--confirm takes yes or no, so -o cannot be given with it.")
+    named = {"type": kind, "options": list(options)}
+    return {"questions": [{"question": question, **{key: value for key, value in named.items() if value}}]}
+
+
+def _from_stdin(options: Sequence[str], kind: str | None) -> dict[str, Any]:
+    if options or kind:
+        raise click.UsageError("-o, --multi and --confirm go with a QUESTION.")
+    return from_json(stdin_text())
+
+
+def _put(config: Config, data: dict[str, Any], timeout: int | None, show: Callable[[Ask], None]) -> Ask:
+    new = new_ask(data, _asker(config), timeout)
+    from sayso.cli.asking import put_and_wait
+
+    try:
+        return put_and_wait(config, new, _say_opened, show)
+    except KeyboardInterrupt:
+        say("\nThe ask stays open. Run the same command again to wait for its answer.")
+        raise
+
+
+def _asker(config: Config) -> Asker:
+    """Who asks: a script is its own agent; what a person types into a terminal is nobody's but this process."""
+    from_script = not any(stream and stream.isatty() for stream in (sys.stdin, sys.stderr))
+    process = name_of(os.getppid() if from_script else os.getpid())
+    return Asker(
+        client=TOOL,
+        version=__version__,
+        session=os.environ.get(SESSION_VARIABLE, ""),
+        project=str(config.project),
+        host=socket.gethostname(),
+        pid=process.pid if process else 0,
+        started=process.started if process else "",
+    )
+
+
+def _say_opened(held: Held) -> None:
+    short = held.ask.id[:8]
+    again = "This was asked before and is taken up again" if held.reattached else "Asked"
+    say(f"{again}: {short}. Waiting for a person: sayso answer {short}")
+
+
+def _print_json(ask: Ask) -> None:
+    put_json(outcome_data(ask))
+
+
+def _print_plain(ask: Ask) -> None:
+    if ask.state is State.ANSWERED:
+        _print_intact("".join(f"{line}\n" for line in _answers(ask)))
+    elif ask.state is State.TIMED_OUT:
+        say("Nobody answered in time. The ask stays open; the same command again takes it up.")
+    else:
+        say(printable(refusal_words(ask)))
+
+
+def _answers(ask: Ask) -> Iterator[str]:
+    for question in ask.questions:
+        answer = ask.answer(question.id) or Answer(question=question.id)
+        yield from selected_labels(question, answer)
+        if answer.text is not None:
+            yield answer.text
+        if answer.skipped:
+            yield ""
+
+
+def _print_intact(text: str) -> None:
+    """A program gets every character; a terminal only those that cannot drive it."""
+    sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
+    sys.stdout.flush()

@@ -1,0 +1,51 @@
+"""`sayso ask` at work: opens the ask, waits for its end, hands it to the caller. Needs the event loop, so it is
+imported only when something is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from sayso.asks.desk import Desk, Held, Retention
+from sayso.asks.model import Ask, NewAsk
+from sayso.asks.waiting import Waiting
+from sayso.cli.session import Session, open_session
+from sayso.config import Config
+from sayso.errors import StoreError
+
+logger = logging.getLogger(__name__)
+
+
+def put_and_wait(config: Config, new: NewAsk, opened: Callable[[Held], None], ended: Callable[[Ask], None]) -> Ask:
+    """Put the ask, tell when it is `opened`, and hand it to `ended` once it is no longer pending.
+
+    It counts as delivered only when `ended` has returned. Interrupted, the ask stays open.
+    """
+    with open_session(config) as session:
+        return asyncio.run(_ask(session, new, opened, ended))
+
+
+async def _ask(session: Session, new: NewAsk, opened: Callable[[Held], None], ended: Callable[[Ask], None]) -> Ask:
+    async with Waiting(session.store, session.desk) as waiting:
+        held = await waiting.hold(new)
+        tidying = asyncio.create_task(_tidy(session.desk, session.config))
+        opened(held)
+        try:
+            ask = await waiting.outcome(held)
+            ended(ask)
+        except BaseException:
+            await waiting.release(held, "its caller went away")
+            raise
+        await waiting.delivered(held)
+        await tidying
+        return ask
+
+
+async def _tidy(desk: Desk, config: Config) -> None:
+    """Delete what has ended long ago, while the answer is being waited for."""
+    keep = Retention(ended=config.keep_ended, undelivered=config.keep_undelivered, unattended=config.keep_unattended)
+    try:
+        await asyncio.to_thread(desk.clean_up, keep)
+    except StoreError as error:
+        logger.warning("Cleaning up failed: %s", error)

@@ -1,0 +1,111 @@
+"""`sayso config`: every setting, its value and where that comes from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sayso.cli.session import settings
+from sayso.cli.terminal import put, put_json, table
+from sayso.config import SETTINGS, Config, duration, duration_or_none, key_table, limits, user_file
+from sayso.text import json_line, one_line
+
+DEFAULT = "default"
+_UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1))
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print settings and files as JSON.")
+def command(as_json: bool) -> None:
+    """Show each setting, its value and where it comes from, and the files that were looked at.
+
+    Later ones win: defaults, your file, the project's file, SAYSO_* in the environment, a command's options.
+
+    \b
+    Example:
+      sayso config
+      SAYSO_PROFILE=auq sayso config --json
+    """
+    config = settings()
+    if as_json:
+        put_json(_data(config))
+        return
+    rows = [(name, one_line(_text(shown(name, getattr(config, name))), 60), _source(config, name)) for name in SETTINGS]
+    put(table(("SETTING", "VALUE", "FROM"), rows))
+    put()
+    put(table(("FILE", "", "PATH"), [(what, found, path) for what, (found, path) in _files(config).items()]))
+
+
+def shown(name: str, value: Any) -> Any:
+    """A setting's value as a settings file would say it, with no secret in it."""
+    if name in _MASKS:
+        return _masked(value, _MASKS[name])
+    if SETTINGS[name].metadata["read"] in (duration, duration_or_none):
+        return _spoken(value)
+    if SETTINGS[name].metadata["read"] is limits:
+        return {client: _spoken(limit or None) for client, limit in value.items()}
+    if SETTINGS[name].metadata["read"] is key_table:
+        return dict(value)
+    return str(value) if isinstance(value, Path) else value
+
+
+def _masked(value: str | tuple[str, ...], mask: Callable[[str], str]) -> str | list[str]:
+    return mask(value) if isinstance(value, str) else [mask(each) for each in value]
+
+
+def without_password(address: str) -> str:
+    """A store's address with the password masked, in its user part or its query; rather too much than too little."""
+    masked = re.sub(r"(//[^:/?#@]*):.*@", r"\1:***@", address)
+    return re.sub(r"(?i)(password=)[^&\s]*", r"\1***", masked)
+
+
+def without_path(address: str) -> str:
+    """Where messages go without what lets one send there: the path of a webhook or a topic is a secret."""
+    return re.sub(r"(://[^/]*)/.+", r"\1/***", address)
+
+
+def only_scheme(address: str) -> str:
+    """An apprise address: every part of it but the service's name may be a token."""
+    return re.sub(r"://.*", "://***", address)
+
+
+_MASKS = {"store": without_password, "notify_url": without_path, "notify_apprise": only_scheme}
+
+
+def _spoken(milliseconds: int | None) -> str:
+    if milliseconds is None:
+        return "none"
+    unit, size = next((unit, size) for unit, size in _UNITS if milliseconds % size == 0)
+    return f"{milliseconds // size}{unit}"
+
+
+def _text(value: Any) -> str:
+    if value in (None, "", (), [], {}):
+        return "-"
+    return value if isinstance(value, str) else json_line(value)
+
+
+def _source(config: Config, name: str) -> str:
+    return one_line(config.sources.get(name, DEFAULT), 200)
+
+
+def _data(config: Config) -> dict[str, Any]:
+    return {
+        "settings": {
+            name: {"value": shown(name, getattr(config, name)), "from": config.sources.get(name, DEFAULT)}
+            for name in SETTINGS
+        },
+        "files": {what: {"found": found == "found", "path": path} for what, (found, path) in _files(config).items()},
+    }
+
+
+def _files(config: Config) -> dict[str, tuple[str, str]]:
+    """The files that matter here, whether each is there, and its path."""
+    files = {"your settings": user_file(), "project settings": config.project / ".sayso" / "config.toml"}
+    if not config.store:
+        files["store"] = config.database
+    return {what: ("found" if path.exists() else "absent", str(path)) for what, path in files.items()}

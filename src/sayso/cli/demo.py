@@ -1,0 +1,79 @@
+"""`sayso demo`: a scripted agent asks, you answer, and you see what the agent received. It leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+import threading
+
+import click
+
+from sayso.asks.model import Ask
+from sayso.cli.connecting import how_to_connect, this_command
+from sayso.cli.conversation import Rejection, converse
+from sayso.cli.demo_stage import Agent, scripted_agent, stage
+from sayso.cli.session import Session, open_session
+from sayso.cli.settling import answer, reject, what_happens
+from sayso.cli.terminal import bold, is_interactive, put
+from sayso.errors import AlreadySettled
+from sayso.text import printable
+
+HANDOVER_SECONDS = 30.0
+PATIENCE_SECONDS = 600.0
+
+
+@click.command()
+def command() -> None:
+    """See it at work: a scripted agent asks you three questions.
+
+    The agent is a real MCP client that starts a real server; all of it happens in a folder that is removed at the
+    end. Without a terminal nothing is answered for you: it says how to answer from another one, and waits as long as
+    standard input is open, ten minutes at most.
+
+    \b
+    Example:
+      sayso demo
+    """
+    with stage() as config, open_session(config) as session, scripted_agent(config) as agent:
+        put("A scripted agent starts, connects to `sayso server` over MCP, and asks.\n")
+        ask = agent.first_ask(session)
+        received = _from_prompts(session, ask, agent) if is_interactive() else _from_elsewhere(session, ask, agent)
+    put(_told(received))
+    put(f"\n{how_to_connect()}\n\nWhen it asks: {this_command()}")
+
+
+def _from_prompts(session: Session, ask: Ask, agent: Agent) -> str | None:
+    """What the agent received of what was typed here; None when nothing was."""
+    settlement = converse(ask)
+    if settlement is None:
+        return None
+    try:
+        is_no = isinstance(settlement, Rejection)
+        put(what_happens(reject(session, ask, settlement.reason) if is_no else answer(session, ask, settlement)))
+    except AlreadySettled as error:
+        put(printable(str(error)))
+    return agent.received(HANDOVER_SECONDS)
+
+
+def _from_elsewhere(session: Session, ask: Ask, agent: Agent) -> str | None:
+    """What the agent received of what was answered in another terminal while we waited."""
+    put("There is no terminal here to answer in, and nothing is answered for you. In another one:")
+    put(f"\n  SAYSO_STATE_DIR={session.config.state_dir} {this_command()} answer {ask.id[:8]}\n")
+    put("Waiting as long as standard input is open, ten minutes at most.")
+    threading.Thread(target=_watch_stdin, args=(agent,), daemon=True).start()
+    return agent.received(PATIENCE_SECONDS)
+
+
+def _watch_stdin(agent: Agent) -> None:
+    try:
+        while os.read(0, 1024):
+            pass
+    except OSError:  # closed from the beginning
+        pass
+    agent.stop_waiting()
+
+
+def _told(received: str | None) -> str:
+    if received is None:
+        return "Nothing was sent, so the agent received nothing: no answer is ever made up."
+    return f"\n{bold('What the agent received')}\n\n{textwrap.indent(printable(received), '  ')}"

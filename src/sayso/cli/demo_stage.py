@@ -1,0 +1,150 @@
+"""Where `sayso demo` plays: a private temporary folder, settings of its own, and the scripted agent's process.
+
+Nothing of it outlives the demo, however the demo ends; nothing of the person's own settings or asks is touched.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import IO
+
+from sayso.asks.guard import SESSION_VARIABLE
+from sayso.asks.model import Ask
+from sayso.cli.session import Session
+from sayso.config import Config, load
+from sayso.errors import SaysoError
+from sayso.store.bell import LOOK_EVERY, bell_folder
+
+START_SECONDS = 60.0
+GRACE_SECONDS = 10.0
+_TAIL_CHARACTERS = 2_000
+_INHERITED = ("CLAUDE_PROJECT_DIR", SESSION_VARIABLE)
+"""What would make the scripted agent pass for the agent that the demo itself may have been started by."""
+
+
+class Agent:
+    """The scripted agent's process, and what is heard from it."""
+
+    def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
+        self._process, self._log = process, log
+        self._heard: queue.Queue[bytes | None] = queue.Queue()
+        assert process.stdout is not None
+        threading.Thread(target=self._listen, args=(process.stdout,), daemon=True).start()
+
+    def first_ask(self, session: Session) -> Ask:
+        """What it asks, once that is in the store."""
+        end = time.monotonic() + START_SECONDS
+        while self._process.poll() is None and time.monotonic() < end:
+            if asks := session.desk.inbox(most=1):
+                return asks[0]
+            session.store.bell().wait(LOOK_EVERY)
+        raise self._failed("did not ask anything")
+
+    def received(self, seconds: float) -> str | None:
+        """The text it was given as its answer; None when that did not come, or `stop_waiting` was called."""
+        try:
+            line = self._heard.get(timeout=seconds)
+        except queue.Empty:
+            return None
+        if line == b"":
+            raise self._failed("ended without an answer")
+        return str(json.loads(line)["text"]) if line else None
+
+    def stop_waiting(self) -> None:
+        self._heard.put(None)
+
+    def leave(self) -> None:
+        """Let it end by itself, and its server with it; see to it that it does."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(GRACE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _listen(self, stdout: IO[bytes]) -> None:
+        with stdout:
+            self._heard.put(stdout.readline())
+
+    def _failed(self, what: str) -> SaysoError:
+        told = self._log.read_text(errors="replace")[-_TAIL_CHARACTERS:].strip()
+        return SaysoError(f"The scripted agent {what}." + (f" It said:\n{told}" if told else ""))
+
+
+@contextmanager
+def stage() -> Iterator[Config]:
+    """Settings for a folder that is gone afterwards."""
+    with _stopped_by_signals(), tempfile.TemporaryDirectory(prefix="sayso-") as folder:
+        (Path(folder) / "project").mkdir()
+        config = load(environ=_environment(Path(folder)), cwd=Path(folder) / "project")
+        try:
+            yield config
+        finally:
+            # It lies outside where the folder's path is too long for a socket.
+            shutil.rmtree(bell_folder(config.bell_dir), ignore_errors=True)
+
+
+@contextmanager
+def scripted_agent(config: Config) -> Iterator[Agent]:
+    """The agent at work in the stage's folder. It hears no Ctrl-C of its own: it is told to leave."""
+    log = config.state_dir / "agent.log"
+    with log.open("wb") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "sayso.cli.demo_agent"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            cwd=config.project,
+            env=_environment(config.state_dir),
+            start_new_session=True,
+        )
+    agent = Agent(process, log)
+    try:
+        yield agent
+    finally:
+        # From here on a second Ctrl-C would only keep it from cleaning up.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        agent.leave()
+
+
+def _environment(folder: Path) -> Mapping[str, str]:
+    """Ours without any settings but the stage's own."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SAYSO_")}
+    ours = {
+        "SAYSO_STATE_DIR": str(folder),
+        "SAYSO_CONFIG": str(folder / "config.toml"),
+        "SAYSO_LOG_LEVEL": "warning",
+    }
+    return {name: value for name, value in kept.items() if name not in _INHERITED} | ours
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    """End by a signal as by Ctrl-C: through every `finally`."""
+    numbers = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+    before = {number: signal.getsignal(number) for number in numbers}
+    for number in numbers[1:]:
+        signal.signal(number, _leave)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _leave(number: int, _: FrameType | None) -> None:
+    raise SystemExit(128 + number)

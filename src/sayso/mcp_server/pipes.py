@@ -1,0 +1,177 @@
+"""File descriptors for the transport: reading chunks, cutting lines, and keeping fds 0 and 1 out of harm's way."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Final, Protocol
+
+_CHUNK: Final = 64 * 1024
+
+
+class Reader(Protocol):
+    """Feeds chunks as they come; an empty one is the end, and the last."""
+
+    def pause(self) -> None: ...
+    def resume(self) -> None: ...
+    def stop(self) -> None: ...
+
+
+class PolledReader:
+    """Reads when the event loop says that there is something: pipes, sockets, terminals."""
+
+    def __init__(self, fd: int, feed: Callable[[bytes], None]) -> None:
+        self._fd = fd
+        self._feed = feed
+        self.resume()
+
+    def pause(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._fd)
+
+    def resume(self) -> None:
+        asyncio.get_running_loop().add_reader(self._fd, self._read)
+
+    def stop(self) -> None:
+        self.pause()
+
+    def _read(self) -> None:
+        with suppress(BlockingIOError):
+            chunk = _read_chunk(self._fd)
+            if not chunk:
+                self.stop()
+            self._feed(chunk)
+
+
+class ThreadedReader:
+    """One thread for what the event loop cannot watch: regular files, the null device, pipes on Windows."""
+
+    def __init__(self, fd: int, feed: Callable[[bytes], None]) -> None:
+        self._fd = fd
+        self._feed = feed
+        self._loop = asyncio.get_running_loop()
+        self._paused = self._stopped = False
+        self._turn = threading.Semaphore()
+        threading.Thread(target=self._run, name="sayso-stdin", daemon=True).start()
+
+    def pause(self) -> None:
+        self._paused = True
+
+    def resume(self) -> None:
+        self._paused = False
+        self._turn.release()
+
+    def stop(self) -> None:
+        self._stopped = True
+        self._turn.release()
+
+    def _run(self) -> None:
+        chunk = b"not yet at the end"
+        with suppress(RuntimeError):  # the event loop is closed: nobody listens any more
+            while chunk and self._turn.acquire() and not self._stopped:
+                chunk = _read_chunk(self._fd)
+                self._loop.call_soon_threadsafe(self._fed, chunk)
+
+    def _fed(self, chunk: bytes) -> None:
+        if self._stopped:
+            return
+        self._feed(chunk)
+        if not self._paused:
+            self._turn.release()
+
+
+def _read_chunk(fd: int) -> bytes:
+    try:
+        return os.read(fd, _CHUNK)
+    except BlockingIOError:
+        raise
+    except OSError:  # how a killed client shows on a socket or a terminal: it has left like any other
+        return b""
+
+
+class LineCutter:
+    """Cuts chunks into lines without blank ones. A line over the limit is never held and comes out as None."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._partial = bytearray()
+        self._too_long = False
+
+    def cut(self, chunk: bytes) -> Iterator[bytearray | None]:
+        *ends, rest = chunk.split(b"\n")
+        for end in ends:
+            self._keep(end)
+            yield from self.last()
+        self._keep(rest)
+
+    def last(self) -> Iterator[bytearray | None]:
+        """The line so far, whole or not: at the end of input there may be no newline."""
+        line, self._partial = self._partial, bytearray()
+        too_long, self._too_long = self._too_long, False
+        if too_long:
+            yield None
+        elif line and not line.isspace():
+            yield line
+
+    def _keep(self, piece: bytes) -> None:
+        self._too_long = self._too_long or len(self._partial) + len(piece) > self._limit
+        if self._too_long:
+            self._partial.clear()
+        else:
+            self._partial += piece
+
+
+def pollable(fd: int) -> bool:
+    """Whether the event loop can watch it. The null device and files look readable for ever, or cannot be watched."""
+    if sys.platform == "win32":
+        return False
+    mode = os.fstat(fd).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(fd)
+
+
+@contextmanager
+def closing(read_fd: int, write_fd: int) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        os.close(write_fd)
+        if pollable(read_fd):  # else a thread may still sit in a read of it
+            os.close(read_fd)
+
+
+@contextmanager
+def non_blocking(*fds: int) -> Iterator[None]:
+    """The flag belongs to the description, which a terminal shares with the parent, or fd 0 with fd 1: put it back."""
+    before = {fd: os.get_blocking(fd) for fd in fds if pollable(fd)}
+    for fd in before:
+        os.set_blocking(fd, False)
+    try:
+        yield
+    finally:
+        for fd, blocking in before.items():
+            os.set_blocking(fd, blocking)
+
+
+def private_copy(fd: int) -> int:
+    if sys.platform == "win32":
+        return os.dup(fd)
+    import fcntl
+
+    return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)  # never in the place of a closed stderr
+
+
+def divert(fd: int, target: int) -> None:
+    os.dup2(target, fd)
+    os.close(target)
+
+
+def harmless_output() -> int:
+    """Stderr, unless it is closed or leads into the very pipe that is to be kept clean."""
+    with suppress(OSError):
+        if not os.path.samestat(os.fstat(1), os.fstat(2)):
+            return os.dup(2)
+    return os.open(os.devnull, os.O_WRONLY)

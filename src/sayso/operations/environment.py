@@ -1,0 +1,204 @@
+"""The environment commands run in: what the person's login shell gives, made quiet, and nothing that is Sayso's own.
+
+The login shell runs once per shell, project, state of its profile files and environment it starts from; what it
+changes is remembered in memory and on disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import logging
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+if sys.platform != "win32":
+    import pwd
+
+logger = logging.getLogger(__name__)
+
+QUIET = {
+    "NO_COLOR": "1",
+    "CLICOLOR": "0",
+    "TERM": "dumb",
+    "PAGER": "cat",
+    "MANPAGER": "cat",
+    "GIT_PAGER": "cat",
+    "GH_PAGER": "cat",
+    "SYSTEMD_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GCM_INTERACTIVE": "never",
+    "DEBIAN_FRONTEND": "noninteractive",
+}
+"""No colours, no pagers, no questions: nobody sits at this terminal."""
+
+LOUD = {"FORCE_COLOR", "CLICOLOR_FORCE", "COLORTERM"}
+OF_THE_SHELL = {"_", "SHLVL", "PWD", "OLDPWD"}
+PRIVATE_PREFIX = "SAYSO_"
+PRIVATE = {"ASK_USER_CONFIG"}
+
+PROFILES = {
+    "bash": ("/etc/profile", "/etc/profile.d", "~/.bash_profile", "~/.bash_login", "~/.profile", "~/.bashrc"),
+    "zsh": ("/etc/zshenv", "/etc/zprofile", "/etc/zlogin", "~/.zshenv", "~/.zprofile", "~/.zlogin"),
+    "fish": ("/etc/fish/config.fish", "~/.config/fish/config.fish", "~/.config/fish/conf.d"),
+}
+OTHER_PROFILES = ("/etc/profile", "/etc/profile.d", "~/.profile")
+
+FALLBACK_SHELL = "/bin/sh"
+MOST_REMEMBERED = 32
+
+# /proc has the environment as the shell handed it over, before Python adjusts its locale in it. It goes to a file and
+# not to stdout, which belongs to whatever the profile prints, and which a daemon of the profile may hold open.
+TAKE = """
+import os, sys
+try:
+    taken = open("/proc/self/environ", "rb").read()
+except OSError:
+    taken = b"\\0".join(name + b"=" + value for name, value in os.environb.items())
+open(sys.argv[1], "wb").write(taken)
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """What the login shell makes of the environment it starts from."""
+
+    set: Mapping[str, str] = field(default_factory=dict)
+    unset: tuple[str, ...] = ()
+
+    def apply(self, base: Mapping[str, str]) -> dict[str, str]:
+        return {name: value for name, value in {**base, **self.set}.items() if name not in self.unset}
+
+
+class Environments:
+    """The environment for the commands of each project."""
+
+    def __init__(self, *, folder: Path, environ: Mapping[str, str] = os.environ, timeout_seconds: float = 10.0) -> None:
+        self._folder = folder
+        self._environ = environ
+        self._timeout_seconds = timeout_seconds
+        self._known: dict[str, Change] = {}
+        self._lock = threading.Lock()
+
+    def for_project(self, project: Path) -> dict[str, str]:
+        """The whole environment of a command in this project. The first call waits for the login shell."""
+        base = {name: value for name, value in self._environ.items() if not _is_private(name)}
+        shell = _shell(base)
+        key = _key(shell, project, base)
+        with self._lock:
+            if key not in self._known:
+                self._known[key] = self._remembered(key) or self._ask(shell, project, base, key)
+                self._known = dict(list(self._known.items())[-MOST_REMEMBERED:])
+            change = self._known[key]
+        return quiet(change.apply(base))
+
+    def _ask(self, shell: str, project: Path, base: Mapping[str, str], key: str) -> Change:
+        """Run the login shell. When that fails the environment stays as it is, until something about it changes."""
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            taken = _login(shell, project, base, self._folder, self._timeout_seconds)
+            change = _difference(base, taken)
+            self._remember(key, change)
+        except (OSError, ValueError) as error:
+            logger.warning("commands run in the server's own environment: login shell %s: %s", shell, error)
+            return Change()
+        return change
+
+    def _remembered(self, key: str) -> Change | None:
+        try:
+            fields = json.loads((self._folder / f"{key}.json").read_bytes())
+            return Change(set=fields["set"], unset=tuple(fields["unset"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def _remember(self, key: str, change: Change) -> None:
+        descriptor, path = tempfile.mkstemp(dir=self._folder)
+        with open(descriptor, "w", encoding="ascii") as file:
+            json.dump({"set": dict(change.set), "unset": change.unset}, file)
+        os.replace(path, self._folder / f"{key}.json")
+        files = sorted(self._folder.glob("*.json"), key=lambda file: file.stat().st_mtime_ns)
+        for old in files[:-MOST_REMEMBERED]:
+            old.unlink(missing_ok=True)
+
+
+def quiet(environment: Mapping[str, str]) -> dict[str, str]:
+    """The same for a command that nobody watches: no colours, no pagers, no prompts, nothing that is Sayso's own."""
+    kept = {name: value for name, value in environment.items() if not _is_private(name) and name not in LOUD}
+    return {**kept, **QUIET}
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith(PRIVATE_PREFIX) or name in PRIVATE
+
+
+def _shell(base: Mapping[str, str]) -> str:
+    named = base.get("SHELL")
+    if named and os.access(named, os.X_OK):
+        return named
+    if sys.platform != "win32":
+        with contextlib.suppress(KeyError):
+            return pwd.getpwuid(os.getuid()).pw_shell or FALLBACK_SHELL
+    return FALLBACK_SHELL
+
+
+def _key(shell: str, project: Path, base: Mapping[str, str]) -> str:
+    home = base.get("HOME", "")
+    names = PROFILES.get(os.path.basename(shell), OTHER_PROFILES)
+    files = [home + name[1:] if name.startswith("~") else name for name in names]
+    described = [shell, str(project), [(file, _modified(file)) for file in files], sorted(base.items())]
+    return hashlib.sha256(json.dumps(described).encode()).hexdigest()
+
+
+def _modified(file: str) -> int:
+    try:
+        return os.stat(file).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _login(shell: str, project: Path, base: Mapping[str, str], folder: Path, timeout: float) -> dict[str, str]:
+    """The environment the login shell exports in the project's directory."""
+    descriptor, path = tempfile.mkstemp(dir=folder)
+    os.close(descriptor)
+    try:
+        words = [sys.executable, "-I", "-S", "-c", TAKE, path]
+        _run([shell, "-l", "-c", "exec " + shlex.join(words)], project, base, timeout)
+        return _parse(Path(path).read_bytes())
+    finally:
+        os.unlink(path)
+
+
+def _run(argv: list[str], project: Path, base: Mapping[str, str], timeout: float) -> None:
+    nothing = subprocess.DEVNULL
+    process = subprocess.Popen(
+        argv, stdin=nothing, stdout=nothing, stderr=nothing, cwd=project, env=base, start_new_session=True
+    )
+    try:
+        process.wait(timeout)
+    except subprocess.TimeoutExpired as error:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise ValueError(f"its profile took more than {timeout:g} s") from error
+    if process.returncode:
+        raise ValueError(f"its profile made it end with {process.returncode}")
+
+
+def _parse(taken: bytes) -> dict[str, str]:
+    pairs = [os.fsdecode(item).partition("=") for item in taken.split(b"\0") if item]
+    if not pairs:
+        raise ValueError("its profile ended it before it could show its environment")
+    return {name: value for name, _, value in pairs if name not in OF_THE_SHELL}
+
+
+def _difference(base: Mapping[str, str], taken: Mapping[str, str]) -> Change:
+    changed = {name: value for name, value in taken.items() if base.get(name) != value}
+    return Change(set=changed, unset=tuple(sorted(base.keys() - taken.keys())))

@@ -1,0 +1,37 @@
+"""The files by which a runner and everybody else know an operation: their names, and writing them in one step.
+
+Stdlib only and small, because every runner carries it. Reading them is in folder.py.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Mapping
+
+RUNNER_FILE = "runner.json"
+STATUS_FILE = "status.json"
+STDIN_FILE = "stdin"
+
+
+def write(folder: str, name: str, content: Mapping[str, object]) -> bytes:
+    """Write the file so that whoever sees it sees all of it; what was written. A full disk is no reason to fail."""
+    text = json.dumps(content).encode()
+    path = os.path.join(folder, name)
+    with contextlib.suppress(OSError):
+        file = os.open(path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(file, text)
+        finally:
+            os.close(file)
+        os.rename(path + ".new", path)
+    return text
+
+
+def open_stdin(folder: str) -> int:
+    """The input that was left in the folder; it is gone from there once it is open."""
+    path = os.path.join(folder, STDIN_FILE)
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    os.unlink(path)
+    return file

@@ -1,0 +1,189 @@
+"""Every key of the terminal inbox: what it does by default, and what the person's settings make of it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from textual.binding import Binding, BindingsMap
+from textual.dom import DOMNode
+from textual.keys import Keys as KnownKeys
+from textual.keys import format_key, key_to_character
+
+from sayso.config import Config
+from sayso.errors import ConfigError
+
+_MODIFIERS = {"ctrl", "shift", "alt", "super", "meta", "hyper"}
+_NAMED = {key.value for key in KnownKeys}
+_DISPLAY = {"escape": "esc", "enter": "enter", "up": "up", "down": "down", "left": "left", "right": "right"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Key:
+    """One thing that keys do. `name` is its name in the settings, `do_<name>` its text in the catalogue."""
+
+    name: str
+    keys: str
+    action: str = ""
+    in_bar: bool = True
+    first: bool = False
+    """Works even where a text field would take the key."""
+
+
+def _quiet(name: str, keys: str, action: str = "") -> Key:
+    """A key that the bar at the bottom does not show; the help does."""
+    return Key(name=name, keys=keys, action=action, in_bar=False)
+
+
+DEFAULTS: Mapping[str, tuple[Key, ...]] = {
+    "everywhere": (
+        Key(name="help", keys="?,f1", action="app.help"),
+        Key(name="palette", keys="ctrl+p", action="app.command_palette", in_bar=False, first=True),
+        Key(name="quit", keys="ctrl+q", action="app.quit", in_bar=False, first=True),
+        _quiet("interrupt", "ctrl+c", "app.interrupt"),
+        _quiet("suspend", "ctrl+z", "app.suspend_process"),
+    ),
+    "lists": (
+        _quiet("up", "up,k", "up"),
+        _quiet("down", "down,j", "down"),
+        _quiet("first", "home,g", "first"),
+        _quiet("last", "end,G", "last"),
+    ),
+    "pages": (
+        _quiet("page_up", "pageup,ctrl+b", "page_up"),
+        _quiet("page_down", "pagedown,ctrl+f", "page_down"),
+    ),
+    "inbox": (
+        Key(name="open", keys="enter"),
+        Key(name="reject", keys="x"),
+        Key(name="filter", keys="/"),
+        Key(name="project", keys="p"),
+        Key(name="history", keys="h"),
+        _quiet("order", "o"),
+        _quiet("copy", "c"),
+        _quiet("whole", "v"),
+        Key(name="leave", keys="q", action="app.quit"),
+        _quiet("back", "escape"),
+    ),
+    "answer": (
+        Key(name="choose", keys="enter"),
+        Key(name="mark", keys="space"),
+        Key(name="accept", keys="r"),
+        Key(name="other", keys="o"),
+        Key(name="note", keys="a"),
+        Key(name="skip", keys="s"),
+        Key(name="elaborate", keys="e"),
+        Key(name="reject", keys="x"),
+        Key(name="next", keys="tab,right", first=True),
+        _quiet("previous", "shift+tab,left"),
+        Key(name="send", keys="ctrl+s"),
+        Key(name="editor", keys="ctrl+g"),
+        _quiet("whole", "v"),
+        _quiet("copy", "c"),
+        _quiet("next_ask", "],ctrl+n"),
+        _quiet("previous_ask", "["),
+        _quiet("read_up", "pageup,ctrl+b"),
+        _quiet("read_down", "pagedown,ctrl+f"),
+        Key(name="back", keys="escape"),
+    ),
+    "history": (
+        Key(name="open", keys="enter"),
+        Key(name="search", keys="/"),
+        Key(name="outcome", keys="f"),
+        Key(name="project", keys="p"),
+        Key(name="copy", keys="c"),
+        _quiet("whole", "v"),
+        _quiet("read_up", "ctrl+b"),
+        _quiet("read_down", "ctrl+f"),
+        Key(name="back", keys="escape,q,h"),
+    ),
+    "field": (
+        Key(name="done", keys="enter"),
+        Key(name="newline", keys="ctrl+j,shift+enter,alt+enter"),
+        Key(name="editor", keys="ctrl+g"),
+    ),
+    "dialog": (Key(name="back", keys="escape"),),
+}
+
+
+class Keys:
+    """The keys that hold here."""
+
+    def __init__(self, changed: Mapping[str, str], source: str = "keys") -> None:
+        names = {key.name for keys in DEFAULTS.values() for key in keys}
+        for name, given in changed.items():
+            _check_name(name, names, source)
+            for key in given.split(","):
+                _check_key(name, key, source)
+        self._contexts = {
+            context: tuple(replace(key, keys=changed.get(key.name, key.keys)) for key in keys)
+            for context, keys in DEFAULTS.items()
+        }
+        for context in DEFAULTS:
+            self._check_clashes(context, source)
+
+    @classmethod
+    def from_config(cls, config: Config) -> Keys:
+        return cls(dict(config.keys), config.sources.get("keys", "keys"))
+
+    def of(self, *contexts: str) -> Iterator[Key]:
+        for context in contexts:
+            yield from self._contexts[context]
+
+    def bind(self, node: DOMNode, *contexts: str) -> None:
+        """Give a screen or widget its keys. They are not class variables, because each person may have others."""
+        node._bindings = BindingsMap(
+            Binding(key.keys, key.action or key.name, key.name, show=key.in_bar, id=key.name)
+            for key in self.of(*contexts)
+        )
+
+    def shown(self, name: str) -> str:
+        """The first key for this, as it is written for people."""
+        return shown_key(next(key for key in self.of(*DEFAULTS) if key.name == name).keys.split(",")[0])
+
+    def holds(self, context: str, name: str, pressed: str) -> bool:
+        """Whether the pressed key stands for this here."""
+        wanted = next(key for key in self.of(context) if key.name == name)
+        return pressed in BindingsMap([Binding(wanted.keys, name)]).key_to_bindings
+
+    def _check_clashes(self, context: str, source: str) -> None:
+        usual = _users(DEFAULTS[context])
+        for key, names in _users(self._contexts[context]).items():
+            if len(names) > 1 and not names <= usual.get(key, set()):
+                raise ConfigError(
+                    f"{source}: the key {key!r} would do {' and '.join(sorted(names))} at the same place. "
+                    "Give each its own key."
+                )
+
+
+def shown_key(key: str) -> str:
+    """A key as people write it: `ctrl+s`, `esc`, `?`."""
+    *modifiers, last = key.split("+") if len(key) > 1 else [key]
+    return "+".join([*modifiers, _DISPLAY.get(last, format_key(last))])
+
+
+def _users(keys: tuple[Key, ...]) -> dict[str, set[str]]:
+    """Which names each key stands for."""
+    users: dict[str, set[str]] = {}
+    for key in keys:
+        for pressed in key.keys.split(","):
+            users.setdefault(pressed, set()).add(key.name)
+    return users
+
+
+def _check_name(name: str, names: set[str], source: str) -> None:
+    if name not in names:
+        near = difflib.get_close_matches(name, names, n=1)
+        hint = f"Did you mean {near[0]}?" if near else f"They are {', '.join(sorted(names))}."
+        raise ConfigError(f"{source}: keys has {name!r}, which no key does. {hint}")
+
+
+def _check_key(name: str, key: str, source: str) -> None:
+    *modifiers, last = key.split("+") if len(key) > 1 else [key]
+    known = len(last) == 1 or last in _NAMED or key in _NAMED or key_to_character(last) is not None
+    if not known or set(modifiers) - _MODIFIERS:
+        raise ConfigError(
+            f"{source}: keys has {name} = {key!r}, which is no key. Use a character such as x or ?, a name such as "
+            "enter, escape, f2 or pageup, or one of these with ctrl+, alt+ or shift+."
+        )

@@ -1,0 +1,149 @@
+"""The way to the desk: its plain code runs in one thread of ours, in order, and the screen never waits for it.
+
+A store that goes away is dropped and looked for again at the next call; one that was moved counts as gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any, TypeVar
+
+from sayso.asks.desk import Desk
+from sayso.config import Config
+from sayso.errors import StoreError, StoreUnavailable
+from sayso.store import Store, open_store
+from sayso.store.bell import LOOK_EVERY, Listener
+
+SURFACE = "terminal"
+_SILENCE = 5 * LOOK_EVERY
+"""Seconds after which a listener that gave no sign is taken for dead."""
+_GOODBYE_SECONDS = 2.0
+T = TypeVar("T")
+Identity = tuple[int, int] | None
+
+
+class Link:
+    """Opens the store when it is first wanted, shows this process as a surface, and calls `heard` after each ring."""
+
+    def __init__(self, config: Config, heard: Callable[[], None]) -> None:
+        self._config, self._heard = config, heard
+        self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="sayso-desk", daemon=True)
+        self._thread.start()
+        self._store: Store | None = None
+        self._listener: Listener | None = None
+        self._last_sign = 0.0
+        self._identity: Identity = None
+
+    async def do(self, work: Callable[[Desk], T]) -> T:
+        """Run work of the desk in its thread. Once handed over it is done, even if nobody waits for it any more."""
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[T] = loop.create_future()
+        self._work.put(partial(self._perform, work, done, loop))
+        return await done
+
+    def close(self) -> None:
+        """Say goodbye and end. A store that does not react is not waited for."""
+        self._work.put(self._say_goodbye)
+        self._work.put(None)
+        self._thread.join(timeout=_GOODBYE_SECONDS)
+
+    # In the thread
+
+    def _run(self) -> None:
+        """Endless until `close`: one piece of work after the other."""
+        while work := self._work.get():
+            work()
+
+    def _perform(self, work: Callable[[Desk], T], done: asyncio.Future[T], loop: asyncio.AbstractEventLoop) -> None:
+        try:
+            result = work(self._desk())
+        except BaseException as error:
+            if isinstance(error, StoreError):
+                self._drop()
+            _tell(loop, _fail, done, error)
+        else:
+            _tell(loop, _succeed, done, result)
+
+    def _desk(self) -> Desk:
+        if self._store is not None and _identity(self._config) != self._identity:
+            self._drop()
+        if self._store is None:
+            self._store = self._open()
+        if self._listener is None or time.monotonic() - self._last_sign > _SILENCE:
+            self._listen(self._store)
+        return Desk(self._store, keeps_history=lambda _: self._config.history)
+
+    def _open(self) -> Store:
+        # Whoever had a store must not make an empty one in its place while it is only away.
+        if self._identity is not None and _identity(self._config) is None:
+            raise StoreUnavailable(f"The file {self._config.database} is not there any more.")
+        store = open_store(self._config)
+        try:
+            Desk(store).show_up(SURFACE, self._config.person)
+        except BaseException:
+            store.close()
+            raise
+        self._identity = _identity(self._config)
+        return store
+
+    def _listen(self, store: Store) -> None:
+        if self._listener:
+            self._listener.close()
+        self._last_sign = time.monotonic()
+        self._listener = Listener(store.bell(), self._rung, self._note_sign)
+
+    def _rung(self) -> None:
+        self._note_sign()
+        self._heard()
+
+    def _note_sign(self) -> None:
+        self._last_sign = time.monotonic()
+
+    def _say_goodbye(self) -> None:
+        if self._store is not None:
+            with suppress(StoreError):
+                Desk(self._store).go_away()
+        self._drop()
+
+    def _drop(self) -> None:
+        listener, self._listener = self._listener, None
+        store, self._store = self._store, None
+        if listener:
+            listener.close()
+        if store:
+            with suppress(StoreError, OSError):
+                store.close()
+
+
+def _identity(config: Config) -> Identity:
+    """Which file the store is. A file that was moved or removed goes on working, unseen by everybody else."""
+    if config.store:
+        return None
+    try:
+        found = config.database.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _tell(loop: asyncio.AbstractEventLoop, what: Callable[..., None], done: asyncio.Future[Any], value: object) -> None:
+    with suppress(RuntimeError):
+        # The loop is closed when the app has ended before the work.
+        loop.call_soon_threadsafe(what, done, value)
+
+
+def _succeed(done: asyncio.Future[T], result: T) -> None:
+    if not done.done():
+        done.set_result(result)
+
+
+def _fail(done: asyncio.Future[Any], error: BaseException) -> None:
+    if not done.done():
+        done.set_exception(error)

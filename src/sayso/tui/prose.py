@@ -1,0 +1,66 @@
+"""A text to read: blocks laid out to the width there is, as one widget whatever their number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from textual.content import Content
+from textual.geometry import Size
+from textual.widget import Widget
+
+from sayso.tui.markdown import Block
+
+_DEEPEST_INDENT = 0.5
+"""The part of the width that indents may take; deeper ones are cut."""
+
+
+class Prose(Widget):
+    """Shows blocks. Put it into something that scrolls."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._blocks: Sequence[Block] = ()
+        self._laid_out: tuple[int, Content, int] = (-1, Content(""), 0)
+
+    def show(self, blocks: Sequence[Block]) -> None:
+        self._blocks = tuple(blocks)
+        self._laid_out = (-1, Content(""), 0)
+        self.refresh(layout=True)
+
+    def render(self) -> Content:
+        return self._lay_out(self.content_size.width)[0]
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        return container.width
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return self._lay_out(width)[1]
+
+    def _lay_out(self, width: int) -> tuple[Content, int]:
+        if self._laid_out[0] != width:
+            lines = list(lay_out(self._blocks, width))
+            self._laid_out = (width, Content("\n").join(lines), len(lines))
+        return self._laid_out[1:]
+
+
+def lay_out(blocks: Sequence[Block], width: int) -> Iterator[Content]:
+    """The lines of the blocks, none wider than `width` cells."""
+    for place, block in enumerate(blocks):
+        if place and not block.tight:
+            yield Content("")
+        yield from _lines(block, max(width, 4))
+
+
+def _lines(block: Block, width: int) -> Iterator[Content]:
+    most = int(width * _DEEPEST_INDENT)
+    first, rest = block.first[-most:], block.rest[-most:]
+    room = width - max(len(first), len(rest))
+    wrapped = _solid(block.content, room) if block.solid else block.content.wrap(room)
+    for number, line in enumerate(wrapped):
+        yield Content.styled(rest if number else first, "$muted") + line
+
+
+def _solid(content: Content, width: int) -> Iterator[Content]:
+    for line in content.split(allow_blank=True):
+        for part in line.expand_tabs(4).fold(width):
+            yield part.extend_right(width - part.cell_length).stylize_before("$code on $code-background")

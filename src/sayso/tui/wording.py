@@ -1,0 +1,123 @@
+"""How an ask is told in a line or two: what it is about, where it comes from, how it stands."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from sayso.asks.model import Answer, Ask, Question, State
+from sayso.text import age, one_line
+from sayso.tui.markdown import plain_line
+from sayso.tui.texts import Texts
+
+NAME_WIDTH = 40
+"""The most characters of a client's, project's or host's name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wording:
+    """Says things about asks in one language, by one clock."""
+
+    texts: Texts
+    clock: Callable[[], int]
+
+    def headline(self, ask: Ask) -> str:
+        """What an ask is about: its title, or the words of its first question."""
+        if ask.title.strip():
+            return one_line(ask.title, 300)
+        first = ask.questions[0] if ask.questions else None
+        return one_line(plain_line(first.text), 300) if first else self.texts.history_wiped
+
+    def client(self, ask: Ask) -> str:
+        return one_line(ask.asker.client, NAME_WIDTH) or self.texts.unknown_client
+
+    def project(self, ask: Ask) -> str:
+        """The last part of the project's path."""
+        return one_line(PurePath(ask.asker.project).name, NAME_WIDTH) or self.texts.unknown_project
+
+    def host(self, ask: Ask) -> str:
+        return one_line(ask.asker.host, NAME_WIDTH)
+
+    def questions(self, ask: Ask) -> str:
+        count = len(ask.questions)
+        return self.texts.one_question if count == 1 else self.texts.questions.format(n=count)
+
+    def age(self, since: int) -> str:
+        span = age(self.clock() - since)
+        return self.texts.now if span == "now" else span
+
+    def standing(self, ask: Ask) -> str:
+        """Whether the agent waits, and for how long still."""
+        if ask.state is State.TIMED_OUT:
+            return self.texts.stands_timed_out
+        if ask.wait is None:
+            return self.texts.stands_unattended
+        if ask.wait.until is None:
+            return self.texts.stands_waiting
+        return self.texts.stands_until.format(span=age(max(ask.wait.until - self.clock(), 0)))
+
+    def state(self, state: State) -> str:
+        return str(getattr(self.texts, f"state_{state.value}"))
+
+    def when(self, milliseconds: int | None) -> str:
+        """A moment: the time of today, the date of other days."""
+        if milliseconds is None:
+            return ""
+        then, now = time.localtime(milliseconds / 1000), time.localtime(self.clock() / 1000)
+        same_day = (then.tm_year, then.tm_yday) == (now.tm_year, now.tm_yday)
+        return time.strftime("%H:%M:%S" if same_day else "%Y-%m-%d %H:%M", then)
+
+    def truth(self, ask: Ask | None) -> str:
+        """What a person answering this ask must know, beyond the usual. Nothing while the agent waits."""
+        match ask.state if ask else None:
+            case None:
+                return self.texts.truth_missing
+            case State.PENDING if ask is not None and ask.wait is not None:
+                return ""
+            case State.PENDING:
+                return self.texts.truth_unattended
+            case State.TIMED_OUT:
+                return self.texts.truth_timed_out
+            case State.SUPERSEDED:
+                return self.texts.truth_superseded
+            case State.EXPIRED:
+                return self.texts.truth_expired
+        assert ask is not None
+        return self.texts.truth_settled.format(
+            state=self.state(ask.state), when=self.when(ask.ended_at), **self._settler(ask)
+        )
+
+    def settled_by(self, ask: Ask) -> str:
+        """Who ended it and where, for the history."""
+        if ask.outcome is None or not ask.outcome.person:
+            return self.state(ask.state)
+        told = self.texts.history_by.format(state=self.state(ask.state), **self._settler(ask))
+        return f"{told} ({self.texts.late})" if ask.outcome.late else told
+
+    def _settler(self, ask: Ask) -> dict[str, str]:
+        outcome = ask.outcome
+        return {
+            "person": one_line(outcome.person if outcome else "", NAME_WIDTH) or "?",
+            "surface": one_line(outcome.surface if outcome else "", NAME_WIDTH) or "?",
+        }
+
+    def option(self, question: Question, option_id: str) -> str:
+        """An option's label; yes and no in the person's language."""
+        found = question.option(option_id)
+        if question.kind.value == "confirm" and found:
+            return self.texts.yes if option_id == "yes" else self.texts.no
+        return one_line(found.label, 500) if found else "?"
+
+    def question_title(self, place: int, question: Question) -> str:
+        return one_line(question.title, 24) or self.texts.question_n.format(n=place + 1)
+
+    def answer_lines(self, question: Question, answer: Answer) -> list[str]:
+        """What was said to a question, a line each. Nothing when it was left out."""
+        lines = [self.option(question, option.id) for option in question.choices if option.id in answer.chosen]
+        if answer.text is not None:
+            lines.append(answer.text)
+        if answer.note:
+            lines.append(f"{self.texts.note}: {answer.note}")
+        return lines

@@ -1,0 +1,223 @@
+"""What the end-to-end tests of the stdio server stand on: a machine's worth of folders, agents, a person, raw pipes.
+
+All processes are real. An agent is a shell that starts the server, so that the tests, which are the person, do not
+descend from it: the command line refuses to let an agent answer itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+import psutil
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from mcp.client.client import Client
+from mcp.client.session import ElicitationFnT
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from tests.e2e.stdio.log import Log
+from tests.e2e.stdio.person import WAIT, Person
+from tests.e2e.stdio.pipe import Pipe
+
+from sayso.config import Config, load
+
+__all__ = ["MODES", "TOOL", "WAIT", "Agent", "Person", "Pipe", "Place", "data_of", "new_place", "question", "text_of"]
+
+MODES = ("auto", "legacy")
+"""How the SDK's client connects: 2026-07-28 by `server/discover`, or the `initialize` handshake."""
+
+TOOL = "ask_user_questions"
+_PROGRAMS = Path(sys.executable).parent
+_AGENT = """
+pid=$1 code=$2; shift 2
+sh -c 'echo $$ >"$0"; exec "$@"' "$pid" "$@"
+ended=$?; echo $ended >"$code"; exit $ended
+"""
+
+
+class Place:
+    """One machine with one person on it: a home, a state directory, a project. Nothing of the real one leaks in."""
+
+    def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
+        self.folder = folder
+        self.home, self.state, self.project = folder / "home", folder / "state", folder / "project"
+        self.home.mkdir()
+        self.project.mkdir()
+        self.settings = dict(settings)
+        self._agents = 0
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """`settings` become SAYSO_* variables."""
+        named = {f"SAYSO_{name.upper()}": value for name, value in self.settings.items()}
+        path = os.pathsep.join([str(_PROGRAMS), os.defpath])
+        return {"HOME": str(self.home), "PATH": path, "LC_ALL": "C.UTF-8", "SAYSO_STATE_DIR": str(self.state), **named}
+
+    @property
+    def database(self) -> Path:
+        return self.state / "sayso.db"
+
+    def config(self) -> Config:
+        return load(environ=self.environment, cwd=self.project)
+
+    def files(self) -> set[str]:
+        """Everything that lies in the person's folders."""
+        roots = [self.home, self.state, self.project]
+        return {str(path.relative_to(self.folder)) for root in roots for path in root.rglob("*")}
+
+    def run(self, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
+        """The person's command line: `sayso` in a process of its own."""
+        return subprocess.run(
+            [_PROGRAMS / "sayso", *arguments],
+            cwd=self.project,
+            env=self.environment,
+            input=given,
+            capture_output=True,
+            text=True,
+            timeout=WAIT,
+            check=False,
+        )
+
+    def show(self, ask_id: str) -> dict[str, Any]:
+        """What the command line tells of an ask."""
+        done = self.run("show", ask_id, "--events", "--json")
+        assert done.returncode == 0, done.stderr
+        told: dict[str, Any] = json.loads(done.stdout)
+        return told
+
+    @contextmanager
+    def person(self) -> Iterator[Person]:
+        with Person(self.config()) as person:
+            yield person
+
+    @contextmanager
+    def agent(
+        self,
+        mode: str = "auto",
+        *,
+        program: str = "auq",
+        flags: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+        form: ElicitationFnT | None = None,
+        name: str = "tester",
+    ) -> Iterator[Agent]:
+        """The SDK's client connected to a server of its own. Leaving closes the client's end and waits for both."""
+        command = self.command(program, *flags)
+        parameters = StdioServerParameters(
+            command=command.argv[0],
+            args=command.argv[1:],
+            env={**self.environment, **(environment or {})},
+            cwd=self.project,
+        )
+        with Log() as log, start_blocking_portal() as portal:
+            client = Client(
+                stdio_client(parameters, errlog=log.writer),
+                mode=mode,
+                elicitation_callback=form,
+                client_info=types.Implementation(name=name, version="7"),
+            )
+            with portal.wrap_async_context_manager(client):
+                log.close_our_end()
+                yield Agent(client, portal, command, log)
+
+    @contextmanager
+    def pipe(
+        self, *, program: str = "auq", flags: Sequence[str] = (), environment: Mapping[str, str] | None = None
+    ) -> Iterator[Pipe]:
+        """A server of its own behind bare pipes, before any message."""
+        command = self.command(program, *flags)
+        with Log() as log:
+            process = subprocess.Popen(
+                command.argv,
+                cwd=self.project,
+                env={**self.environment, **(environment or {})},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log.writer,
+                bufsize=0,
+            )
+            log.close_our_end()
+            pipe = Pipe(process, log)
+            try:
+                yield pipe
+            finally:
+                pipe.end()
+
+    def command(self, program: str, *flags: str) -> Command:
+        """How an agent starts the server."""
+        self._agents += 1
+        return Command(self.folder / f"agent{self._agents}", [str(_PROGRAMS / program), "server", *flags])
+
+
+class Command:
+    """A server's command line inside an agent's shell, which notes the server's pid and exit code."""
+
+    def __init__(self, notes: Path, server: Sequence[str]) -> None:
+        notes.mkdir()
+        self._pid, self._code = notes / "pid", notes / "code"
+        self.argv = ["/bin/sh", "-c", _AGENT, "agent", str(self._pid), str(self._code), *server]
+
+    @property
+    def pid(self) -> int:
+        return int(self._pid.read_text())
+
+    @property
+    def exit_code(self) -> int:
+        return int(self._code.read_text())
+
+
+class Agent:
+    """A real MCP client and the server it started. Calls run in the client's own thread and are futures here."""
+
+    def __init__(self, client: Client, portal: BlockingPortal, command: Command, log: Log) -> None:
+        self.client, self.log = client, log
+        self._portal, self._command = portal, command
+        self.server = psutil.Process(command.pid)
+
+    @property
+    def exit_code(self) -> int:
+        """Known once the server has ended."""
+        return self._command.exit_code
+
+    def ask(self, *questions: Mapping[str, Any]) -> Future[types.CallToolResult]:
+        return self.call(TOOL, {"questions": list(questions)})
+
+    def call(self, tool: str, arguments: Mapping[str, Any] | None) -> Future[types.CallToolResult]:
+        """A call under way; cancelling the future cancels the call as the client does it."""
+        return self._portal.start_task_soon(self.client.call_tool, tool, dict(arguments) if arguments else None)
+
+    def tools(self) -> list[types.Tool]:
+        return self._portal.call(self.client.list_tools).tools
+
+
+@contextmanager
+def new_place(**settings: str) -> Iterator[Place]:
+    """A place in a folder of its own, with a path short enough for sockets."""
+    with tempfile.TemporaryDirectory(prefix="sayso-test-", dir="/tmp") as folder:
+        yield Place(Path(folder), settings)
+
+
+def question(text: str, *options: str | Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    """A question as AUQ's tool takes it; yes and no if nothing else is offered."""
+    given = [{"label": option} if isinstance(option, str) else dict(option) for option in options or ("Yes", "No")]
+    return {"prompt": text, "options": given, **more}
+
+
+def text_of(result: types.CallToolResult) -> str:
+    """The text of a result that holds one text and nothing else."""
+    (content,) = result.content
+    assert isinstance(content, types.TextContent)
+    return content.text
+
+
+def data_of(result: types.CallToolResult) -> dict[str, Any]:
+    assert isinstance(result.structured_content, dict)
+    return result.structured_content
