@@ -21,16 +21,17 @@ from sayso.log import LEVELS
 PROFILES = ("all", "auq", "swissarmyhammer", "codenomad", "promptmanager")
 _UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _DAY = _UNITS["d"]
+_LONGEST = 36_500 * _DAY
 
 
 def duration(value: object) -> int:
     """Milliseconds from `"90s"`, `"10m"`, `"12h"`, `"7d"`, `"500ms"` or a number of seconds."""
-    if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
-        return int(value * 1000)
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?", value.strip()) if isinstance(value, str) else None
-    if match is None or float(match[1]) <= 0:
-        raise ValueError('a time such as "90s", "10m", "12h" or "7d"')
-    return int(float(match[1]) * _UNITS[match[2] or "s"])
+    spelt = "" if isinstance(value, bool) else str(value).strip()
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?", spelt)
+    milliseconds = float(match[1]) * _UNITS[match[2] or "s"] if match else 0
+    if not 1 <= milliseconds <= _LONGEST:
+        raise ValueError('a time such as "90s", "10m", "12h" or "7d", at most 100 years')
+    return int(milliseconds)
 
 
 def duration_or_none(value: object) -> int | None:
@@ -86,13 +87,27 @@ def web_address(value: object) -> str:
 
 
 def text(value: object) -> str:
-    if not isinstance(value, str):
-        raise ValueError("a text")
+    if not isinstance(value, str) or "\x00" in value or value != readable(value):
+        raise ValueError("a text, in UTF-8 and without NUL")
     return value
 
 
+def readable(value: str) -> str:
+    """A text from the system as one that can be stored: bytes that are no UTF-8 are spelt out."""
+    return value.encode(errors="surrogateescape").decode(errors="backslashreplace")
+
+
+def path(value: object) -> Path:
+    if not isinstance(value, str) or not value or "\x00" in value:
+        raise ValueError("a path")
+    try:
+        return Path(value).expanduser().absolute()
+    except RuntimeError as error:
+        raise ValueError("a path of a user who exists") from error
+
+
 def path_or_none(value: object) -> Path | None:
-    return Path(text(value)).expanduser() if value else None
+    return path(value) if value else None
 
 
 def key_table(value: object) -> tuple[tuple[str, str], ...]:
@@ -146,6 +161,12 @@ class Config:
         "How long a call of `ask_user` with one `question` waits. (`questions` bring their own `timeout`.)",
         anywhere=True,
     )
+    ask_user_max_questions: int = _setting(
+        10, whole(1, 100), "The most questions one call of `ask_user` may put.", anywhere=True
+    )
+    ask_user_max_options: int = _setting(
+        1000, whole(2, 10_000), "The most options one question of `ask_user` may have.", anywhere=True
+    )
     forms: str = _setting(
         "auto",
         choice("auto", "always", "never"),
@@ -156,6 +177,12 @@ class Config:
         1500,
         duration,
         "A form declined or cancelled faster than this was not seen by a person, and counts as not available.",
+    )
+    heartbeat: int = _setting(
+        10_000,
+        duration,
+        "How often a client that takes progress notifications hears that its call is still held.",
+        anywhere=True,
     )
     call_limits: Mapping[str, int] = _setting(
         {},
@@ -169,6 +196,11 @@ class Config:
     )
     notify_url: str = _setting(
         "", web_address, "An address that new questions are posted to: an ntfy topic or any webhook."
+    )
+    notify_format: str = _setting(
+        "auto",
+        choice("auto", "ntfy", "json"),
+        "What `notify_url` is sent: a message as ntfy takes it, or JSON. `auto`: ntfy where the host is called so.",
     )
     notify_apprise: tuple[str, ...] = _setting(
         (), words, "Addresses of apprise services that new questions are sent to. Needs `sayso[apprise]`."
@@ -189,7 +221,7 @@ class Config:
     person: str = _setting("", text, "Your name as it is recorded with your answers. Empty: your login name.")
     log_level: str = _setting("info", choice(*LEVELS), "How much is logged.", anywhere=True)
     log_file: Path | None = _setting(None, path_or_none, "Log to this file instead of stderr.")  # noqa: RUF009
-    state_dir: Path = _setting(Path(), path_or_none, "Where Sayso keeps its files.")  # noqa: RUF009
+    state_dir: Path = _setting(Path(), path, "Where Sayso keeps its files.")  # noqa: RUF009
 
     # The terminal inbox
 
@@ -243,7 +275,7 @@ def load(
 ) -> Config:
     """The settings that hold here and now; a ConfigError names the file, the key, the value and what is allowed."""
     project = project_dir(environ, cwd)
-    values: dict[str, Any] = {"state_dir": default_state_dir(environ), "person": _login()}
+    values: dict[str, Any] = {}
     sources: dict[str, str] = {}
 
     def take(given: Mapping[str, object], source: Callable[[str], str]) -> None:
@@ -256,26 +288,47 @@ def load(
     ours = project / ".sayso" / "config.toml"
     take(_only_harmless(_toml(ours), ours), lambda _: str(ours))
     take(_from_environment(environ), lambda key: f"SAYSO_{key.upper()}")
-    take({key: value for key, value in (flags or {}).items() if value is not None}, lambda key: f"--{key}")
+    take({key: value for key, value in (flags or {}).items() if value is not None}, _flag)
+    values["person"] = values.get("person") or _login()
+    values["state_dir"] = values.get("state_dir") or default_state_dir(environ)
     return Config(**values, project=project, sources=sources)
 
 
 def user_file(environ: Mapping[str, str] = os.environ) -> Path:
     if named := environ.get("SAYSO_CONFIG"):
-        return Path(named).expanduser()
+        try:
+            return path(named)
+        except ValueError as error:
+            raise ConfigError(f"SAYSO_CONFIG is {named!r}; it must be {error}.") from error
     home = environ.get("XDG_CONFIG_HOME") or (environ.get("APPDATA") if os.name == "nt" else None)
-    return (Path(home) if home else Path.home() / ".config") / "sayso" / "config.toml"
+    return (Path(home) if home else _home() / ".config") / "sayso" / "config.toml"
 
 
 def default_state_dir(environ: Mapping[str, str] = os.environ) -> Path:
     home = environ.get("XDG_STATE_HOME") or (environ.get("LOCALAPPDATA") if os.name == "nt" else None)
-    return (Path(home) if home else Path.home() / ".local" / "state") / "sayso"
+    return (Path(home) if home else _home() / ".local" / "state") / "sayso"
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError as error:
+        raise ConfigError("HOME is not set. Set it, or SAYSO_STATE_DIR and SAYSO_CONFIG.") from error
 
 
 def project_dir(environ: Mapping[str, str] = os.environ, cwd: Path | None = None) -> Path:
     """The project an agent works in: what its client says, else the working directory."""
     named = environ.get("CLAUDE_PROJECT_DIR")
-    return Path(named) if named and Path(named).is_dir() else (cwd or Path.cwd())
+    if named and Path(named).is_dir():
+        return Path(named)
+    try:
+        return cwd or Path.cwd()
+    except FileNotFoundError as error:
+        raise ConfigError("The working directory has been removed. Change to one that is there.") from error
+
+
+def _flag(key: str) -> str:
+    return "--" + key.replace("_", "-")
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
@@ -302,8 +355,8 @@ def _only_harmless(given: dict[str, object], file: Path) -> dict[str, object]:
     for key in given:
         if key in SETTINGS and not SETTINGS[key].metadata["anywhere"]:
             raise ConfigError(
-                f"{file}: {key} may not be set by a project, only by you. Move it to {user_file()} "
-                f"or set SAYSO_{key.upper()}."
+                f"{file}: {key} may not be set by a project, only by you. Move it to your own file "
+                f"(`sayso config` names it) or set SAYSO_{key.upper()}."
             )
     return given
 
@@ -321,6 +374,6 @@ def _read(key: str, value: object, source: str) -> Any:
 
 def _login() -> str:
     try:
-        return getpass.getuser()
+        return readable(getpass.getuser())
     except (KeyError, OSError):
         return "someone"

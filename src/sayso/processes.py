@@ -55,5 +55,11 @@ def _from_proc(pid: int) -> tuple[ProcessName, int] | None:
 
 def _from_ps(pid: int) -> tuple[ProcessName, int] | None:
     command = ["ps", "-o", "ppid=,lstart=", "-p", str(pid)]
-    found = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False).stdout.split(maxsplit=1)
+    # The moment is told in the reader's language and time; everyone must read the same.
+    env = {**os.environ, "LC_ALL": "C", "TZ": "UTC"}
+    try:
+        told = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False, env=env).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = told.split(maxsplit=1)
     return (ProcessName(pid=pid, started=found[1].strip()), int(found[0])) if len(found) == 2 else None

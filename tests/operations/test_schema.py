@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -208,12 +209,49 @@ def _holders(value: Any) -> Iterator[Any]:
             yield from _holders(item)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(mutated())
 @pytest.mark.requirement("H-49")
 def test_our_verdict_is_that_of_the_published_schema(document: object) -> None:
     findings = check_structure(document)
     assert accepts(document) == (not findings), [*findings, *VALIDATOR.iter_errors(document)]
+
+
+@settings(max_examples=100, deadline=None)
+@given(mutated())
+def test_any_document_is_either_read_or_reported_with_places_that_are_there(document: object) -> None:
+    text = json.dumps(document, indent=1)
+    found = parse(text, Path("x.json"))
+    if isinstance(found, ToolFile):
+        for leaf in leaves(found):
+            jsonschema.Draft202012Validator.check_schema(input_schema(leaf))
+    else:
+        assert found
+        assert all(1 <= fault.line <= text.count("\n") + 1 for fault in found)
+        assert all(fault.expected and fault.actual for fault in found)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.one_of(st.text(max_size=60), st.text("{}[]\",:0123456789eE+-.\\ntrufalsn /#'", max_size=60)))
+def test_any_text_is_json_to_us_exactly_when_it_is_json(text: str) -> None:
+    try:
+        json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+        is_json = True
+    except ValueError:
+        is_json = False
+    found = parse(text, Path("x.json"))
+    assert not isinstance(found, ToolFile)
+    assert is_json == (found[0].kind != "json")
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(name)
+
+
+def _finite(digits: str) -> float:
+    if math.isinf(float(digits)):
+        raise ValueError(digits)
+    return float(digits)
 
 
 # the input of a tool
@@ -247,21 +285,20 @@ KITCHEN = leaf_of(
                 "minItems": 1,
                 "maxItems": 3,
             },
-            {"name": "sizes", "type": "array", "items": {"type": "integer"}, "maximum": 5},
+            {"name": "sizes", "type": "array", "items": {"type": "integer"}, "maximum": 5, "required": True},
             {"name": "recipe", "type": "string", "format": "path", "description": "The recipe."},
         ],
     },
 )
 
 
-@pytest.mark.requirement("H-18", "H-19", "H-20", "H-21", "H-22", "H-56", "H-57", "H-58", "H-59", "H-60")
 def test_the_input_schema_says_names_types_bounds_and_what_is_required() -> None:
     schema = input_schema(KITCHEN)
     properties = schema["properties"]
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["type"] == "object"
     assert schema["additionalProperties"] is False
-    assert schema["required"] == ["dish"]
+    assert schema["required"] == ["dish", "sizes"]
     assert properties["hot"] == {"type": "boolean", "description": "Heat it."}
     assert properties["dish"] == {"type": "string", "enum": ["soup", "stew"]}
     assert properties["spice"] == {"type": "string", "pattern": "^[a-z]+$", "default": "salt"}
@@ -274,7 +311,7 @@ def test_the_input_schema_says_names_types_bounds_and_what_is_required() -> None
         "minItems": 1,
         "maxItems": 3,
     }
-    assert properties["sizes"] == {"type": "array", "items": {"type": "integer", "maximum": 5}}
+    assert properties["sizes"] == {"type": "array", "items": {"type": "integer", "maximum": 5}, "minItems": 1}
     assert properties["recipe"] == {"type": "string", "description": "The recipe. A path inside the project."}
     assert {"working_directory", "timeout_seconds", "execution_mode"} <= set(properties)
 
@@ -295,9 +332,8 @@ VALUES = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.dictionaries(st.sampled_from([*KITCHEN.arguments, "salt", "dishes"]), VALUES, max_size=5))
-@pytest.mark.requirement("H-23", "H-24")
 def test_a_call_passes_our_check_exactly_when_it_fits_the_input_schema(arguments: dict[str, object]) -> None:
     fits = jsonschema.Draft202012Validator(input_schema(KITCHEN)).is_valid(arguments)
     assert fits == (not list(check_values(KITCHEN, arguments)))
@@ -306,7 +342,6 @@ def test_a_call_passes_our_check_exactly_when_it_fits_the_input_schema(arguments
 # what models are told
 
 
-@pytest.mark.requirement("H-29", "H-45", "H-48")
 def test_every_background_tool_carries_the_same_calm_paragraph() -> None:
     leaf = leaf_of("t_build", {"name": "build", "description": "Build it."})
     assert description(leaf) == f"Build it.\n\n{BACKGROUND}"
@@ -316,7 +351,6 @@ def test_every_background_tool_carries_the_same_calm_paragraph() -> None:
     assert not any(word.isupper() and len(word) > 1 for word in BACKGROUND.split())
 
 
-@pytest.mark.requirement("H-34")
 def test_a_synchronous_tool_says_nothing_of_the_background() -> None:
     leaf = leaf_of("t_status", {"name": "status", "description": "Show the state.", "synchronous": True})
     assert description(leaf) == "Show the state."
@@ -337,7 +371,6 @@ def test_a_synchronous_tool_says_nothing_of_the_background() -> None:
         ({}, {"name": "odd"}, "Meanwhile, go on with work that does not depend on it."),
     ],
 )
-@pytest.mark.requirement("H-66")
 def test_the_start_hint_is_the_nearest_one(hints: dict[str, Any], subcommand: dict[str, Any], expected: str) -> None:
     document = {
         "name": "t",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -188,7 +190,7 @@ def test_files_of_every_known_version_load() -> None:
 
 @pytest.mark.requirement("H-68")
 def test_a_file_of_a_newer_version_is_refused_as_just_that() -> None:
-    fault = only_fault(tool(schema_version=3, something_new=[1]))
+    fault = only_fault(tool(schema_version=3, something_new=[1], command="' means something else now"))
     assert (fault.path, fault.kind, fault.expected, fault.actual) == (
         "schema_version",
         "enum",
@@ -387,6 +389,13 @@ def test_a_positional_argument_has_no_flag(option: dict[str, Any], path: str) ->
             },
             "subcommand[0].subcommand[0].options[0].name",
         ),
+        (
+            {
+                "options": [{"name": "a", "type": "string", "style": "stdin"}],
+                "subcommand": [{"name": "b", "description": "B."}],
+            },
+            "subcommand[0].options[0].style",
+        ),
         ({"subcommand": [{"name": "x" * 50, "description": "B."}]}, "subcommand[0].subcommand[0].name"),
         (
             {
@@ -504,7 +513,7 @@ def test_a_file_over_one_mebibyte_is_refused_and_one_of_just_that_size_is_read(t
     file.write_text(text.ljust(MAX_BYTES + 1))
     found = load_file(file)
     assert isinstance(found, tuple)
-    assert (found[0].kind, found[0].actual) == ("size", "1,048,577")
+    assert (found[0].kind, found[0].actual) == ("size", "more")
 
 
 def test_what_is_no_file_is_told_and_never_waited_for(tmp_path: Path) -> None:
@@ -567,7 +576,23 @@ def test_no_file_can_take_the_name_of_one_of_our_own_tools(tmp_path: Path) -> No
     write(tmp_path, "a.json", tool(name="ask", subcommand=[{"name": "user", "description": "x"}]))
     found = load_dir([tmp_path], reserved={"ask_user"})
     assert found.tools == ()
-    assert "one of Sayso's own tools" in found.faults[0].actual
+    assert found.faults[0].actual == "`ask_user`, which Sayso itself already has"
+
+
+def test_a_tool_may_be_named_like_the_first_words_of_another(tmp_path: Path) -> None:
+    write(tmp_path, "a.json", tool(subcommand=[{"name": "lfs", "description": "x"}]))
+    write(tmp_path, "b.json", tool(name="git_lfs", subcommand=[{"name": "pull", "description": "x"}]))
+    assert load_dir([tmp_path]).faults == ()
+
+
+def test_reading_tool_files_loads_no_library_but_the_standard_one() -> None:
+    program = (
+        "import sys\n"
+        "from sayso.operations import argv, guidance, schema, toolfile\n"
+        "outside = {'jsonschema', 'pydantic', 'mcp', 'yaml', 'click', 'anyio'} & set(sys.modules)\n"
+        "assert not outside, outside"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
 def test_a_directory_that_is_not_there_is_a_fault(tmp_path: Path) -> None:

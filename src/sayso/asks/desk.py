@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence, Set
@@ -40,6 +41,12 @@ logger = logging.getLogger(__name__)
 
 Clock = Callable[[], int]
 BATCH = 100
+STEP = 50
+"""Asks in one step of tidying: few, because whoever wants to write waits for the step."""
+
+PAUSE = 0.1
+"""Seconds between two steps. Whoever found SQLite busy tries again within that time, so that none is starved."""
+
 _FAR_FUTURE = 2**62
 
 
@@ -308,39 +315,49 @@ class Desk:
 
     # Tidying
 
-    def clean_up(self, keep: Retention) -> CleanedUp:
-        """Expire what nobody waits for, delete what ended long ago. In small steps, on a connection of its own."""
+    def clean_up(self, keep: Retention, ending: threading.Event | None = None) -> CleanedUp:
+        """Expire what nobody waits for, delete what ended long ago. In small steps, on a connection of its own;
+        the rest is left for another time once `ending` is set."""
+        ending = ending or threading.Event()
         self.release_the_dead()
         with self._store.aside() as store:
             apart = Desk(store, clock=self._clock, keeps_history=self._keeps_history)
             apart._forget_claims(keep)
-            return CleanedUp(expired=apart._expire(keep), deleted=apart._delete(keep))
+            return CleanedUp(expired=apart._expire(keep, ending), deleted=apart._delete(keep, ending))
 
     def _forget_claims(self, keep: Retention) -> None:
         before = self._clock() - max(keep.ended, keep.unattended)
         self._store.write(lambda tx: tx.run("forget_claims", before=before))
 
-    def _expire(self, keep: Retention) -> int:
+    def _expire(self, keep: Retention, ending: threading.Event) -> int:
         def work(tx: Transaction) -> int:
             now = self._clock()
-            rows = tx.all("expirable", unattended_before=now - keep.unattended, most=BATCH)
+            rows = tx.all("expirable", unattended_before=now - keep.unattended, most=STEP)
             for ask in map(_ask, rows):
                 self._change(tx, replace(ask, state=State.EXPIRED, ended_at=now), ask, kind="expired")
             return len(rows)
 
-        return self._in_batches(work)
+        return self._in_steps(work, ending)
 
-    def _delete(self, keep: Retention) -> int:
+    def _delete(self, keep: Retention, ending: threading.Event) -> int:
         def work(tx: Transaction) -> int:
             now = self._clock()
             return tx.run(
                 "delete_ended",
                 ended_before=now - keep.ended,
                 undelivered_before=now - max(keep.undelivered, keep.ended),
-                most=BATCH,
+                most=STEP,
             )
 
-        return self._in_batches(work)
+        return self._in_steps(work, ending)
+
+    def _in_steps(self, work: Callable[[Transaction], int], ending: threading.Event) -> int:
+        total = 0
+        while not ending.is_set() and (done := self._store.write(work)):
+            total += done
+            if done < STEP or ending.wait(PAUSE):
+                break
+        return total
 
     def _in_batches(self, work: Callable[[Transaction], int]) -> int:
         total = 0

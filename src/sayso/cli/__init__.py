@@ -27,6 +27,7 @@ def _run() -> int:
     import click
 
     from sayso.cli.commands import program_name, sayso
+    from sayso.text import printable
 
     try:
         _check_encoding(sys.argv[1:])
@@ -34,6 +35,7 @@ def _run() -> int:
     except click.Abort:
         return INTERRUPTED
     except click.ClickException as error:
+        error.message = printable(error.message)
         error.show()
         return error.exit_code
     except SaysoError as error:

@@ -8,9 +8,9 @@ import click
 
 from sayso.asks.model import Ask
 from sayso.cli.asks_as_data import ask_data
-from sayso.cli.conversation import Rejection, choose_ask, converse
+from sayso.cli.conversation import choose_ask, converse
 from sayso.cli.session import Session, complete_id, open_session, settings
-from sayso.cli.settling import answer, check_open, reject, what_happens
+from sayso.cli.settling import answer, check_open, settle, what_happens
 from sayso.cli.terminal import is_interactive, put_json, say
 from sayso.cli.values import answers_from
 
@@ -67,11 +67,7 @@ def _answer_at_prompts(session: Session, ask_id: str | None) -> Ask | None:
         return None
     check_open(session, ask)
     settlement = converse(ask)
-    if settlement is None:
-        return None
-    if isinstance(settlement, Rejection):
-        return reject(session, ask, settlement.reason)
-    return answer(session, ask, settlement)
+    return None if settlement is None else settle(session, ask, settlement)
 
 
 def _pick(session: Session) -> Ask | None:

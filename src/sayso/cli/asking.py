@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable
 
 from sayso.asks.desk import Desk, Held, Retention
@@ -29,7 +30,8 @@ def put_and_wait(config: Config, new: NewAsk, opened: Callable[[Held], None], en
 async def _ask(session: Session, new: NewAsk, opened: Callable[[Held], None], ended: Callable[[Ask], None]) -> Ask:
     async with Waiting(session.store, session.desk) as waiting:
         held = await waiting.hold(new)
-        tidying = asyncio.create_task(_tidy(session.desk, session.config))
+        ending = threading.Event()
+        tidying = asyncio.create_task(_tidy(session.desk, session.config, ending))
         opened(held)
         try:
             ask = await waiting.outcome(held)
@@ -37,15 +39,17 @@ async def _ask(session: Session, new: NewAsk, opened: Callable[[Held], None], en
         except BaseException:
             await waiting.release(held, "its caller went away")
             raise
+        finally:
+            ending.set()
         await waiting.delivered(held)
         await tidying
         return ask
 
 
-async def _tidy(desk: Desk, config: Config) -> None:
+async def _tidy(desk: Desk, config: Config, ending: threading.Event) -> None:
     """Delete what has ended long ago, while the answer is being waited for."""
     keep = Retention(ended=config.keep_ended, undelivered=config.keep_undelivered, unattended=config.keep_unattended)
     try:
-        await asyncio.to_thread(desk.clean_up, keep)
+        await asyncio.to_thread(desk.clean_up, keep, ending)
     except StoreError as error:
         logger.warning("Cleaning up failed: %s", error)

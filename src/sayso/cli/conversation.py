@@ -12,6 +12,7 @@ from enum import Enum
 
 from sayso.asks.model import Answer, Ask, Kind, Question, fit
 from sayso.cli.asks_in_words import answer_lines, headline, place, question_block, status
+from sayso.cli.settling import Rejection
 from sayso.cli.terminal import bold, dim, put, read_line
 from sayso.cli.values import answer_typed
 from sayso.errors import InvalidInput
@@ -28,11 +29,6 @@ class Wish(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rejection:
-    reason: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class Change:
     """Answer this question again."""
 
@@ -40,7 +36,6 @@ class Change:
 
 
 Step = Answer | Change | Wish
-Settlement = Sequence[Answer] | Rejection | None
 _ANYWHERE = {wish.value: wish for wish in (Wish.BACK, Wish.REJECT, Wish.LEAVE)}
 _IN_REVIEW = {**_ANYWHERE, "b": Wish.BACK, "r": Wish.REJECT, "q": Wish.LEAVE, "y": Wish.SEND, "yes": Wish.SEND}
 _HOW = {
@@ -51,7 +46,7 @@ _HOW = {
 }
 
 
-def converse(ask: Ask) -> Settlement:
+def converse(ask: Ask) -> Sequence[Answer] | Rejection | None:
     """The person's answers, their no, or None when they left it open."""
     _introduce(ask)
     given: dict[str, Answer] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import textwrap
 import threading
 
@@ -10,10 +11,10 @@ import click
 
 from sayso.asks.model import Ask
 from sayso.cli.connecting import how_to_connect, this_command
-from sayso.cli.conversation import Rejection, converse
+from sayso.cli.conversation import converse
 from sayso.cli.demo_stage import Agent, scripted_agent, stage
 from sayso.cli.session import Session, open_session
-from sayso.cli.settling import answer, reject, what_happens
+from sayso.cli.settling import settle, what_happens
 from sayso.cli.terminal import bold, is_interactive, put
 from sayso.errors import AlreadySettled
 from sayso.text import printable
@@ -48,8 +49,7 @@ def _from_prompts(session: Session, ask: Ask, agent: Agent) -> str | None:
     if settlement is None:
         return None
     try:
-        is_no = isinstance(settlement, Rejection)
-        put(what_happens(reject(session, ask, settlement.reason) if is_no else answer(session, ask, settlement)))
+        put(what_happens(settle(session, ask, settlement)))
     except AlreadySettled as error:
         put(printable(str(error)))
     return agent.received(HANDOVER_SECONDS)
@@ -65,10 +65,8 @@ def _from_elsewhere(session: Session, ask: Ask, agent: Agent) -> str | None:
 
 
 def _watch_stdin(agent: Agent) -> None:
-    try:
-        while os.read(0, 1024):
-            pass
-    except OSError:  # closed from the beginning
+    # Closed from the beginning, its number may belong to another file by now.
+    while sys.stdin and os.read(0, 1024):
         pass
     agent.stop_waiting()
 

@@ -4,14 +4,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sayso.asks.guard import refuse_self_answer
 from sayso.asks.model import Answer, Ask, Problems, check_text
 from sayso.cli.session import Session
 
+
+@dataclass(frozen=True, kw_only=True)
+class Rejection:
+    """A person's no."""
+
+    reason: str
+
+
 HANDOVER_SECONDS = 2.0
 """How long a command stays to see the outcome arrive at an agent that waits for it."""
+
+
+def settle(session: Session, ask: Ask, settlement: Sequence[Answer] | Rejection) -> Ask:
+    """Settle as the person wants it. The ask as it is once its agent has been told, or cannot be told for now."""
+    if isinstance(settlement, Rejection):
+        return reject(session, ask, settlement.reason)
+    return answer(session, ask, settlement)
 
 
 def check_open(session: Session, ask: Ask) -> None:
@@ -23,7 +38,7 @@ def check_open(session: Session, ask: Ask) -> None:
 
 
 def answer(session: Session, ask: Ask, answers: Sequence[Answer]) -> Ask:
-    """Settle with answers. The ask as it is once its agent has them, or will not have them for now."""
+    """Settle with answers."""
     check_open(session, ask)
     _look_who_waits(session)
     return _handed_over(session, session.desk.answer(ask.id, answers, session.settler))

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sayso.asks.model import Asker, Kind, Problems
+from sayso.asks.model import Asker, Kind, NewAsk, Problems, Question
 from sayso.config import Config
 from sayso.dialects import codenomad, fields, promptmanager
 from sayso.dialects.dialect import Arguments, AskTool, Request, description
 from sayso.errors import Problem
 
 NAME = "ask_user"
+_QUESTION = ("question", "prompt")
 
 
 def tool(config: Config) -> AskTool:
@@ -22,7 +23,7 @@ def tool(config: Config) -> AskTool:
         name=NAME,
         title="Ask the user anything",
         description=description("ask_user"),
-        schema=SCHEMA,
+        schema=_schema(config),
         annotations={"openWorldHint": True, "readOnlyHint": False, "idempotentHint": True, "destructiveHint": False},
         read=read,
         say_problems=say_problems,
@@ -32,33 +33,50 @@ def tool(config: Config) -> AskTool:
 def read(arguments: Arguments, asker: Asker, config: Config) -> Request:
     problems = Problems()
     waits = not fields.boolean(problems, arguments, "nonBlocking", "", default=False)
-    one, several = arguments.get("question") is not None, arguments.get("questions") is not None
+    one = any(arguments.get(name) is not None for name in _QUESTION)
+    several = arguments.get("questions") is not None
     if one == several:
         both = "got both" if one else "got neither"
         problems.add("", f"give either `question` (one question) or `questions` (an array), {both}")
         problems.check()
     if one:
-        new = promptmanager.read_question(problems, arguments, asker, config)
-        problems.check()
-        return Request(new=new, render=promptmanager.render_united, waits=waits)
-    new = codenomad.read_questions(problems, arguments, asker, kind_of=_kind)
+        new, render = _read_one(problems, arguments, asker, config), promptmanager.render_united
+    else:
+        new, render = codenomad.read_questions(problems, arguments, asker, config, _KINDLY), codenomad.render
     problems.check()
-    return Request(new=new, render=codenomad.render, waits=waits)
+    return Request(new=new, render=render, waits=waits)
 
 
-class _KindlyRead(codenomad.KindOf):
-    """Without a type, options make a choice and `multiSelect` makes it several."""
+def _read_one(problems: Problems, arguments: Arguments, asker: Asker, config: Config) -> NewAsk:
+    kind = _kind(problems, arguments, "")
+    limits = (1, config.ask_user_max_options)
+    question = Question(
+        id="1",
+        text=fields.text(problems, arguments, _QUESTION, "", required=True),
+        title=fields.text(problems, arguments, ["header"], "", required=False),
+        kind=kind,
+        options=codenomad.read_options(problems, arguments, "", kind, limits, fields.any_option),
+        placeholder=fields.text(problems, arguments, ["placeholder"], "", required=False),
+    )
+    return NewAsk(
+        tool=NAME,
+        questions=(question,),
+        asker=asker,
+        title=codenomad.read_title(problems, arguments),
+        timeout_ms=codenomad.read_timeout(problems, arguments, config.ask_user_timeout),
+    )
 
-    def __call__(self, problems: Problems, raw: Mapping[str, Any], path: str) -> Kind:
-        several = fields.boolean(problems, raw, "multiSelect", path, default=False)
-        if several and raw.get("type") in (None, "select", "multi-select"):
-            return Kind.MULTI_SELECT
-        if raw.get("type") is None and raw.get("options"):
-            return Kind.SELECT
-        return super().__call__(problems, raw, path)
+
+def _kind(problems: Problems, raw: Mapping[str, Any], path: str) -> Kind:
+    """Without a type, options make a choice; `multiSelect` makes it several."""
+    several = fields.boolean(problems, raw, "multiSelect", path, default=False)
+    kind = codenomad.declared_kind(problems, raw, path)
+    if raw.get("type") is None and raw.get("options"):
+        kind = Kind.SELECT
+    return Kind.MULTI_SELECT if several and kind is Kind.SELECT else kind
 
 
-_kind = _KindlyRead()
+_KINDLY = codenomad.Style(kind=_kind, option=fields.any_option, text=_QUESTION, title=("title", "header"))
 
 
 def say_problems(problems: Sequence[Problem]) -> str:
@@ -75,52 +93,56 @@ _OPTION = {
     "required": ["label"],
 }
 
-SCHEMA: dict[str, Any] = {
+_QUESTION_SCHEMA = {
     "type": "object",
     "properties": {
-        "question": {"type": "string", "description": "One question. Use this or `questions`, not both."},
-        "options": {
-            "type": "array",
-            "items": _OPTION,
-            "description": "Choices for `question`. Leave out for a free text answer.",
+        "id": {"type": "string", "description": "Your own name for the question, repeated in the answer."},
+        "question": {"type": "string", "description": "The question. Markdown is shown as such."},
+        "header": {"type": "string", "description": "One or two words that name the subject."},
+        "type": {
+            "type": "string",
+            "enum": [str(kind) for kind in Kind],
+            "description": "Default: select when there are options, else text.",
         },
-        "multiSelect": {
-            "type": "boolean",
-            "default": False,
-            "description": "With `question` and `options`: several may be chosen.",
-        },
-        "questions": {
-            "type": "array",
-            "minItems": 1,
-            "maxItems": codenomad.MOST_QUESTIONS,
-            "description": "Several questions, put to the user together and answered together.",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "id": {"type": "string", "description": "Your own name for the question, repeated in the answer."},
-                    "question": {"type": "string", "description": "The question. Markdown is shown as such."},
-                    "header": {"type": "string", "description": "One or two words that name the subject."},
-                    "type": {
-                        "type": "string",
-                        "enum": [str(kind) for kind in Kind],
-                        "description": "Default: select when there are options, else text.",
-                    },
-                    "options": {"type": "array", "items": _OPTION, "description": "For select and multi-select."},
-                    "multiSelect": {"type": "boolean", "description": "The same as type multi-select."},
-                    "required": {"type": "boolean", "default": True, "description": "False when it may be skipped."},
-                    "placeholder": {"type": "string", "description": "Shown in an empty text field."},
-                },
-                "required": ["question"],
-            },
-        },
-        "title": {"type": "string", "maxLength": codenomad.LONGEST_TITLE, "description": "What it is all about."},
-        "timeout": {
-            "type": "integer",
-            "minimum": codenomad.TIMEOUTS[0],
-            "maximum": codenomad.TIMEOUTS[1],
-            "default": codenomad.DEFAULT_TIMEOUT,
-            "description": "With `questions`: milliseconds to wait. The question stays open after that.",
-        },
-        "nonBlocking": fields.NON_BLOCKING,
+        "options": {"type": "array", "items": _OPTION, "description": "For select and multi-select."},
+        "multiSelect": {"type": "boolean", "description": "The same as type multi-select."},
+        "required": {"type": "boolean", "default": True, "description": "False when it may be skipped."},
+        "placeholder": {"type": "string", "description": "Shown in an empty text field."},
     },
+    "required": ["question"],
 }
+
+
+def _schema(config: Config) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {
+            "question": {"type": "string", "description": "One question. Use this or `questions`, not both."},
+            "options": {
+                "type": "array",
+                "items": _OPTION,
+                "description": "Choices for `question`. Leave out for a free text answer.",
+            },
+            "multiSelect": {
+                "type": "boolean",
+                "default": False,
+                "description": "With `question` and `options`: several may be chosen.",
+            },
+            "questions": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": config.ask_user_max_questions,
+                "description": "Several questions, put to the user together and answered together.",
+                "items": _QUESTION_SCHEMA,
+            },
+            "title": {"type": "string", "maxLength": codenomad.LONGEST_TITLE, "description": "What it is all about."},
+            "timeout": {
+                "type": "integer",
+                "minimum": codenomad.TIMEOUTS[0],
+                "maximum": codenomad.TIMEOUTS[1],
+                "default": codenomad.DEFAULT_TIMEOUT,
+                "description": "Milliseconds to wait. The question stays open after that.",
+            },
+            "nonBlocking": fields.NON_BLOCKING,
+        },
+    }

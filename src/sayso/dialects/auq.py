@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from sayso.asks.model import Ask, Asker, NewAsk, Problems, State
@@ -16,30 +17,46 @@ ANNOTATIONS = {"openWorldHint": True, "readOnlyHint": False, "idempotentHint": T
 
 def tool(config: Config) -> AskTool:
     """The tool exactly as AUQ has it."""
-    return _tool(_schema(config, "prompt"))
+    return _tool(_schema(config, "prompt"), read)
 
 
 def united_tool(config: Config) -> AskTool:
     """The tool beside the other dialects: their word for the question, and a call that need not wait."""
     schema = _schema(config, "question")
     schema["properties"]["nonBlocking"] = fields.NON_BLOCKING
-    return _tool(schema)
+    return _tool(schema, read_united)
 
 
-def _tool(schema: dict[str, Any]) -> AskTool:
+def _tool(schema: dict[str, Any], read_call: Callable[[Arguments, Asker, Config], Request]) -> AskTool:
     return AskTool(
         name=NAME,
         title="Ask the user multiple-choice questions",
         description=description("ask_user_questions"),
         schema=schema,
         annotations=ANNOTATIONS,
-        read=read,
+        read=read_call,
     )
 
 
 def read(arguments: Arguments, asker: Asker, config: Config) -> Request:
     """What the arguments ask for; an InvalidInput names every wrong field."""
     problems = Problems()
+    new = _read_questions(problems, arguments, asker, config)
+    if arguments.get("nonBlocking"):
+        problems.add("nonBlocking", "expected to be left out: this tool always waits for the answer.")
+    problems.check()
+    return Request(new=new, render=render)
+
+
+def read_united(arguments: Arguments, asker: Asker, config: Config) -> Request:
+    problems = Problems()
+    new = _read_questions(problems, arguments, asker, config)
+    waits = not fields.boolean(problems, arguments, "nonBlocking", "", default=False)
+    problems.check()
+    return Request(new=new, render=render, waits=waits)
+
+
+def _read_questions(problems: Problems, arguments: Arguments, asker: Asker, config: Config) -> NewAsk:
     raw = arguments.get("questions")
     if raw == []:
         problems.add("questions", "At least one question is required")
@@ -50,10 +67,7 @@ def read(arguments: Arguments, asker: Asker, config: Config) -> Request:
         fields.choice_question(problems, raw, path, str(number), (2, config.max_options))
         for number, (path, raw) in enumerate(found, start=1)
     )
-    waits = not fields.boolean(problems, arguments, "nonBlocking", "", default=False)
-    problems.check()
-    new = NewAsk(tool=NAME, questions=questions, asker=asker, timeout_ms=config.ask_timeout)
-    return Request(new=new, render=render, waits=waits)
+    return NewAsk(tool=NAME, questions=questions, asker=asker, timeout_ms=config.ask_timeout)
 
 
 def render(ask: Ask) -> Reply:

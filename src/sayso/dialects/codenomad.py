@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Problems, Question, State, check_text
@@ -15,8 +16,6 @@ from sayso.dialects.outcomes import outcome_data, selected_labels
 from sayso.errors import Problem
 
 NAME = "ask_user"
-MOST_QUESTIONS = 10
-MOST_OPTIONS = 100
 LONGEST_QUESTION = 1000
 LONGEST_TITLE = 100
 TIMEOUTS = (10_000, 1_800_000)
@@ -29,68 +28,80 @@ def tool(config: Config) -> AskTool:
         name=NAME,
         title="Ask the user",
         description=description("ask_user_codenomad"),
-        schema=SCHEMA,
+        schema=_schema(config),
         annotations={"openWorldHint": True, "readOnlyHint": False, "destructiveHint": False},
         read=read,
         say_problems=say_problems,
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Style:
+    """How a question's fields are read: by the letter, or kindly where the dialects stand side by side."""
+
+    kind: Callable[[Problems, Mapping[str, Any], str], Kind]
+    option: fields.ReadOption
+    text: Sequence[str] = ("question",)
+    title: Sequence[str] = ()
+
+
+def declared_kind(problems: Problems, raw: Mapping[str, Any], path: str) -> Kind:
+    value = raw.get("type")
+    if value is None:
+        return Kind.TEXT
+    if not isinstance(value, str) or value not in set(Kind):
+        allowed = ", ".join(Kind)
+        problems.add(fields.at(path, "type"), f"expected one of {allowed}, got {fields.given(value)}")
+        return Kind.TEXT
+    return Kind(value)
+
+
+BY_THE_LETTER = Style(kind=declared_kind, option=fields.text_option)
+
+
 def read(arguments: Arguments, asker: Asker, config: Config) -> Request:
     problems = Problems()
-    new = read_questions(problems, arguments, asker, kind_of=_declared_kind)
+    new = read_questions(problems, arguments, asker, config, BY_THE_LETTER)
     problems.check()
     return Request(new=new, render=render)
 
 
-def read_questions(problems: Problems, arguments: Arguments, asker: Asker, *, kind_of: KindOf) -> NewAsk:
+def read_questions(problems: Problems, arguments: Arguments, asker: Asker, config: Config, style: Style) -> NewAsk:
     """The ask that `questions`, `title` and `timeout` describe."""
-    raw = arguments.get("questions")
+    raw, most = arguments.get("questions"), config.ask_user_max_questions
     if raw == []:
         problems.add("", "questions array must have at least 1 item")
-    if isinstance(raw, list) and len(raw) > MOST_QUESTIONS:
-        problems.add("", f"questions array exceeds maximum of {MOST_QUESTIONS}")
+    if isinstance(raw, list) and len(raw) > most:
+        problems.add("", f"questions array exceeds maximum of {most}")
     found = fields.array_of_objects(problems, arguments, "questions")
-    questions = tuple(_question(problems, question, path, kind_of) for path, question in found)
+    questions = [read_question(problems, question, path, config, style) for path, question in found]
     _refuse_equal_ids(problems, questions)
-    title = fields.text(problems, arguments, ["title"], "", required=False)
-    if len(title) > LONGEST_TITLE:
-        problems.add("title", f"is {len(title)} characters long; at most {LONGEST_TITLE} are allowed")
-    return NewAsk(tool=NAME, questions=questions, asker=asker, title=title, timeout_ms=_timeout(problems, arguments))
+    return NewAsk(
+        tool=NAME,
+        questions=_named(questions),
+        asker=asker,
+        title=read_title(problems, arguments),
+        timeout_ms=read_timeout(problems, arguments, DEFAULT_TIMEOUT),
+    )
 
 
-class KindOf:
-    """How a question's kind is read; the united dialect reads it more kindly."""
-
-    def __call__(self, problems: Problems, raw: Mapping[str, Any], path: str) -> Kind:
-        value = raw.get("type", Kind.TEXT.value)
-        if value not in set(Kind):
-            allowed = ", ".join(Kind)
-            problems.add(f"{path}.type", f"expected one of {allowed}, got {fields.given(value)}")
-            return Kind.TEXT
-        return Kind(value)
-
-
-_declared_kind = KindOf()
-
-
-def _question(problems: Problems, raw: Mapping[str, Any], path: str, kind_of: KindOf) -> Question:
-    kind = kind_of(problems, raw, path)
+def read_question(problems: Problems, raw: Mapping[str, Any], path: str, config: Config, style: Style) -> Question:
+    """One question; its id is empty where none was given."""
+    kind = style.kind(problems, raw, path)
     return Question(
-        id=fields.text(problems, raw, ["id"], path, required=False) or f"q_{secrets.token_hex(3)}",
-        text=_question_text(problems, raw, path),
-        title=fields.text(problems, raw, ["title", "header"], path, required=False),
+        id=fields.text(problems, raw, ["id"], path, required=False),
+        text=_question_text(problems, raw, path, style.text),
+        title=fields.text(problems, raw, style.title, path, required=False) if style.title else "",
         kind=kind,
-        options=_options(problems, raw, path, kind),
+        options=read_options(problems, raw, path, kind, (1, config.ask_user_max_options), style.option),
         required=fields.boolean(problems, raw, "required", path, default=True),
         placeholder=fields.text(problems, raw, ["placeholder"], path, required=False),
     )
 
 
-def _question_text(problems: Problems, raw: Mapping[str, Any], path: str) -> str:
-    name = "question" if raw.get("question") is not None else "prompt"
-    value = raw.get(name)
-    where = f"{path}.question"
+def _question_text(problems: Problems, raw: Mapping[str, Any], path: str, names: Sequence[str]) -> str:
+    name = next((name for name in names if raw.get(name) is not None), names[0])
+    value, where = raw.get(name), fields.at(path, name)
     if value is None or (isinstance(value, str) and not value.strip()):
         problems.add(where, "question text is required")
     elif not isinstance(value, str):
@@ -102,31 +113,60 @@ def _question_text(problems: Problems, raw: Mapping[str, Any], path: str) -> str
     return value if isinstance(value, str) else ""
 
 
-def _options(problems: Problems, raw: Mapping[str, Any], path: str, kind: Kind) -> tuple[Option, ...]:
+def read_options(
+    problems: Problems,
+    raw: Mapping[str, Any],
+    path: str,
+    kind: Kind,
+    limits: tuple[int, int],
+    read_one: fields.ReadOption,
+) -> tuple[Option, ...]:
     if kind not in (Kind.SELECT, Kind.MULTI_SELECT):
         return ()
     if raw.get("options") in (None, []):
-        problems.add(f"{path}.options", "Options required for select/multi-select")
+        problems.add(fields.at(path, "options"), "Options required for select/multi-select")
         return ()
-    return fields.options(problems, raw, path, (1, MOST_OPTIONS), required=True)
+    return fields.options_as(read_one, problems, raw, path, limits)
 
 
 def _refuse_equal_ids(problems: Problems, questions: Sequence[Question]) -> None:
     ids = [question.id for question in questions]
     for place, question_id in enumerate(ids):
-        if question_id in ids[:place]:
+        if question_id and question_id in ids[:place]:
             problems.add(f"questions[{place}].id", f"{fields.given(question_id)} is the id of an earlier question")
 
 
-def _timeout(problems: Problems, arguments: Arguments) -> int:
-    value = arguments.get("timeout", DEFAULT_TIMEOUT)
+def _named(questions: Sequence[Question]) -> tuple[Question, ...]:
+    """The questions with ids made up for those that came without, different from all others."""
+    taken = {question.id for question in questions}
+
+    def new_id() -> str:
+        while (made := f"q_{secrets.token_hex(3)}") in taken:
+            pass
+        taken.add(made)
+        return made
+
+    return tuple(question if question.id else replace(question, id=new_id()) for question in questions)
+
+
+def read_title(problems: Problems, arguments: Arguments) -> str:
+    title = fields.text(problems, arguments, ["title"], "", required=False)
+    if len(title) > LONGEST_TITLE:
+        problems.add("title", f"is {len(title)} characters long; at most {LONGEST_TITLE} are allowed")
+    return title
+
+
+def read_timeout(problems: Problems, arguments: Arguments, default: int) -> int:
+    value = arguments.get("timeout")
+    if value is None:
+        return default
     least, most = TIMEOUTS
     whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
     if isinstance(value, bool) or not whole or not least <= value <= most:
         problems.add(
             "timeout", f"expected a whole number of milliseconds from {least} to {most}, got {fields.given(value)}"
         )
-        return DEFAULT_TIMEOUT
+        return default
     return int(value)
 
 
@@ -158,51 +198,53 @@ def _told(question: Question, answer: Answer | None) -> dict[str, Any]:
     return {**told, "customText": custom} if custom else told
 
 
-SCHEMA: dict[str, Any] = {
+def _schema(config: Config) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {
+            "questions": {
+                "type": "array",
+                "description": "Array of questions to ask the user",
+                "items": {"$ref": "#/definitions/QuestionInfo"},
+                "minItems": 1,
+                "maxItems": config.ask_user_max_questions,
+            },
+            "title": {
+                "type": "string",
+                "description": "Optional title for the question dialog",
+                "maxLength": LONGEST_TITLE,
+            },
+            "timeout": {
+                "type": "integer",
+                "description": "Timeout in milliseconds (default: 300000 = 5 minutes)",
+                "minimum": TIMEOUTS[0],
+                "maximum": TIMEOUTS[1],
+                "default": DEFAULT_TIMEOUT,
+            },
+        },
+        "required": ["questions"],
+        "definitions": {"QuestionInfo": _QUESTION_INFO},
+    }
+
+
+_QUESTION_INFO: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "questions": {
-            "type": "array",
-            "description": "Array of questions to ask the user",
-            "items": {"$ref": "#/definitions/QuestionInfo"},
-            "minItems": 1,
-            "maxItems": MOST_QUESTIONS,
-        },
-        "title": {
+        "id": {"type": "string", "description": "Optional unique ID for this question"},
+        "question": {"type": "string", "description": "The question text to display"},
+        "type": {
             "type": "string",
-            "description": "Optional title for the question dialog",
-            "maxLength": LONGEST_TITLE,
+            "enum": [str(kind) for kind in Kind],
+            "default": "text",
+            "description": "Type of input to collect",
         },
-        "timeout": {
-            "type": "integer",
-            "description": "Timeout in milliseconds (default: 300000 = 5 minutes)",
-            "minimum": TIMEOUTS[0],
-            "maximum": TIMEOUTS[1],
-            "default": DEFAULT_TIMEOUT,
+        "options": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "Options for select/multi-select types",
         },
+        "required": {"type": "boolean", "default": True, "description": "Whether an answer is required"},
+        "placeholder": {"type": "string", "description": "Placeholder text for text inputs"},
     },
-    "required": ["questions"],
-    "definitions": {
-        "QuestionInfo": {
-            "type": "object",
-            "properties": {
-                "id": {"type": "string", "description": "Optional unique ID for this question"},
-                "question": {"type": "string", "description": "The question text to display"},
-                "type": {
-                    "type": "string",
-                    "enum": [str(kind) for kind in Kind],
-                    "default": "text",
-                    "description": "Type of input to collect",
-                },
-                "options": {
-                    "type": "array",
-                    "items": {"type": "string"},
-                    "description": "Options for select/multi-select types",
-                },
-                "required": {"type": "boolean", "default": True, "description": "Whether an answer is required"},
-                "placeholder": {"type": "string", "description": "Placeholder text for text inputs"},
-            },
-            "required": ["question"],
-        }
-    },
+    "required": ["question"],
 }

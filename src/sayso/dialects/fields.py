@@ -6,14 +6,13 @@ The questions of all dialects are read here: they differ in names and limits, no
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from sayso.asks.model import Kind, Option, Problems, Question, check_text
 from sayso.text import quoted
 
 _RECOMMENDED = re.compile(r"\s*[(\[]recommended[)\]]\s*$", re.I)
-
 
 NON_BLOCKING = {
     "type": "boolean",
@@ -40,13 +39,18 @@ def given(value: object) -> str:
     return f"a {type(value).__name__}"
 
 
+def at(path: str, name: str) -> str:
+    """The path of a field within what is at `path`."""
+    return f"{path}.{name}" if path else name
+
+
 def text(problems: Problems, raw: Mapping[str, Any], names: Sequence[str], path: str, *, required: bool) -> str:
     """The text of the first of `names` that is there; they are other words for one field."""
     name = next((name for name in names if raw.get(name) is not None), names[0])
     value = raw.get(name)
     if value is None and not required:
         return ""
-    where = f"{path}.{name}" if path else name
+    where = at(path, name)
     if not isinstance(value, str):
         problems.add(where, f"expected a text, got {given(value)}.")
         return ""
@@ -57,36 +61,64 @@ def text(problems: Problems, raw: Mapping[str, Any], names: Sequence[str], path:
 
 
 def boolean(problems: Problems, raw: Mapping[str, Any], name: str, path: str, *, default: bool) -> bool:
-    value = raw.get(name, default)
+    value = raw.get(name)
+    if value is None:
+        return default
     if not isinstance(value, bool):
-        problems.add(f"{path}.{name}" if path else name, f"expected true or false, got {given(value)}.")
+        problems.add(at(path, name), f"expected true or false, got {given(value)}.")
         return default
     return value
+
+
+ReadOption = Callable[[Problems, object, str, str], Option]
+"""Reads one option, given its path and the id it gets."""
 
 
 def options(
     problems: Problems, raw: Mapping[str, Any], path: str, limits: tuple[int, int], *, required: bool
 ) -> tuple[Option, ...]:
     """The options of a question: texts, or objects with a label."""
-    value = raw.get("options")
-    where = f"{path}.options" if path else "options"
-    least, most = limits
-    if value is None and not required:
+    if raw.get("options") is None and not required:
         return ()
+    return options_as(any_option, problems, raw, path, limits)
+
+
+def options_as(
+    read: ReadOption, problems: Problems, raw: Mapping[str, Any], path: str, limits: tuple[int, int]
+) -> tuple[Option, ...]:
+    """The options of a question, each of the one form that a dialect knows."""
+    value = raw.get("options")
+    where = at(path, "options")
+    least, most = limits
     if not isinstance(value, list):
         problems.add(where, f"expected an array of {least} to {most} options, got {given(value)}.")
         return ()
     items = cast("list[object]", value)
     if not least <= len(items) <= most:
         problems.add(where, f"expected {least} to {most} options, got {len(items)}.")
-    return tuple(_option(problems, item, f"{where}[{place}]", str(place + 1)) for place, item in enumerate(items))
+    return tuple(read(problems, item, f"{where}[{place}]", str(place + 1)) for place, item in enumerate(items))
 
 
-def _option(problems: Problems, raw: object, path: str, option_id: str) -> Option:
+def any_option(problems: Problems, raw: object, path: str, option_id: str) -> Option:
+    """A text, or an object with a label."""
     if isinstance(raw, str):
-        raw = {"label": raw}
+        return object_option(problems, {"label": raw}, path, option_id)
     if not isinstance(raw, dict):
         problems.add(path, f"expected a text or an object with a label, got {given(raw)}.")
+        return Option(id=option_id, label="")
+    return object_option(problems, raw, path, option_id)
+
+
+def text_option(problems: Problems, raw: object, path: str, option_id: str) -> Option:
+    if not isinstance(raw, str):
+        problems.add(path, f"expected a text, got {given(raw)}.")
+        return Option(id=option_id, label="")
+    return object_option(problems, {"label": raw}, path, option_id)
+
+
+def object_option(problems: Problems, raw: object, path: str, option_id: str) -> Option:
+    if not isinstance(raw, dict):
+        problems.add(path, f"expected an object with a label, got {given(raw)}.")
         return Option(id=option_id, label="")
     fields = cast("dict[str, Any]", raw)
     label = text(problems, fields, ["label"], path, required=True)

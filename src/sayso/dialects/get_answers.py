@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sayso.asks.model import Ask, Problems, State
 from sayso.dialects import fields
 from sayso.dialects.dialect import Arguments, Reply, Tool, description
-from sayso.dialects.outcomes import answers_as_words, outcome_data, refusal_words
+from sayso.dialects.outcomes import answers_as_words, is_wiped, outcome_data, refusal_words
 
 NAME = "get_answers"
 
@@ -55,19 +56,27 @@ def render(asks: Sequence[Ask]) -> Reply:
     """What there is: settled asks with their answers, open ones by name."""
     settled = [ask for ask in asks if not ask.state.answerable]
     open_ = [ask for ask in asks if ask.state.answerable]
+    data: dict[str, Any] = {
+        "answers": [{**outcome_data(ask), "wiped": True} if is_wiped(ask) else outcome_data(ask) for ask in settled],
+        "pending": [outcome_data(ask) for ask in open_],
+    }
     words = [f"{_name(ask)}\n{_told(ask)}" for ask in settled]
     if open_:
         listed = "\n".join(_name(ask) for ask in open_)
         words.append(f"Not answered yet, still open. Do not assume an answer:\n{listed}")
-    data = {"answers": [outcome_data(ask) for ask in settled], "pending": [outcome_data(ask) for ask in open_]}
-    return Reply(text="\n\n".join(words) or "You have no open questions and no answers waiting.", data=data)
+    if not settled:
+        data["message"] = words[0] if words else "You have no open questions and no answers waiting."
+        return Reply(text=data["message"], data=data)
+    return Reply(text="\n\n".join(words), data=data)
 
 
 def _name(ask: Ask) -> str:
-    return f"[{ask.id}] {ask.title or (ask.questions[0].text if ask.questions else '')}"
+    return f"[{ask.id}] {ask.title or (ask.questions[0].text if ask.questions else '')}".rstrip()
 
 
 def _told(ask: Ask) -> str:
+    if is_wiped(ask):
+        return "Handed over to you before. Its texts were wiped then, because no history is kept here."
     if ask.state is State.ANSWERED:
         return f"Here are the user's answers:\n{answers_as_words(ask)}"
     return refusal_words(ask)

@@ -36,6 +36,11 @@ def outcome_data(ask: Ask) -> dict[str, Any]:
     return data
 
 
+def is_wiped(ask: Ask) -> bool:
+    """Whether its texts were forgotten when it was delivered: what is left must not pass for an empty answer."""
+    return not ask.questions
+
+
 def _answer_data(question: Question, answer: Answer | None) -> dict[str, Any]:
     answer = answer or Answer(question=question.id)
     data: dict[str, Any] = {

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from sayso.asks.model import Ask, Asker, Kind, NewAsk, Problems, Question, State
+from sayso.asks.model import Ask, Asker, Kind, NewAsk, Option, Problems, Question, State
 from sayso.config import Config
 from sayso.dialects import fields
 from sayso.dialects.dialect import Arguments, AskTool, Reply, Request, description
 from sayso.dialects.outcomes import outcome_data, refusal_words, selected_labels
 
 NAME = "ask_user"
-MOST_OPTIONS = 100
 TIMED_OUT = "User did not respond within the timeout period. Proceeding with your best judgment."
 STAYS_OPEN = "The question stays open; call again to receive a late answer."
 
@@ -30,20 +29,20 @@ def tool(config: Config) -> AskTool:
 
 def read(arguments: Arguments, asker: Asker, config: Config) -> Request:
     problems = Problems()
-    new = read_question(problems, arguments, asker, config)
-    problems.check()
-    return Request(new=new, render=render)
-
-
-def read_question(problems: Problems, arguments: Arguments, asker: Asker, config: Config) -> NewAsk:
-    """The ask that `question`, `options` and `multiSelect` describe."""
     several = fields.boolean(problems, arguments, "multiSelect", "", default=False)
-    empty = arguments.get("options") in (None, [])
-    options = () if empty else fields.options(problems, arguments, "", (1, MOST_OPTIONS), required=True)
-    kind = Kind.TEXT if not options else Kind.MULTI_SELECT if several else Kind.SELECT
-    text = fields.text(problems, arguments, ["question"], "", required=True)
-    question = Question(id="1", text=text, kind=kind, options=options)
-    return NewAsk(tool=NAME, questions=(question,), asker=asker, timeout_ms=config.ask_user_timeout)
+    options: tuple[Option, ...] = ()
+    if arguments.get("options") not in (None, []):
+        limits = (1, config.ask_user_max_options)
+        options = fields.options_as(fields.object_option, problems, arguments, "", limits)
+    question = Question(
+        id="1",
+        text=fields.text(problems, arguments, ["question"], "", required=True),
+        kind=Kind.TEXT if not options else Kind.MULTI_SELECT if several else Kind.SELECT,
+        options=options,
+    )
+    problems.check()
+    new = NewAsk(tool=NAME, questions=(question,), asker=asker, timeout_ms=config.ask_user_timeout)
+    return Request(new=new, render=render)
 
 
 def render(ask: Ask) -> Reply:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from functools import partial
@@ -43,6 +44,7 @@ class Office:
         self._store: Store | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._cleaning: asyncio.Task[None] | None = None
+        self._ending = threading.Event()
 
     async def __aenter__(self) -> Office:
         return self
@@ -50,6 +52,7 @@ class Office:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._ending.set()
         with anyio.CancelScope(shield=True), anyio.move_on_after(5):
             if self._tasks:
                 await asyncio.wait(self._tasks)
@@ -100,7 +103,7 @@ class Office:
             ended=config.keep_ended, undelivered=config.keep_undelivered, unattended=config.keep_unattended
         )
         try:
-            done = await anyio.to_thread.run_sync(desk.clean_up, keep)
+            done = await anyio.to_thread.run_sync(desk.clean_up, keep, self._ending)
         except SaysoError as error:
             logger.warning("Cleaning up expired sessions failed: %s", error)
             return

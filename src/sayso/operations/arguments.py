@@ -92,12 +92,10 @@ def _unknown(name: str, leaf: Leaf, known: Mapping[str, OptionSpec]) -> str:
 
 
 def _check_size(spec: OptionSpec, value: list[object]) -> Iterator[Problem]:
-    low, high = spec.min_items or 0, spec.max_items
+    low, high = spec.min_items or int(spec.required), spec.max_items
     if len(value) < low or (high is not None and len(value) > high):
         allowed = f"at least {low}" if len(value) < low else f"at most {high}"
-        yield Problem(path=spec.name, text=f"has {len(value)} elements; {allowed} are allowed.")
-    elif spec.required and not value:
-        yield Problem(path=spec.name, text="is empty. Give at least one element.")
+        yield Problem(path=spec.name, text=f"has {len(value)} elements. Give {allowed}.")
 
 
 def _check_item(spec: OptionSpec, item: object, path: str) -> Iterator[Problem]:

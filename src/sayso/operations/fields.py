@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 
@@ -41,8 +42,9 @@ class Shape:
     model: type[Any]
     fields: tuple[Field, ...]
 
-    def field(self, name: str) -> Field | None:
-        return next((field for field in self.fields if field.name == name), None)
+    @cached_property
+    def by_name(self) -> dict[str, Field]:
+        return {field.name: field for field in self.fields}
 
 
 def text(name: str, meaning: str, **more: Any) -> Field:

@@ -1,6 +1,6 @@
 """The server's hold on one runner: hands over the launch, hears how it goes, and can cancel or let go.
 
-It is shared by the thread that started the operation and the pool's thread, which listens; a lock keeps them apart.
+One thread listens at a time: the one that starts the operation hears the first word, the pool's thread the rest.
 """
 
 from __future__ import annotations
@@ -22,12 +22,10 @@ class Hold:
     def __init__(self, pid: int, line: socket.socket) -> None:
         self.pid = pid
         self.line = line
-        self.started = threading.Event()
         self.ended = endless()
-        self._lock = threading.Lock()
         self._folder: Path | None = None
         self._heard = b""
-        self._gone = False
+        self._lock = threading.Lock()
 
     @property
     def given(self) -> bool:
@@ -42,7 +40,6 @@ class Hold:
             except OSError:
                 return False
             self._folder = folder
-            self._settle(folder)
             return True
 
     def cancel(self) -> None:
@@ -61,30 +58,36 @@ class Hold:
             self.line.shutdown(socket.SHUT_RDWR)
 
     def listen(self) -> bool:
-        """Take in what the runner says; False when it has hung up."""
-        try:
-            data = self.line.recv(CHUNK)
-        except OSError:
-            data = b""
-        with self._lock:
+        """Wait for a word of the runner and take it in; False when it has hung up."""
+        while not self._heard.endswith(b"\n"):
+            data = self._receive()
+            if not data:
+                self._follow_lost()
+                return False
             self._heard += data
-            self._gone = not data
-            if self._folder:
-                self._settle(self._folder)
-        return bool(data)
+        # A word may bring the next along: the last one that was said counts.
+        word = self._heard.splitlines()[-1]
+        self._heard = b""
+        if word != STARTED:
+            self._settle(parse_status(word))
+        return True
 
-    def _settle(self, folder: Path) -> None:
-        """Pass on what was heard. The giver and the listener both come here, since either may be the later."""
-        *lines, _ = self._heard.split(b"\n")
-        statuses = [line for line in lines if line != STARTED]
-        if lines or self._gone:
-            self.started.set()
-        if self.ended.done():
-            return
-        if statuses:
-            self.ended.set_result(parse_status(statuses[0]))
-        elif self._gone:
-            follow(folder, self.ended)
+    def _settle(self, status: Status) -> None:
+        with self._lock:
+            if not self.ended.done():
+                self.ended.set_result(status)
+
+    def _receive(self) -> bytes:
+        try:
+            return self.line.recv(CHUNK)
+        except TimeoutError:
+            raise
+        except OSError:
+            return b""
+
+    def _follow_lost(self) -> None:
+        if self._folder and not self.ended.done():
+            follow(self._folder, self.ended)
 
 
 def endless() -> Future[Status]:

@@ -128,11 +128,9 @@ def split_command(command: str) -> tuple[str, ...]:
 
 def inherited(parent: Settings, child: Settings) -> Settings:
     """What holds for the child: its own word where it has one, else the parent's. Variables add up."""
-    names = [item.name for item in fields(Settings)]
-    own = {name: getattr(child, name) for name in names if getattr(child, name) is not None}
-    return replace(
-        Settings(**{name: getattr(parent, name) for name in names}), **{**own, "env": {**parent.env, **child.env}}
-    )
+    said = [{item.name: getattr(settings, item.name) for item in fields(Settings)} for settings in (parent, child)]
+    own = {name: value for name, value in said[1].items() if value is not None}
+    return Settings(**{**said[0], **own, "env": {**parent.env, **child.env}})
 
 
 def _root(tool: ToolFile) -> Leaf:
@@ -162,7 +160,7 @@ def _below(parent: Leaf, subcommands: tuple[Subcommand, ...]) -> Iterator[Leaf]:
 def _child(parent: Leaf, sub: Subcommand, index: int) -> Leaf:
     words = () if sub.name == "default" else (sub.name,)
     settings = inherited(parent.settings, sub)
-    trailing = tuple(option for option in sub.options if _is_trailing(option))
+    trailing = () if sub.subcommand else tuple(option for option in sub.options if _is_trailing(option))
     options = tuple(option for option in sub.options if option not in trailing and not _is_call_option(option))
     leaf = replace(
         parent,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import logging
-import math
 import os
 import selectors
 import socket
@@ -30,8 +29,8 @@ START_SECONDS = 30.0
 
 CLOSE_SECONDS = 5.0
 
-REPLACE_SECONDS = 0.005
-"""How long after a runner was taken the next is forked, unless someone waits: not while the command is starting."""
+CLOSING_SECONDS = 0.01
+"""How often to look whether those who are starting a command have come through, while the pool closes."""
 
 MOST_DEATHS = 20
 """Idle runners that may die in a row before the pool stops replacing them until it is asked again."""
@@ -47,6 +46,7 @@ class Pool:
         self._idle_seconds = idle_seconds
         self._changed = threading.Condition()
         self._idle: deque[Hold] = deque()
+        self._starting: set[Hold] = set()
         self._busy: set[Hold] = set()
         self._coming = 0
         self._waiting = 0
@@ -54,7 +54,6 @@ class Pool:
         self._fault = ""
         self._closed = False
         self._last_taken = time.monotonic()
-        self._replace_at = math.inf
         self._process, self._control = _start_process()
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._control, selectors.EVENT_READ, self._welcome)
@@ -76,7 +75,7 @@ class Pool:
     def busy(self) -> tuple[Hold, ...]:
         """The runners that were taken and have not hung up."""
         with self._changed:
-            return tuple(self._busy)
+            return (*self._starting, *self._busy)
 
     def take(self) -> Hold | None:
         """A runner for one operation, as soon as one is there; None when the pool closed meanwhile."""
@@ -89,10 +88,33 @@ class Pool:
             if self._closed:
                 return None
             self._last_taken = time.monotonic()
-            self._replace_at = min(self._replace_at, self._last_taken + REPLACE_SECONDS)
             runner = self._idle.popleft()
-            self._busy.add(runner)
+            self._selector.unregister(runner.line)
+            self._starting.add(runner)
             return runner
+
+    def see_started(self, runner: Hold) -> None:
+        """Hear the first word of a runner that was given its launch. By then it may all be over."""
+        there = False
+        try:
+            there = runner.listen()
+        finally:
+            with self._changed:
+                self._starting.discard(runner)
+                if there:
+                    self._busy.add(runner)
+                    self._selector.register(runner.line, selectors.EVENT_READ, partial(self._hear, runner))
+                else:
+                    runner.line.close()
+                if not there or not runner.ended.done():
+                    # Otherwise it is replaced when it hangs up: a fork would hold up whoever waits for the result.
+                    self._refill()
+
+    def discard(self, runner: Hold) -> None:
+        """Forget a runner that was taken and found dead."""
+        with self._changed:
+            self._starting.discard(runner)
+            runner.line.close()
 
     def _await_idle(self) -> None:
         if not self._idle:
@@ -122,18 +144,16 @@ class Pool:
         self._thread.join(timeout)
 
     def _refill(self) -> None:
-        self._replace_at = math.inf
         missing = self._size + self._waiting - len(self._idle) - self._coming
-        if missing > 0 and not self._closed:
+        if missing > 0 and not self._closed and not self._is_idle():
             self._coming += missing
             with contextlib.suppress(OSError):
                 self._control.sendall(b"+" * missing)
 
     def _attend(self) -> None:
-        while self._selector.get_map():
+        while self._selector.get_map() or self._starting:
             for key, _ in self._selector.select(self._patience()):
                 key.data()
-            self._replace()
             self._drop_when_idle()
         self._selector.close()
         self._control.close()
@@ -144,22 +164,21 @@ class Pool:
             self._process.wait()
 
     def _patience(self) -> float | None:
-        """Seconds until there is something to do unasked. Else it is endless: whatever happens is heard."""
+        """Seconds until the pool counts as idle. Else it is endless: whatever happens is heard."""
         with self._changed:
-            due = min(self._replace_at, self._last_taken + self._idle_seconds if self._idle else math.inf)
-            return None if self._closed or due == math.inf else max(0.0, due - time.monotonic())
+            if self._closed:
+                return None if self._selector.get_map() else CLOSING_SECONDS
+            return max(0.0, self._last_taken + self._idle_seconds - time.monotonic()) if self._idle else None
 
-    def _replace(self) -> None:
-        with self._changed:
-            if time.monotonic() >= self._replace_at:
-                self._refill()
+    def _is_idle(self) -> bool:
+        return not self._waiting and time.monotonic() >= self._last_taken + self._idle_seconds
 
     def _drop_when_idle(self) -> None:
         with self._changed:
-            if self._closed or self._waiting or time.monotonic() < self._last_taken + self._idle_seconds:
+            if self._closed or not self._is_idle():
                 return
             self._drop_idle()
-            if not self._busy:
+            if not self._busy and not self._starting:
                 self.close()
 
     def _drop_idle(self) -> None:
@@ -198,15 +217,19 @@ class Pool:
         self._idle.append(runner)
 
     def _hear(self, runner: Hold) -> None:
-        # It may have been let go by what was heard just before.
-        if runner.line.fileno() < 0 or runner.listen():
-            return
         with self._changed:
-            self._hang_up(runner)
-            self._busy.discard(runner)
             if runner in self._idle:
                 self._idle.remove(runner)
+                self._hang_up(runner)
                 self._mourn(runner)
+            # Whoever took it since listens to it.
+            if runner not in self._busy:
+                return
+        if not runner.listen():
+            with self._changed:
+                self._busy.discard(runner)
+                self._hang_up(runner)
+                self._refill()
 
     def _mourn(self, runner: Hold) -> None:
         self._deaths += 1

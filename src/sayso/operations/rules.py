@@ -7,7 +7,7 @@ the structure are told together.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
@@ -16,7 +16,7 @@ from sayso.operations.jsontext import Path
 from sayso.operations.leaves import CALL_OPTIONS, CLEAR, leaf_name, split_command
 from sayso.operations.model import Livelog, OptionSpec
 from sayso.operations.option_rules import check_option, check_positional
-from sayso.operations.structure import Finding, sound
+from sayso.operations.structure import Finding
 from sayso.operations.values import compiled
 from sayso.text import quoted
 
@@ -24,15 +24,17 @@ MAX_NAME = 52
 """Model services allow 64 characters, of which clients take twelve for `mcp__sayso__`."""
 
 Raw = Mapping[str, object]
+Specs = list[tuple[OptionSpec, Path]]
 _CALL_NAMES = {option.name for option in CALL_OPTIONS}
 _ONLY_ON_LEAVES = ("positional_args", "positional_args_first", "end_of_options", "stdin", "sequence")
 
 
-def check_rules(document: object) -> list[Finding]:
-    """Everything wrong with the document that its structure alone does not show."""
-    if not isinstance(document, dict):
+def check_rules(document: object, structure: Sequence[Finding]) -> list[Finding]:
+    """Everything wrong with the document that its structure alone does not show. `structure` is what that shows."""
+    unknown_version = any(finding.where == ("schema_version",) for finding in structure)
+    if unknown_version or not isinstance(document, dict):
         return []
-    walk = _Walk()
+    walk = _Walk(unsound=[finding.where for finding in structure])
     walk.tool(document)
     return [*_texts(document, ()), *walk.found]
 
@@ -41,14 +43,21 @@ def check_rules(document: object) -> list[Finding]:
 class _Walk:
     """One pass over a tool file. `names` are the MCP tools met so far."""
 
+    unsound: Sequence[Path]
     found: list[Finding] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
 
     def add(self, *findings: Finding) -> None:
         self.found += findings
 
+    def sound(self, where: Path) -> bool:
+        return not any(place[: len(where)] == where for place in self.unsound)
+
     def tool(self, raw: Raw) -> None:
         self.add(*_command(raw, "command", ()), *_modes(raw, ()), *_livelog(raw), *_check_commands(raw, ()))
+        livelog = raw.get("livelog")
+        if isinstance(livelog, dict) and self.sound(("livelog",)):
+            self.add(*_command(livelog, "source_command", ("livelog",)), *_log_source(build(LIVELOG, livelog)))
         subcommands = _records(raw, "subcommand")
         if subcommands and raw.get("sequence"):
             self.add(_misplaced(("sequence",), "in a tool without subcommands, or in one of them"))
@@ -58,27 +67,35 @@ class _Walk:
     def subcommand(self, raw: Raw, where: Path, parent: str, outer: AbstractSet[str]) -> None:
         name = leaf_name(parent, str(raw.get("name")))
         self.add(*_modes(raw, where), *_check_commands(raw, where))
-        taken = self.options(raw, where, outer)
+        specs = {key: self.specs(raw, key, where) for key in ("options", "positional_args")}
+        taken = self.options(specs, outer)
         children = _records(raw, "subcommand")
         for index, child in children:
             self.subcommand(child, (*where, "subcommand", index), name, taken)
         if children:
             allowed = "in a subcommand that has none below it"
             self.add(*(_misplaced((*where, key), allowed) for key in _ONLY_ON_LEAVES if raw.get(key)))
+            fed = [place for spec, place in specs["options"] if spec.style == "stdin"]
+            self.add(*(_misplaced((*place, "style"), f"as another one, or {allowed}") for place in fed))
         elif raw.get("enabled") is not False:
-            self.add(*_leaf(raw, where))
+            self.add(*_leaf(raw, specs, where))
             self.name(name, where)
 
-    def options(self, raw: Raw, where: Path, outer: AbstractSet[str]) -> set[str]:
+    def specs(self, raw: Raw, key: str, where: Path) -> Specs:
+        """The options that are sound in themselves, each with its place."""
+        placed = (((*where, key, index), item) for index, item in _records(raw, key))
+        return [(build(OPTION, item), place) for place, item in placed if self.sound(place)]
+
+    def options(self, specs: Mapping[str, Specs], outer: AbstractSet[str]) -> set[str]:
         """Check each option and that no two share a name or a flag. Returns the names taken so far."""
         taken, flags = set(outer), set[str]()
-        for key in ("options", "positional_args"):
-            for spec, place in _specs(raw, key, where):
-                self.add(*(check_option if key == "options" else check_positional)(spec, place))
-                if spec.name in _CALL_NAMES and key == "options":
-                    continue
-                if self.once(spec.name, taken, (*place, "name")) and key == "options":
-                    self.once(spec.flag, flags, (*place, "alias" if spec.alias else "name"))
+        for spec, place in specs["options"]:
+            self.add(*check_option(spec, place))
+            if spec.name not in _CALL_NAMES and self.once(spec.name, taken, (*place, "name")):
+                self.once(spec.flag, flags, (*place, "alias" if spec.alias else "name"))
+        for spec, place in specs["positional_args"]:
+            self.add(*check_positional(spec, place))
+            self.once(spec.name, taken, (*place, "name"))
         return taken
 
     def name(self, name: str, where: Path) -> None:
@@ -111,21 +128,14 @@ def _records(raw: Raw, key: str) -> list[tuple[int, Raw]]:
     return [(index, item) for index, item in enumerate(items) if isinstance(item, dict)]
 
 
-def _specs(raw: Raw, key: str, where: Path) -> Iterator[tuple[OptionSpec, Path]]:
-    for index, item in _records(raw, key):
-        if sound(item, OPTION):
-            yield build(OPTION, item), (*where, key, index)
-
-
-def _leaf(raw: Raw, where: Path) -> Iterator[Finding]:
-    if raw.get("sequence"):
-        for key in ("options", "positional_args"):
-            if any(spec.name not in _CALL_NAMES for spec, _ in _specs(raw, key, where)):
-                yield _misplaced((*where, key), "in a subcommand without a `sequence`, whose steps have their own")
-    if raw.get("positional_args_first") and _ends_options(raw, where):
+def _leaf(raw: Raw, specs: Mapping[str, Specs], where: Path) -> Iterator[Finding]:
+    for key, found in specs.items():
+        if raw.get("sequence") and any(spec.name not in _CALL_NAMES for spec, _ in found):
+            yield _misplaced((*where, key), "in a subcommand without a `sequence`, whose steps have their own")
+    guarded = raw.get("end_of_options") or any(spec.end_of_options for spec, _ in specs["positional_args"])
+    if raw.get("positional_args_first") and guarded:
         yield _misplaced((*where, "positional_args_first"), "without `end_of_options`: options must come before `--`")
-    fed = [place for key in ("options", "positional_args") for spec, place in _specs(raw, key, where)
-           if spec.style == "stdin"]  # fmt: skip
+    fed = [place for found in specs.values() for spec, place in found if spec.style == "stdin"]
     if len(fed) + (raw.get("stdin") is not None) > 1:
         yield Finding(
             where=(*fed[-1], "style"),
@@ -134,12 +144,6 @@ def _leaf(raw: Raw, where: Path) -> Iterator[Finding]:
             actual="another one",
             suggestion="Keep one of them.",
         )
-
-
-def _ends_options(raw: Raw, where: Path) -> bool:
-    return bool(raw.get("end_of_options")) or any(
-        spec.end_of_options for spec, _ in _specs(raw, "positional_args", where)
-    )
 
 
 def _modes(raw: Raw, where: Path) -> Iterator[Finding]:
@@ -182,9 +186,6 @@ def _livelog(raw: Raw) -> Iterator[Finding]:
         yield _misplaced(("livelog",), 'beside "tool_type": "livelog"')
     if given is not None and (raw.get("subcommand") or raw.get("sequence")):
         yield _misplaced(("livelog",), "in a tool without subcommands and without a sequence")
-    if isinstance(given, dict) and sound(given, LIVELOG):
-        yield from _command(given, "source_command", ("livelog",))
-        yield from _log_source(build(LIVELOG, given))
 
 
 def _log_source(livelog: Livelog) -> Iterator[Finding]:

@@ -32,7 +32,7 @@ DRAIN_READS = 64
 LONGEST_POLL_SECONDS = 3600.0
 PR_SET_CHILD_SUBREAPER = 36
 HAS_SUBREAPER = sys.platform == "linux"
-QUICK_SECONDS = 0.002
+QUICK_SECONDS = 0.004
 KILL_SECONDS = 10.0
 KILL_ROUND_SECONDS = 0.05
 
@@ -93,10 +93,12 @@ class Run:
         for end in (self._wake, wake, *(read for read, _ in self._pipes)):
             os.set_blocking(end, False)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, _noted)
+        # The process it was forked from ignores its children, and they would leave no status.
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         self._captures: dict[str, Capture] = {}
         self._open: dict[int, Capture] = {}
         self._line: socket.socket | None = None
+        self._exit_fd: int | None = None
         self._pid = 0
         self._exit: int | None = None
         self._cancelled = False
@@ -127,8 +129,9 @@ class Run:
         begun = time.monotonic()
         self._listen(launch, line)
         record.write(launch["folder"], record.RUNNER_FILE, {**self._identity, "group": self._pid})
-        # The end of a quick command says that it started; one word less is one thread less to wake.
+        # The end of a quick command also says that it started, and goes straight to whoever waits for the start.
         if not self._pump(begun + QUICK_SECONDS, self._is_over):
+            self._heed_children()
             _say(line, STARTED)
         timeout = launch["timeout_seconds"]
         reason = self._watch(None if timeout is None else begun + timeout)
@@ -148,9 +151,19 @@ class Run:
         self._line = line
         self._poll.register(self._wake, select.POLLIN)
         self._poll.register(line, select.POLLIN)
+        self._exit_fd = tree.open_exit(self._pid)
+        if self._exit_fd is None:
+            self._heed_children()
+        else:
+            self._poll.register(self._exit_fd, select.POLLIN)
         for (read, _), name in zip(self._pipes, STREAMS, strict=True):
             self._captures[name] = self._open[read] = Capture(launch["folder"], name, launch["max_bytes"])
             self._poll.register(read, select.POLLIN)
+
+    def _heed_children(self) -> None:
+        """From now on the end of any child wakes the poll. Before, only the command's does, which is faster."""
+        signal.signal(signal.SIGCHLD, _noted)
+        self._reap()
 
     def _start(self, launch: dict[str, Any]) -> None:
         program.enter(launch["cwd"])
@@ -181,11 +194,11 @@ class Run:
         return True
 
     def _attend(self, fd: int) -> None:
-        if fd == self._wake:
+        if fd in (self._wake, self._exit_fd):
             self._reap()
         elif fd in self._open:
             self._take(fd)
-        elif self._line and not self._hears_cancel(self._line):
+        elif self._line and fd == self._line.fileno() and not self._hears_cancel(self._line):
             self._poll.unregister(fd)
 
     def _hears_cancel(self, line: socket.socket) -> bool:
@@ -219,7 +232,14 @@ class Run:
                     return
                 if pid == self._pid:
                     self._exit = status
+                    self._close_exit_fd()
         self._childless = True
+
+    def _close_exit_fd(self) -> None:
+        if self._exit_fd is not None:
+            self._poll.unregister(self._exit_fd)
+            os.close(self._exit_fd)
+            self._exit_fd = None
 
     def _alone(self) -> bool:
         """A subreaper without children has no descendants; elsewhere the table has to be searched."""
@@ -232,6 +252,7 @@ class Run:
     def _end_tree(self, grace: float) -> None:
         if self._alone():
             return
+        self._heed_children()
         tree.send(signal.SIGTERM, self._strays())
         if self._pump(time.monotonic() + grace, self._alone):
             return

@@ -88,7 +88,8 @@ def _property(spec: OptionSpec) -> Json:
         return schema | _limits(spec)
     about = spec.items.description if spec.items else None
     schema["items"] = {"type": spec.item_type} | _known(description=about or None) | _limits(spec)
-    return schema | _known(minItems=spec.min_items, maxItems=spec.max_items)
+    least = spec.min_items or (1 if spec.required else None)
+    return schema | _known(minItems=least, maxItems=spec.max_items)
 
 
 def _words(spec: OptionSpec) -> str | None:

@@ -46,10 +46,12 @@ class Spawner:
         """
         launch.prepare_folder()
         self._longest_grace = max(self._longest_grace, launch.grace_seconds)
-        runner = self._hand_over(launch)
-        if not runner.started.wait(START_SECONDS):
-            runner.cancel()
-            raise SpawnerUnavailable(f"argv: {launch.argv[0]!r} did not start within {START_SECONDS:.0f} s.")
+        pool, runner = self._hand_over(launch)
+        try:
+            pool.see_started(runner)
+        except TimeoutError as error:
+            text = f"argv: {launch.argv[0]!r} did not start within {START_SECONDS:.0f} s. Try again later."
+            raise SpawnerUnavailable(text) from error
         return runner.ended
 
     def adopt(self, folder: Path) -> Future[Status]:
@@ -93,13 +95,14 @@ class Spawner:
                 ended.set_exception(SpawnerUnavailable(LEFT))
         self._let_go(pools)
 
-    def _hand_over(self, launch: Launch) -> Hold:
+    def _hand_over(self, launch: Launch) -> tuple[Pool, Hold]:
         message = launch.message()
         for _ in range(MOST_TRIES):
             pool = self._open_pool()
             while runner := pool.take():
                 if runner.give(launch.folder, message):
-                    return runner
+                    return pool, runner
+                pool.discard(runner)
         raise SpawnerUnavailable("No command can be started now: the spawner ends as soon as it starts. See the log.")
 
     def _open_pool(self) -> Pool:

@@ -19,9 +19,6 @@ from sayso.text import quoted
 _RENAMED = {
     "asynchronous": "Use `synchronous` with the opposite value.",
     "args": "Use `options` or `positional_args`.",
-    "subcommands": "Did you mean `subcommand`?",
-    "min_items": "Did you mean `minItems`?",
-    "max_items": "Did you mean `maxItems`?",
 }
 
 
@@ -41,11 +38,6 @@ def check_structure(document: object) -> list[Finding]:
     if isinstance(document, dict) and (version := _newer_version(document)):
         return [version]
     return list(_check_shape(document, TOOL, ()))
-
-
-def sound(value: object, shape: Shape) -> bool:
-    """Whether this part, taken by itself, has its structure."""
-    return not any(True for _ in _check_shape(value, shape, ()))
 
 
 def _newer_version(document: dict[str, object]) -> Finding | None:
@@ -76,7 +68,7 @@ def _check_shape(value: object, shape: Shape, where: Path) -> Iterator[Finding]:
                 suggestion=f'Add "{field.name}": {field.meaning[0].lower()}{field.meaning[1:]}',
             )
     for name, content in value.items():
-        known = shape.field(name)
+        known = shape.by_name.get(name)
         if known is None:
             yield _unknown(name, shape, where)
         elif content is not None or known.required:
@@ -84,13 +76,13 @@ def _check_shape(value: object, shape: Shape, where: Path) -> Iterator[Finding]:
 
 
 def _unknown(name: str, shape: Shape, where: Path) -> Finding:
-    names = [field.name for field in shape.fields]
+    hint = _RENAMED.get(name) or nearest(name, shape.by_name)
     return Finding(
         where=(*where, name),
         kind="unknown",
-        expected="one of the fields " + ", ".join(names),
+        expected=f"a field of {shape.name}" + ("" if hint else f": {', '.join(shape.by_name)}"),
         actual=quoted(name),
-        suggestion=_RENAMED.get(name) or nearest(name, names) or "Remove it.",
+        suggestion=hint or "Remove it.",
     )
 
 

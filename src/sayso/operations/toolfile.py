@@ -50,7 +50,7 @@ def parse(text: str, file: Path) -> ToolFile | Faults:
     except json.JSONDecodeError as error:
         return (_fault(file, error.lineno, "json", "JSON", f"{error.msg.rstrip('.')} (column {error.colno})"),)
     structure = check_structure(document.value)
-    found = [] if structure and structure[0].where == ("schema_version",) else check_rules(document.value)
+    found = check_rules(document.value, structure)
     faults = [*_duplicates(document, file), *(_placed(finding, document, file) for finding in (*structure, *found))]
     if faults:
         return tuple(sorted(faults, key=lambda fault: fault.line))
@@ -65,18 +65,37 @@ def load_dir(directories: Iterable[Path], *, reserved: Collection[str] = ()) -> 
     `reserved` are names of MCP tools that no file may take. A directory that is not there is a fault: leave out
     those that need not be.
     """
-    tools: list[ToolFile] = []
-    hidden: list[ToolFile] = []
+    files: dict[str, str] = {}
+    taken = dict.fromkeys(reserved, "Sayso itself")
+    kept: list[_Kept] = []
     faults: list[Fault] = []
-    for directory in directories:
-        for found in _load_each(directory, faults):
-            clash = _clash(found, (*tools, *hidden), reserved)
-            if clash:
-                faults.append(clash)
-            else:
-                (tools if found.enabled else hidden).append(found)
-    usable = _without_broken_sequences(tools, faults)
-    return Loaded(tools=tuple(usable), hidden=tuple(hidden), faults=tuple(faults))
+    for tool in (tool for directory in directories for tool in _load_each(directory, faults)):
+        one = _Kept(tool=tool, leaves=leaves(tool))
+        names = [leaf.name for leaf in one.leaves]
+        if tool.name in files:
+            faults.append(_taken(tool, tool.name, files[tool.name]))
+        elif clash := [name for name in names if name in taken]:
+            faults.append(_taken(tool, clash[0], taken[clash[0]]))
+        else:
+            kept.append(one)
+            files[tool.name] = str(tool.file)
+            taken.update(dict.fromkeys(names, str(tool.file)))
+    tools = _without_broken_sequences([one for one in kept if one.tool.enabled], faults)
+    hidden = tuple(one.tool for one in kept if not one.tool.enabled)
+    return Loaded(tools=tuple(one.tool for one in tools), hidden=hidden, faults=tuple(faults))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Kept:
+    """A tool file that is used, with its MCP tools."""
+
+    tool: ToolFile
+    leaves: tuple[Leaf, ...]
+
+
+def _taken(tool: ToolFile, name: str, owner: str) -> Fault:
+    hint = "Rename it, or remove one of the files. The first one is used."
+    return _fault_in(tool, ("name",), "duplicate", "a name of its own", f"`{name}`, which {owner} already has", hint)
 
 
 def ready_files() -> dict[str, Path]:
@@ -91,7 +110,7 @@ def _read(file: Path) -> str | Fault:
     except OSError as error:
         return _fault(file, 1, "unreadable", "a file that can be read", error.strerror or str(error))
     if len(content) > MAX_BYTES:
-        return _fault(file, 1, "size", f"at most {MAX_BYTES:,} bytes", f"{os.stat(file).st_size:,}")
+        return _fault(file, 1, "size", f"at most {MAX_BYTES:,} bytes", "more")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -123,40 +142,22 @@ def _load_each(directory: Path, faults: list[Fault]) -> Iterator[ToolFile]:
             faults.extend(found)
 
 
-def _clash(tool: ToolFile, earlier: Iterable[ToolFile], reserved: Collection[str]) -> Fault | None:
-    """A tool, or one of its MCP tools, whose name another file or Sayso itself has."""
-    names = {leaf.name for leaf in leaves(tool)}
-    for other in earlier:
-        taken = names & {leaf.name for leaf in leaves(other)}
-        if tool.name == other.name or taken:
-            name = tool.name if tool.name == other.name else min(taken)
-            return _name_fault(tool, f"`{name}`, which {other.file} already has")
-    if names & set(reserved):
-        return _name_fault(tool, f"`{min(names & set(reserved))}`, which is one of Sayso's own tools")
-    return None
-
-
-def _name_fault(tool: ToolFile, actual: str) -> Fault:
-    hint = "Rename it, or remove one of the files. The first one is used."
-    return _fault_in(tool, ("name",), "duplicate", "a name of its own", actual, hint)
-
-
-def _without_broken_sequences(tools: list[ToolFile], faults: list[Fault]) -> list[ToolFile]:
+def _without_broken_sequences(kept: list[_Kept], faults: list[Fault]) -> list[_Kept]:
     """Drop files with a step that nothing can run; what leant on them falls with them."""
     while True:
-        known = {leaf.name: leaf for tool in tools for leaf in leaves(tool)}
-        broken = {tool.name: found for tool in tools if (found := list(_broken_steps(tool, known)))}
+        known = {leaf.name: leaf for one in kept for leaf in one.leaves}
+        broken = {one.tool.name: found for one in kept if (found := list(_broken_steps(one, known)))}
         if not broken:
-            return tools
+            return kept
         faults.extend(fault for found in broken.values() for fault in found)
-        tools = [tool for tool in tools if tool.name not in broken]
+        kept = [one for one in kept if one.tool.name not in broken]
 
 
-def _broken_steps(tool: ToolFile, known: dict[str, Leaf]) -> Iterator[Fault]:
-    for leaf in leaves(tool):
+def _broken_steps(one: _Kept, known: dict[str, Leaf]) -> Iterator[Fault]:
+    for leaf in one.leaves:
         for index, step in enumerate(leaf.sequence):
             for expected, actual, hint in _step_faults(step, known):
-                yield _fault_in(tool, (*leaf.where, "sequence", index), "unknown", expected, actual, hint)
+                yield _fault_in(one.tool, (*leaf.where, "sequence", index), "unknown", expected, actual, hint)
 
 
 def _step_faults(step: SequenceStep, known: dict[str, Leaf]) -> Iterator[tuple[str, str, str]]:

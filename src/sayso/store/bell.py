@@ -47,6 +47,9 @@ class Bell(ABC):
         self._nudge, self._nudged = socket.socketpair()
         self._nudge.setblocking(False)
         self._nudged.setblocking(False)
+        self._listeners: tuple[Listener, ...] = ()
+        self._listening: threading.Thread | None = None
+        self._changing = threading.Lock()
 
     @abstractmethod
     def wait(self, timeout: float) -> bool:
@@ -65,6 +68,34 @@ class Bell(ABC):
         self._nudge.close()
         self._nudged.close()
 
+    def add_listener(self, listener: Listener) -> None:
+        with self._changing:
+            self._listeners += (listener,)
+            if self._listening is None or not self._listening.is_alive():
+                self._listening = threading.Thread(target=self._listen, name="sayso-bell", daemon=True)
+                self._listening.start()
+
+    def remove_listener(self, listener: Listener) -> None:
+        with self._changing:
+            self._listeners = tuple(each for each in self._listeners if each is not listener)
+            thread = None if self._listeners else self._listening
+        if thread:
+            self.nudge()
+            thread.join(timeout=5)
+            _drain(self._nudged)
+
+    def _listen(self) -> None:
+        while self._somebody_listens():
+            rung = self.wait(LOOK_EVERY)
+            for listener in self._listeners:
+                (listener.heard if rung else listener.tick)()
+
+    def _somebody_listens(self) -> bool:
+        with self._changing:
+            if not self._listeners:
+                self._listening = None
+            return bool(self._listeners)
+
     def _heard_something(self, source: _Readable | None, timeout: float) -> bool:
         """Block until the source has something, someone nudges, or the time is over (then False)."""
         with selectors.DefaultSelector() as selector:
@@ -76,28 +107,18 @@ class Bell(ABC):
 
 
 class Listener:
-    """A thread that calls `heard` after each ring, and `tick` about once a second while it is quiet."""
+    """Has `heard` called after each ring of a bell, and `tick` about once a second while it is quiet.
+
+    All listeners of a bell share one thread: what one thread takes in at the bell, no other would hear.
+    """
 
     def __init__(self, bell: Bell, heard: Callable[[], None], tick: Callable[[], None] | None = None) -> None:
-        self._bell, self._heard, self._tick = bell, heard, tick
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._listen, name="sayso-bell", daemon=True)
-        self._thread.start()
-
-    def _listen(self) -> None:
-        while not self._ended.is_set():
-            rung = self._bell.wait(LOOK_EVERY)
-            if self._ended.is_set():
-                return
-            if rung:
-                self._heard()
-            elif self._tick:
-                self._tick()
+        self.heard, self.tick = heard, tick or (lambda: None)
+        self._bell = bell
+        bell.add_listener(self)
 
     def close(self) -> None:
-        self._ended.set()
-        self._bell.nudge()
-        self._thread.join(timeout=5)
+        self._bell.remove_listener(self)
 
 
 class LocalBell(Bell):
@@ -125,9 +146,13 @@ class SocketBell(Bell):
 
     def _hang(self) -> socket.socket:
         bell = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        bell.setblocking(False)
-        bell.bind(str(self._address))
-        self._address.chmod(0o600)
+        try:
+            bell.setblocking(False)
+            bell.bind(str(self._address))
+            self._address.chmod(0o600)
+        except BaseException:
+            bell.close()
+            raise
         return bell
 
     def wait(self, timeout: float) -> bool:
@@ -156,8 +181,9 @@ class SocketBell(Bell):
     def close(self) -> None:
         super().close()
         self._look.close()
-        self._address.unlink(missing_ok=True)
         self._socket.close()
+        with suppress(OSError):
+            self._address.unlink()
 
 
 class LookingBell(Bell):

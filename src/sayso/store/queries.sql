@@ -54,8 +54,9 @@ ORDER BY ended_at DESC, id DESC LIMIT :most;
 
 -- name: undelivered
 SELECT * FROM asks
-WHERE delivered_at IS NULL AND agent = :agent AND client = :client AND project = :project AND host = :host
-  AND state IN ('pending', 'answered', 'rejected', 'declined', 'cancelled', 'timed_out')
+WHERE client = :client AND project = :project AND agent = :agent AND host = :host
+  AND (state = 'timed_out'
+       OR (delivered_at IS NULL AND state IN ('pending', 'answered', 'rejected', 'declined', 'cancelled')))
 ORDER BY created_at LIMIT :most;
 
 -- name: waits_ended
@@ -171,3 +172,51 @@ SELECT * FROM tokens WHERE hash = :hash AND revoked_at IS NULL;
 
 -- name: revoke_token
 UPDATE tokens SET revoked_at = :now WHERE name = :name AND revoked_at IS NULL;
+
+-- name: insert_operation
+INSERT INTO operations (id, version, state, tool, agent, client, project, owner, host, process, lock_name, body,
+                        created_at, changed_at)
+VALUES (:id, 1, 'queued', :tool, :agent, :client, :project, :owner, :host, :process, :lock_name, :body, :now, :now);
+
+-- name: change_operation
+UPDATE operations
+SET version = version + 1, state = :state, process = :process, result = :result, cancelled_by = :cancelled_by,
+    changed_at = :now, started_at = :started_at, ended_at = :ended_at, delivered_at = :delivered_at
+WHERE id = :id AND version = :version;
+
+-- name: operation_by_id
+SELECT * FROM operations WHERE id = :id;
+
+-- name: operations_by_prefix
+SELECT id FROM operations WHERE id >= :prefix AND id < :beyond ORDER BY id LIMIT 10;
+
+-- name: operations_ahead
+SELECT * FROM operations
+WHERE lock_name = :lock_name AND project = :project AND host = :host AND ended_at IS NULL AND id <> :id
+ORDER BY created_at, id;
+
+-- name: open_operations
+SELECT * FROM operations WHERE ended_at IS NULL AND host = :host ORDER BY created_at, id;
+
+-- name: recent_operations
+SELECT * FROM operations
+WHERE (CAST(:project AS TEXT) IS NULL OR project = :project)
+  AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
+  AND (CAST(:agent AS TEXT) IS NULL OR (agent = :agent AND client = :client))
+  AND (created_at < :before_time OR (created_at = :before_time AND id < :before_id))
+ORDER BY created_at DESC, id DESC LIMIT :most;
+
+-- name: undelivered_operations
+SELECT * FROM operations
+WHERE ended_at IS NOT NULL AND delivered_at IS NULL
+  AND agent = :agent AND client = :client AND project = :project
+ORDER BY ended_at LIMIT :most;
+
+-- name: old_operations
+SELECT * FROM operations WHERE ended_at < :ended_before AND host = :host ORDER BY ended_at LIMIT :most;
+
+-- name: ended_operations
+SELECT * FROM operations WHERE ended_at IS NOT NULL AND host = :host ORDER BY ended_at DESC;
+
+-- name: delete_operation
+DELETE FROM operations WHERE id = :id;

@@ -37,7 +37,7 @@ CREATE INDEX asks_inbox ON asks (created_at, id) WHERE state IN ('pending', 'tim
 CREATE INDEX asks_ended ON asks (ended_at, id) WHERE ended_at IS NOT NULL;
 CREATE INDEX asks_waits ON asks (wait_process, state) WHERE wait_process IS NOT NULL;
 CREATE INDEX asks_alike ON asks (fingerprint, created_at) WHERE delivered_at IS NULL OR state = 'timed_out';
-CREATE INDEX asks_undelivered ON asks (client, project, created_at) WHERE delivered_at IS NULL;
+CREATE INDEX asks_undelivered ON asks (client, project, created_at) WHERE delivered_at IS NULL OR state = 'timed_out';
 
 CREATE TABLE events (
     ask_id TEXT NOT NULL REFERENCES asks (id) ON DELETE CASCADE,
@@ -105,3 +105,32 @@ CREATE TABLE tokens (
     created_at BIGINT NOT NULL,
     revoked_at BIGINT
 );
+
+-- One run of a command each. What it printed is in its folder on `host`.
+CREATE TABLE operations (
+    id TEXT PRIMARY KEY,
+    version BIGINT NOT NULL,
+    state TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    client TEXT NOT NULL,
+    project TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    host TEXT NOT NULL,
+    process TEXT NOT NULL,
+    lock_name TEXT,
+    body TEXT NOT NULL,
+    result TEXT,
+    cancelled_by TEXT,
+    created_at BIGINT NOT NULL,
+    changed_at BIGINT NOT NULL,
+    started_at BIGINT,
+    ended_at BIGINT,
+    delivered_at BIGINT
+);
+
+CREATE INDEX operations_open ON operations (created_at, id) WHERE ended_at IS NULL;
+CREATE INDEX operations_locks ON operations (lock_name, project, host, created_at) WHERE lock_name IS NOT NULL AND ended_at IS NULL;
+CREATE INDEX operations_recent ON operations (created_at, id);
+CREATE INDEX operations_ended ON operations (ended_at, id) WHERE ended_at IS NOT NULL;
+CREATE INDEX operations_undelivered ON operations (client, project, ended_at) WHERE ended_at IS NOT NULL AND delivered_at IS NULL;

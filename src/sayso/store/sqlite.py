@@ -91,8 +91,8 @@ class SqliteStore(Store):
 
     def close(self) -> None:
         with self._lock:
-            if self._bell:
-                self._bell.close()
+            if bell := self._bell or self._local:
+                bell.close()
             self._connection.close()
 
     def _open(self) -> sqlite3.Connection:
@@ -252,7 +252,12 @@ def _identity(file: Path | None) -> _Identity:
 def _make_private(file: Path) -> None:
     """The folder 0700 and the file 0600, before SQLite makes them otherwise."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+    if file.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(file))
+    # Never opened when it is there: closing it again would drop the locks that other connections of this process
+    # hold on it, and whoever closes the store next would take their log away from under them.
+    with suppress(FileExistsError):
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _explain_file(error: OSError, where: str) -> StoreError:

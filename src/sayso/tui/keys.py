@@ -59,7 +59,7 @@ DEFAULTS: Mapping[str, tuple[Key, ...]] = {
         Key(name="reject", keys="x"),
         Key(name="filter", keys="/"),
         Key(name="project", keys="p"),
-        Key(name="history", keys="h"),
+        Key(name="history", keys="h", action="app.history"),
         _quiet("order", "o"),
         _quiet("copy", "c"),
         _quiet("whole", "v"),
@@ -68,15 +68,17 @@ DEFAULTS: Mapping[str, tuple[Key, ...]] = {
     ),
     "answer": (
         Key(name="choose", keys="enter"),
+        Key(name="submit", keys="enter"),
         Key(name="mark", keys="space"),
         Key(name="accept", keys="r"),
-        Key(name="other", keys="o"),
-        Key(name="note", keys="a"),
         Key(name="skip", keys="s"),
-        Key(name="elaborate", keys="e"),
+        Key(name="other", keys="o"),
         Key(name="reject", keys="x"),
-        Key(name="next", keys="tab,right", first=True),
+        Key(name="elaborate", keys="e"),
+        Key(name="note", keys="a"),
+        Key(name="next", keys="tab,right"),
         _quiet("previous", "shift+tab,left"),
+        Key(name="back", keys="escape"),
         Key(name="send", keys="ctrl+s"),
         Key(name="editor", keys="ctrl+g"),
         _quiet("whole", "v"),
@@ -85,7 +87,6 @@ DEFAULTS: Mapping[str, tuple[Key, ...]] = {
         _quiet("previous_ask", "["),
         _quiet("read_up", "pageup,ctrl+b"),
         _quiet("read_down", "pagedown,ctrl+f"),
-        Key(name="back", keys="escape"),
     ),
     "history": (
         Key(name="open", keys="enter"),
@@ -99,9 +100,8 @@ DEFAULTS: Mapping[str, tuple[Key, ...]] = {
         Key(name="back", keys="escape,q,h"),
     ),
     "field": (
-        Key(name="done", keys="enter"),
-        Key(name="newline", keys="ctrl+j,shift+enter,alt+enter"),
-        Key(name="editor", keys="ctrl+g"),
+        Key(name="done", keys="enter", first=True),
+        Key(name="newline", keys="ctrl+j,shift+enter,alt+enter", first=True),
     ),
     "dialog": (Key(name="back", keys="escape"),),
 }
@@ -132,20 +132,24 @@ class Keys:
             yield from self._contexts[context]
 
     def bind(self, node: DOMNode, *contexts: str) -> None:
-        """Give a screen or widget its keys. They are not class variables, because each person may have others."""
-        node._bindings = BindingsMap(
-            Binding(key.keys, key.action or key.name, key.name, show=key.in_bar, id=key.name)
+        """Give a screen or a widget these keys and no others. They are not class variables, because each person may
+        have chosen their own."""
+        node._bindings = self._map(*contexts)
+
+    def add(self, node: DOMNode, *contexts: str) -> None:
+        """Give a widget these keys on top of its own."""
+        both = {**node._bindings.key_to_bindings, **self._map(*contexts).key_to_bindings}
+        node._bindings = BindingsMap.from_keys(both)
+
+    def _map(self, *contexts: str) -> BindingsMap:
+        return BindingsMap(
+            Binding(key.keys, key.action or key.name, key.name, show=key.in_bar, priority=key.first, id=key.name)
             for key in self.of(*contexts)
         )
 
     def shown(self, name: str) -> str:
         """The first key for this, as it is written for people."""
         return shown_key(next(key for key in self.of(*DEFAULTS) if key.name == name).keys.split(",")[0])
-
-    def holds(self, context: str, name: str, pressed: str) -> bool:
-        """Whether the pressed key stands for this here."""
-        wanted = next(key for key in self.of(context) if key.name == name)
-        return pressed in BindingsMap([Binding(wanted.keys, name)]).key_to_bindings
 
     def _check_clashes(self, context: str, source: str) -> None:
         usual = _users(DEFAULTS[context])

@@ -75,9 +75,9 @@ def blocks(text: str) -> tuple[Block, ...]:
 
 @lru_cache(maxsize=2048)
 def plain_line(text: str, most: int = 300) -> str:
-    """The text's first words on one line, without Markdown's signs."""
-    found = " ".join(block.content.plain for block in blocks(text[:most].strip()))
-    return " ".join(found.split())
+    """The text's first paragraph on one line, without Markdown's signs."""
+    found = blocks(text.strip()[:most])
+    return " ".join(found[0].content.plain.split()) if found else ""
 
 
 def _as_it_is(text: str) -> tuple[Block, ...]:

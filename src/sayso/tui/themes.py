@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from textual.highlight import HighlightTheme
 from textual.theme import Theme
-from pygments.token import Token
 
 _DARK = {
     "muted": "#8b96a8",
@@ -142,19 +141,18 @@ class CodeColours(HighlightTheme):
     """Syntax colours out of the theme's own variables, so that they follow it."""
 
     STYLES = {  # noqa: RUF012 - the base class has it so
-        Token.Comment: "$code-comment italic",
-        Token.Keyword: "$code-keyword",
-        Token.Literal.Number: "$code-number",
-        Token.Literal.String: "$code-string",
-        Token.Name.Builtin: "$code-name",
-        Token.Name.Class: "$code-name",
-        Token.Name.Decorator: "$code-name",
-        Token.Name.Function: "$code-name",
-        Token.Name.Tag: "$code-name",
-        Token.Operator.Word: "$code-keyword",
-        Token.Generic.Deleted: "$code-number",
-        Token.Generic.Inserted: "$code-string",
-        Token.Whitespace: "",
+        ("Comment",): "$code-comment italic",
+        ("Keyword",): "$code-keyword",
+        ("Literal", "Number"): "$code-number",
+        ("Literal", "String"): "$code-string",
+        ("Name", "Builtin"): "$code-name",
+        ("Name", "Class"): "$code-name",
+        ("Name", "Decorator"): "$code-name",
+        ("Name", "Function"): "$code-name",
+        ("Name", "Tag"): "$code-name",
+        ("Operator", "Word"): "$code-keyword",
+        ("Generic", "Deleted"): "$code-number",
+        ("Generic", "Inserted"): "$code-string",
     }
 
 

@@ -16,7 +16,6 @@ from tests.e2e.stdio.person import WAIT
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN = "2026-07-28"
 VERSIONS = (*HANDSHAKES, MODERN)
-_CLIENT = {"name": "bare pipe", "version": "1"}
 Json = dict[str, Any]
 
 
@@ -25,6 +24,7 @@ class Pipe:
 
     def __init__(self, process: subprocess.Popen[bytes], log: Log) -> None:
         self.process, self.log = process, log
+        self.client = {"name": "tester", "version": "7"}
         self.received: list[bytes] = []
         self.meta: Json = {}
         self._rest = b""
@@ -34,10 +34,10 @@ class Pipe:
         """Say hello as this version does it. The result of `initialize` or `server/discover`."""
         able = dict(capabilities or {})
         if version in HANDSHAKES:
-            told = self.request("initialize", protocolVersion=version, capabilities=able, clientInfo=_CLIENT)
+            told = self.request("initialize", protocolVersion=version, capabilities=able, clientInfo=self.client)
             self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
             return told
-        named = {"protocolVersion": version, "clientInfo": _CLIENT, "clientCapabilities": able}
+        named = {"protocolVersion": version, "clientInfo": self.client, "clientCapabilities": able}
         self.meta = {f"io.modelcontextprotocol/{name}": value for name, value in named.items()}
         return self.request("server/discover")
 

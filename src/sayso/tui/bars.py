@@ -1,0 +1,134 @@
+"""The thin things around a screen: the line at the top, the banner when the store is away, steps, the keys at the
+bottom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+from textual.style import Style
+from textual.widget import Widget
+
+from sayso.asks.model import Ask, State
+from sayso.text import one_line
+from sayso.tui.keys import shown_key
+from sayso.tui.shared import Shared
+
+
+class Line(Widget):
+    """One or more lines of text of ours, wrapped."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._content = Content("")
+
+    def show(self, content: Content | str) -> None:
+        """Text is shown as it is, never as markup."""
+        shown = Content(content) if isinstance(content, str) else content
+        if shown.markup != self._content.markup:
+            self._content = shown
+            self.refresh(layout=True)
+
+    def render(self) -> Content:
+        return self._content
+
+
+class TopBar(Line):
+    """The name, how many wait, and at the right what is new or special here."""
+
+    def __init__(self, shared: Shared) -> None:
+        super().__init__(id="top")
+        self._shared = shared
+        self._left, self._right = Content(""), ""
+
+    def tell(self, asks: Sequence[Ask], right: str) -> None:
+        texts = self._shared.texts
+        waiting = sum(ask.state is State.PENDING and ask.wait is not None for ask in asks)
+        others = len(asks) - waiting
+        count = texts.one_waiting if waiting == 1 else texts.waiting.format(n=waiting)
+        parts = [count if waiting else texts.none_waiting]
+        if others:
+            parts.append(texts.left_open.format(n=others))
+        self._left = Content.assemble(
+            (" Sayso ", "bold"), " ", (" · ".join(parts), "$primary" if waiting else "$muted")
+        )
+        self._right = right
+        self._align()
+
+    def _align(self) -> None:
+        room = self.size.width - self._left.cell_length - 3
+        right = Content(one_line(self._right, 200)).truncate(room, ellipsis=True) if room > 8 else Content("")
+        gap = " " * max(self.size.width - self._left.cell_length - right.cell_length - 1, 1)
+        self.show(Content.assemble(self._left, gap, right.stylize("$mark")))
+
+    def on_resize(self) -> None:
+        self._align()
+
+
+class Steps(Widget):
+    """The questions of an ask as tabs, and the review after them."""
+
+    def __init__(self) -> None:
+        super().__init__(id="steps")
+        self._names: Sequence[str] = ()
+        self._done: Sequence[bool] = ()
+        self._step = 0
+
+    def show(self, names: Sequence[str], done: Sequence[bool], step: int) -> None:
+        self._names, self._done, self._step = names, done, step
+        self.refresh()
+
+    def render(self) -> Content:
+        tabs = [self._tab(place) for place in range(len(self._names))]
+        room = max(self.size.width, 1)
+        first, widths = 0, [tab.cell_length for tab in tabs]
+        # With no room for all, the tab in use and those around it are shown.
+        while first < self._step and sum(widths[first : self._step + 2]) > room:
+            first += 1
+        return Content("").join(tabs[first:]).truncate(room, ellipsis=True)
+
+    def _tab(self, place: int) -> Content:
+        sign = "x" if self._done[place] else " "
+        label = f" {self._names[place]} " if place == len(self._names) - 1 else f" [{sign}] {self._names[place]} "
+        style = "bold reverse" if place == self._step else "$muted"
+        return Content.styled(label, style).stylize(Style.from_meta({"@click": f"screen.go_to({place})"}))
+
+
+class KeyBar(Widget):
+    """What the keys do here and now: as many as there is room for, the help always. They can be clicked."""
+
+    def __init__(self, shared: Shared) -> None:
+        super().__init__(id="keys")
+        self._shared = shared
+
+    def on_mount(self) -> None:
+        self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh())
+
+    def render(self) -> Content:
+        *items, last = self._items() or [Content("")]
+        lines = [Content("")]
+        for item in items:
+            full = lines[-1].cell_length + item.cell_length > self.size.width
+            if full and len(lines) < self.size.height:
+                lines.append(Content(""))
+            kept_free = last.cell_length if len(lines) == self.size.height else 0
+            if lines[-1].cell_length + item.cell_length + kept_free <= self.size.width:
+                lines[-1] += item
+        lines[-1] += last
+        return Content("\n").join(lines)
+
+    def _items(self) -> list[Content]:
+        """The keys that work now, in the order of the table, the help last."""
+        seen: dict[str, Content] = {}
+        for active in self.screen.active_bindings.values():
+            binding = active.binding
+            if binding.id and binding.show and active.enabled and binding.id not in seen:
+                seen[binding.id] = self._item(binding.id, binding.key, binding.action)
+        helping = seen.pop("help", None)
+        return [*seen.values(), *([helping] if helping else [])]
+
+    def _item(self, name: str, key: str, action: str) -> Content:
+        text = getattr(self._shared.texts, f"do_{name}")
+        target = action if "." in action else f"screen.{action}"
+        item = Content.assemble((f" {shown_key(key)}", "bold $primary"), f" {text} ")
+        return item.stylize(Style.from_meta({"@click": target}))

@@ -1,0 +1,116 @@
+"""The options of one question, with what is chosen of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual import events
+from textual.content import Content
+from textual.message import Message
+
+from sayso.asks.model import Kind, Option, Question
+from sayso.text import one_line, printable
+from sayso.tui.draft import Said
+from sayso.tui.rows import Rows
+from sayso.tui.shared import Shared
+
+_LONGEST_LABEL = 400
+_LONGEST_DESCRIPTION = 800
+_SIGNS = {True: "(*) ", False: "( ) "}
+_MULTI_SIGNS = {True: "[x] ", False: "[ ] "}
+
+
+class Choices(Rows):
+    """Rows of options, and a last one for own words where the question takes them."""
+
+    CONTEXTS = ("lists",)
+
+    class Numbered(Message):
+        """An option was chosen by its number, or by the first letter of yes or no; the cursor is on it."""
+
+    class LeftDown(Message):
+        """The person wants to what stands below."""
+
+    def __init__(self, shared: Shared) -> None:
+        super().__init__(shared.keys, id="choices")
+        self._shared = shared
+        self._question: Question | None = None
+        self._said = Said()
+
+    def show(self, question: Question, said: Said) -> None:
+        """Show this question's options. The cursor starts at what is chosen, or at what is recommended."""
+        if question != self._question:
+            self._question, self._said = question, said
+            self.cursor = self._start()
+            self.changed()
+            self.call_after_refresh(self.show_cursor)
+        else:
+            self._said = said
+            self.refresh()
+
+    def _start(self) -> int:
+        options = self.options
+        chosen = [place for place, option in enumerate(options) if option.id in self._said.chosen]
+        best = [place for place, option in enumerate(options) if option.recommended]
+        if self._said.own and not chosen:
+            return len(options)
+        return (chosen or best or [0])[0]
+
+    @property
+    def options(self) -> Sequence[Option]:
+        return self._question.choices if self._question else ()
+
+    @property
+    def option(self) -> Option | None:
+        """The option at the cursor; None at the row for own words."""
+        return self.options[self.cursor] if self.cursor < len(self.options) else None
+
+    def count(self) -> int:
+        own = self._question is not None and self._question.takes_own_text
+        return len(self.options) + own if self.options else 0
+
+    def row(self, index: int, width: int) -> Sequence[Content]:
+        if index == len(self.options):
+            return self._wrapped(self._sign(self._said.own), Content(self._shared.texts.other), width)
+        option = self.options[index]
+        number = f"{index + 1}. " if index < 9 else ""
+        sign = self._sign(option.id in self._said.chosen) + number
+        lines = self._wrapped(sign, self._label(option), width)
+        if option.description.strip():
+            about = " ".join(printable(option.description[:_LONGEST_DESCRIPTION]).split())
+            lines += self._wrapped(" " * len(sign), Content.styled(about, "$muted"), width)
+        return lines
+
+    def _label(self, option: Option) -> Content:
+        assert self._question is not None
+        label = self._shared.wording.option(self._question, option.id)
+        chosen = option.id in self._said.chosen
+        parts = [(one_line(label, _LONGEST_LABEL), "bold" if chosen else "")]
+        if option.recommended:
+            parts.append((f"  ({self._shared.texts.recommended})", "$mark"))
+        return Content.assemble(*parts)
+
+    def _sign(self, chosen: bool) -> str:
+        multi = self._question is not None and self._question.kind is Kind.MULTI_SELECT
+        return (_MULTI_SIGNS if multi else _SIGNS)[chosen]
+
+    def _wrapped(self, before: str, content: Content, width: int) -> list[Content]:
+        lines = content.wrap(max(width - len(before), 4))
+        return [Content(" " * len(before) if number else before) + line for number, line in enumerate(lines)]
+
+    def action_down(self) -> None:
+        if self.cursor == self.count() - 1:
+            self.post_message(self.LeftDown())
+        super().action_down()
+
+    def on_key(self, event: events.Key) -> None:
+        place = self._place_of(event.character or "")
+        if place is not None and place < self.count():
+            event.stop()
+            self.move_to(place)
+            self.post_message(self.Numbered())
+
+    def _place_of(self, character: str) -> int | None:
+        if self._question is not None and self._question.kind is Kind.CONFIRM and character in ("y", "n"):
+            return "yn".index(character)
+        return int(character) - 1 if character in tuple("123456789") else None

@@ -1,0 +1,144 @@
+"""Small questions of ours to the person, over a screen: why a no, what is unclear; and the help."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.style import Style
+
+from sayso.asks.model import Ask
+from sayso.config import user_file
+from sayso.tui.bars import KeyBar, Line
+from sayso.tui.field import Field
+from sayso.tui.keys import shown_key
+from sayso.tui.screen import SaysoScreen
+from sayso.tui.shared import Shared
+
+_CONTEXTS = ("everywhere", "inbox", "answer", "field", "history", "lists", "pages")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """What was typed, and whether the person meant it."""
+
+    text: str
+    confirmed: bool
+
+
+class ReasonDialog(ModalScreen[Reply]):
+    """One field, confirmed by the key that is done with a field."""
+
+    AUTO_FOCUS = ""
+
+    def __init__(self, shared: Shared, *, title: str, about: str, hint: str, text: str) -> None:
+        super().__init__()
+        self._shared = shared
+        self._title, self._about, self._hint, self._text = title, about, hint, text
+        shared.keys.bind(self, "dialog")
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="dialog"):
+            yield Line(id="title")
+            yield Line(id="about")
+            yield Field(self._shared.keys, id="reason")
+            yield Line(id="confirm")
+
+    def on_mount(self) -> None:
+        self.query_one("#title", Line).show(Content.styled(self._title, "bold"))
+        self.query_one("#about", Line).show(self._about)
+        self.query_one("#about").display = bool(self._about)
+        self.query_one("#confirm", Line).show(self._ways_out())
+        field = self.query_one(Field)
+        field.placeholder = self._hint
+        field.put(self._text)
+        field.focus()
+
+    def _ways_out(self) -> Content:
+        """How to confirm and how not to, to be pressed or clicked."""
+        texts, keys = self._shared.texts, self._shared.keys
+        confirm = Content(texts.confirm.format(key=keys.shown("done")))
+        back = Content(texts.go_back.format(key=keys.shown("back")))
+        newline = Content(f"{keys.shown('newline')} {texts.do_newline}")
+        clicks = ((confirm, "screen.confirm"), (back, "screen.back"))
+        ways = [way.stylize(Style.from_meta({"@click": click})) for way, click in clicks]
+        return Content(" · ").join([*ways, newline])
+
+    @on(Field.Done)
+    def action_confirm(self) -> None:
+        self.dismiss(Reply(text=self.query_one(Field).text.strip(), confirmed=True))
+
+    def action_back(self) -> None:
+        self.dismiss(Reply(text=self.query_one(Field).text, confirmed=False))
+
+
+async def ask_for_rejection(screen: SaysoScreen[None], ask: Ask, begun: str) -> Reply:
+    """Why all of an ask is rejected. To be awaited in a worker."""
+    shared = screen.shared
+    dialog = ReasonDialog(
+        shared,
+        title=shared.texts.reject_one
+        if len(ask.questions) == 1
+        else shared.texts.reject_all.format(n=len(ask.questions)),
+        about=shared.wording.headline(ask),
+        hint=shared.texts.reject_hint,
+        text=begun,
+    )
+    return await screen.app.push_screen_wait(dialog)
+
+
+async def ask_what_is_unclear(screen: SaysoScreen[None], place: int, begun: str) -> Reply:
+    """What the agent should explain about one question. To be awaited in a worker."""
+    texts = screen.shared.texts
+    dialog = ReasonDialog(
+        screen.shared,
+        title=texts.elaborate_title.format(n=place + 1),
+        about=texts.elaborate_about,
+        hint=texts.elaborate_hint,
+        text=begun,
+    )
+    return await screen.app.push_screen_wait(dialog)
+
+
+class HelpScreen(ModalScreen[None]):
+    """Every key and what it does."""
+
+    def __init__(self, shared: Shared) -> None:
+        super().__init__()
+        self._shared = shared
+        shared.keys.bind(self, "dialog")
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(id="dialog"):
+            yield Line(id="help")
+        yield KeyBar(self._shared)
+
+    def on_mount(self) -> None:
+        self.query_one("#help", Line).show(self._text())
+
+    def _text(self) -> Content:
+        texts = self._shared.texts
+        lines = [Content.styled(texts.help_title, "bold"), Content("")]
+        for context in _CONTEXTS:
+            lines += self._section(context)
+        file = self._shared.config.sources.get("keys") or str(user_file(self._shared.environ))
+        lines += [Content(texts.help_fixed), Content(texts.help_rebind.format(file=file))]
+        return Content("\n").join(lines)
+
+    def _section(self, context: str) -> list[Content]:
+        texts, keys = self._shared.texts, list(self._shared.keys.of(context))
+        title = getattr(texts, f"help_{context}", None)
+        heading = [Content.styled(title, "bold $primary")] if title else []
+        lines = [self._line(key.keys, getattr(texts, f"do_{key.name}")) for key in keys]
+        return [*heading, *lines, *([] if context == "lists" else [Content("")])]
+
+    def _line(self, keys: str, text: str) -> Content:
+        shown = " ".join(shown_key(key) for key in keys.split(","))
+        return Content.assemble((f"  {shown:<16} ", "$mark"), text)
+
+    def action_back(self) -> None:
+        self.dismiss(None)

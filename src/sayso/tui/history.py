@@ -1,0 +1,198 @@
+"""The history: what ended, how, by whom and where; to search, to read again, to copy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, VerticalScroll
+from textual.timer import Timer
+from textual.widgets import Input
+
+from sayso.asks.desk import Desk
+from sayso.asks.model import Ask, State
+from sayso.errors import StoreError
+from sayso.tui.asklist import AskList
+from sayso.tui.bars import Line
+from sayso.tui.outline import copy_text, record, whole_text
+from sayso.tui.prose import Prose
+from sayso.tui.rows import Rows
+from sayso.tui.screen import Copy, Open, Read, SaysoScreen
+from sayso.tui.shared import Shared
+
+_PAGE = 100
+_MOST_PAGES = 20
+"""Pages looked through at one go for asks of the wanted outcome."""
+_SEARCH_AFTER = 0.2
+_READ_AFTER = 0.05
+_OUTCOMES = (None, *(state for state in State if state is not State.PENDING))
+
+
+class HistoryScreen(SaysoScreen[None]):
+    """A list of what ended, newest first, and the record of the one at the cursor."""
+
+    def __init__(self, shared: Shared) -> None:
+        super().__init__(shared, "history")
+        self._asks: list[Ask] = []
+        self._more: Ask | None = None
+        self._project: str | None = None
+        self._outcome: State | None = None
+        self._looked = False
+        self._searching: Timer | None = None
+        self._reading: Timer | None = None
+
+    def body(self) -> ComposeResult:
+        yield Input(placeholder=self.shared.texts.history_hint, id="filter", compact=True)
+        yield Line(id="empty")
+        with Horizontal(id="inbox"):
+            yield AskList(self.shared, since=lambda ask: ask.ended_at or 0, marks=self._marks)
+            with VerticalScroll(id="beside"):
+                yield Prose(id="preview")
+
+    def on_mount(self) -> None:
+        self.query_one(AskList).focus()
+        self.board_changed()
+        self._search()
+
+    # Looking
+
+    def board_changed(self) -> None:
+        super().board_changed()
+        if self._looked and not self.shared.board.trouble:
+            self._search_soon()
+
+    def special(self) -> str:
+        texts = self.shared.texts
+        outcome = self.shared.wording.state(self._outcome) if self._outcome else ""
+        project = texts.only_project.format(project=self._project.rpartition("/")[2]) if self._project else ""
+        newest = self.shared.board.newest
+        return " · ".join(part for part in (newest, texts.history_title, project, outcome) if part)
+
+    @on(Input.Changed, "#filter")
+    def _search_soon(self) -> None:
+        if self._searching:
+            self._searching.stop()
+        self._searching = self.set_timer(_SEARCH_AFTER, self._search)
+
+    def _search(self) -> None:
+        self.run_worker(self._find(None), group="search", exclusive=True)
+
+    async def _find(self, after: Ask | None) -> None:
+        """The first page, or the one after this ask."""
+        try:
+            found, more = await self.do(lambda desk: self._page(desk, after))
+        except StoreError:
+            return
+        self._looked = True
+        self._asks = [*self._asks, *found] if after else found
+        self._more = more
+        self._show()
+
+    def _page(self, desk: Desk, after: Ask | None) -> tuple[list[Ask], Ask | None]:
+        """Up to a page of what is wanted, and where the next begins."""
+        found: list[Ask] = []
+        search, project = self._words, self._project
+        for _ in range(_MOST_PAGES):
+            page = desk.history(project=project, search=search, before=after, most=_PAGE)
+            found += [ask for ask in page if self._outcome in (None, ask.state)]
+            after = page[-1] if len(page) == _PAGE else None
+            if after is None or len(found) >= _PAGE:
+                break
+        return found, after
+
+    @property
+    def _words(self) -> str:
+        return self.query_one("#filter", Input).value.strip()
+
+    # Showing
+
+    def _show(self) -> None:
+        texts = self.shared.texts
+        self.query_one(AskList).show(self._asks)
+        empty = self.query_one("#empty", Line)
+        filtered = self._words or self._project or self._outcome
+        empty.show(texts.history_none if filtered else texts.history_empty)
+        empty.display = not self._asks
+        self.query_one("#inbox").display = bool(self._asks)
+        self._read_soon()
+
+    def _marks(self, ask: Ask) -> Sequence[str]:
+        return [self.shared.wording.settled_by(ask)]
+
+    @on(Rows.Moved)
+    def _moved(self) -> None:
+        if self._more and self.query_one(AskList).cursor >= len(self._asks) - 10:
+            after, self._more = self._more, None
+            self.run_worker(self._find(after), group="more", exclusive=True)
+        self._read_soon()
+
+    def _read_soon(self) -> None:
+        if self._reading:
+            self._reading.stop()
+        self._reading = self.set_timer(_READ_AFTER, lambda: self.run_worker(self._read(), group="read", exclusive=True))
+
+    async def _read(self) -> None:
+        ask = self.query_one(AskList).ask
+        if ask is None:
+            return
+        try:
+            events = await self.do(lambda desk: desk.events(ask.id))
+        except StoreError:
+            return
+        self.query_one("#preview", Prose).show(record(self.shared, ask, events))
+        self.query_one("#beside").scroll_home(animate=False)
+
+    # Doing
+
+    @on(Rows.Clicked)
+    def action_open(self) -> None:
+        """Read the record on a small screen; answer what can still be answered."""
+        ask = self.query_one(AskList).ask
+        if ask and self.has_class("-reading") and ask.state.answerable:
+            self.post_message(Open(ask))
+        elif ask:
+            self.add_class("-reading")
+            self.query_one("#beside").focus()
+
+    def action_back(self) -> None:
+        """Out of the record, out of the search, out of the history."""
+        if self.has_class("-reading"):
+            self.remove_class("-reading")
+            self.query_one(AskList).focus()
+        elif self.query_one("#filter").has_focus:
+            self.query_one(AskList).focus()
+        else:
+            self.dismiss(None)
+
+    def action_search(self) -> None:
+        self.remove_class("-reading")
+        self.query_one("#filter").focus()
+
+    @on(Input.Submitted, "#filter")
+    def _searched(self) -> None:
+        self.query_one(AskList).focus()
+
+    def action_outcome(self) -> None:
+        """Only the next kind of outcome."""
+        self._outcome = _OUTCOMES[(_OUTCOMES.index(self._outcome) + 1) % len(_OUTCOMES)]
+        self.board_changed()
+
+    def action_project(self) -> None:
+        ask = self.query_one(AskList).ask
+        self._project = ask.asker.project if ask and self._project is None else None
+        self.board_changed()
+
+    def action_copy(self) -> None:
+        if ask := self.query_one(AskList).ask:
+            self.post_message(Copy(copy_text(self.shared, ask, ask.outcome.answers if ask.outcome else ())))
+
+    def action_whole(self) -> None:
+        if ask := self.query_one(AskList).ask:
+            self.post_message(Read(whole_text(self.shared, ask)))
+
+    def action_read_up(self) -> None:
+        self.query_one("#beside").scroll_page_up(animate=False)
+
+    def action_read_down(self) -> None:
+        self.query_one("#beside").scroll_page_down(animate=False)

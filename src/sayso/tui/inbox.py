@@ -1,0 +1,185 @@
+"""The inbox: every ask that can be answered, whoever asks and wherever."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, VerticalScroll
+from textual.timer import Timer
+from textual.widgets import Input
+
+from sayso.asks.desk import Desk
+from sayso.asks.guard import refuse_self_answer
+from sayso.asks.model import Ask, State
+from sayso.errors import AlreadySettled, NotFound, NotYours, StoreError
+from sayso.tui.asklist import AskList
+from sayso.tui.bars import Line
+from sayso.tui.dialogs import ask_for_rejection
+from sayso.tui.outline import copy_text, preview, whole_text
+from sayso.tui.prose import Prose
+from sayso.tui.rows import Rows
+from sayso.tui.screen import Copy, Open, Read, SaysoScreen
+from sayso.tui.shared import Shared
+
+_PREVIEW_AFTER = 0.05
+"""Seconds the cursor must rest before the preview follows: holding a key down must not cost a preview per row."""
+
+
+class InboxScreen(SaysoScreen[None]):
+    """The list of asks, a filter, and beside the list, where there is room, the ask at the cursor."""
+
+    def __init__(self, shared: Shared) -> None:
+        super().__init__(shared, "inbox")
+        self._project: str | None = None
+        self._newest_first = True
+        self._previewing: Timer | None = None
+
+    def body(self) -> ComposeResult:
+        yield Input(placeholder=self.shared.texts.filter_hint, id="filter", compact=True)
+        yield Line(id="empty")
+        with Horizontal(id="inbox"):
+            yield AskList(self.shared, since=lambda ask: ask.created_at, marks=self._marks)
+            with VerticalScroll(id="beside", can_focus=False):
+                yield Prose(id="preview")
+
+    def on_mount(self) -> None:
+        self.query_one("#filter").display = False
+        self.query_one(AskList).focus()
+        self.board_changed()
+
+    def on_screen_resume(self) -> None:
+        self.shared.board.newest = ""
+        self.board_changed()
+
+    @property
+    def asks(self) -> Sequence[Ask]:
+        """The asks as they are listed here."""
+        return self.query_one(AskList).asks
+
+    # Showing
+
+    def board_changed(self) -> None:
+        super().board_changed()
+        board, texts = self.shared.board, self.shared.texts
+        asks = self._wanted(board.asks)
+        self.query_one(AskList).show(asks)
+        empty = self.query_one("#empty", Line)
+        empty.show(texts.loading if not board.looked else texts.empty_filtered if board.asks else texts.empty)
+        empty.display = not asks
+        self.query_one("#inbox").display = bool(asks)
+        self._preview_soon()
+
+    def special(self) -> str:
+        """Here the newest is in the list already; what needs saying is what the list leaves out."""
+        texts = self.shared.texts
+        shown = texts.only_project.format(project=self._project.rpartition("/")[2]) if self._project is not None else ""
+        return " · ".join(part for part in (shown, "" if self._newest_first else texts.oldest_first) if part)
+
+    def tick(self) -> None:
+        self.query_one(AskList).tick()
+
+    def _wanted(self, asks: Sequence[Ask]) -> list[Ask]:
+        """Those that fit the filters: first the ones whose agents wait, in each part in the order of their age."""
+        words = self.query_one("#filter", Input).value.lower().split()
+        fitting = [ask for ask in asks if self._fits(ask, words)]
+        ordered = fitting[::-1] if self._newest_first else fitting
+        return sorted(ordered, key=lambda ask: ask.state is State.TIMED_OUT or ask.wait is None)
+
+    def _fits(self, ask: Ask, words: Sequence[str]) -> bool:
+        if self._project is not None and ask.asker.project != self._project:
+            return False
+        if not words:
+            return True
+        who = (ask.asker.project, ask.asker.client, ask.asker.host, ask.title)
+        told = " ".join((*who, *(question.text for question in ask.questions))).lower()
+        return all(word in told for word in words)
+
+    def _marks(self, ask: Ask) -> list[str]:
+        board, texts = self.shared.board, self.shared.texts
+        marks = [texts.stands_new] if ask.id not in board.seen else []
+        if ask.id in board.drafts:
+            marks.append(texts.stands_draft)
+        return [*marks, self.shared.wording.standing(ask)]
+
+    @on(Rows.Moved)
+    def _preview_soon(self) -> None:
+        if self._previewing:
+            self._previewing.stop()
+        self._previewing = self.set_timer(_PREVIEW_AFTER, self._preview)
+
+    def _preview(self) -> None:
+        ask = self.query_one(AskList).ask
+        if self.has_class("-wide"):
+            self.query_one("#preview", Prose).show(preview(self.shared, ask) if ask else ())
+
+    def on_resize(self) -> None:
+        self._preview_soon()
+
+    # Doing
+
+    @on(Rows.Clicked)
+    def action_open(self) -> None:
+        if ask := self.query_one(AskList).ask:
+            self.post_message(Open(ask))
+
+    def action_filter(self) -> None:
+        field = self.query_one("#filter", Input)
+        field.display = True
+        field.focus()
+
+    @on(Input.Changed, "#filter")
+    def _filter(self) -> None:
+        self.board_changed()
+
+    @on(Input.Submitted, "#filter")
+    def _filtered(self) -> None:
+        self.query_one("#filter").display = bool(self.query_one("#filter", Input).value)
+        self.query_one(AskList).focus()
+
+    def action_back(self) -> None:
+        """Take the filters away."""
+        self._project = None
+        self.query_one("#filter", Input).value = ""
+        self._filtered()
+        self.board_changed()
+
+    def action_project(self) -> None:
+        """Only the project of the ask at the cursor, or all again."""
+        ask = self.query_one(AskList).ask
+        self._project = ask.asker.project if ask and self._project is None else None
+        self.board_changed()
+
+    def action_order(self) -> None:
+        self._newest_first = not self._newest_first
+        self.board_changed()
+
+    def action_copy(self) -> None:
+        if ask := self.query_one(AskList).ask:
+            self.post_message(Copy(copy_text(self.shared, ask, ())))
+
+    def action_whole(self) -> None:
+        if ask := self.query_one(AskList).ask:
+            self.post_message(Read(whole_text(self.shared, ask)))
+
+    def action_reject(self) -> None:
+        if ask := self.query_one(AskList).ask:
+            self.run_worker(self._reject(ask), group="reject", exclusive=True)
+
+    async def _reject(self, ask: Ask) -> None:
+        said = await ask_for_rejection(self, ask, "")
+        if not said.confirmed:
+            return
+        settler = self.shared.settler
+
+        def reject(desk: Desk) -> None:
+            refuse_self_answer(desk, ask, settler)
+            desk.reject(ask.id, said.text, settler)
+
+        try:
+            await self.do(reject)
+        except (AlreadySettled, NotFound, NotYours, StoreError) as error:
+            self.warn(self.shared.texts.not_sent.format(error=error))
+        else:
+            self.say(self.shared.texts.rejected.format(client=self.shared.wording.client(ask)))

@@ -1,0 +1,140 @@
+"""A whole ask as text to read: for the preview beside the inbox, for the history, and for copying."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from textual.content import Content
+
+from sayso.asks.model import Answer, Ask, Event, Option, Question, State
+from sayso.text import one_line, printable
+from sayso.tui.markdown import Block, blocks, cut
+from sayso.tui.shared import Shared
+
+_MOST_QUESTION = 2_000
+_MOST_OPTIONS = 30
+_MOST_ANSWER = 4_000
+
+
+def question_blocks(shared: Shared, question: Question) -> Iterator[Block]:
+    """A question's text, and a last line that says what was left out of it."""
+    part = cut(question.text)
+    yield from blocks(part.text)
+    if part.left_out:
+        told = shared.texts.cut.format(n=f"{part.left_out:,}", key=shared.keys.shown("whole"))
+        yield Block(content=Content.styled(told, "$mark"))
+
+
+def preview(shared: Shared, ask: Ask) -> list[Block]:
+    """What an ask is, before it is opened."""
+    found = list(_head(shared, ask))
+    for place, question in enumerate(ask.questions):
+        found += _numbered(shared, place, question)
+        found += [_option(shared, question, option) for option in question.choices[:_MOST_OPTIONS]]
+        if len(question.choices) > _MOST_OPTIONS:
+            found.append(_line("…", tight=True))
+    return found
+
+
+def record(shared: Shared, ask: Ask, events: Sequence[Event]) -> list[Block]:
+    """What became of an ask: what was asked, what was said, by whom and where, and all that happened to it."""
+    wording = shared.wording
+    found = list(_head(shared, ask))
+    found.append(_line(f"{wording.settled_by(ask)}, {wording.when(ask.ended_at)}", "bold"))
+    if ask.outcome and ask.outcome.reason:
+        reason = one_line(ask.outcome.reason, _MOST_ANSWER)
+        found.append(_line(shared.texts.history_reason.format(reason=reason), tight=True))
+    found.append(_line(_delivery(shared, ask), "$muted", tight=True))
+    if not ask.questions:
+        found.append(_line(shared.texts.history_wiped, "$muted"))
+    for place, question in enumerate(ask.questions):
+        found += _numbered(shared, place, question)
+        if ask.state is State.ANSWERED:
+            found += _said(shared, question, ask.answer(question.id))
+    found.append(_line(shared.texts.history_events, "bold"))
+    found += [_line(event_line(shared, event), "$muted", tight=True) for event in events]
+    return found
+
+
+def event_line(shared: Shared, event: Event) -> str:
+    """One thing that happened: when, what, by whom."""
+    texts = shared.texts
+    words = {name: getattr(texts, name) for name in ("opened", "attended", "unattended", "delivered", "refused")}
+    what = words.get(event.kind) or shared.wording.state(event.after)
+    who = f" {one_line(event.person, 40)} ({one_line(event.surface, 40)})" if event.person else ""
+    return f"{shared.wording.when(event.at)}  {what}{who}"
+
+
+def whole_text(shared: Shared, ask: Ask) -> str:
+    """Everything an agent wrote, for a pager: nothing cut, nothing that drives a terminal."""
+    parts = [printable(ask.title), shared.texts.asked_in.format(**_who(shared, ask))]
+    for place, question in enumerate(ask.questions):
+        parts.append(f"{place + 1}. {printable(question.text)}")
+        parts += [
+            f"   - {printable(option.label)}\n     {printable(option.description)}" for option in question.choices
+        ]
+    return "\n\n".join(part for part in parts if part.strip()) + "\n"
+
+
+def copy_text(shared: Shared, ask: Ask, answers: Sequence[Answer]) -> str:
+    """Questions and answers for the clipboard, as they were written."""
+    given = {answer.question: answer for answer in answers}
+    parts = [ask.title] if ask.title else []
+    for place, question in enumerate(ask.questions):
+        parts.append(f"{place + 1}. {question.text}")
+        answer = given.get(question.id, Answer(question=question.id))
+        parts += [f"   → {line}" for line in shared.wording.answer_lines(question, answer)]
+    if ask.outcome and ask.outcome.reason:
+        parts.append(shared.texts.history_reason.format(reason=ask.outcome.reason))
+    return "\n".join(parts)
+
+
+def _who(shared: Shared, ask: Ask) -> dict[str, str]:
+    wording = shared.wording
+    return {"client": wording.client(ask), "project": one_line(ask.asker.project, 200), "host": wording.host(ask)}
+
+
+def _head(shared: Shared, ask: Ask) -> Iterator[Block]:
+    if ask.title:
+        yield _line(one_line(ask.title, 300), "bold", tight=True)
+    yield _line(shared.texts.asked_in.format(**_who(shared, ask)), "$muted", tight=True)
+
+
+def _numbered(shared: Shared, place: int, question: Question) -> list[Block]:
+    """A question with its number before it."""
+    part = cut(question.text, _MOST_QUESTION)
+    found = list(blocks(part.text)) + ([_line("…")] if part.left_out else [])
+    number = f"{place + 1}. "
+    first, *others = [
+        replace(each, first=" " * len(number) + each.first, rest=" " * len(number) + each.rest) for each in found
+    ]
+    return [replace(first, first=number + first.first[len(number) :], tight=False), *others]
+
+
+def _option(shared: Shared, question: Question, option: Option) -> Block:
+    parts: list[tuple[str, str]] = [(shared.wording.option(question, option.id), "")]
+    if option.recommended:
+        parts.append((f" ({shared.texts.recommended})", "$mark"))
+    if option.description:
+        parts.append((f": {one_line(option.description, 200)}", "$muted"))
+    return Block(content=Content.assemble(*parts), first="   - ", rest="     ", tight=True)
+
+
+def _said(shared: Shared, question: Question, answer: Answer | None) -> Iterator[Block]:
+    lines = shared.wording.answer_lines(question, answer) if answer else []
+    for line in lines or [shared.texts.not_answered]:
+        shown = printable(line[:_MOST_ANSWER])
+        yield Block(
+            content=Content.styled(shown, "$primary" if lines else "$muted"), first="   → ", rest="     ", tight=True
+        )
+
+
+def _delivery(shared: Shared, ask: Ask) -> str:
+    if ask.delivered:
+        return shared.texts.history_delivered.format(when=shared.wording.when(ask.delivered_at))
+    return shared.texts.history_undelivered
+
+
+def _line(text: str, style: str = "", *, tight: bool = False) -> Block:
+    return Block(content=Content.styled(text, style), tight=tight)

@@ -1,0 +1,109 @@
+"""What all screens have in common: the bars around them, the desk, and the board they show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from textual.app import ComposeResult
+from textual.message import Message
+from textual.screen import Screen, ScreenResultType
+
+from sayso.asks.desk import Desk
+from sayso.asks.model import Ask
+from sayso.errors import StoreError
+from sayso.tui.bars import KeyBar, Line, TopBar
+from sayso.tui.shared import Shared
+
+T = TypeVar("T")
+
+
+class Trouble(Message):
+    """The store could not be reached."""
+
+    def __init__(self, error: StoreError) -> None:
+        super().__init__()
+        self.error = error
+
+
+class Open(Message):
+    """The person wants to answer this ask."""
+
+    def __init__(self, ask: Ask) -> None:
+        super().__init__()
+        self.ask = ask
+
+
+class OpenNear(Message):
+    """The person wants to the ask so many places further in the inbox."""
+
+    def __init__(self, ask_id: str, distance: int) -> None:
+        super().__init__()
+        self.ask_id, self.distance = ask_id, distance
+
+
+class Copy(Message):
+    """The person wants this text on the clipboard."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+
+class Read(Message):
+    """The person wants to read this whole text in their pager."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+
+class SaysoScreen(Screen[ScreenResultType]):
+    """A screen with its keys, a line at the top, the keys at the bottom, and the board between them."""
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-normal"), (100, "-wide")]  # noqa: RUF012 - Textual has it so
+    AUTO_FOCUS = ""
+
+    def __init__(self, shared: Shared, context: str) -> None:
+        super().__init__()
+        self.shared = shared
+        shared.keys.bind(self, context)
+
+    def compose(self) -> ComposeResult:
+        yield TopBar(self.shared)
+        yield Line(id="trouble")
+        yield from self.body()
+        yield KeyBar(self.shared)
+
+    def body(self) -> ComposeResult:
+        yield from ()
+
+    def board_changed(self) -> None:
+        """Show what is known now. Never touches what the person is entering."""
+        board = self.shared.board
+        self.query_one(TopBar).tell(board.asks, self.special())
+        trouble = self.query_one("#trouble", Line)
+        trouble.show(board.trouble)
+        trouble.display = bool(board.trouble)
+
+    def special(self) -> str:
+        """What stands at the right of the top line."""
+        return self.shared.board.newest
+
+    def tick(self) -> None:
+        """A second has passed."""
+
+    async def do(self, work: Callable[[Desk], T]) -> T:
+        """Have the desk do something. When the store is away, the banner says so too."""
+        try:
+            return await self.shared.link.do(work)
+        except StoreError as error:
+            self.app.post_message(Trouble(error))
+            raise
+
+    def say(self, text: str) -> None:
+        """A short notice in the corner."""
+        self.notify(text, markup=False)
+
+    def warn(self, text: str) -> None:
+        self.notify(text, severity="warning", markup=False)

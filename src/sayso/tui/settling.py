@@ -1,0 +1,170 @@
+"""One ask on the screen, whatever the screen looks like: its draft, the truth about it, and how it is settled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from textual.timer import Timer
+
+from sayso.asks.desk import Desk
+from sayso.asks.guard import refuse_self_answer
+from sayso.asks.model import Ask, Question
+from sayso.errors import AlreadySettled, InvalidInput, NotFound, NotYours, StoreError
+from sayso.tui import draft as drafts
+from sayso.tui.bars import Line
+from sayso.tui.dialogs import ask_for_rejection, ask_what_is_unclear
+from sayso.tui.draft import Draft
+from sayso.tui.markdown import plain_line
+from sayso.tui.screen import SaysoScreen
+from sayso.tui.shared import Shared
+
+_SAVE_AFTER = 0.25
+"""Seconds after the last key before a draft is kept."""
+
+_ELABORATE = "Please elaborate on question {number} of {total} ({question}) and ask again. {unclear}"
+"""For the agent, so in the language agents are spoken to."""
+
+
+class SettlingScreen(SaysoScreen[None]):
+    """Keeps a draft as it is entered, follows the ask, and settles it once."""
+
+    def __init__(self, shared: Shared, ask: Ask, draft: Draft) -> None:
+        super().__init__(shared, "answer")
+        self.ask, self.draft = ask, draft
+        self._there = True
+        self._settled = False
+        self._saving: Timer | None = None
+        self._kept = drafts.to_json(ask, draft)
+
+    # The draft
+
+    def enter(self, draft: Draft) -> None:
+        """The person has entered something."""
+        self.draft = draft
+        if self._saving is None:
+            self._saving = self.set_timer(_SAVE_AFTER, self._save_now)
+
+    def _save_now(self) -> None:
+        self._saving = None
+        self.run_worker(self.save(), group="save")
+
+    async def save(self) -> None:
+        """Keep the draft. While the store is away it is kept here, and again when the store is back."""
+        body, board = drafts.to_json(self.ask, self.draft), self.shared.board
+        if self._settled or not self._there or body == self._kept:
+            return
+        ask_id, person = self.ask.id, self.shared.config.person
+        try:
+            await self.do(lambda desk: desk.keep_draft(ask_id, person, body))
+        except StoreError:
+            board.unsaved[ask_id] = self.draft
+            return
+        self._kept = body
+        board.unsaved.pop(ask_id, None)
+        (board.drafts.add if body else board.drafts.discard)(ask_id)
+
+    # The truth
+
+    @property
+    def answerable(self) -> bool:
+        return self._there and self.ask.state.answerable
+
+    def board_changed(self) -> None:
+        super().board_changed()
+        if found := self.shared.board.find(self.ask.id):
+            self._know(found)
+        elif self.shared.board.looked and self.answerable and not self.shared.board.trouble:
+            self.run_worker(self._look_again(), group="look", exclusive=True)
+        if self.ask.id in self.shared.board.unsaved and not self.shared.board.trouble:
+            self._save_now()
+
+    async def _look_again(self) -> None:
+        ask_id = self.ask.id
+        try:
+            self._know(await self.do(lambda desk: desk.get(ask_id)))
+        except NotFound:
+            self._there = False
+            self._tell_truth()
+        except StoreError:
+            return
+
+    def _know(self, ask: Ask) -> None:
+        # A wiped ask has lost its texts; those on the screen are kept.
+        self.ask = ask if ask.questions else replace(ask, questions=self.ask.questions, title=self.ask.title)
+        self._there = True
+        self._tell_truth()
+
+    def _tell_truth(self) -> None:
+        if self._settled:
+            return
+        truth = self.shared.wording.truth(self.ask if self._there else None)
+        line = self.query_one("#truth", Line)
+        line.show(truth)
+        line.display = bool(truth)
+        line.set_class(not self.answerable, "-ended")
+        self.refresh_bindings()
+
+    # Settling
+
+    async def send(self) -> None:
+        """Send the answers, if they are complete and nobody was faster."""
+        ask, draft = self.ask, self.draft
+        waited_for = ask.wait is not None
+        if await self._settle(lambda desk: desk.answer(ask.id, drafts.answers(ask, draft), self.shared.settler)):
+            texts = self.shared.texts
+            told = texts.sent if waited_for else texts.sent_unattended
+            self._leave(told.format(client=self.shared.wording.client(ask)))
+
+    async def reject(self) -> None:
+        """Say no to all of it, with a reason if there is one."""
+        said = await ask_for_rejection(self, self.ask, self.draft.reason)
+        self.enter(replace(self.draft, reason=said.text))
+        ask_id = self.ask.id
+        if said.confirmed and await self._settle(lambda desk: desk.reject(ask_id, said.text, self.shared.settler)):
+            self._leave(self.shared.texts.rejected.format(client=self.shared.wording.client(self.ask)))
+
+    async def elaborate(self, place: int, question: Question) -> None:
+        """Hand the ask back to the agent: it should explain one question and ask again."""
+        said = await ask_what_is_unclear(self, place, self.draft.reason)
+        self.enter(replace(self.draft, reason=said.text))
+        ask_id, reason = self.ask.id, elaboration(self.ask, place, question, said.text)
+        if said.confirmed and await self._settle(lambda desk: desk.reject(ask_id, reason, self.shared.settler)):
+            self._leave(self.shared.texts.asked_back.format(client=self.shared.wording.client(self.ask)))
+
+    async def _settle(self, work: Callable[[Desk], Ask]) -> bool:
+        """Whether it was us who settled it. What was entered stays when it was not."""
+        if self._settled or not self.answerable:
+            self.warn(self.shared.wording.truth(self.ask if self._there else None))
+            return False
+        ask, settler = self.ask, self.shared.settler
+
+        def settle_and_forget(desk: Desk) -> None:
+            refuse_self_answer(desk, ask, settler)
+            work(desk)
+            desk.keep_draft(ask.id, settler.person, "")
+
+        try:
+            await self.do(settle_and_forget)
+        except (AlreadySettled, NotFound, NotYours, InvalidInput, StoreError) as error:
+            self.warn(self.shared.texts.not_sent.format(error=error))
+            await self._look_again()
+            return False
+        return True
+
+    def _leave(self, told: str) -> None:
+        self._settled = True
+        self.shared.board.drafts.discard(self.ask.id)
+        self.shared.board.unsaved.pop(self.ask.id, None)
+        self.say(told)
+        self.dismiss(None)
+
+
+def elaboration(ask: Ask, place: int, question: Question, unclear: str) -> str:
+    """What the agent is told when a person wants a question explained."""
+    return _ELABORATE.format(
+        number=place + 1,
+        total=len(ask.questions),
+        question=plain_line(question.text, 200),
+        unclear=unclear.strip(),
+    ).strip()

@@ -1,0 +1,70 @@
+"""What every screen of the terminal inbox has at hand, and what is known right now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sayso.asks.desk import now_ms
+from sayso.asks.model import Ask, Settler
+from sayso.config import Config
+from sayso.tui.draft import Draft
+from sayso.tui.keys import Keys
+from sayso.tui.link import SURFACE, Link
+from sayso.tui.texts import Texts, texts_for
+from sayso.tui.wording import Wording
+
+
+@dataclass
+class Board:
+    """What is known right now. The app writes it after each look at the desk, the screens show it."""
+
+    asks: Sequence[Ask] = ()
+    looked: bool = False
+    trouble: str = ""
+    newest: str = ""
+    seen: set[str] = field(default_factory=set)
+    """Asks that were there when the inbox was opened, or were opened since."""
+    drafts: set[str] = field(default_factory=set)
+    """Asks with something entered for them."""
+    unsaved: dict[str, Draft] = field(default_factory=dict)
+    """What could not be kept in the store yet."""
+
+    def find(self, ask_id: str) -> Ask | None:
+        return next((ask for ask in self.asks if ask.id == ask_id), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shared:
+    """Settings, texts, keys, the way to the desk, and the board."""
+
+    config: Config
+    environ: Mapping[str, str]
+    texts: Texts
+    wording: Wording
+    keys: Keys
+    link: Link
+    board: Board = field(default_factory=Board)
+
+    @classmethod
+    def build(
+        cls,
+        config: Config,
+        environ: Mapping[str, str],
+        heard: Callable[[], None],
+        clock: Callable[[], int] = now_ms,
+    ) -> Shared:
+        texts = texts_for(config.language, environ)
+        keys = Keys.from_config(config)
+        return cls(
+            config=config,
+            environ=environ,
+            texts=texts,
+            wording=Wording(texts=texts, clock=clock),
+            keys=keys,
+            link=Link(config, heard),
+        )
+
+    @property
+    def settler(self) -> Settler:
+        return Settler(person=self.config.person, surface=SURFACE)

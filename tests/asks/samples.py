@@ -1,0 +1,60 @@
+"""Asks, people and a clock for the tests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sayso.asks.desk import Retention
+from sayso.asks.model import Answer, Asker, Kind, NewAsk, Option, Question, Settler
+
+ANNA = Settler(person="anna", surface="terminal")
+BEN = Settler(person="ben", surface="browser")
+
+AGENT = Asker(
+    client="an-agent",
+    version="1.2",
+    session="a-session",
+    project="/home/anna/shop",
+    host="workbench",
+    pid=4242,
+    started="17",
+    agent="",
+)
+
+HOUR = 3_600_000
+DAY = 24 * HOUR
+KEEP = Retention(ended=7 * DAY, undelivered=30 * DAY, unattended=7 * DAY)
+
+COLOUR = Question(
+    id="1",
+    text="Which colour?",
+    title="Colour",
+    kind=Kind.SELECT,
+    options=(Option(id="1", label="Red", description="warm"), Option(id="2", label="Blue", recommended=True)),
+)
+
+RED = (Answer(question="1", chosen=("1",)),)
+BLUE = (Answer(question="1", chosen=("2",)),)
+
+
+class FakeClock:
+    """Time that passes only when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 1_700_000_000_000
+
+    def __call__(self) -> int:
+        return self.now
+
+    def forward(self, milliseconds: int) -> None:
+        self.now += milliseconds
+
+
+def ask(text: str = COLOUR.text, *, asker: Asker = AGENT, timeout_ms: int | None = None, title: str = "") -> NewAsk:
+    """A call with one question."""
+    question = replace(COLOUR, text=text)
+    return NewAsk(tool="ask_user_questions", questions=(question,), asker=asker, timeout_ms=timeout_ms, title=title)
+
+
+def own_text(text: str) -> tuple[Answer, ...]:
+    return (Answer(question="1", text=text),)

@@ -1,0 +1,156 @@
+"""What surfaces see: the inbox, the history, short ids, drafts, and who else is looking."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.asks.samples import AGENT, ANNA, BEN, RED, FakeClock, ask, own_text
+from tests.conftest import OpenStore
+
+from sayso.asks.desk import Desk
+from sayso.asks.model import Ask
+from sayso.errors import AmbiguousId, NotFound
+
+
+def test_the_inbox_shows_what_can_be_answered_oldest_first(desk: Desk, clock: FakeClock) -> None:
+    opened = _open(desk, clock, 5)
+    desk.answer(opened[1].id, RED, ANNA)
+    desk.reject(opened[3].id, "", ANNA)
+    assert [one.id for one in desk.inbox()] == [opened[place].id for place in (0, 2, 4)]
+    assert desk.inbox_size() == 3
+
+
+def test_the_inbox_comes_in_pages_that_join_without_gap_or_double(desk: Desk, clock: FakeClock) -> None:
+    opened = _open(desk, clock, 7)
+    same_moment = [desk.leave(ask(f"At once {number}?")) for number in range(7)]
+    pages: list[list[Ask]] = [desk.inbox(most=3)]
+    while pages[-1]:
+        pages.append(desk.inbox(after=pages[-1][-1], most=3))
+    seen = [one.id for page in pages for one in page]
+    assert [len(page) for page in pages] == [3, 3, 3, 3, 2, 0]
+    assert seen[:6] == [one.id for one in opened[:6]]
+    assert set(seen) == {one.id for one in opened + same_moment}
+    assert len(seen) == len(set(seen))
+
+
+def test_the_inbox_of_a_project_shows_its_asks_only(desk: Desk) -> None:
+    here = desk.leave(ask())
+    there = desk.leave(ask(asker=replace(AGENT, project="/elsewhere")))
+    assert desk.inbox(project=AGENT.project) == [here]
+    assert desk.inbox(project="/elsewhere") == [there]
+    assert desk.inbox(project="/nowhere") == []
+
+
+def test_the_history_shows_what_ended_newest_first_in_pages(desk: Desk, clock: FakeClock) -> None:
+    opened = _open(desk, clock, 5)
+    for one in opened[:4]:
+        clock.forward(10)
+        desk.answer(one.id, RED, ANNA)
+    first = desk.history(most=3)
+    rest = desk.history(before=first[-1], most=3)
+    assert [one.id for one in first + rest] == [one.id for one in opened[3::-1]]
+    assert desk.history(project="/nowhere") == []
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        "which COLOUR",
+        "paint the shop",
+        'said "maybe"',
+        "back\\slash",
+        "100%",
+        "snake_case",
+        "!",
+        "ÜBER",
+        "straße",
+        "STRASSE",
+        "two lines",
+        "Red",
+        "warm",
+    ],
+)
+def test_the_history_is_searched_by_the_words_people_read_and_wrote(desk: Desk, search: str) -> None:
+    wanted = desk.leave(ask('Which colour, he said "maybe"?', title="Paint the shop"))
+    desk.answer(wanted.id, own_text("back\\slash 100% snake_case! über die Straße\ntwo\n  lines"), ANNA)
+    other = desk.leave(replace(ask("Unlike?"), questions=()))
+    desk.reject(other.id, "", ANNA)
+    assert [one.id for one in desk.history(search=search)] == [wanted.id]
+
+
+@pytest.mark.parametrize("search", ["question", "chosen", "null", "{", "snake-case", "100$", "anna", "an-agent"])
+def test_the_history_is_not_searched_by_how_it_is_stored(desk: Desk, search: str) -> None:
+    left = desk.leave(ask("Which colour?"))
+    desk.answer(left.id, own_text("1000 snake_case"), ANNA)
+    assert desk.history(search=search) == []
+
+
+def test_the_history_finds_the_reason_of_a_rejection(desk: Desk) -> None:
+    left = desk.leave(ask())
+    desk.reject(left.id, "Ask me on Monday", ANNA)
+    assert [one.id for one in desk.history(search="monday")] == [left.id]
+
+
+def test_an_ask_is_found_by_the_beginning_of_its_id_in_any_spelling(desk: Desk) -> None:
+    left = desk.leave(ask())
+    spelt = f"{left.id[:8]}-{left.id[8:12]}".upper()
+    assert desk.find(left.id) == desk.find(left.id[:8]) == desk.find(spelt) == left
+
+
+def test_an_id_that_fits_several_names_them(desk: Desk) -> None:
+    ids = [desk.leave(ask(f"Question {number}?")).id for number in range(40)]
+    first = next(digit for digit in "0123456789abcdef" if sum(one.startswith(digit) for one in ids) > 1)
+    with pytest.raises(AmbiguousId) as raised:
+        desk.find(first)
+    assert raised.value.matches == tuple(sorted(one for one in ids if one.startswith(first)))[:10]
+    assert all(one in str(raised.value) for one in raised.value.matches)
+
+
+@pytest.mark.parametrize("given", ["", "-", "xyz", "%", "g", "deadbeef", "deadbeef" * 5])
+def test_an_id_that_fits_nothing_is_not_found(desk: Desk, given: str) -> None:
+    with pytest.raises(NotFound):
+        desk.find(given)
+
+
+def test_a_draft_is_kept_for_each_person_until_it_is_emptied(desk: Desk) -> None:
+    left = desk.leave(ask())
+    desk.keep_draft(left.id, "anna", "half a sen")
+    desk.keep_draft(left.id, "anna", "half a sentence")
+    desk.keep_draft(left.id, "ben", "other")
+    assert desk.draft(left.id, "anna") == "half a sentence"
+    assert desk.draft(left.id, "ben") == "other"
+    desk.keep_draft(left.id, "anna", "")
+    assert desk.draft(left.id, "anna") == ""
+    assert desk.draft(left.id, "ben") == "other"
+
+
+def test_a_draft_for_an_ask_that_is_gone_is_dropped_in_silence(desk: Desk) -> None:
+    desk.keep_draft("f00d", "anna", "too late")
+    assert desk.draft("f00d", "anna") == ""
+
+
+def test_open_surfaces_are_those_of_living_processes(open_shared: OpenStore) -> None:
+    dying, living, looking = open_shared(), open_shared(), Desk(open_shared())
+    Desk(dying).show_up("terminal", "anna")
+    Desk(living).show_up("browser", "ben")
+    assert set(looking.open_surfaces()) == {ANNA, BEN}
+    dying.close()
+    assert looking.open_surfaces() == [BEN]
+    Desk(living).go_away()
+    assert looking.open_surfaces() == []
+
+
+def test_a_surface_that_shows_up_twice_is_one(desk: Desk) -> None:
+    desk.show_up("terminal", "anna")
+    desk.show_up("browser", "ben")
+    assert desk.open_surfaces() == [BEN]
+
+
+def _open(desk: Desk, clock: FakeClock, count: int) -> list[Ask]:
+    opened: list[Ask] = []
+    for number in range(count):
+        clock.forward(1)
+        opened.append(desk.leave(ask(f"Question {number}?")))
+    clock.forward(1)
+    return opened

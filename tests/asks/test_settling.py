@@ -1,0 +1,191 @@
+"""How people settle asks, what is recorded of it, and what happens when two do at once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+from tests.asks.samples import ANNA, BEN, BLUE, DAY, KEEP, RED, FakeClock, ask, own_text
+from tests.conftest import OpenStore
+
+from sayso.asks.desk import Desk
+from sayso.asks.model import Answer, Ask, Event, Outcome, Settler, State
+from sayso.errors import AlreadySettled, InvalidInput, NotFound
+
+Settle = Callable[[Desk, str, Settler], Ask]
+
+SETTLES: dict[State, Settle] = {
+    State.ANSWERED: lambda desk, ask_id, by: desk.answer(ask_id, RED, by),
+    State.REJECTED: lambda desk, ask_id, by: desk.reject(ask_id, "not now", by),
+    State.DECLINED: Desk.decline,
+    State.CANCELLED: Desk.cancel,
+}
+every_settle = pytest.mark.parametrize(("state", "settle"), SETTLES.items())
+
+
+@every_settle
+def test_settling_records_who_from_where_and_when(desk: Desk, clock: FakeClock, state: State, settle: Settle) -> None:
+    held = desk.hold(ask())
+    clock.forward(1500)
+    settled = settle(desk, held.ask.id, ANNA)
+    assert settled == desk.get(held.ask.id)
+    assert settled.state is state
+    assert settled.ended_at == clock.now
+    assert not settled.delivered
+    assert settled.outcome == Outcome(
+        answers=RED if state is State.ANSWERED else (),
+        reason="not now" if state is State.REJECTED else "",
+        person="anna",
+        surface="terminal",
+    )
+    assert desk.events(held.ask.id)[1:] == [
+        Event(
+            ask=held.ask.id,
+            version=2,
+            at=clock.now,
+            kind=state.value,
+            before=State.PENDING,
+            after=state,
+            person="anna",
+            surface="terminal",
+        )
+    ]
+
+
+@every_settle
+def test_whoever_comes_second_is_told_who_was_first(desk: Desk, state: State, settle: Settle) -> None:
+    held = desk.hold(ask())
+    settled = settle(desk, held.ask.id, ANNA)
+    for second in SETTLES.values():
+        with pytest.raises(AlreadySettled, match=f"Already {state} in terminal by anna at 2023-11-14T22:13:20.000Z"):
+            second(desk, held.ask.id, BEN)
+    assert desk.get(held.ask.id) == settled
+
+
+@every_settle
+def test_a_late_settle_of_a_timed_out_ask_counts_and_is_marked_late(desk: Desk, state: State, settle: Settle) -> None:
+    held = desk.hold(ask(timeout_ms=10))
+    desk.time_out(held)
+    desk.delivered(held)
+    late = settle(desk, held.ask.id, BEN)
+    assert late.state is state
+    assert late.outcome is not None
+    assert late.outcome.late
+    assert not late.delivered
+
+
+def test_an_expired_ask_says_that_it_can_no_longer_be_answered(desk: Desk, clock: FakeClock) -> None:
+    left = desk.leave(ask())
+    clock.forward(8 * DAY)
+    desk.clean_up(KEEP)
+    with pytest.raises(AlreadySettled, match="can no longer be answered: it is expired since 2023-11-22"):
+        desk.answer(left.id, RED, ANNA)
+
+
+def test_an_answer_that_does_not_fit_changes_nothing(desk: Desk) -> None:
+    held = desk.hold(ask())
+    with pytest.raises(InvalidInput):
+        desk.answer(held.ask.id, (Answer(question="1", chosen=("7",)),), ANNA)
+    assert desk.get(held.ask.id) == held.ask
+    assert [event.kind for event in desk.events(held.ask.id)] == ["opened"]
+
+
+def test_an_unknown_ask_cannot_be_settled(desk: Desk) -> None:
+    with pytest.raises(NotFound, match="No ask has the id 'f00d'"):
+        desk.answer("f00d", RED, ANNA)
+
+
+def test_a_refused_attempt_is_recorded_and_changes_nothing_else(desk: Desk) -> None:
+    held = desk.hold(ask())
+    desk.note_refusal(held.ask.id, BEN, "it descends from process 7")
+    event = desk.events(held.ask.id)[-1]
+    assert (event.kind, event.before, event.after) == ("refused", State.PENDING, State.PENDING)
+    assert (event.person, event.surface, event.detail) == ("ben", "browser", "it descends from process 7")
+    assert desk.get(held.ask.id).wait == held.wait
+    assert desk.answer(held.ask.id, RED, ANNA).state is State.ANSWERED
+
+
+def test_every_change_leaves_exactly_one_event_that_joins_on_to_the_last(desk: Desk) -> None:
+    held = desk.hold(ask(timeout_ms=10))
+    desk.release(held, "the client left")
+    again = desk.hold(ask(timeout_ms=10))
+    desk.time_out(again)
+    desk.delivered(again)
+    desk.answer(held.ask.id, RED, BEN)
+    last = desk.attach(held.ask.id)
+    assert last is not None
+    done = desk.delivered(last)
+    events = desk.events(held.ask.id)
+    assert [(event.kind, event.before, event.after, event.person) for event in events] == [
+        ("opened", None, State.PENDING, ""),
+        ("unattended", State.PENDING, State.PENDING, ""),
+        ("attended", State.PENDING, State.PENDING, ""),
+        ("timed_out", State.PENDING, State.TIMED_OUT, ""),
+        ("delivered", State.TIMED_OUT, State.TIMED_OUT, ""),
+        ("answered", State.TIMED_OUT, State.ANSWERED, "ben"),
+        ("attended", State.ANSWERED, State.ANSWERED, ""),
+        ("delivered", State.ANSWERED, State.ANSWERED, ""),
+    ]
+    assert [event.version for event in events] == list(range(1, done.version + 1))
+    assert events[1].detail == "the client left"
+
+
+def test_of_two_people_who_settle_at_once_one_wins_and_the_other_is_told(open_shared: OpenStore) -> None:
+    desks = [Desk(open_shared()), Desk(open_shared())]
+    people = [ANNA, BEN]
+    for number in range(25):
+        held = desks[0].hold(ask(f"Round {number}?"))
+        told = _settle_at_once(desks, people, held.ask.id)
+        settled = desks[0].get(held.ask.id)
+        assert settled.outcome is not None
+        winner = settled.outcome.person
+        assert settled.outcome.answers == own_text(f"{winner} says so")
+        assert told == {person.person: "" if person.person == winner else winner for person in people}
+        assert [event.kind for event in desks[0].events(held.ask.id)] == ["opened", "answered"]
+
+
+def _settle_at_once(desks: list[Desk], people: list[Settler], ask_id: str) -> dict[str, str]:
+    """Everybody answers in the same moment; for each, who was first if it was not they."""
+    start = threading.Barrier(len(desks))
+    told: dict[str, str] = {}
+
+    def answer(desk: Desk, by: Settler) -> None:
+        start.wait(10)
+        try:
+            desk.answer(ask_id, own_text(f"{by.person} says so"), by)
+            told[by.person] = ""
+        except AlreadySettled as error:
+            told[by.person] = next(person.person for person in people if f"by {person.person} at" in str(error))
+
+    threads = [threading.Thread(target=answer, args=pair) for pair in zip(desks, people, strict=True)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    return told
+
+
+def test_many_threads_of_one_desk_settle_many_asks_without_a_mix_up(desk: Desk) -> None:
+    asks = [desk.hold(ask(f"Question {number}?")).ask for number in range(40)]
+
+    def settle(part: list[Ask]) -> None:
+        for one in part:
+            desk.answer(one.id, own_text(f"to {one.questions[0].text}"), ANNA)
+
+    threads = [threading.Thread(target=settle, args=(asks[start::8],)) for start in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert all(desk.get(one.id).answer("1") == own_text(f"to {one.questions[0].text}")[0] for one in asks)
+
+
+def test_a_settle_wakes_whoever_listens_to_the_bell(open_shared: OpenStore) -> None:
+    waiting, settling = open_shared(), Desk(open_shared())
+    held = Desk(waiting).hold(ask())
+    while waiting.bell().wait(0):
+        """Take in the rings of the opening."""
+    settling.answer(held.ask.id, BLUE, BEN)
+    assert waiting.bell().wait(10)
+    assert [ended.id for ended in Desk(waiting).ended_waits()] == [held.ask.id]

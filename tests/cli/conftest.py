@@ -1,0 +1,16 @@
+"""A home for each test, with a path short enough for sockets."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.cli.program import Home
+
+
+@pytest.fixture
+def home() -> Iterator[Home]:
+    with tempfile.TemporaryDirectory(prefix="sayso-", dir="/tmp") as folder:
+        home = Home(folder=Path(folder).resolve())
+        home.project.mkdir()
+        yield home

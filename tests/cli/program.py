@@ -1,0 +1,139 @@
+"""The real program, run as people run it: in a process of its own, with a home and a state folder of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sayso.asks.desk import Desk
+from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Question, Settler
+from sayso.store.sqlite import SqliteStore
+
+BIN = Path(sys.executable).parent
+SECONDS = 60
+SOMEONE = Settler(person="mira", surface="terminal")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Home:
+    """A person's machine as the program sees it."""
+
+    folder: Path
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def state(self) -> Path:
+        return self.folder / "state"
+
+    @property
+    def project(self) -> Path:
+        return self.folder / "project"
+
+    @property
+    def env(self) -> dict[str, str]:
+        return {
+            "PATH": f"{BIN}:/usr/bin:/bin",
+            "HOME": str(self.folder),
+            "LANG": "C.UTF-8",
+            "TZ": "UTC",
+            "TERM": "dumb",
+            "TMPDIR": str(self.folder),
+            "PYTHONWARNINGS": "error",
+            "SAYSO_STATE_DIR": str(self.state),
+            "SAYSO_PERSON": "ada",
+            **self.extra,
+        }
+
+    def run(self, *arguments: str, program: str = "sayso", stdin: str | bytes = "", **env: str) -> Ran:
+        """Run it to its end."""
+        given = stdin.encode() if isinstance(stdin, str) else stdin
+        ran = subprocess.run(
+            [BIN / program, *arguments],
+            input=given,
+            capture_output=True,
+            cwd=self.project,
+            env={**self.env, **env},
+            timeout=SECONDS,
+            check=False,
+        )
+        return Ran(code=ran.returncode, out=ran.stdout.decode(), err=ran.stderr.decode())
+
+    def start(self, *arguments: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
+        """Start it and go on."""
+        return subprocess.Popen(
+            [BIN / "sayso", *arguments],
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=self.project,
+            env=self.env,
+            text=True,
+        )
+
+    @contextmanager
+    def desk(self) -> Iterator[Desk]:
+        """The desk of the store that the program uses."""
+        store = SqliteStore(self.state / "sayso.db", self.state / "bell")
+        try:
+            yield Desk(store)
+        finally:
+            store.close()
+
+    def leave(self, *questions: Question, title: str = "", asker: Asker | None = None) -> Ask:
+        """An open ask that no agent waits for."""
+        by = asker or Asker(client="claude-code", version="2.1", project=str(self.project))
+        with self.desk() as desk:
+            return desk.leave(NewAsk(tool="ask_user_questions", questions=questions, asker=by, title=title))
+
+    def ask_of(self, ask: Ask) -> Ask:
+        with self.desk() as desk:
+            return desk.get(ask.id)
+
+    def answers(self, ask: Ask) -> Sequence[Answer]:
+        outcome = self.ask_of(ask).outcome
+        assert outcome is not None
+        return outcome.answers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ran:
+    """How a run ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def data(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def error(self) -> str:
+        """The one line that says what is wrong."""
+        lines = [line for line in self.err.splitlines() if line.startswith("Error: ")]
+        assert len(lines) == 1, self.err
+        assert "Traceback" not in self.err
+        return lines[0]
+
+
+def choice(text: str = "Which database?", *labels: str, kind: Kind = Kind.SELECT, id: str = "1") -> Question:
+    options = tuple(Option(id=str(n), label=label) for n, label in enumerate(labels or ("SQLite", "PostgreSQL"), 1))
+    return Question(id=id, text=text, kind=kind, options=options)
+
+
+def several(*labels: str, id: str = "1") -> Question:
+    return choice("Which checks?", *labels, kind=Kind.MULTI_SELECT, id=id)
+
+
+def confirm(text: str = "Deploy?", id: str = "1") -> Question:
+    return Question(id=id, text=text, kind=Kind.CONFIRM)
+
+
+def text(question: str = "Why?", id: str = "1", *, required: bool = True) -> Question:
+    return Question(id=id, text=question, required=required)

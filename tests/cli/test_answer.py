@@ -1,0 +1,236 @@
+"""`sayso answer` with values."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from tests.cli.program import BIN, SECONDS, SOMEONE, Home, choice, confirm, several, text
+
+from sayso.asks.model import Answer, Asker, NewAsk, State
+
+
+def chosen(*ids: str, question: str = "1") -> Answer:
+    return Answer(question=question, chosen=ids)
+
+
+def said(words: str, question: str = "1") -> Answer:
+    return Answer(question=question, text=words)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("PostgreSQL", chosen("2")),
+        ("postgresql", chosen("2")),
+        ("#1", chosen("1")),
+        ("MySQL, please", said("MySQL, please")),
+        ("2", said("2")),
+        ('"#7"', said("#7")),
+    ],
+)
+def test_a_value_is_an_option_by_label_or_number_or_else_own_text(home: Home, value: str, expected: Answer) -> None:
+    ask = home.leave(choice())
+    ran = home.run("answer", ask.id[:8], value)
+    assert ran.code == 0, ran.err
+    assert home.answers(ask) == (expected,)
+
+
+def test_a_label_fits_without_the_mark_that_it_is_recommended(home: Home) -> None:
+    ask = home.leave(choice("Where?", "SQLite (Recommended)", "PostgreSQL"))
+    home.run("answer", ask.id, "sqlite")
+    assert home.answers(ask) == (chosen("1"),)
+
+
+def test_an_answer_names_the_person_and_the_command_line(home: Home) -> None:
+    ask = home.leave(choice())
+    home.run("answer", ask.id, "SQLite")
+    outcome = home.ask_of(ask).outcome
+    assert outcome is not None
+    assert (outcome.person, outcome.surface) == ("ada", "command line")
+
+
+def test_several_values_choose_several_options_of_a_multi_select(home: Home) -> None:
+    ask = home.leave(several("Lint", "Types", "Tests"))
+    home.run("answer", ask.id, "#3", "lint", "and the docs")
+    assert home.answers(ask) == (Answer(question="1", chosen=("3", "1"), text="and the docs"),)
+
+
+@pytest.mark.parametrize("word", ["yes", "Y", "true"])
+def test_a_confirm_takes_words_for_yes(home: Home, word: str) -> None:
+    ask = home.leave(confirm())
+    home.run("answer", ask.id, word)
+    assert home.answers(ask) == (chosen("yes"),)
+
+
+def test_a_confirm_takes_nothing_else(home: Home) -> None:
+    ask = home.leave(confirm())
+    ran = home.run("answer", ask.id, "maybe")
+    assert ran.code == 2
+    assert ran.error == 'Error: question 1: it takes yes or no (or y, n, true, false), not "maybe".'
+    assert home.ask_of(ask).state is State.PENDING
+
+
+def test_several_questions_are_answered_by_number_and_by_id(home: Home) -> None:
+    ask = home.leave(choice(id="db"), several("Lint", "Types", id="checks"), text(id="why"), confirm(id="go"))
+    ran = home.run("answer", ask.id, "-q", "1=#2", "-q", "checks=Lint", "-q", "2=Types", "-q", "why=a=b", "-q", "#4=no")
+    assert ran.code == 0, ran.err
+    assert home.answers(ask) == (
+        chosen("2", question="db"),
+        chosen("1", "2", question="checks"),
+        said("a=b", "why"),
+        chosen("no", question="go"),
+    )
+
+
+def test_an_optional_question_that_is_left_out_is_skipped(home: Home) -> None:
+    ask = home.leave(choice(), text(id="2", required=False))
+    home.run("answer", ask.id, "-q", "1=SQLite")
+    assert home.answers(ask)[1].skipped
+
+
+def test_a_required_question_that_is_left_out_is_named(home: Home) -> None:
+    ask = home.leave(choice(), text(id="2"))
+    ran = home.run("answer", ask.id, "-q", "1=SQLite")
+    assert ran.code == 2
+    assert 'question 2 ("2"): an answer is required' in ran.error
+
+
+def test_every_wrong_value_is_told_at_once(home: Home) -> None:
+    ask = home.leave(choice(), confirm(id="2"), text(id="3"))
+    ran = home.run("answer", ask.id, "-q", "1=#9", "-q", "2=perhaps", "-q", "3=a", "-q", "3=b")
+    assert ran.code == 2
+    for words in ("question 1: there is no option #9", "question 2: it takes yes or no", "question 3: takes one value"):
+        assert words in ran.error
+
+
+def test_equal_labels_need_a_number(home: Home) -> None:
+    ask = home.leave(choice("Which?", "Again", "Again", "AGAIN"))
+    ran = home.run("answer", ask.id, "Again")
+    assert ran.code == 2
+    assert '"Again" is the label of more than one option. Say which by its number: #1 or #2.' in ran.error
+    assert "#1 or #2 or #3" in home.run("answer", ask.id, "again").error
+    home.run("answer", ask.id, "#2")
+    assert home.answers(ask) == (chosen("2"),)
+
+
+def test_a_key_that_is_one_questions_id_and_anothers_number_is_refused(home: Home) -> None:
+    ask = home.leave(text(id="2"), text(id="1"))
+    ran = home.run("answer", ask.id, "-q", "1=x", "-q", "2=y")
+    assert ran.code == 2
+    assert "fits more than one question" in ran.error
+    home.run("answer", ask.id, "-q", "#1=x", "-q", "#2=y")
+    assert home.answers(ask) == (said("x", "2"), said("y", "1"))
+
+
+def test_an_unknown_key_is_told_the_keys(home: Home) -> None:
+    ask = home.leave(text(id="why"), text(id="how"))
+    ran = home.run("answer", ask.id, "-q", "when=now")
+    assert ran.error == (
+        'Error: -q: "when=now" names no question. Write KEY=VALUE; the keys are #1 ("why"), #2 ("how").'
+    )
+
+
+def test_values_for_an_ask_of_several_questions_are_refused(home: Home) -> None:
+    ask = home.leave(choice(), text(id="2"))
+    ran = home.run("answer", ask.id, "SQLite")
+    assert ran.code == 2
+    assert "2 questions, so say which one is answered: -q 1=VALUE -q 2=VALUE." in ran.error
+
+
+def test_a_dash_reads_the_text_from_standard_input(home: Home) -> None:
+    ask = home.leave(text())
+    home.run("answer", ask.id, "-", stdin="two\nlines \U0001f600\n")
+    assert home.answers(ask) == (said("two\nlines \U0001f600"),)
+
+
+def test_one_of_several_values_can_be_read_from_standard_input(home: Home) -> None:
+    ask = home.leave(text(), choice(id="2"))
+    home.run("answer", ask.id, "-q", "1=x", "-q", "2=-", stdin="sqlite\n")
+    assert home.answers(ask) == (said("x"), chosen("1", question="2"))
+
+
+def test_standard_input_is_read_only_once_and_must_be_text(home: Home) -> None:
+    ask = home.leave(text(), text(id="2"))
+    assert "Only one value" in home.run("answer", ask.id, "-q", "1=-", "-q", "2=-").error
+    assert "not UTF-8 text (byte 2)" in home.run("answer", ask.id, "-q", "1=-", "-q", "2=x", stdin=b"a\xff").error
+
+
+def test_a_million_characters_arrive_whole_and_one_more_is_refused(home: Home) -> None:
+    ask = home.leave(text())
+    ran = home.run("answer", ask.id, "-", stdin="x" * 1_000_001)
+    assert ran.code == 2
+    assert "is 1,000,001 characters long; at most 1,000,000" in ran.error
+    assert home.run("answer", ask.id, "-", stdin="é" * 1_000_000).code == 0
+    assert home.answers(ask) == (said("é" * 1_000_000),)
+
+
+def test_without_values_and_without_a_terminal_it_is_a_usage_error(home: Home) -> None:
+    ask = home.leave(choice())
+    ran = home.run("answer", ask.id)
+    assert ran.code == 2
+    assert "sayso answer ID VALUE, or -q KEY=VALUE" in ran.error
+
+
+def test_an_agent_that_is_not_waiting_gets_the_answer_when_it_asks_again(home: Home) -> None:
+    ask = home.leave(choice())
+    ran = home.run("answer", ask.id, "SQLite")
+    assert ran.err == "Answered. The agent is not waiting now; it gets the answer when it asks again.\n"
+    assert ran.out == ""
+
+
+def test_json_prints_the_answered_ask(home: Home) -> None:
+    ask = home.leave(choice())
+    found = home.run("answer", ask.id, "SQLite", "--json").data
+    assert found["status"] == "answered"
+    assert found["outcome"]["answers"][0]["selected"] == ["SQLite"]
+
+
+def test_a_settled_ask_says_who_was_first(home: Home) -> None:
+    ask = home.leave(choice())
+    with home.desk() as desk:
+        desk.answer(ask.id, [chosen("1")], SOMEONE)
+    ran = home.run("answer", ask.id, "PostgreSQL")
+    assert ran.code == 4
+    assert ran.error.startswith("Error: Already answered in terminal by mira at ")
+    assert home.answers(ask) == (chosen("1"),)
+
+
+def test_a_late_answer_to_a_timed_out_ask_counts(home: Home) -> None:
+    with home.desk() as desk:
+        held = desk.hold(NewAsk(tool="t", questions=(choice(),), asker=Asker(client="codex"), timeout_ms=5))
+        desk.time_out(held)
+    assert home.run("answer", held.ask.id, "SQLite").code == 0
+    outcome = home.ask_of(held.ask).outcome
+    assert outcome is not None
+    assert outcome.late
+
+
+def test_of_two_answers_at_once_exactly_one_wins(home: Home) -> None:
+    ask = home.leave(choice())
+    answering = [
+        subprocess.Popen(
+            [BIN / "sayso", "answer", ask.id, label], stderr=subprocess.PIPE, env=home.env, cwd=home.project, text=True
+        )
+        for label in ("SQLite", "PostgreSQL")
+    ]
+    errors = [process.communicate(timeout=SECONDS)[1] for process in answering]
+    codes = [process.returncode for process in answering]
+    assert sorted(codes) == [0, 4]
+    assert home.answers(ask) == (chosen(str(codes.index(0) + 1)),)
+    assert "Already answered in command line by ada" in errors[codes.index(4)]
+
+
+def test_an_unknown_an_impossible_and_an_ambiguous_id_are_told_apart(home: Home) -> None:
+    asks = [home.leave(choice(f"Question {number}?")) for number in range(17)]
+    first = {ask.id[0] for ask in asks}
+    twice = next(digit for digit in first if sum(ask.id.startswith(digit) for ask in asks) > 1)
+    unknown = home.run("answer", "0" * 31, "x")
+    assert unknown.code == 3
+    assert "`sayso list` shows the open ones" in unknown.error
+    assert "is not an id" in home.run("answer", "yes", "x").error
+    ambiguous = home.run("answer", twice, "SQLite")
+    assert ambiguous.code == 3
+    assert "fits more than one" in ambiguous.err
+    assert all(ask.id in ambiguous.err for ask in asks if ask.id.startswith(twice))
+    assert all(home.ask_of(ask).state is State.PENDING for ask in asks)

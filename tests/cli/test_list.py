@@ -1,0 +1,129 @@
+"""`sayso list`, and `sayso` alone."""
+
+from __future__ import annotations
+
+import pytest
+from tests.cli.program import SOMEONE, Home, choice, several, text
+
+from sayso.asks.model import Asker, NewAsk
+
+
+def test_an_open_ask_is_a_row_with_short_id_status_client_project_and_question(home: Home) -> None:
+    ask = home.leave(choice("Which database?"))
+    ran = home.run("list")
+    header, row = ran.out.splitlines()
+    assert header.split() == ["ID", "AGE", "STATUS", "CLIENT", "PROJECT", "QUESTION"]
+    assert row.split(maxsplit=6) == [ask.id[:8], row.split()[1], "agent", "gone", "claude-code", "~/project", "Which database?"]
+    assert "agent gone: gets the answer when it asks again." in ran.err
+    assert ran.code == 0
+
+
+def test_the_title_stands_for_the_questions_and_further_ones_are_counted(home: Home) -> None:
+    home.leave(choice(), text(id="2"), title="Storage")
+    home.leave(choice("First?"), text(id="2"), text("Third?", id="3"))
+    out = home.run("list").out
+    assert "Storage (+1 more)" in out
+    assert "First? (+2 more)" in out
+
+
+def test_an_ask_whose_process_lives_is_waiting_and_one_whose_process_died_is_not(home: Home) -> None:
+    with home.desk() as desk:
+        new = NewAsk(tool="t", questions=(choice(),), asker=Asker(client="codex", project=str(home.project)))
+        held = desk.hold(new)
+        assert home.run("list").out.splitlines()[1].split()[2] == "waiting"
+        assert home.run("list", "--json").data[0]["attended"] is True
+    ran = home.run("list", "--json")
+    assert ran.data[0]["attended"] is False
+    assert ran.data[0]["id"] == held.ask.id
+    assert home.ask_of(held.ask).wait is None
+
+
+def test_a_timed_out_ask_is_still_listed_as_answerable(home: Home) -> None:
+    with home.desk() as desk:
+        held = desk.hold(NewAsk(tool="t", questions=(choice(),), asker=Asker(client="codex"), timeout_ms=5))
+        desk.time_out(held)
+    ran = home.run("list")
+    assert "timed out" in ran.out
+    assert "timed out: can still be answered." in ran.err
+
+
+@pytest.mark.requirement("A-25")
+def test_json_holds_everything_about_each_open_ask(home: Home) -> None:
+    ask = home.leave(several("Lint", "Tests"), title="Checks")
+    [found] = home.run("list", "--json").data
+    assert found["id"] == ask.id
+    assert found["call_id"] == ask.call_id
+    assert found["status"] == "pending"
+    assert found["attended"] is False
+    assert found["delivered"] is False
+    assert found["title"] == "Checks"
+    assert found["tool"] == "ask_user_questions"
+    assert found["timeout_ms"] is None
+    assert found["created_at"].endswith("Z")
+    assert found["asker"]["client"] == "claude-code"
+    assert found["questions"] == [
+        {
+            "id": "1",
+            "question": "Which checks?",
+            "type": "multi-select",
+            "title": "",
+            "required": True,
+            "placeholder": "",
+            "options": [
+                {"id": "1", "label": "Lint", "description": "", "recommended": False},
+                {"id": "2", "label": "Tests", "description": "", "recommended": False},
+            ],
+        }
+    ]
+
+
+def test_settled_asks_are_not_listed(home: Home) -> None:
+    ask = home.leave(choice())
+    with home.desk() as desk:
+        desk.reject(ask.id, "", SOMEONE)
+    assert home.run("list", "--json").data == []
+
+
+def test_only_the_asks_of_one_project_are_shown_when_it_is_named(home: Home) -> None:
+    here = home.leave(choice())
+    home.leave(choice("Elsewhere?"), asker=Asker(client="codex", project="/elsewhere"))
+    assert [found["id"] for found in home.run("list", "--project", ".", "--json").data] == [here.id]
+
+
+def test_a_limit_cuts_the_list_and_says_so(home: Home) -> None:
+    for number in range(3):
+        home.leave(choice(f"Question {number}?"))
+    ran = home.run("list", "--limit", "2")
+    assert len(ran.out.splitlines()) == 3
+    assert "--limit shows more than 2" in ran.err
+
+
+def test_an_empty_inbox_says_so_and_prints_no_data(home: Home) -> None:
+    ran = home.run("list")
+    assert (ran.code, ran.out) == (0, "")
+    assert "No questions are waiting" in ran.err
+
+
+def test_without_a_command_an_empty_machine_is_told_what_to_do_next(home: Home) -> None:
+    ran = home.run()
+    assert ran.code == 0
+    for hint in ("No questions are waiting", "sayso demo", "claude mcp add sayso -- sayso server", "mcpServers"):
+        assert hint in ran.out
+
+
+def test_without_a_command_the_open_asks_are_shown(home: Home) -> None:
+    ask = home.leave(choice())
+    ran = home.run()
+    assert ask.id[:8] in ran.out
+    assert f"sayso answer {ask.id[:8]}" in ran.err
+
+
+def test_a_reader_that_stops_early_is_no_error(home: Home) -> None:
+    for number in range(50):
+        home.leave(text(f"{number} " + "long " * 2000))
+    listing = home.start("list", "--json")
+    assert listing.stdout is not None
+    listing.stdout.close()
+    _, err = listing.communicate(timeout=60)
+    assert err == ""
+    assert listing.returncode == 1

@@ -1,0 +1,193 @@
+"""Answering at prompts, in a real terminal."""
+
+from __future__ import annotations
+
+from tests.cli.program import Home, choice, confirm, several, text
+from tests.cli.pseudo_terminal import Terminal
+
+from sayso.asks.model import Answer, Option, Question, State
+
+SEND = "Send them?"
+
+
+def test_every_kind_of_question_is_answered_reviewed_and_sent(home: Home) -> None:
+    ask = home.leave(choice(), several("Lint", "Types", "Tests", id="2"), text(id="3"), confirm(id="4"), title="Setup")
+    with Terminal(home, "answer", ask.id[:8]) as terminal:
+        assert "claude-code in ~/project has 4 questions for you." in terminal.expect("Setup")
+        terminal.reply("Number, label or own words: ", "2")
+        terminal.reply("own words: ", "1, tests")
+        terminal.reply("an empty line ends it: ", "Because of")
+        terminal.type("two lines")
+        terminal.type("")
+        terminal.reply("y or n: ", "y")
+        review = terminal.expect(SEND)
+        for words in ("PostgreSQL", "Lint\n   Tests", "Because of\n   two lines", "Yes"):
+            assert words in review
+        terminal.type("y")
+        assert terminal.end() == 0
+        assert "Answered. The agent is not waiting now" in terminal.screen
+    assert home.answers(ask) == (
+        Answer(question="1", chosen=("2",)),
+        Answer(question="2", chosen=("1", "3")),
+        Answer(question="3", text="Because of\ntwo lines"),
+        Answer(question="4", chosen=("yes",)),
+    )
+
+
+def test_options_are_numbered_described_and_the_recommended_one_is_marked_once(home: Home) -> None:
+    options = (
+        Option(id="1", label="SQLite", description="One file.", recommended=True),
+        Option(id="2", label="Files (recommended)", recommended=True),
+    )
+    ask = home.leave(Question(id="1", text="Where?", kind=choice().kind, options=options, title="Storage"))
+    with Terminal(home, "answer", ask.id) as terminal:
+        shown = terminal.expect("Number, label or own words: ")
+    assert "1. Where?" in shown
+    assert "Storage: choose one, or use your own words" in shown
+    assert "1) SQLite (recommended)\n      One file.\n" in shown
+    assert "2) Files (recommended)\n" in shown
+
+
+def test_own_words_are_taken_where_no_option_fits(home: Home) -> None:
+    ask = home.leave(choice(), several("Lint", "Types", id="2"))
+    with Terminal(home, "answer", ask.id) as terminal:
+        terminal.reply("own words: ", "DuckDB")
+        terminal.reply("own words: ", "none of these, really")
+        terminal.reply(SEND, "y")
+        assert terminal.end() == 0
+    assert [answer.text for answer in home.answers(ask)] == ["DuckDB", "none of these, really"]
+
+
+def test_what_cannot_be_meant_is_asked_again(home: Home) -> None:
+    ask = home.leave(choice("Port?", "2", "1", "Same", "Same"), confirm(id="2"))
+    with Terminal(home, "answer", ask.id) as terminal:
+        terminal.reply("own words: ", "9")
+        terminal.expect("there is no option #9; its options are #1 to #4")
+        terminal.reply("own words: ", "1")
+        terminal.expect("1 is a number and also the label of another option. Type #1 or #2.")
+        terminal.reply("own words: ", "same")
+        terminal.expect("is the label of more than one option. Say which by its number: #3 or #4.")
+        terminal.reply("own words: ", "")
+        terminal.expect("an answer is required")
+        terminal.reply("own words: ", '"9"')
+        terminal.reply("y or n: ", "perhaps")
+        terminal.expect("it takes yes or no")
+        terminal.reply("y or n: ", "No")
+        terminal.reply(SEND, "y")
+        assert terminal.end() == 0
+    assert home.answers(ask) == (Answer(question="1", text="9"), Answer(question="2", chosen=("no",)))
+
+
+def test_an_optional_question_is_skipped_by_an_empty_line(home: Home) -> None:
+    ask = home.leave(text(required=False))
+    with Terminal(home, "answer", ask.id) as terminal:
+        terminal.reply("(empty skips): ", "")
+        assert "(skipped)" in terminal.expect(SEND)
+        terminal.type("yes")
+        assert terminal.end() == 0
+    assert home.answers(ask)[0].skipped
+
+
+def test_an_answer_can_be_changed_on_the_way_and_in_the_review(home: Home) -> None:
+    ask = home.leave(choice(), confirm(id="2"))
+    with Terminal(home, "answer", ask.id) as terminal:
+        terminal.reply("own words: ", "1")
+        terminal.reply("y or n: ", "/b")
+        terminal.reply("own words: ", "2")
+        terminal.reply("y or n: ", "y")
+        terminal.reply(SEND, "2")
+        terminal.reply("y or n: ", "n")
+        terminal.reply(SEND, "what?")
+        terminal.reply(SEND, "y")
+        assert terminal.end() == 0
+    assert home.answers(ask) == (Answer(question="1", chosen=("2",)), Answer(question="2", chosen=("no",)))
+
+
+def test_the_whole_ask_can_be_rejected_with_a_reason(home: Home) -> None:
+    ask = home.leave(choice(), confirm(id="2"))
+    with Terminal(home, "answer", ask.id) as terminal:
+        terminal.reply("own words: ", "/r")
+        terminal.reply("Why?", "Not now")
+        assert terminal.end() == 0
+        assert "Rejected." in terminal.screen
+    outcome = home.ask_of(ask).outcome
+    assert outcome is not None
+    assert outcome.reason == "Not now"
+
+
+def test_leaving_the_end_of_input_and_ctrl_c_send_nothing(home: Home) -> None:
+    ask = home.leave(choice())
+    for keys in (b"/q\n", b"\x04"):
+        with Terminal(home, "answer", ask.id) as terminal:
+            terminal.expect("own words: ")
+            terminal.press(keys)
+            assert terminal.end() == 1
+            assert "Nothing was sent. The ask stays open." in terminal.screen
+    with Terminal(home, "answer", ask.id) as terminal:
+        terminal.expect("own words: ")
+        assert terminal.interrupt() == 130
+        assert "Traceback" not in terminal.screen
+    assert home.ask_of(ask).state is State.PENDING
+
+
+def test_without_an_id_the_only_open_ask_is_taken(home: Home) -> None:
+    ask = home.leave(choice())
+    with Terminal(home, "answer") as terminal:
+        terminal.reply("own words: ", "1")
+        terminal.reply(SEND, "y")
+        assert terminal.end() == 0
+    assert home.ask_of(ask).state is State.ANSWERED
+
+
+def test_without_an_id_one_of_several_is_picked_by_number(home: Home) -> None:
+    first, second = home.leave(choice("First?")), home.leave(choice("Second?"))
+    with Terminal(home, "answer") as terminal:
+        listed = terminal.expect("Which one, 1 to 2? ")
+        assert "1) First?" in listed
+        terminal.type("7")
+        terminal.reply("Which one", "2")
+        terminal.expect("1. Second?")
+        terminal.reply("own words: ", "1")
+        terminal.reply(SEND, "y")
+        assert terminal.end() == 0
+    assert home.ask_of(first).state is State.PENDING
+    assert home.ask_of(second).state is State.ANSWERED
+
+
+def test_with_nothing_open_there_is_nothing_to_answer(home: Home) -> None:
+    with Terminal(home, "answer") as terminal:
+        assert terminal.end() == 0
+        assert "No questions are waiting." in terminal.screen
+
+
+def test_a_line_longer_than_a_terminals_own_limit_arrives_whole(home: Home) -> None:
+    ask = home.leave(text())
+    with Terminal(home, "answer", ask.id, TERM="xterm") as terminal:
+        terminal.expect("an empty line ends it: ")
+        for _ in range(60):
+            terminal.press(b"x" * 100)
+            terminal.expect("x" * 20)
+        terminal.type("")
+        terminal.type("")
+        terminal.reply(SEND, "y")
+        assert terminal.end() == 0
+    assert home.answers(ask) == (Answer(question="1", text="x" * 6000),)
+
+
+def test_colours_are_shown_in_a_terminal_unless_they_are_not_wanted(home: Home) -> None:
+    ask = home.leave(choice())
+    with Terminal(home, "show", ask.id, TERM="xterm") as terminal:
+        terminal.end()
+        assert "\x1b[1m" in terminal.screen
+    with Terminal(home, "show", ask.id, TERM="xterm", NO_COLOR="1") as terminal:
+        terminal.end()
+        assert "\x1b" not in terminal.screen
+
+
+def test_a_row_of_the_list_fits_the_terminal(home: Home) -> None:
+    home.leave(choice("漢字 " * 40))
+    with Terminal(home, "list", columns=90) as terminal:
+        terminal.end()
+        row = next(line for line in terminal.screen.splitlines() if "claude-code" in line)
+    assert row.endswith("…")
+    assert sum(2 if ord(character) > 0x2E80 else 1 for character in row) <= 90

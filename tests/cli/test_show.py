@@ -1,0 +1,151 @@
+"""`sayso show`, `history` and `reject`."""
+
+from __future__ import annotations
+
+from tests.cli.program import SOMEONE, Home, choice, confirm, several, text
+
+from sayso.asks.model import Answer, Asker, NewAsk, Option, Question, State
+
+
+def test_everything_about_an_open_ask_is_shown(home: Home) -> None:
+    ask = home.leave(choice(), text(id="2", required=False), confirm(id="3"), title="Storage")
+    ran = home.run("show", ask.id[:8])
+    for words in (
+        f"Ask {ask.id}",
+        "Status  agent gone: gets the answer when it asks again",
+        "From    claude-code 2.1, in ~/project",
+        f"Call    {ask.call_id} of ask_user_questions",
+        "Title   Storage",
+        "1. Which database?\n   choose one, or use your own words\n   1) SQLite\n   2) PostgreSQL\n",
+        "2. Why?\n   in your own words; optional\n",
+        "3. Deploy?\n   yes or no\n",
+    ):
+        assert words in ran.out
+    assert f"sayso reject {ask.id[:8]}" in ran.err
+
+
+def test_an_answered_ask_shows_who_said_what_and_whether_the_agent_has_it(home: Home) -> None:
+    ask = home.leave(choice(), several("Lint", "Types", id="2"), text(id="3", required=False))
+    with home.desk() as desk:
+        answers = [Answer(question="1", text="DuckDB"), Answer(question="2", chosen=("1", "2"))]
+        desk.answer(ask.id, answers, SOMEONE)
+    out = home.run("show", ask.id).out
+    assert "Answered by mira in terminal" in out
+    assert "The agent has not fetched it yet." in out
+    assert "  1. in their own words: DuckDB\n  2. Lint\n     Types\n  3. (skipped)\n" in out
+
+
+def test_events_tell_when_what_who_and_from_where(home: Home) -> None:
+    ask = home.leave(choice())
+    with home.desk() as desk:
+        desk.reject(ask.id, "no", SOMEONE)
+    out = home.run("show", ask.id, "--events").out
+    assert "opened: new → pending" in out
+    assert "rejected: pending → rejected by mira in terminal" in out
+    events = home.run("show", ask.id, "--events", "--json").data["events"]
+    assert [(event["kind"], event["from"], event["to"]) for event in events] == [
+        ("opened", None, "pending"),
+        ("rejected", "pending", "rejected"),
+    ]
+    assert events[1]["person"] == "mira"
+    assert events[1]["surface"] == "terminal"
+    assert events[1]["at"].endswith("Z")
+
+
+def test_long_texts_are_cut_with_a_note_and_whole_in_json(home: Home) -> None:
+    ask = home.leave(text("x" * 1_000_000), text("y\n" * 500, id="2"))
+    ran = home.run("show", ask.id)
+    assert "… (996,000 more characters; --json shows all)" in ran.out
+    assert "… (441 more lines; --json shows all)" in ran.out
+    assert len(ran.out) < 10_000
+    assert home.run("show", ask.id, "--json").data["questions"][0]["question"] == "x" * 1_000_000
+
+
+def test_a_rejection_keeps_its_reason(home: Home) -> None:
+    ask = home.leave(choice())
+    ran = home.run("reject", ask.id[:8], "--reason", "Look it up")
+    assert ran.code == 0
+    assert ran.err == "Rejected. The agent is not waiting now; it gets the answer when it asks again.\n"
+    assert "Reason: Look it up" in home.run("show", ask.id).out
+
+
+def test_a_rejection_needs_no_reason_and_can_take_it_from_standard_input(home: Home) -> None:
+    first, second = home.leave(choice()), home.leave(text())
+    assert home.run("reject", first.id, "--json").data["outcome"]["reason"] is None
+    home.run("reject", second.id, "--reason", "-", stdin="a secret\n")
+    outcome = home.ask_of(second).outcome
+    assert outcome is not None
+    assert outcome.reason == "a secret"
+
+
+def test_what_was_rejected_cannot_be_rejected_again(home: Home) -> None:
+    ask = home.leave(choice())
+    home.run("reject", ask.id)
+    ran = home.run("reject", ask.id)
+    assert ran.code == 4
+    assert "Already rejected in command line by ada" in ran.error
+
+
+def test_history_shows_ended_asks_newest_first_with_what_came_of_them(home: Home) -> None:
+    first, second = home.leave(choice()), home.leave(text("Who?"))
+    home.leave(text("Still open?"))
+    with home.desk() as desk:
+        desk.answer(first.id, [Answer(question="1", chosen=("2",))], SOMEONE)
+        desk.reject(second.id, "private", SOMEONE)
+    rows = home.run("history").out.splitlines()[1:]
+    assert [row.split()[0] for row in rows] == [second.id[:8], first.id[:8]]
+    assert rows[0].endswith("Who? → private")
+    assert rows[1].endswith("Which database? → PostgreSQL")
+
+
+def test_history_is_searched_limited_and_told_by_project(home: Home) -> None:
+    asks = [home.leave(text(f"About {topic}?")) for topic in ("apples", "pears")]
+    asks.append(home.leave(text("About plums?"), asker=Asker(client="codex", project="/elsewhere")))
+    with home.desk() as desk:
+        for ask in asks:
+            desk.answer(ask.id, [Answer(question="1", text="100% sure")], SOMEONE)
+    assert [found["id"] for found in home.run("history", "--search", "PEAR", "--json").data] == [asks[1].id]
+    assert len(home.run("history", "--search", "100%", "--json").data) == 3
+    assert [found["id"] for found in home.run("history", "--limit", "1", "--json").data] == [asks[2].id]
+    assert {found["id"] for found in home.run("history", "--project", ".", "--json").data} == {asks[0].id, asks[1].id}
+    nothing = home.run("history", "--search", "nothing like it")
+    assert (nothing.code, nothing.out) == (0, "")
+    assert "No ask that ended fits." in nothing.err
+
+
+def test_without_history_the_texts_are_gone_and_it_says_so(home: Home) -> None:
+    ask = home.leave(choice())
+    with home.desk() as desk:
+        held = desk.attach(ask.id)
+        assert held is not None
+        desk.answer(ask.id, [Answer(question="1", chosen=("1",))], SOMEONE)
+        desk._keeps_history = lambda _: False
+        desk.delivered(held)
+    assert "(its texts were not kept)" in home.run("history").out
+    assert home.run("show", ask.id).code == 0
+
+
+def test_an_ask_that_expired_is_shown_as_such(home: Home) -> None:
+    ask = home.leave(choice())
+    with home.desk() as desk:
+        from sayso.asks.desk import Retention, now_ms
+
+        later = type(desk)(desk._store, clock=lambda: now_ms() + 10_000)
+        later.clean_up(Retention(ended=10**9, undelivered=10**9, unattended=1))
+    assert home.ask_of(ask).state is State.EXPIRED
+    assert "Expired" in home.run("show", ask.id).out
+    ran = home.run("answer", ask.id, "SQLite")
+    assert ran.code == 4
+    assert "can no longer be answered: it is expired" in ran.error
+
+
+def test_descriptions_placeholders_and_time_limits_are_shown(home: Home) -> None:
+    options = (Option(id="1", label="A", description="First\nof two"), Option(id="2", label="B", recommended=True))
+    question = Question(id="1", text="Which?", kind=choice().kind, options=options)
+    with home.desk() as desk:
+        asked = (question, Question(id="2", text="Name?", placeholder="Ada"))
+        desk.hold(NewAsk(tool="t", questions=asked, asker=Asker(pid=7, host="box"), timeout_ms=60_000))
+        [found] = desk.inbox()
+        out = home.run("show", found.id).out
+    for words in ("      First\n      of two\n", "2) B (recommended)", "for example: Ada", "Limit   waits until ", "process 7"):
+        assert words in out

@@ -1,0 +1,93 @@
+"""Before a command does anything: versions, help, what is imported, completion, wrong usage."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+
+import click
+import pytest
+from tests.cli.program import BIN, SECONDS, Home, choice
+
+from sayso import __version__
+from sayso.cli.commands import COMMANDS
+
+HEAVY = ("mcp", "mcp_types", "pydantic", "textual", "anyio", "asyncio", "starlette", "psycopg", "yaml")
+DUMP = """
+import atexit, sys
+atexit.register(lambda: print("IMPORTED", *sorted(m for m in sys.modules if "." not in m), file=sys.stderr))
+"""
+
+
+@pytest.mark.parametrize("program", ["sayso", "auq"])
+def test_each_program_tells_its_version(home: Home, program: str) -> None:
+    assert home.run("--version", program=program).out == f"{program} {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--version"], ["--help"], ["list"], ["show", "ID"], ["answer", "ID", "SQLite"], ["reject", "ID"], ["history"], ["config"]],
+    ids=lambda arguments: arguments[0],
+)
+def test_quick_commands_import_nothing_heavy(home: Home, arguments: list[str]) -> None:
+    ask = home.leave(choice())
+    (home.folder / "sitecustomize.py").write_text(DUMP)
+    ran = home.run(*(ask.id if part == "ID" else part for part in arguments), PYTHONPATH=str(home.folder))
+    assert ran.code == 0, ran.err
+    imported = next(line for line in ran.err.splitlines() if line.startswith("IMPORTED")).split()
+    assert "click" in imported
+    assert not set(HEAVY) & set(imported)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_a_short_help_and_an_example(home: Home, name: str) -> None:
+    command: click.Command = import_module(f"sayso.cli.{name}").command
+    assert len(command.get_short_help_str(limit=100)) > 10
+    for flag in ("-h", "--help"):
+        ran = home.run(name, flag)
+        assert ran.code == 0
+        assert "Example:" in ran.out
+        assert f"sayso {name}" in ran.out
+
+
+def test_help_names_every_command(home: Home) -> None:
+    out = home.run("--help").out
+    assert all(f"\n  {name} " in out for name in COMMANDS)
+
+
+def test_it_runs_as_a_module_too(home: Home) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "sayso.cli", "--version"], capture_output=True, text=True, env=home.env, timeout=SECONDS
+    )
+    assert ran.stdout == f"sayso {__version__}\n"
+
+
+def test_an_unknown_command_is_a_usage_error_with_the_nearest_name(home: Home) -> None:
+    ran = home.run("anwser")
+    assert ran.code == 2
+    assert ran.error == "Error: There is no command 'anwser'. Did you mean answer?"
+
+
+def test_an_argument_that_is_no_utf_8_is_a_usage_error(home: Home) -> None:
+    ran = subprocess.run(
+        [BIN / "sayso", "list", b"--project", b"\xff"], capture_output=True, env=home.env, timeout=SECONDS
+    )
+    assert ran.returncode == 2
+    assert b"Argument 3 is not valid UTF-8" in ran.stderr
+
+
+@pytest.mark.parametrize(("shell", "word"), [("bash", "complete -o"), ("zsh", "#compdef sayso"), ("fish", "complete --no-files")])
+def test_completion_scripts_are_printed_for_each_shell(home: Home, shell: str, word: str) -> None:
+    ran = home.run("completion", shell)
+    assert ran.code == 0
+    assert word in ran.out
+    assert "_SAYSO_COMPLETE" in ran.out
+
+
+def test_completion_offers_commands_and_the_ids_of_open_asks(home: Home) -> None:
+    ask = home.leave(choice())
+    commands = home.run(_SAYSO_COMPLETE="bash_complete", COMP_WORDS="sayso an", COMP_CWORD="1")
+    assert commands.out == "plain,answer\n"
+    ids = home.run(_SAYSO_COMPLETE="bash_complete", COMP_WORDS="sayso answer ", COMP_CWORD="2")
+    assert ids.out == f"plain,{ask.id[:8]}\n"

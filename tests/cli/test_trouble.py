@@ -1,0 +1,118 @@
+"""What goes wrong outside: settings and stores that cannot be used. One clear line each, the right exit code."""
+
+from __future__ import annotations
+
+import socket
+import sqlite3
+from collections.abc import Callable
+
+import pytest
+from tests.cli.program import Home, choice
+
+
+def config_file(home: Home, text: str | bytes) -> None:
+    file = home.folder / ".config" / "sayso" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(text.encode() if isinstance(text, str) else text)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("profile = ", "is not valid TOML"),
+        (b"\xff\xfe", "is not UTF-8 text"),
+        ('profil = "all"', "there is no setting 'profil'. Did you mean profile?"),
+        ('ask_timeout = "soon"', "ask_timeout is 'soon'; it must be a time such as"),
+    ],
+)
+@pytest.mark.parametrize("command", [["list"], ["server"], ["config"], ["ask", "Why?"]], ids=lambda command: command[0])
+def test_settings_that_cannot_be_read_are_one_error_and_nothing_is_done(
+    home: Home, command: list[str], text: str | bytes, words: str
+) -> None:
+    config_file(home, text)
+    ran = home.run(*command)
+    assert (ran.code, ran.out) == (2, "")
+    assert words in ran.error
+    assert "config.toml" in ran.error
+    assert not home.state.exists()
+
+
+def test_a_project_cannot_choose_the_store(home: Home) -> None:
+    (home.project / ".sayso").mkdir()
+    (home.project / ".sayso" / "config.toml").write_text('store = "postgresql://evil/"')
+    ran = home.run("list")
+    assert ran.code == 2
+    assert "store may not be set by a project" in ran.error
+
+
+def damaged(home: Home) -> None:
+    home.state.mkdir()
+    (home.state / "sayso.db").write_bytes(b"this is no database, " * 500)
+
+
+def a_file_instead_of_the_folder(home: Home) -> None:
+    home.state.write_text("not a folder")
+
+
+def a_folder_instead_of_the_file(home: Home) -> None:
+    (home.state / "sayso.db").mkdir(parents=True)
+
+
+def too_new(home: Home) -> None:
+    home.leave(choice())
+    with sqlite3.connect(home.state / "sayso.db") as connection:
+        connection.execute("UPDATE meta SET value = '999' WHERE key = 'schema_version'")
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("break_it", "words"),
+    [
+        (damaged, "is damaged or is not a Sayso store"),
+        (a_file_instead_of_the_folder, "cannot be opened"),
+        (a_folder_instead_of_the_file, "cannot be opened"),
+        (too_new, "has schema version 999"),
+    ],
+)
+@pytest.mark.parametrize(
+    "command",
+    [["list"], ["show", "abc"], ["answer", "abc", "x"], ["reject", "abc"], ["history"], ["ask", "Why?"], []],
+    ids=lambda command: command[0] if command else "none",
+)
+def test_a_store_that_cannot_be_used_is_one_error(
+    home: Home, break_it: Callable[[Home], None], words: str, command: list[str]
+) -> None:
+    break_it(home)
+    ran = home.run(*command)
+    assert (ran.code, ran.out) == (7, "")
+    assert words in ran.error
+
+
+def test_a_store_that_is_down_is_one_error(home: Home) -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        address = f"postgresql://ada:geheim@127.0.0.1:{nobody.getsockname()[1]}/sayso?connect_timeout=1"
+        ran = home.run("list", SAYSO_STORE=address)
+    assert (ran.code, ran.out) == (7, "")
+    assert "does not work" in ran.error
+    assert "geheim" not in ran.err
+
+
+def test_a_store_address_of_another_kind_is_refused(home: Home) -> None:
+    ran = home.run("list", SAYSO_STORE="mysql://localhost/sayso")
+    assert ran.code == 2
+    assert "must be a postgresql:// address" in ran.error
+
+
+def test_a_full_disk_under_the_output_is_an_error(home: Home) -> None:
+    home.leave(choice())
+    with open("/dev/full", "w") as full:
+        import subprocess
+
+        from tests.cli.program import BIN, SECONDS
+
+        ran = subprocess.run(
+            [BIN / "sayso", "list"], stdout=full, stderr=subprocess.PIPE, env=home.env, text=True, timeout=SECONDS
+        )
+    assert ran.returncode == 1
+    assert ran.stderr.splitlines()[0] == "Error: No space left on device"

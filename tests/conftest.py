@@ -1,0 +1,97 @@
+"""What many tests share: a user of their own, a PostgreSQL, and stores of every kind to run the same tests on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from tests.asks.samples import FakeClock
+from tests.postgres import Server, shared_server
+
+from sayso.asks.desk import Desk
+from sayso.store import Store
+from sayso.store.postgres import PostgresStore
+from sayso.store.sqlite import SqliteStore
+
+
+@pytest.fixture(autouse=True)
+def _user_of_their_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No test reads or writes what belongs to the person who runs it."""
+    for name in list(os.environ):
+        if name.startswith(("SAYSO_", "CLAUDE", "XDG_", "PG")) or name == "ASK_USER_CONFIG":
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "xdg-state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg-config"))
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One PostgreSQL server for the whole run, however many processes run it."""
+    base = tmp_path_factory.getbasetemp()
+    with shared_server(base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def _database(postgres: Server) -> Iterator[str]:
+    with postgres.new_database() as address:
+        yield address
+
+
+@pytest.fixture
+def postgres_address(postgres: Server, _database: str) -> str:
+    """The address of an empty database."""
+    postgres.empty(_database)
+    return _database
+
+
+OpenStore = Callable[[], Store]
+"""Opens the same store once more, as another process would."""
+
+
+@pytest.fixture
+def open_sqlite(tmp_path: Path) -> Iterator[OpenStore]:
+    with ExitStack() as opened:
+        yield lambda: _closing(opened, SqliteStore(tmp_path / "state" / "sayso.db"))
+
+
+@pytest.fixture
+def open_postgres(postgres_address: str) -> Iterator[OpenStore]:
+    with ExitStack() as opened:
+        yield lambda: _closing(opened, PostgresStore(postgres_address))
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def open_shared(request: pytest.FixtureRequest) -> OpenStore:
+    """A store that several processes can share, of each kind."""
+    opener: OpenStore = request.getfixturevalue(f"open_{request.param}")
+    return opener
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def store(request: pytest.FixtureRequest) -> Iterator[Store]:
+    """A store of each kind."""
+    if request.param != "memory":
+        yield request.getfixturevalue(f"open_{request.param}")()
+        return
+    in_memory = SqliteStore.in_memory()
+    yield in_memory
+    in_memory.close()
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def desk(store: Store, clock: FakeClock) -> Desk:
+    return Desk(store, clock=clock)
+
+
+def _closing(opened: ExitStack, store: Store) -> Store:
+    opened.callback(store.close)
+    return store

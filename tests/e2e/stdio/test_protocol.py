@@ -1,0 +1,123 @@
+"""The protocol on the bare pipe, in every version: what is written, what is not, and what starting leaves behind."""
+
+from __future__ import annotations
+
+import stat
+
+import pytest
+from tests.e2e.stdio.harness import TOOL, Place, new_place, question
+from tests.e2e.stdio.pipe import HANDSHAKES, VERSIONS
+
+NOISE = """
+import os, subprocess, sys, uuid, warnings
+quiet = uuid.uuid4
+def noisy():
+    print("a stray print", flush=True)
+    sys.__stdout__.write("a stray line\\n")
+    sys.__stdout__.flush()
+    os.write(1, b"a stray write\\n")
+    subprocess.run(["echo", "a stray child"], check=True)
+    warnings.warn("a stray warning")
+    return quiet()
+uuid.uuid4 = noisy
+"""
+
+
+@pytest.mark.requirement("A-01", "A-03", "A-06", "A-29")
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_version_of_the_protocol_is_served(version: str, place: Place) -> None:
+    with place.pipe() as pipe, place.person() as person:
+        hello = pipe.connect(version)
+        if version in HANDSHAKES:
+            assert (hello["protocolVersion"], hello["serverInfo"]["name"]) == (version, "AskUserQuestions")
+        else:
+            assert version in hello["supportedVersions"]
+            assert hello["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "AskUserQuestions"
+        assert hello["instructions"]
+        assert [tool["name"] for tool in pipe.request("tools/list")["tools"]] == [TOOL]
+        call = pipe.begin("tools/call", name=TOOL, arguments={"questions": [question("Which version?")]})
+        person.answer(person.wait_for_ask("Which version?"), "Yes")
+        result = pipe.response(call)["result"]
+    told = {"type": "text", "text": "Here are the user's answers:\n\n1. Which version?\n   → Yes"}
+    assert result["content"] == [told]
+    assert not result.get("isError")
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2026-07-28"])
+def test_a_refused_call_is_a_result_and_not_a_protocol_error(version: str, place: Place) -> None:
+    with place.pipe() as pipe:
+        pipe.connect(version)
+        result = pipe.request("tools/call", name=TOOL, arguments={"questions": []})
+    assert result["isError"] is True
+    assert "At least one question is required" in result["content"][0]["text"]
+    assert place.files() == set()
+
+
+@pytest.mark.parametrize("version", ["2025-06-18", "2026-07-28"])
+def test_a_cancelled_call_is_never_answered_and_the_next_one_is(version: str, place: Place) -> None:
+    with place.pipe() as pipe, place.person() as person:
+        pipe.connect(version)
+        call = pipe.begin("tools/call", name=TOOL, arguments={"questions": [question("Still wanted?")]})
+        ask = person.wait_for_ask("Still wanted?")
+        pipe.cancel(call)
+        person.wait_until_unattended(ask)
+        person.answer(ask, "No")
+        again = pipe.request("tools/call", name=TOOL, arguments={"questions": [question("Still wanted?")]})
+        assert again["structuredContent"]["ask_id"] == ask.id
+        pipe.close_input()
+        assert call not in [message.get("id") for message in pipe.rest()]
+    assert not [line for line in pipe.received if b'"id":%d,' % call in line]
+
+
+@pytest.mark.requirement("A-02")
+@pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
+def test_stdout_carries_only_the_protocol_whatever_the_process_prints(version: str) -> None:
+    """`Pipe` takes nothing but JSON-RPC; that the noise was really made is seen on stderr."""
+    with new_place(log_level="debug", notify_command="echo a stray notifier") as place, place.person() as person:
+        (place.folder / "sitecustomize.py").write_text(NOISE)
+        loud = {"PYTHONPATH": str(place.folder), "PYTHONWARNINGS": "always", "PYTHONUNBUFFERED": "1"}
+        with place.pipe(environment=loud) as pipe:
+            pipe.connect(version)
+            pipe.request("tools/list")
+            call = pipe.begin("tools/call", name=TOOL, arguments={"questions": [question("Was that loud?")]})
+            ask = person.wait_for_ask("Was that loud?")
+            pipe.log.wait_for("a stray notifier")
+            person.answer(ask, "Yes")
+            assert "result" in pipe.response(call)
+            pipe.close_input()
+            assert pipe.rest() == []
+        for noise in ("print", "line", "write", "child", "warning"):
+            assert f"a stray {noise}" in pipe.log.whole()
+        assert "Session completed successfully" in pipe.log.whole()
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2026-07-28"])
+def test_starting_leaves_nothing_behind_until_the_first_call(version: str, place: Place) -> None:
+    with place.pipe() as pipe:
+        pipe.connect(version)
+        pipe.request("tools/list")
+        assert place.files() == set()
+    assert pipe.process.wait(0) == 0
+    assert place.files() == set()
+    assert pipe.log.whole() == ""
+
+
+def test_what_a_call_leaves_behind_is_for_its_person_alone(place: Place) -> None:
+    with place.pipe() as pipe:
+        pipe.connect("2025-11-25")
+        pipe.begin("tools/call", name=TOOL, arguments={"questions": [question("In private?")]})
+        with place.person() as person:
+            person.wait_for_ask("In private?")
+        found = {name: stat.S_IMODE((place.folder / name).stat().st_mode) for name in place.files()}
+    assert {name.split("/")[0] for name in found} == {"state"}
+    assert stat.S_IMODE(place.state.stat().st_mode) == 0o700
+    assert {mode for name, mode in found.items() if name != "state/bell"} == {0o600}
+    assert found["state/bell"] == 0o700
+
+
+def test_a_line_that_is_no_message_is_answered_and_the_next_one_is_served(place: Place) -> None:
+    with place.pipe() as pipe:
+        pipe.connect("2025-11-25")
+        pipe.send_line(b"{not json")
+        assert pipe.next()["error"]["code"] == -32700
+        assert pipe.request("tools/list")["tools"]

@@ -1,0 +1,223 @@
+"""The bell of the embedded store: it wakes other processes, loses nothing when it fails, and shows who is alive."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.asks.samples import ask
+from tests.store.other import OtherProcess
+
+from sayso.asks.desk import Desk
+from sayso.errors import StoreUnavailable
+from sayso.store import Transaction, sqlite
+from sayso.store.bell import Bell, Listener, bell_folder
+from sayso.store.sqlite import SqliteStore
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "sayso.db"
+
+
+@pytest.fixture
+def store(file: Path) -> Iterator[SqliteStore]:
+    store = SqliteStore(file)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def bell(store: SqliteStore) -> Bell:
+    return store.bell()
+
+
+def test_a_commit_wakes_another_process(store: SqliteStore, file: Path) -> None:
+    with OtherProcess(file) as other:
+        other.do("process")
+        other.begin("wait", 25)
+        Desk(store).leave(ask())
+        assert other.result() is True
+
+
+def test_a_commit_of_another_process_wakes_this_one(file: Path, bell: Bell) -> None:
+    with OtherProcess(file) as other:
+        other.do("leave", "Which colour?")
+    assert bell.wait(25)
+    assert not bell.wait(0)
+
+
+def test_a_process_hears_its_own_commits(store: SqliteStore, bell: Bell) -> None:
+    Desk(store).leave(ask())
+    assert bell.wait(25)
+
+
+def test_a_lost_ring_is_made_good_by_the_look(store: SqliteStore, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "ring_all", lambda folder: None)
+    with OtherProcess(file) as other:
+        other.do("process")
+        Desk(store).leave(ask())
+        assert other.do("wait", 0.1) is True
+        assert other.do("wait", 0.1) is False
+
+
+def test_what_was_rolled_back_or_only_read_rings_no_bell(store: SqliteStore, bell: Bell) -> None:
+    def fail(tx: Transaction) -> None:
+        tx.run("put_surface", process="1-a", surface="terminal", person="anna", now=1)
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        store.write(fail)
+    assert Desk(store).open_surfaces() == []
+    assert not bell.wait(0)
+
+
+def test_a_killed_process_is_found_dead_and_its_asks_are_let_go(store: SqliteStore, file: Path) -> None:
+    desk = Desk(store)
+    with OtherProcess(file) as other:
+        ask_id, process = other.do("hold", "Which colour?"), other.do("process")
+        assert store.bell().alive([process, "1-never"]) == {process}
+        assert desk.release_the_dead() == 0
+        other.kill()
+    assert store.bell().alive([process]) == set()
+    assert desk.release_the_dead() == 1
+    assert desk.get(ask_id).wait is None
+
+
+def test_the_socket_of_a_dead_process_is_taken_down_by_the_next_ring(store: SqliteStore, file: Path) -> None:
+    with OtherProcess(file) as other:
+        socket_file = file.parent / "bell" / f"{other.do('process')}.sock"
+        other.kill()
+    assert socket_file.exists()
+    Desk(store).leave(ask())
+    assert not socket_file.exists()
+
+
+def test_a_bell_that_is_closed_leaves_no_file(file: Path) -> None:
+    store = SqliteStore(file)
+    socket_file = file.parent / "bell" / f"{store.bell().process}.sock"
+    assert socket_file.exists()
+    store.close()
+    assert not socket_file.exists()
+
+
+@pytest.mark.parametrize("swept", ["the socket", "the whole folder"])
+def test_a_bell_that_was_swept_away_is_hung_again(store: SqliteStore, file: Path, bell: Bell, swept: str) -> None:
+    folder = file.parent / "bell"
+    with OtherProcess(file) as other:
+        other.do("process")
+        shutil.rmtree(folder) if swept == "the whole folder" else (folder / f"{bell.process}.sock").unlink()
+        other.do("leave", "Which colour?")
+        assert bell.wait(0), "the look sees what the ring could not tell"
+        other.do("leave", "Which size?")
+        assert bell.wait(25)
+    with_eyes_of_another = SqliteStore(file)
+    assert with_eyes_of_another.bell().alive([bell.process]) == {bell.process}
+    with_eyes_of_another.close()
+
+
+def test_where_a_bell_cannot_hang_again_looking_goes_on(store: SqliteStore, file: Path, bell: Bell) -> None:
+    shutil.rmtree(file.parent / "bell")
+    (file.parent / "bell").write_text("in the way")
+    assert not bell.wait(0)
+    with OtherProcess(file) as other:
+        other.do("leave", "Which colour?")
+    assert bell.wait(0)
+
+
+def test_the_bells_are_private(store: SqliteStore, file: Path, bell: Bell) -> None:
+    folder = file.parent / "bell"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert [stat.S_IMODE(socket.stat().st_mode) for socket in folder.iterdir()] == [0o600]
+
+
+@pytest.fixture
+def far_away(tmp_path: Path) -> Iterator[Path]:
+    """A state folder whose path is too long for a socket; the short folder for it goes afterwards."""
+    far = tmp_path / ("long" * 20) / ("longer" * 10)
+    far.mkdir(parents=True)
+    yield far
+    shutil.rmtree(bell_folder(far / "bell"), ignore_errors=True)
+
+
+def test_a_long_path_uses_a_short_private_folder_that_all_processes_find(far_away: Path, tmp_path: Path) -> None:
+    shorter = tmp_path / "s"
+    shorter.symlink_to(far_away)
+    store = SqliteStore(far_away / "sayso.db")
+    short = bell_folder(far_away / "bell")
+    assert len(os.fsencode(short)) < 60
+    assert stat.S_IMODE(short.stat().st_mode) == 0o700
+    with OtherProcess(shorter / "sayso.db") as other:
+        process = other.do("process")
+        assert (short / f"{process}.sock").exists()
+        assert store.bell().alive([process]) == {process}
+        other.begin("wait", 25)
+        Desk(store).leave(ask())
+        assert other.result() is True
+    store.close()
+
+
+def test_a_short_folder_that_is_not_ours_is_refused(far_away: Path, tmp_path: Path) -> None:
+    short = bell_folder(far_away / "bell")
+    short.rmdir()
+    short.symlink_to(tmp_path)
+    store = SqliteStore(far_away / "sayso.db")
+    try:
+        with pytest.raises(StoreUnavailable, match=f"{short} belongs to somebody else"):
+            store.bell()
+        assert Desk(store).leave(ask()).wait is None, "what needs no bell still works"
+    finally:
+        store.close()
+        short.unlink()
+
+
+def test_a_listener_hears_rings_and_ticks_while_it_is_quiet(store: SqliteStore, bell: Bell) -> None:
+    heard, ticked = threading.Event(), threading.Event()
+    listener = Listener(bell, heard.set, ticked.set)
+    assert ticked.wait(25)
+    assert not heard.is_set()
+    Desk(store).leave(ask())
+    assert heard.wait(25)
+    listener.close()
+
+
+def test_a_bell_can_be_listened_to_anew(bell: Bell) -> None:
+    Listener(bell, lambda: None).close()
+    assert not bell.wait(0)
+
+
+def test_a_bell_rings_in_a_process_with_very_many_open_files(file: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard) if hard > 0 else 4096, hard))
+    many = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
+    store = SqliteStore(file)
+    try:
+        assert not store.bell().wait(0)
+        Desk(store).leave(ask())
+        assert store.bell().wait(25)
+    finally:
+        store.close()
+        for fd in many:
+            os.close(fd)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_without_unix_sockets_the_bell_looks_by_itself(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "getuid")
+    store, other = SqliteStore(file), SqliteStore(file)
+    bell = store.bell()
+    assert not (file.parent / "bell").exists()
+    Desk(other).leave(ask())
+    assert bell.wait(1)
+    assert not bell.wait(0)
+    assert bell.alive(["1-somebody"]) == {"1-somebody"}, "nobody can be called dead"
+    bell.nudge()
+    assert bell.wait(1)
+    other.close()
+    store.close()

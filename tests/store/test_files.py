@@ -1,0 +1,272 @@
+"""The embedded store's files: private, made by many at once, and one clear error for each way they can be wrong."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.asks.samples import ANNA, RED, ask
+from tests.store.other import OtherProcess
+
+from sayso.asks.desk import Desk
+from sayso.config import Config
+from sayso.errors import (
+    ConfigError,
+    NotFound,
+    StoreCorrupt,
+    StoreFull,
+    StoreUnavailable,
+)
+from sayso.store import open_store
+from sayso.store.sqlite import SqliteStore
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "sayso.db"
+
+
+def test_the_folder_and_every_file_are_private(file: Path) -> None:
+    before = os.umask(0)
+    try:
+        store = SqliteStore(file)
+        Desk(store).hold(ask())
+        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in file.parent.rglob("*")}
+        assert {modes.pop(socket) for socket in list(modes) if socket.endswith(".sock")} == {0o600}
+        assert modes == {"sayso.db": 0o600, "sayso.db-wal": 0o600, "sayso.db-shm": 0o600, "bell": 0o700}
+        assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+        store.close()
+    finally:
+        os.umask(before)
+
+
+def test_eight_processes_make_a_fresh_store_at_once(file: Path) -> None:
+    others = [OtherProcess(file) for _ in range(8)]
+    try:
+        for number, other in enumerate(others):
+            other.begin("leave", f"Question {number}?")
+        ids = {other.result() for other in others}
+        assert len(ids) == 8
+        assert set(others[0].do("inbox")) == ids
+    finally:
+        for other in others:
+            other.kill()
+
+
+def test_what_is_stored_is_there_when_it_is_opened_again(file: Path) -> None:
+    store = SqliteStore(file)
+    left = Desk(store).leave(ask())
+    store.close()
+    store = SqliteStore(file)
+    assert Desk(store).get(left.id) == left
+    store.close()
+
+
+def test_the_settings_name_the_store(tmp_path: Path) -> None:
+    store = open_store(Config(state_dir=tmp_path / "state"))
+    assert (tmp_path / "state" / "sayso.db").exists()
+    store.close()
+    with pytest.raises(ConfigError, match=r"store is 'mysql://db'; it must be a postgresql:// address"):
+        open_store(Config(store="mysql://db", state_dir=tmp_path))
+
+
+def _of_garbage(file: Path) -> None:
+    file.write_bytes(b"this is no database at all, but long enough to look like one\n" * 100)
+
+
+def _of_another_program(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("CREATE TABLE recipes (name TEXT)")
+
+
+def _without_a_version(file: Path) -> None:
+    SqliteStore(file).close()
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("DELETE FROM meta")
+
+
+def _with_a_hole(file: Path) -> None:
+    store = SqliteStore(file)
+    for number in range(50):
+        Desk(store).leave(ask(f"Question {number}?" * 50))
+    store.close()
+    with file.open("r+b") as opened:
+        opened.seek(8192)
+        opened.write(b"\xff" * (file.stat().st_size - 8192))
+
+
+@pytest.mark.parametrize("make", [_of_garbage, _of_another_program, _without_a_version, Path.mkdir, _with_a_hole])
+def test_a_file_that_is_no_store_is_refused_and_left_as_it_is(file: Path, make: Callable[[Path], None]) -> None:
+    file.parent.mkdir()
+    make(file)
+    before = file.read_bytes() if file.is_file() else None
+    with pytest.raises(StoreCorrupt) as raised:
+        _open_and_ask(file)
+    assert str(file) in str(raised.value)
+    assert "Move" in str(raised.value)
+    assert (file.read_bytes() if file.is_file() else None) == before
+
+
+def test_a_file_in_the_place_of_the_folder_is_told(file: Path) -> None:
+    file.parent.write_text("in the way")
+    with pytest.raises(StoreUnavailable, match=r"SAYSO_STATE_DIR"):
+        SqliteStore(file)
+
+
+def test_a_full_store_says_so_and_leaves_no_half_of_an_ask(file: Path) -> None:
+    store = SqliteStore(file)
+    desk = Desk(store)
+    pages = store.read(lambda tx: 0) or 0
+    with closing(sqlite3.connect(file)) as connection:
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+    store._connection.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(StoreFull, match="No space is left"):
+        desk.hold(ask("x" * 100_000))
+    assert desk.inbox() == []
+    store._connection.execute("PRAGMA max_page_count = 100000")
+    assert desk.hold(ask("x" * 100_000)).ask.questions[0].text == "x" * 100_000
+    store.close()
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from sayso.asks.desk import Desk
+from sayso.errors import SaysoError
+from sayso.store.sqlite import SqliteStore
+from tests.asks.samples import ask
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), int(sys.argv[2])))
+try:
+    Desk(SqliteStore(Path(sys.argv[1]))).hold(ask("x" * 900_000))
+except SaysoError as error:
+    print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.parametrize("limit", [0, 4096, 300_000])
+def test_a_disk_that_takes_no_more_is_told_at_any_point(file: Path, limit: int) -> None:
+    told = _in_a_process(FULL, file, limit)
+    assert told.startswith("StoreFull The store at") or told.startswith("StoreFull No space")
+    _still_works(file)
+
+
+READ_ONLY = """
+import os, sys
+from pathlib import Path
+from sayso.asks.desk import Desk
+from sayso.errors import SaysoError
+from sayso.store.sqlite import SqliteStore
+from tests.asks.samples import ask
+
+if user := int(sys.argv[2]):
+    os.setgroups([])
+    os.setuid(user)
+try:
+    Desk(SqliteStore(Path(sys.argv[1]))).hold(ask())
+except SaysoError as error:
+    print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.parametrize("mode", [0o400, 0o000], ids=["readable", "closed"])
+@pytest.mark.parametrize("what", ["file", "folder", "folder above"])
+def test_a_store_that_cannot_be_written_is_told(file: Path, tmp_path: Path, what: str, mode: int) -> None:
+    if what != "folder above":
+        SqliteStore(file).close()
+    user = _own_by_somebody_without_rights(tmp_path)
+    locked = {"file": file, "folder": file.parent, "folder above": tmp_path}[what]
+    locked.chmod(mode | 0o100 if mode and locked.is_dir() else mode)
+    try:
+        told = _in_a_process(READ_ONLY, file, user)
+    finally:
+        locked.chmod(0o700)
+    assert told.startswith(f"StoreReadOnly The store at {file} cannot be"), told
+    _still_works(file)
+
+
+def test_a_store_that_is_busy_for_too_long_is_told(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    SqliteStore(file).close()
+    monkeypatch.setattr("sayso.store.sqlite.BUSY_SECONDS", 0.05)
+    store = SqliteStore(file)
+    with closing(sqlite3.connect(file, isolation_level=None)) as blocking:
+        blocking.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreUnavailable, match="was busy"):
+            Desk(store).leave(ask())
+        blocking.execute("ROLLBACK")
+    assert Desk(store).leave(ask()).version == 1
+    store.close()
+
+
+@pytest.mark.parametrize("remove", [lambda folder: shutil.rmtree(folder), lambda folder: folder.rename("moved-away")])
+def test_a_store_that_is_removed_while_it_is_open_is_made_anew_where_others_see_it(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, remove: Callable[[Path], None]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = SqliteStore(file)
+    held = Desk(store).hold(ask())
+    remove(file.parent)
+    with pytest.raises(NotFound):
+        Desk(store).get(held.ask.id)
+    left = Desk(store).leave(ask())
+    with OtherProcess(file) as other:
+        assert other.do("inbox") == [left.id]
+        other.do("answer", left.id, "red")
+    assert not Desk(store).get(left.id).state.answerable
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    store.close()
+
+
+def test_a_failure_of_the_work_leaves_nothing_behind(file: Path) -> None:
+    store = SqliteStore(file)
+    desk = Desk(store)
+    left = desk.leave(ask())
+    broken = Desk(store, clock=lambda: 2**63)
+    with pytest.raises(OverflowError):
+        broken.answer(left.id, RED, ANNA)
+    assert desk.get(left.id) == left
+    assert desk.answer(left.id, RED, ANNA).version == 2
+    store.close()
+
+
+def _open_and_ask(file: Path) -> None:
+    store = SqliteStore(file)
+    try:
+        for number in range(10):
+            Desk(store).leave(ask(f"New {number}?"))
+    finally:
+        store.close()
+
+
+def _still_works(file: Path) -> None:
+    """No half-made ask is there, and a new one can be put."""
+    store = SqliteStore(file)
+    assert Desk(store).inbox() == []
+    assert Desk(store).hold(ask()).ask.version == 1
+    store.close()
+
+
+def _in_a_process(program: str, *arguments: object) -> str:
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=60)
+    assert done.stderr == ""
+    return done.stdout
+
+
+def _own_by_somebody_without_rights(folder: Path) -> int:
+    """Root may write everything, so root's test goes on as nobody; 0 for whoever is not root."""
+    if os.geteuid() != 0:
+        return 0
+    nobody = pwd.getpwnam("nobody")
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, nobody.pw_uid, nobody.pw_gid)
+    return nobody.pw_uid
