@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import Clock, Desk, now_ms
 from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Question, Settler
 from sayso.store.sqlite import SqliteStore
 
@@ -77,11 +77,11 @@ class Home:
         )
 
     @contextmanager
-    def desk(self) -> Iterator[Desk]:
+    def desk(self, *, clock: Clock = now_ms, keeps_history: Callable[[Ask], bool] = lambda _: True) -> Iterator[Desk]:
         """The desk of the store that the program uses."""
         store = SqliteStore(self.state / "sayso.db", self.state / "bell")
         try:
-            yield Desk(store)
+            yield Desk(store, clock=clock, keeps_history=keeps_history)
         finally:
             store.close()
 

@@ -18,7 +18,12 @@ from sayso.processes import name_of
 def this_process(**changes: object) -> Asker:
     ours = name_of(os.getpid())
     assert ours is not None
-    known: dict[str, object] = {"client": "agent", "host": socket.gethostname(), "pid": ours.pid, "started": ours.started}
+    known: dict[str, object] = {
+        "client": "agent",
+        "host": socket.gethostname(),
+        "pid": ours.pid,
+        "started": ours.started,
+    }
     return Asker(**{**known, **changes})  # type: ignore[arg-type]
 
 

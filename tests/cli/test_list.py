@@ -13,7 +13,15 @@ def test_an_open_ask_is_a_row_with_short_id_status_client_project_and_question(h
     ran = home.run("list")
     header, row = ran.out.splitlines()
     assert header.split() == ["ID", "AGE", "STATUS", "CLIENT", "PROJECT", "QUESTION"]
-    assert row.split(maxsplit=6) == [ask.id[:8], row.split()[1], "agent", "gone", "claude-code", "~/project", "Which database?"]
+    assert row.split(maxsplit=6) == [
+        ask.id[:8],
+        row.split()[1],
+        "agent",
+        "gone",
+        "claude-code",
+        "~/project",
+        "Which database?",
+    ]
     assert "agent gone: gets the answer when it asks again." in ran.err
     assert ran.code == 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.cli.program import SOMEONE, Home, choice, confirm, several, text
 
+from sayso.asks.desk import Retention, now_ms
 from sayso.asks.model import Answer, Asker, NewAsk, Option, Question, State
 
 
@@ -32,7 +33,7 @@ def test_an_answered_ask_shows_who_said_what_and_whether_the_agent_has_it(home: 
     out = home.run("show", ask.id).out
     assert "Answered by mira in terminal" in out
     assert "The agent has not fetched it yet." in out
-    assert "  1. in their own words: DuckDB\n  2. Lint\n     Types\n  3. (skipped)\n" in out
+    assert "  1. own words: DuckDB\n  2. Lint\n     Types\n  3. (skipped)\n" in out
 
 
 def test_events_tell_when_what_who_and_from_where(home: Home) -> None:
@@ -115,11 +116,10 @@ def test_history_is_searched_limited_and_told_by_project(home: Home) -> None:
 
 def test_without_history_the_texts_are_gone_and_it_says_so(home: Home) -> None:
     ask = home.leave(choice())
-    with home.desk() as desk:
+    with home.desk(keeps_history=lambda _: False) as desk:
         held = desk.attach(ask.id)
         assert held is not None
         desk.answer(ask.id, [Answer(question="1", chosen=("1",))], SOMEONE)
-        desk._keeps_history = lambda _: False
         desk.delivered(held)
     assert "(its texts were not kept)" in home.run("history").out
     assert home.run("show", ask.id).code == 0
@@ -127,11 +127,8 @@ def test_without_history_the_texts_are_gone_and_it_says_so(home: Home) -> None:
 
 def test_an_ask_that_expired_is_shown_as_such(home: Home) -> None:
     ask = home.leave(choice())
-    with home.desk() as desk:
-        from sayso.asks.desk import Retention, now_ms
-
-        later = type(desk)(desk._store, clock=lambda: now_ms() + 10_000)
-        later.clean_up(Retention(ended=10**9, undelivered=10**9, unattended=1))
+    with home.desk(clock=lambda: now_ms() + 10_000) as desk:
+        desk.clean_up(Retention(ended=10**9, undelivered=10**9, unattended=1))
     assert home.ask_of(ask).state is State.EXPIRED
     assert "Expired" in home.run("show", ask.id).out
     ran = home.run("answer", ask.id, "SQLite")
@@ -147,5 +144,11 @@ def test_descriptions_placeholders_and_time_limits_are_shown(home: Home) -> None
         desk.hold(NewAsk(tool="t", questions=asked, asker=Asker(pid=7, host="box"), timeout_ms=60_000))
         [found] = desk.inbox()
         out = home.run("show", found.id).out
-    for words in ("      First\n      of two\n", "2) B (recommended)", "for example: Ada", "Limit   waits until ", "process 7"):
+    for words in (
+        "      First\n      of two\n",
+        "2) B (recommended)",
+        "for example: Ada",
+        "Limit   waits until ",
+        "process 7",
+    ):
         assert words in out

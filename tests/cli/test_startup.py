@@ -27,7 +27,16 @@ def test_each_program_tells_its_version(home: Home, program: str) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--version"], ["--help"], ["list"], ["show", "ID"], ["answer", "ID", "SQLite"], ["reject", "ID"], ["history"], ["config"]],
+    [
+        ["--version"],
+        ["--help"],
+        ["list"],
+        ["show", "ID"],
+        ["answer", "ID", "SQLite"],
+        ["reject", "ID"],
+        ["history"],
+        ["config"],
+    ],
     ids=lambda arguments: arguments[0],
 )
 def test_quick_commands_import_nothing_heavy(home: Home, arguments: list[str]) -> None:
@@ -77,7 +86,9 @@ def test_an_argument_that_is_no_utf_8_is_a_usage_error(home: Home) -> None:
     assert b"Argument 3 is not valid UTF-8" in ran.stderr
 
 
-@pytest.mark.parametrize(("shell", "word"), [("bash", "complete -o"), ("zsh", "#compdef sayso"), ("fish", "complete --no-files")])
+@pytest.mark.parametrize(
+    ("shell", "word"), [("bash", "complete -o"), ("zsh", "#compdef sayso"), ("fish", "complete --no-files")]
+)
 def test_completion_scripts_are_printed_for_each_shell(home: Home, shell: str, word: str) -> None:
     ran = home.run("completion", shell)
     assert ran.code == 0

@@ -6,6 +6,7 @@ Answers and data go to stdout, talk goes to stderr, and every end has its exit c
 from __future__ import annotations
 
 import io
+import os
 import sys
 
 from sayso.errors import SaysoError
@@ -27,7 +28,6 @@ def _run() -> int:
     import click
 
     from sayso.cli.commands import program_name, sayso
-    from sayso.text import printable
 
     try:
         _check_encoding(sys.argv[1:])
@@ -35,12 +35,13 @@ def _run() -> int:
     except click.Abort:
         return INTERRUPTED
     except click.ClickException as error:
-        error.message = printable(error.message)
-        error.show()
-        return error.exit_code
+        if isinstance(error, click.UsageError) and error.ctx:
+            click.echo(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} -h' for help.\n", err=True)
+        return _tell(error.format_message(), error.exit_code)
     except SaysoError as error:
         return _tell(str(error), error.exit_code)
     except OSError as error:
+        _forget_output()
         return _tell(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", 1)
     return code if isinstance(code, int) else 0
 
@@ -52,6 +53,14 @@ def _tell(text: str, code: int) -> int:
 
     click.echo(f"Error: {printable(text)}", err=True)
     return code
+
+
+def _forget_output() -> None:
+    """What could not be written would be tried again, and fail again, when the process ends."""
+    if sys.stdout:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def _never_fail_on_a_character() -> None:

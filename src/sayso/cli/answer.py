@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import click
 
 from sayso.asks.model import Ask
-from sayso.cli.asks_as_data import ask_data
 from sayso.cli.conversation import choose_ask, converse
 from sayso.cli.session import Session, complete_id, open_session, settings
 from sayso.cli.settling import answer, check_open, settle, what_happens
 from sayso.cli.terminal import is_interactive, put_json, say
 from sayso.cli.values import answers_from
+from sayso.dialects.asks_as_data import ask_data
 
 NOTHING_SENT = 1
 MOST_TO_PICK_FROM = 50

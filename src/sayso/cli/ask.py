@@ -115,14 +115,13 @@ def _put(config: Config, data: dict[str, Any], timeout: int | None, show: Callab
 
 
 def _asker(config: Config) -> Asker:
-    """Who asks: a script is its own agent; what a person types into a terminal is nobody's but this process."""
-    from_script = not any(stream and stream.isatty() for stream in (sys.stdin, sys.stderr))
-    process = name_of(os.getppid() if from_script else os.getpid())
+    """Who asks: this process. What started it may well be the person, or a script that asks one and tells another."""
+    process = name_of(os.getpid())
     return Asker(
         client=TOOL,
         version=__version__,
         session=os.environ.get(SESSION_VARIABLE, ""),
-        project=str(config.project),
+        project=config.project_name,
         host=socket.gethostname(),
         pid=process.pid if process else 0,
         started=process.started if process else "",

@@ -89,10 +89,10 @@ def described(ask: Ask) -> str:
 
 def question_block(number: int, question: Question) -> str:
     """One question with its numbered options."""
-    lines = [_after(f"{number}. ", bold, question.text), *_hints(question)]
-    for place_, option in enumerate(question.choices, start=1):
+    lines = [bold(_after(f"{number}. ", question.text)), *_hints(question)]
+    for position, option in enumerate(question.choices, start=1):
         if question.kind is not Kind.CONFIRM:
-            lines += _option_lines(place_, option)
+            lines += _option_lines(position, option)
     return "\n".join(lines)
 
 
@@ -100,10 +100,10 @@ def answer_lines(question: Question, answer: Answer | None) -> list[str]:
     """What was said to one question."""
     if answer is None or answer.skipped:
         return ["(skipped)"]
-    lines = [_after("", str, option.label) for option in question.choices if option.id in answer.chosen]
+    lines = [_after("", option.label) for option in question.choices if option.id in answer.chosen]
     if answer.text is not None:
-        lines.append(_after("in their own words: " if question.choices else "", str, answer.text))
-    return [*lines, *([_after("note: ", str, answer.note)] if answer.note else [])]
+        lines.append(_after("own words: " if question.choices else "", answer.text))
+    return [*lines, *([_after("note: ", answer.note)] if answer.note else [])]
 
 
 def event_line(event: Event) -> str:
@@ -150,12 +150,12 @@ def _hints(question: Question) -> Iterator[str]:
     title = f"{one_line(question.title, 60)}: " if question.title else ""
     yield dim(f"   {title}{how}")
     if question.placeholder:
-        yield _after("   for example: ", str, question.placeholder)
+        yield _after("   for example: ", question.placeholder)
 
 
 def _option_lines(number: int, option: Option) -> Iterator[str]:
     mark = " (recommended)" if option.recommended and not is_marked(option.label) else ""
-    yield _after(f"   {number}) ", str, option.label) + mark
+    yield _after(f"   {number}) ", option.label) + mark
     if option.description:
         yield dim(block(option.description, " " * 6))
 
@@ -167,7 +167,7 @@ def _end(ask: Ask) -> str:
             said = "\n".join(answer_lines(question, ask.answer(question.id)))
             lines.append(f"  {number}. " + textwrap.indent(said, "     ").lstrip())
     elif ask.outcome and ask.outcome.reason:
-        lines.append(_after("  Reason: ", str, ask.outcome.reason))
+        lines.append(_after("  Reason: ", ask.outcome.reason))
     return "\n".join(lines)
 
 
@@ -181,7 +181,6 @@ def _outcome_line(ask: Ask) -> str:
     return f"{bold(status(ask).capitalize())}{by}, {ended}{late}. {got}"
 
 
-def _after(start: str, style: object, text: str) -> str:
+def _after(start: str, text: str) -> str:
     """The text's block with its first line behind `start`."""
-    body = block(text, " " * len(start))[len(start) :]
-    return start + (style(body) if callable(style) else body)
+    return start + block(text, " " * len(start))[len(start) :]

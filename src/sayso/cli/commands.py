@@ -10,7 +10,10 @@ import click
 
 from sayso import __version__
 
-COMMANDS = ("list", "show", "answer", "reject", "history", "ask", "server", "config", "demo", "completion")
+COMMANDS = (
+    *("list", "show", "answer", "reject", "history", "ask"),
+    *("server", "web", "user", "token", "config", "demo", "completion"),
+)
 """In the order of the help. Each is `command` in the module `sayso.cli.<name>`."""
 
 PROGRAMS = ("sayso", "auq")

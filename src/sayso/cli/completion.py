@@ -11,12 +11,12 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 @click.command()
-@click.argument("shell", type=click.Choice(SHELLS))
+@click.argument("shell", metavar="SHELL", type=click.Choice(SHELLS))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:
     """Print the completion script for a shell.
 
-    It completes commands, options and the ids of open asks.
+    SHELL is bash, zsh or fish. It completes commands, options and the ids of open asks.
 
     \b
     Example:

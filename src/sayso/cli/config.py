@@ -21,9 +21,10 @@ _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms"
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print settings and files as JSON.")
 def command(as_json: bool) -> None:
-    """Show each setting, its value and where it comes from, and the files that were looked at.
+    """Show each setting, its value and where it comes from.
 
-    Later ones win: defaults, your file, the project's file, SAYSO_* in the environment, a command's options.
+    Below them are the files that were looked at. Later ones win: defaults, your file, the project's file, SAYSO_* in
+    the environment, a command's options.
 
     \b
     Example:

@@ -40,7 +40,7 @@ def command() -> None:
         ask = agent.first_ask(session)
         received = _from_prompts(session, ask, agent) if is_interactive() else _from_elsewhere(session, ask, agent)
     put(_told(received))
-    put(f"\n{how_to_connect()}\n\nWhen it asks: {this_command()}")
+    put(f"\n{how_to_connect()}\n\nWhen it asks you something, {this_command()} shows it.")
 
 
 def _from_prompts(session: Session, ask: Ask, agent: Agent) -> str | None:

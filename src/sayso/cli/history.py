@@ -8,10 +8,10 @@ import click
 
 from sayso.asks.desk import now_ms
 from sayso.asks.model import Ask, State
-from sayso.cli.asks_as_data import ask_data
 from sayso.cli.asks_in_words import answer_lines, headline, short_place, status
 from sayso.cli.session import open_session, project_name, settings
 from sayso.cli.terminal import put, put_json, say, table
+from sayso.dialects.asks_as_data import ask_data
 from sayso.text import age, one_line
 
 HEADER = ("ID", "ENDED", "OUTCOME", "CLIENT", "PROJECT", "QUESTION AND ANSWER")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from sayso.cli.asks_as_data import ask_data
 from sayso.cli.session import complete_id, open_session, settings
 from sayso.cli.settling import reject, what_happens
 from sayso.cli.terminal import put_json, say
 from sayso.cli.values import STDIN, stdin_text
+from sayso.dialects.asks_as_data import ask_data
 
 
 @click.command()

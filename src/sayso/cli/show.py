@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from sayso.asks.model import Ask, Event
-from sayso.cli.asks_as_data import ask_data, event_data
 from sayso.cli.asks_in_words import described, event_line
 from sayso.cli.session import complete_id, open_session, settings
 from sayso.cli.terminal import bold, put, put_json, say
+from sayso.dialects.asks_as_data import ask_data, event_data
 
 
 @click.command()

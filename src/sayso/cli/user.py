@@ -1,0 +1,60 @@
+"""`sayso user`: who may sign in to the web inbox."""
+
+from __future__ import annotations
+
+import click
+
+from sayso.accounts import Accounts
+from sayso.cli.session import open_session, settings
+from sayso.cli.terminal import put, put_json, say, table
+from sayso.text import iso_time
+
+
+@click.group()
+def command() -> None:
+    """Say who may sign in to the web inbox.
+
+    \b
+    Example:
+      sayso user add ada
+      sayso web --link --user ada
+      sayso user revoke ada
+    """
+
+
+@command.command()
+@click.argument("name")
+def add(name: str) -> None:
+    """Let a person in, or let them in again after they were revoked."""
+    with open_session(settings()) as session:
+        Accounts(session.store).add_user(name)
+    say(f"{name} may sign in. `sayso web --link --user {name}` prints a link for them.")
+
+
+@command.command(name="list")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
+def show(as_json: bool) -> None:
+    """Show everyone who may sign in, and who no longer may."""
+    with open_session(settings()) as session:
+        users = Accounts(session.store).users()
+    if as_json:
+        put_json(
+            [
+                {"name": user.name, "since": iso_time(user.created_at), "revoked_at": iso_time(user.revoked_at)}
+                for user in users
+            ]
+        )
+    elif users:
+        rows = [(user.name, iso_time(user.created_at) or "", iso_time(user.revoked_at) or "-") for user in users]
+        put(table(("NAME", "SINCE", "REVOKED"), rows))
+    else:
+        say("There are no users yet. `sayso web` adds you; `sayso user add NAME` adds others.")
+
+
+@command.command()
+@click.argument("name")
+def revoke(name: str) -> None:
+    """Shut a person out at once: their sessions, links and API tokens end."""
+    with open_session(settings()) as session:
+        Accounts(session.store).revoke_user(name)
+    say(f"{name} is shut out, from now on.")

@@ -1,0 +1,158 @@
+"""`sayso web`: the inbox in a browser, and the links and tokens that let people and scripts into it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module, util
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sayso.accounts import LINK_LIFE, SESSION_LIFE, Accounts
+from sayso.asks.desk import now_ms
+from sayso.cli.session import Session, open_session, settings
+from sayso.cli.terminal import bold, put, put_json, say
+from sayso.config import Config
+from sayso.errors import SignInRefused
+from sayso.log import set_up
+from sayso.text import iso_time
+
+if TYPE_CHECKING:
+    from starlette.routing import BaseRoute
+
+_MCP = "sayso.mcp_server.http"
+
+
+@click.command()
+@click.option("--host", metavar="HOST", help="Listen here instead of on loopback; lets other machines in.")
+@click.option("--port", type=click.IntRange(0, 65_535), metavar="N", help="Listen on this port; 0 takes a free one.")
+@click.option("--url", metavar="URL", help="The address people reach it at, when a proxy stands before it.")
+@click.option("--user", metavar="NAME", help="For whom the link or token is. By default for you.")
+@click.option("--link", "only", flag_value="link", help="Print another sign-in link, and serve nothing.")
+@click.option("--api-token", "only", flag_value="token", help="Print a token for scripts, and serve nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print the link or token as JSON.")
+def command(
+    host: str | None, port: int | None, url: str | None, user: str | None, only: str | None, as_json: bool
+) -> None:
+    """Serve the inbox to your browser, and the MCP tools over HTTP.
+
+    It prints a link that signs one browser in, once, within a quarter of an hour. Other machines can only come in
+    when --host says so; put it behind TLS then. Ctrl-C stops it, and no question or answer is lost by that.
+
+    \b
+    Example:
+      sayso web
+      sayso web --link
+      sayso web --host 0.0.0.0 --url https://inbox.example.org
+      curl -H "Authorization: Bearer $(sayso web --api-token)" http://127.0.0.1:7297/api/asks
+    """
+    config = settings(web_host=host, web_port=port, web_url=url)
+    with open_session(config) as session:
+        accounts = Accounts(session.store)
+        name = user or _yourself(accounts, config.person)
+        if only == "token":
+            _print_token(accounts, name, as_json)
+        elif only == "link":
+            _print_link(accounts, name, _address(config, moved=bool(host or port or url)), as_json)
+        else:
+            _serve(session, accounts, name, as_json)
+
+
+def _serve(session: Session, accounts: Accounts, name: str, as_json: bool) -> None:
+    import anyio
+
+    from sayso.web import app, serve
+
+    config = session.config
+    set_up(config.log_level, config.log_file)
+    with serve.listen(config.web_host, config.web_port) as listening:
+        address = serve.address(config, listening.getsockname()[1])
+        routes, lifespans = _mcp(session)
+        built = app.build(config, session.store, routes=routes, lifespans=lifespans)
+        with _noted(config, address):
+            say(f"Sayso is at {bold(address)}    Ctrl-C stops it.")
+            if serve.is_exposed(config):
+                say(
+                    f"Warning: {config.web_host} is reachable from other machines without TLS; anyone between can read "
+                    "along.\nPut a proxy with TLS before it and give its address as --url."
+                )
+            _print_link(accounts, name, address, as_json)
+            anyio.run(serve.serve, built, listening)
+
+
+def _mcp(session: Session) -> tuple[Sequence[BaseRoute], Sequence[Callable[[], Any]]]:
+    """The routes of MCP over HTTP and what they need to run, where that is part of this installation."""
+    if util.find_spec(_MCP) is None:
+        return (), ()
+    mcp = import_module(_MCP).McpOverHttp(session.config, session.store)
+    return mcp.routes, (mcp.running,)
+
+
+def _yourself(accounts: Accounts, person: str) -> str:
+    """You as a user, added when you first come. Whoever was revoked stays so until they are added on purpose."""
+    name = re.sub(r"[^\w.@+-]+", ".", person).strip("._@+-")[:64] or "me"
+    known = {user.name: user for user in accounts.users()}
+    if name not in known:
+        accounts.add_user(name)
+    elif known[name].revoked_at is not None:
+        raise SignInRefused(f"{name} was revoked. `sayso user add {name}` lets them in again; --user names another.")
+    return name
+
+
+def _print_link(accounts: Accounts, name: str, address: str, as_json: bool) -> None:
+    link = f"{address}/sign-in?link={accounts.make_link(name)}"
+    if as_json:
+        put_json({"address": address, "link": link, "user": name, "expires_at": iso_time(now_ms() + LINK_LIFE)})
+        sys.stdout.flush()
+        return
+    say(f"\nSign in as {name}. This works once, within {LINK_LIFE // 60_000} minutes:\n")
+    put(f"  {link}")
+    say()
+    _draw(link)
+    sys.stdout.flush()
+
+
+def _draw(link: str) -> None:
+    """The link as a code to be scanned, where a person can see it."""
+    if sys.stderr and sys.stderr.isatty() and (sys.stderr.encoding or "").lower().startswith("utf"):
+        import segno
+
+        segno.make(link, error="l").terminal(out=sys.stderr, border=2, compact=True)
+
+
+def _print_token(accounts: Accounts, name: str, as_json: bool) -> None:
+    token = accounts.redeem(accounts.make_link(name))
+    expires = iso_time(now_ms() + SESSION_LIFE)
+    if as_json:
+        put_json({"token": token, "user": name, "expires_at": expires})
+        return
+    put(token)
+    say(f"Acts as {name} until {expires}. It is not shown again; `sayso user revoke {name}` ends it.")
+
+
+def _address(config: Config, *, moved: bool) -> str:
+    """Where the inbox is served: as just said, else as the one that runs has noted, else as the settings say."""
+    from sayso.web import serve
+
+    noted = config.web_address_file
+    if not moved and not config.web_url and noted.exists():
+        return noted.read_text(encoding="utf-8").strip()
+    if not noted.exists():
+        say("No web inbox seems to run here. Start it with `sayso web`.")
+    return serve.address(config, config.web_port)
+
+
+@contextmanager
+def _noted(config: Config, address: str) -> Iterator[None]:
+    """Note the address for `sayso web --link`, as long as it is served."""
+    file = config.web_address_file
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file.write_text(address + "\n", encoding="utf-8")
+    try:
+        yield
+    finally:
+        if file.exists() and file.read_text(encoding="utf-8").strip() == address:
+            file.unlink()
