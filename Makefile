@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+TOOLS := $(VENV)/.tools-ready
+WORKERS ?= 2
 
 .PHONY: start test check bench clean
 
@@ -14,6 +16,14 @@ $(READY): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --editable '.[postgres]' --group dev
 	@touch $(READY)
 
+# What only the tests need: other MCP clients, a browser, a terminal multiplexer.
+$(TOOLS): $(READY) tests/e2e/clients/install.py scripts/install_browser.py scripts/install_tmux.py
+	@echo "Setting up what the tests drive (once)..."
+	@$(BIN)/python -m tests.e2e.clients.install
+	@$(BIN)/python scripts/install_tmux.py
+	@$(BIN)/python scripts/install_browser.py
+	@touch $(TOOLS)
+
 start: $(READY)
 	@$(BIN)/sayso demo
 
@@ -23,11 +33,11 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: check
-	$(BIN)/pytest
+test: check $(TOOLS)
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile
 
 bench: $(READY)
 	$(BIN)/python bench/latency.py
 
 clean:
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .cache dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
