@@ -80,8 +80,9 @@ KINDS: Mapping[str, Callable[[str], None]] = {
 
 
 def all_of_them(token: str) -> None:
-    for plant in KINDS.values():
-        plant(token)
+    """One of each, and not 200 of one: that takes its time on a busy machine."""
+    for kind in KINDS.keys() - {"fork_of_200"}:
+        KINDS[kind](token)
 
 
 def main() -> None:

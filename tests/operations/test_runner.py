@@ -14,6 +14,7 @@ from tests.operations.plant import KINDS
 from tests.operations.processes import PATH, PATIENCE, eventually, fresh_token, planting, shell, with_argument
 
 from sayso.errors import InvalidInput
+from sayso.operations import ps, tree
 from sayso.operations.folder import cancel, is_running, read_runner, read_status
 from sayso.operations.launch import Launch
 from sayso.operations.output import read, tail
@@ -317,3 +318,23 @@ def test_a_runner_carries_nothing_it_does_not_need() -> None:
     loaded = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, check=True, timeout=PATIENCE)
 
     assert heavy & set(loaded.stdout.decode().split()) == set()
+
+
+def test_the_process_table_is_the_same_when_ps_tells_it() -> None:
+    (ours,) = [row for row in ps.rows("-A") if row[0] == os.getpid()]
+    found = tree.find(os.getpid())
+
+    assert found
+    assert ours[:3] == (found.pid, found.parent, found.group)
+    assert ps.rows("-p", str(os.getpid())) == [ours]
+    assert ours[4] is found.zombie is False
+
+
+def test_helpers_that_end_before_the_command_do_not_pile_up_as_zombies(spawner: Spawner, tmp_path: Path) -> None:
+    script = "for i in $(seq 50); do (true &); done; echo ready; exec sleep 1000"
+    spawner.start_operation(shell(tmp_path / "op", script))
+    eventually(lambda: text(tmp_path / "op") == "ready\n")
+    runner = read_runner(tmp_path / "op")
+    assert runner
+
+    eventually(lambda: [process.pid for process in tree.everyone() if process.parent == runner.pid] == [runner.group])

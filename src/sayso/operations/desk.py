@@ -6,94 +6,29 @@ server that began it: whoever looks next takes the status from the folder.
 
 from __future__ import annotations
 
-import json
 import shutil
 import socket
+import threading
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
-from enum import StrEnum
+from collections.abc import Callable, Iterable
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from secrets import token_hex
 
 from sayso.asks.model import Asker
 from sayso.errors import AmbiguousId, NotFound
 from sayso.operations import folder as runner_folder
-from sayso.operations.folder import Status, parse_status
+from sayso.operations import rows
+from sayso.operations.folder import Status
+from sayso.operations.operation import Limits, NewOperation, Operation, OperationState
 from sayso.store import Conflict, Row, Store, Transaction
 
 _FAR_FUTURE = 2**62
+_STEP = 50
+"""Operations in one step of collecting: few, because whoever wants to write waits for the step."""
 
-
-class OperationState(StrEnum):
-    """Where an operation stands."""
-
-    QUEUED = "queued"
-    RUNNING = "running"
-    COMPLETED = "completed"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-    TIMED_OUT = "timed_out"
-    LOST = "lost"
-
-    @property
-    def ended(self) -> bool:
-        return self not in (OperationState.QUEUED, OperationState.RUNNING)
-
-
-@dataclass(frozen=True, kw_only=True)
-class NewOperation:
-    """A command that is to be run, before the desk has opened it."""
-
-    tool: str
-    argv: tuple[str, ...]
-    cwd: str
-    asker: Asker
-    lock: str | None = None
-    success_exit_codes: tuple[int, ...] = (0,)
-    timeout_seconds: float | None = None
-    parent: str = ""
-    """The sequence this is a step of."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Operation:
-    """One run of a command. Times are milliseconds since 1970; the folder holds what it printed."""
-
-    id: str
-    tool: str
-    argv: tuple[str, ...]
-    cwd: str
-    asker: Asker
-    folder: Path
-    host: str
-    process: str
-    created_at: int
-    changed_at: int
-    state: OperationState = OperationState.QUEUED
-    version: int = 1
-    lock: str | None = None
-    success_exit_codes: tuple[int, ...] = (0,)
-    timeout_seconds: float | None = None
-    parent: str = ""
-    status: Status | None = None
-    cancelled_by: str = ""
-    started_at: int | None = None
-    ended_at: int | None = None
-    delivered_at: int | None = None
-
-    @property
-    def delivered(self) -> bool:
-        return self.delivered_at is not None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Limits:
-    """How long ended operations are kept, and how many bytes of their output."""
-
-    age_ms: int
-    total_bytes: int
+_PAUSE = 0.1
+_ID_CHARACTERS = set("0123456789abcdef.")
 
 
 def now_ms() -> int:
@@ -107,40 +42,36 @@ class OperationDesk:
         self._store, self._folders, self._clock = store, folders, clock
         self._host = socket.gethostname()
 
+    def folder_of(self, operation_id: str) -> Path:
+        """Where an operation of this machine keeps what it prints, whether it is there already or not."""
+        return self._folders / operation_id
+
     # Running
 
     def open(self, new: NewOperation) -> Operation:
-        """A new operation, queued, held by this process. Its id is unique for ever."""
-        process, now = self._store.bell().process, self._clock()
-        operation_id = token_hex(12)
-        operation = Operation(
-            id=operation_id,
-            tool=new.tool,
-            argv=new.argv,
-            cwd=new.cwd,
-            asker=new.asker,
-            folder=self._folders / operation_id,
-            host=self._host,
-            process=process,
-            lock=new.lock,
-            success_exit_codes=new.success_exit_codes,
-            timeout_seconds=new.timeout_seconds,
-            parent=new.parent,
-            created_at=now,
-            changed_at=now,
-        )
-        self._store.write(lambda tx: _insert(tx, operation))
-        return operation
+        """A new operation, queued, seen through by this process."""
+        return self._insert(new, OperationState.QUEUED)
+
+    def open_running(self, new: NewOperation) -> Operation:
+        """A new operation that need not wait for anything."""
+        return self._insert(new, OperationState.RUNNING)
+
+    def open_skipped(self, new: NewOperation, why: str) -> Operation:
+        """A step that there is no need to run."""
+        opened, now = self._insert(new, OperationState.RUNNING), self._clock()
+        skipped = replace(opened, state=OperationState.COMPLETED, status=Status(reason="exit", text=why), ended_at=now)
+        return self._store.write(lambda tx: self._change(tx, replace(skipped, delivered_at=now), opened))
 
     def begin(self, operation_id: str) -> Operation | None:
         """Set it running; None while another holds its lock, or a living one was in the queue before it."""
+        self.end_the_dead()
         bell = self._store.bell()
 
         def work(tx: Transaction) -> Operation | None:
             operation, now = _get(tx, operation_id), self._clock()
             if operation.state is not OperationState.QUEUED:
                 return operation
-            if operation.lock and self._is_taken(tx, operation, bell.alive):
+            if operation.lock and _is_taken(tx, operation, bell.alive):
                 return None
             return self._change(tx, replace(operation, state=OperationState.RUNNING, started_at=now), operation)
 
@@ -150,10 +81,12 @@ class OperationDesk:
         """Take over how it ended. What has ended stays as it is."""
 
         def work(tx: Transaction) -> Operation:
-            operation = _get(tx, operation_id)
+            operation, now = _get(tx, operation_id), self._clock()
             if operation.state.ended:
                 return operation
-            ended = replace(operation, state=_state_of(status, operation), status=status, ended_at=self._clock())
+            ended = replace(operation, state=_state_of(status, operation), status=status, ended_at=now)
+            if not operation.background:
+                ended = replace(ended, delivered_at=now)
             return self._change(tx, ended, operation)
 
         return self._store.write(work)
@@ -167,8 +100,8 @@ class OperationDesk:
                 return operation
             wanted = replace(operation, cancelled_by=by)
             if operation.state is OperationState.QUEUED:
-                ended = Status(reason="cancelled", text=f"Cancelled by {by} before it began.")
-                wanted = replace(wanted, state=OperationState.CANCELLED, status=ended, ended_at=self._clock())
+                never_ran = Status(reason="cancelled", text=f"Cancelled before it began, by {by}.")
+                wanted = replace(wanted, state=OperationState.CANCELLED, status=never_ran, ended_at=self._clock())
             return self._change(tx, wanted, operation)
 
         operation = self._store.write(work)
@@ -187,22 +120,29 @@ class OperationDesk:
 
         return self._store.write(work)
 
-    def recover(self) -> list[Operation]:
-        """Take over what the dead left: ended ones get their status, running ones are ours now and are returned."""
-        rows = self._store.read(lambda tx: tx.all("open_operations", host=self._host))
-        operations = [_operation(row) for row in rows]
-        living = self._store.bell().alive({operation.process for operation in operations}) if operations else set()
-        orphans = [operation for operation in operations if operation.process not in living]
-        return [taken for orphan in orphans if (taken := self._take_over(orphan))]
+    # What the dead left
 
-    def _take_over(self, orphan: Operation) -> Operation | None:
-        if runner_folder.is_running(orphan.folder):
-            return self._adopt(orphan)
-        status = runner_folder.read_status(orphan.folder) or Status(
-            reason="lost", text="Its server ended before the command did, and its runner is gone."
-        )
-        self.end(orphan.id, status)
-        return None
+    def recover(self) -> list[Operation]:
+        """Take over what dead processes saw through: what has ended gets its status, what runs is ours now."""
+        return [mine for orphan in self.end_the_dead() if (mine := self._adopt(orphan))]
+
+    def end_the_dead(self) -> list[Operation]:
+        """End what nobody sees through and whose runner has ended. What is left: orphans whose command still runs."""
+        running = []
+        for orphan in self._orphans():
+            if runner_folder.is_running(orphan.folder):
+                running.append(orphan)
+            else:
+                self.end(orphan.id, runner_folder.read_status(orphan.folder) or _lost(orphan))
+        return running
+
+    def _orphans(self) -> list[Operation]:
+        operations = self._all("open_operations", host=self._host)
+        processes = {operation.process for operation in operations} - {self._store.bell().process}
+        if not processes:
+            return []
+        dead = processes - self._store.bell().alive(processes)
+        return [operation for operation in operations if operation.process in dead]
 
     def _adopt(self, orphan: Operation) -> Operation | None:
         process = self._store.bell().process
@@ -223,16 +163,22 @@ class OperationDesk:
         return self._store.read(lambda tx: _get(tx, operation_id))
 
     def find(self, short_id: str) -> Operation:
-        """The operation whose id begins so."""
+        """The operation whose id begins so. A sequence is meant where its steps begin so too."""
         prefix = short_id.lower()
-        if not prefix or set(prefix) - set("0123456789abcdef"):
+        if not prefix or set(prefix) - _ID_CHARACTERS:
             raise NotFound(f"{short_id!r} is not an id of an operation. They are made of 0-9 and a-f.")
-        matches = self._store.read(lambda tx: tx.all("operations_by_prefix", prefix=prefix, beyond=prefix + "g"))
-        if len(matches) > 1:
-            raise AmbiguousId(short_id, [row["id"] for row in matches])
-        if not matches:
+        found = self._store.read(lambda tx: tx.all("operations_by_prefix", prefix=prefix, beyond=prefix + "g"))
+        ids = [row["id"] for row in found]
+        roots = [each for each in ids if each == prefix or "." not in each or "." in prefix]
+        if not roots:
             raise NotFound(f"No operation has the id {short_id!r}. `sayso ops list` shows them.")
-        return self.get(matches[0]["id"])
+        if len(roots) > 1 and prefix not in roots:
+            raise AmbiguousId(short_id, roots)
+        return self.get(prefix if prefix in roots else roots[0])
+
+    def steps(self, sequence: str) -> list[Operation]:
+        """The steps of a sequence that have been opened, in order."""
+        return self._all("steps_of", parent=sequence)
 
     def recent(
         self,
@@ -243,82 +189,118 @@ class OperationDesk:
         before: Operation | None = None,
         most: int = 100,
     ) -> list[Operation]:
-        """A page of operations, newest first: of a project, for a person, or of one asker."""
-        rows = self._store.read(
-            lambda tx: tx.all(
-                "recent_operations",
-                project=asker.project if asker else project,
-                person=person,
-                agent=asker.agent if asker else None,
-                client=asker.client if asker else None,
-                before_time=before.created_at if before else _FAR_FUTURE,
-                before_id=before.id if before else "",
-                most=most,
-            )
+        """A page of operations, newest first, without steps: of a project, for a person, or in the background of one
+        asker."""
+        return self._all(
+            "recent_operations",
+            project=asker.project if asker else project,
+            person=person,
+            agent=asker.agent if asker else None,
+            client=asker.client if asker else None,
+            host=self._host,
+            before_time=before.created_at if before else _FAR_FUTURE,
+            before_id=before.id if before else "",
+            most=most,
         )
-        return [_operation(row) for row in rows]
+
+    def wanted_cancelled(self) -> list[Operation]:
+        """What this process sees through and somebody wants to end."""
+        return self._all("cancelled_operations", process=self._store.bell().process)
 
     def undelivered(self, asker: Asker, most: int = 20) -> list[Operation]:
-        """What has ended and this asker was not told of, oldest first."""
-        who = {"agent": asker.agent, "client": asker.client, "project": asker.project}
-        rows = self._store.read(lambda tx: tx.all("undelivered_operations", most=most, **who))
-        return [_operation(row) for row in rows]
+        """What has ended and this asker was not told of, oldest first; not what another living server will tell."""
+        found = self._all(
+            "undelivered_operations",
+            agent=asker.agent,
+            client=asker.client,
+            project=asker.project,
+            host=self._host,
+            most=most,
+        )
+        others = {operation.server for operation in found} - {self._store.bell().process}
+        living = self._store.bell().alive(others) if others else set()
+        return [operation for operation in found if operation.server not in living]
 
     # Tidying
 
-    def collect(self, limits: Limits) -> int:
-        """Delete what ended long ago, and the oldest of what is too much on disk. How many went."""
+    def collect(self, limits: Limits, ending: threading.Event | None = None) -> int:
+        """Delete what ended long ago, and the oldest of what is too much on disk. How many went. In small steps, on a
+        connection of its own; the rest is left for another time once `ending` is set."""
+        ending, gone = ending or threading.Event(), 0
+        with self._store.aside() as store:
+            while not ending.is_set() and (old := self._old(store, limits)):
+                for operation in old:
+                    shutil.rmtree(operation.folder, ignore_errors=True)
+                store.write(partial(_delete, [each.id for each in old]))
+                gone += len(old)
+                ending.wait(_PAUSE)
+        return gone
+
+    def _old(self, store: Store, limits: Limits) -> list[Operation]:
         before = self._clock() - limits.age_ms
-        rows = self._store.read(
-            lambda tx: tx.all("old_operations", ended_before=before, host=self._host, most=_FAR_FUTURE)
+        found = store.read(
+            lambda tx: (
+                tx.all("old_operations", ended_before=before, host=self._host, most=_STEP)
+                or tx.all("crowded_operations", total_bytes=limits.total_bytes, host=self._host, most=_STEP)
+            )
         )
-        old = {row["id"]: _operation(row) for row in rows}
-        kept_bytes = 0
-        for row in self._store.read(lambda tx: tx.all("ended_operations", host=self._host)):
-            operation = _operation(row)
-            kept_bytes += _size(operation.folder)
-            if kept_bytes > limits.total_bytes:
-                old[operation.id] = operation
-        for operation in old.values():
-            shutil.rmtree(operation.folder, ignore_errors=True)
-            self._store.write(partial(_delete, operation.id))
-        return len(old)
+        return [rows.read(row) for row in found]
 
     # Within a transaction
 
-    def _is_taken(self, tx: Transaction, operation: Operation, alive: Callable[[set[str]], set[str]]) -> bool:
-        rows = tx.all(
-            "operations_ahead",
-            lock_name=operation.lock,
-            project=operation.asker.project,
-            host=operation.host,
-            id=operation.id,
+    def _insert(self, new: NewOperation, state: OperationState) -> Operation:
+        process, now = self._store.bell().process, self._clock()
+        operation = Operation(
+            **{item.name: getattr(new, item.name) for item in fields(NewOperation)},
+            folder=self.folder_of(new.id),
+            host=self._host,
+            server=process,
+            process=process,
+            state=state,
+            created_at=now,
+            changed_at=now,
+            started_at=now if state is OperationState.RUNNING else None,
         )
-        others = [_operation(row) for row in rows]
-        if any(other.state is OperationState.RUNNING for other in others):
-            return True
-        place = (operation.created_at, operation.id)
-        earlier = [other for other in others if (other.created_at, other.id) < place]
-        return bool(earlier) and bool(alive({other.process for other in earlier}))
+        self._store.write(lambda tx: tx.run("insert_operation", **rows.columns(operation)))
+        return operation
 
     def _change(self, tx: Transaction, after: Operation, before: Operation) -> Operation:
         now = self._clock()
-        changed = tx.run(
-            "change_operation",
-            id=before.id,
-            version=before.version,
-            state=after.state,
-            process=after.process,
-            result=json.dumps(asdict(after.status)) if after.status else None,
-            cancelled_by=after.cancelled_by or None,
-            now=now,
-            started_at=after.started_at,
-            ended_at=after.ended_at,
-            delivered_at=after.delivered_at,
-        )
-        if not changed:
+        if not tx.run("change_operation", **rows.changes(after), id=before.id, version=before.version, now=now):
             raise Conflict
         return replace(after, version=before.version + 1, changed_at=now)
+
+    def _all(self, query: str, **parameters: object) -> list[Operation]:
+        found: list[Row] = self._store.read(lambda tx: tx.all(query, **parameters))
+        return [rows.read(row) for row in found]
+
+
+def _get(tx: Transaction, operation_id: str) -> Operation:
+    row = tx.one("operation_by_id", id=operation_id)
+    if row is None:
+        raise NotFound(f"No operation has the id {operation_id!r}. Old ones are deleted after a while.")
+    return rows.read(row)
+
+
+def _delete(ids: Iterable[str], tx: Transaction) -> None:
+    for operation_id in ids:
+        tx.run("delete_operation", id=operation_id)
+
+
+def _is_taken(tx: Transaction, operation: Operation, alive: Callable[[set[str]], set[str]]) -> bool:
+    found = tx.all(
+        "operations_ahead",
+        lock_name=operation.lock,
+        project=operation.asker.project,
+        host=operation.host,
+        id=operation.id,
+    )
+    others = [rows.read(row) for row in found]
+    if any(other.state is OperationState.RUNNING for other in others):
+        return True
+    place = (operation.created_at, operation.id)
+    earlier = [other for other in others if (other.created_at, other.id) < place]
+    return bool(earlier) and bool(alive({other.process for other in earlier}))
 
 
 def _state_of(status: Status, operation: Operation) -> OperationState:
@@ -334,72 +316,11 @@ def _state_of(status: Status, operation: Operation) -> OperationState:
     return OperationState.FAILED
 
 
-def _size(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.glob("*") if file.is_file())
-
-
-# Rows
-
-
-def _insert(tx: Transaction, operation: Operation) -> None:
-    body = {
-        "argv": operation.argv,
-        "cwd": operation.cwd,
-        "asker": asdict(operation.asker),
-        "folder": str(operation.folder),
-        "success_exit_codes": operation.success_exit_codes,
-        "timeout_seconds": operation.timeout_seconds,
-        "parent": operation.parent,
-    }
-    tx.run(
-        "insert_operation",
-        id=operation.id,
-        tool=operation.tool,
-        agent=operation.asker.agent,
-        client=operation.asker.client,
-        project=operation.asker.project,
-        owner=operation.asker.owner,
-        host=operation.host,
-        process=operation.process,
-        lock_name=operation.lock,
-        body=json.dumps(body, ensure_ascii=False),
-        now=operation.created_at,
-    )
-
-
-def _delete(operation_id: str, tx: Transaction) -> None:
-    tx.run("delete_operation", id=operation_id)
-
-
-def _get(tx: Transaction, operation_id: str) -> Operation:
-    row = tx.one("operation_by_id", id=operation_id)
-    if row is None:
-        raise NotFound(f"No operation has the id {operation_id!r}. Old ones are deleted after a while.")
-    return _operation(row)
-
-
-def _operation(row: Row) -> Operation:
-    body = json.loads(row["body"])
-    return Operation(
-        id=row["id"],
-        tool=row["tool"],
-        argv=tuple(body["argv"]),
-        cwd=body["cwd"],
-        asker=Asker(**body["asker"]),
-        folder=Path(body["folder"]),
-        host=row["host"],
-        process=row["process"],
-        state=OperationState(row["state"]),
-        version=row["version"],
-        lock=row["lock_name"],
-        success_exit_codes=tuple(body["success_exit_codes"]),
-        timeout_seconds=body["timeout_seconds"],
-        parent=body["parent"],
-        status=parse_status(row["result"].encode()) if row["result"] else None,
-        cancelled_by=row["cancelled_by"] or "",
-        created_at=row["created_at"],
-        changed_at=row["changed_at"],
-        started_at=row["started_at"],
-        ended_at=row["ended_at"],
-        delivered_at=row["delivered_at"],
-    )
+def _lost(orphan: Operation) -> Status:
+    if orphan.state is OperationState.QUEUED:
+        text = "Its server ended before the command began. Nothing was run."
+    elif orphan.is_sequence:
+        text = "Its server ended before the sequence did. The step that ran went on; those after it were not begun."
+    else:
+        text = "Its server ended before the command did, and its runner is gone without a status."
+    return Status(reason="lost", text=text)

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sayso.operations import tree
+from sayso.operations.capture import STREAMS
+from sayso.operations.command import KILL_ROUND_SECONDS, KILL_SECONDS
 from sayso.operations.record import RUNNER_FILE, STATUS_FILE
-from sayso.operations.runner import KILL_ROUND_SECONDS, KILL_SECONDS
 
 Reason = Literal["exit", "cancelled", "timed_out", "spawn_failed", "lost"]
 
@@ -62,8 +63,10 @@ class RunnerName:
 def parse_status(text: bytes) -> Status:
     """A Status from what the runner wrote."""
     fields: dict[str, Any] = json.loads(text)
-    streams = {name: Captured(**fields.pop(name, {})) for name in ("stdout", "stderr")}
-    return Status(**{**fields, "survivors": tuple(fields["survivors"]), **streams})
+    for stream in STREAMS:
+        fields[stream] = Captured(**fields.get(stream, {}))
+    fields["survivors"] = tuple(fields["survivors"])
+    return Status(**fields)
 
 
 def read_status(folder: Path) -> Status | None:
@@ -84,22 +87,27 @@ def read_runner(folder: Path) -> RunnerName | None:
 
 def is_running(folder: Path) -> bool:
     """Whether the command's runner is still at work."""
-    runner = read_runner(folder)
+    runner = _at_work(folder)
     return runner is not None and tree.is_running(runner.pid, runner.started)
 
 
 def cancel(folder: Path) -> bool:
     """Tell the runner to end the command and all that descends from it; False when there is no runner to tell."""
-    runner = read_runner(folder)
+    runner = _at_work(folder)
     return runner is not None and tree.terminate(runner.pid, runner.started)
 
 
 def wait(folder: Path, timeout: float) -> Status | None:
     """How the command ended, as soon as it has; None when it still runs after `timeout` seconds."""
-    runner = read_runner(folder)
+    runner = _at_work(folder)
     if runner and not tree.wait_gone(runner.pid, runner.started, timeout):
         return None
     return _end_of(folder)
+
+
+def _at_work(folder: Path) -> RunnerName | None:
+    """The runner, unless it has said how the command ended and is only leaving."""
+    return None if (folder / STATUS_FILE).exists() else read_runner(folder)
 
 
 def await_end(folder: Path) -> Status:

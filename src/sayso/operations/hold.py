@@ -12,8 +12,8 @@ from concurrent.futures import Future, InvalidStateError
 from pathlib import Path
 
 from sayso.errors import SpawnerUnavailable
+from sayso.operations.command import CANCEL, CHUNK, STARTED
 from sayso.operations.folder import Status, await_end, parse_status
-from sayso.operations.runner import CANCEL, CHUNK, STARTED
 
 
 class Hold:

@@ -80,11 +80,8 @@ class Pool:
     def take(self) -> Hold | None:
         """A runner for one operation, as soon as one is there; None when the pool closed meanwhile."""
         with self._changed:
-            self._waiting += 1
-            try:
+            if not self._idle:
                 self._await_idle()
-            finally:
-                self._waiting -= 1
             if self._closed:
                 return None
             self._last_taken = time.monotonic()
@@ -117,10 +114,13 @@ class Pool:
             runner.line.close()
 
     def _await_idle(self) -> None:
-        if not self._idle:
+        self._waiting += 1
+        try:
             self._fault, self._deaths = "", 0
             self._refill()
-        self._changed.wait_for(lambda: self._idle or self._fault or self._closed, START_SECONDS)
+            self._changed.wait_for(lambda: self._idle or self._fault or self._closed, START_SECONDS)
+        finally:
+            self._waiting -= 1
         if not self._idle and not self._closed:
             why = self._fault or f"no runner was ready after {START_SECONDS:.0f} s"
             raise SpawnerUnavailable(f"No command can be started now: {why}. Try again when the machine is less busy.")

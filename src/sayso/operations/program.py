@@ -48,15 +48,13 @@ def find(name: str, environment: Mapping[str, str]) -> str:
     if "/" in name:
         return _usable(name)
     path = environment.get("PATH", os.defpath)
-    unusable = ""
-    for folder in path.split(":"):
-        file = os.path.join(folder, name)
+    files = [os.path.join(folder, name) for folder in path.split(":")]
+    for file in files:
+        if os.access(file, os.X_OK) and os.path.isfile(file):
+            return file
+    for file in files:
         if os.path.isfile(file):
-            if os.access(file, os.X_OK):
-                return file
-            unusable = unusable or file
-    if unusable:
-        raise OSError(f"command: {unusable!r} is not executable. Allow it with chmod +x.")
+            raise OSError(f"command: {file!r} is not executable. Allow it with chmod +x.")
     raise OSError(f"command: {name!r} was not found on PATH ({path}). Install it, or give its full path.")
 
 

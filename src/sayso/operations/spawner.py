@@ -15,11 +15,11 @@ from pathlib import Path
 
 from sayso.errors import SpawnerUnavailable
 from sayso.operations import tree
+from sayso.operations.command import KILL_SECONDS
 from sayso.operations.folder import Status, cancel
 from sayso.operations.hold import Hold, endless, follow
 from sayso.operations.launch import Launch
 from sayso.operations.pool import CLOSE_SECONDS, START_SECONDS, Pool
-from sayso.operations.runner import KILL_SECONDS
 
 MOST_TRIES = 3
 NO_FORK = "This system cannot run commands for Sayso: they need Linux or macOS. On Windows, use Sayso inside WSL."
@@ -70,9 +70,8 @@ class Spawner:
 
     def stop(self) -> None:
         """Cancel every operation, adopted ones too, and return when no process of any is left."""
-        pools, adopted = self._close()
+        pools, adopted, idle = self._close()
         busy = [runner for pool in pools for runner in pool.busy]
-        idle = [runner for pool in pools for runner in pool.idle]
         names = [(runner.pid, tree.started(runner.pid)) for runner in (*busy, *idle)]
         for folder in adopted:
             cancel(folder)
@@ -80,20 +79,22 @@ class Spawner:
             runner.cancel()
         ends = [*adopted.values(), *(runner.ended for runner in busy if runner.given)]
         wait_for_all(ends, timeout=self._longest_grace + KILL_SECONDS + CLOSE_SECONDS)
-        self._let_go(pools)
+        for pool in pools:
+            pool.join(CLOSE_SECONDS)
         for pid, started in names:
             tree.wait_gone(pid, started, CLOSE_SECONDS)
 
     def leave(self) -> None:
         """Let go of everything: idle runners end, commands go on to their own end without this server."""
-        pools, adopted = self._close()
+        pools, adopted, _ = self._close()
         for pool in pools:
             for runner in pool.busy:
                 runner.leave(LEFT)
         for ended in adopted.values():
             with contextlib.suppress(InvalidStateError):
                 ended.set_exception(SpawnerUnavailable(LEFT))
-        self._let_go(pools)
+        for pool in pools:
+            pool.join(CLOSE_SECONDS)
 
     def _hand_over(self, launch: Launch) -> tuple[Pool, Hold]:
         message = launch.message()
@@ -122,13 +123,11 @@ class Spawner:
         except OSError as error:
             raise SpawnerUnavailable(f"No command can be started now: {error}. Try again later.") from error
 
-    def _close(self) -> tuple[list[Pool], dict[Path, Future[Status]]]:
+    def _close(self) -> tuple[list[Pool], dict[Path, Future[Status]], list[Hold]]:
+        """Start nothing more. What there was: the pools, the adopted operations, and the runners that were idle."""
         with self._lock:
             self._closed = True
-            return list(self._pools), dict(self._adopted)
-
-    def _let_go(self, pools: list[Pool]) -> None:
-        for pool in pools:
-            pool.close()
-        for pool in pools:
-            pool.join(CLOSE_SECONDS)
+            idle = [runner for pool in self._pools for runner in pool.idle]
+            for pool in self._pools:
+                pool.close()
+            return list(self._pools), dict(self._adopted), idle

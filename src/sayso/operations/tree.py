@@ -13,10 +13,13 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 
+if sys.platform != "linux":
+    # Only where there is no /proc: a runner elsewhere need not carry it.
+    from sayso.operations import ps
+
 MARK = "OPERATION_MARK"
 """The environment variable that says which operation a process belongs to."""
 
-PS = "/bin/ps"
 LOOK_SECONDS = 0.05
 """How often to look where the system cannot tell that a process that is not our child has ended."""
 
@@ -37,7 +40,7 @@ class Process:
 def find(pid: int) -> Process | None:
     """The process with this pid, if there is one."""
     if sys.platform != "linux":
-        return next(iter(_listed("-p", str(pid))), None)
+        return next((Process(*row) for row in ps.rows("-p", str(pid))), None)
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             text = file.read()
@@ -104,7 +107,7 @@ def terminate(pid: int, started: str) -> bool:
 def everyone() -> list[Process]:
     """Every process that can be seen."""
     if sys.platform != "linux":
-        return _listed("-A")
+        return [Process(*row) for row in ps.rows("-A")]
     found = (find(int(name)) for name in os.listdir("/proc") if name.isdigit())
     return [process for process in found if process]
 
@@ -125,10 +128,12 @@ def descendants(ancestor: int) -> list[Process]:
 
 def marked(mark: str) -> list[Process]:
     """All that carry the mark in their environment and still run."""
+    wanted = f"{MARK}={mark}"
+    alive = [process for process in everyone() if not process.zombie]
     if sys.platform != "linux":
-        return _marked_by_ps(mark)
-    wanted = f"{MARK}={mark}".encode()
-    return [process for process in everyone() if not process.zombie and wanted in _environment(process.pid)]
+        pids = ps.pids_with(wanted)
+        return [process for process in alive if process.pid in pids]
+    return [process for process in alive if wanted.encode() in _environment(process.pid)]
 
 
 def _environment(pid: int) -> bytes:
@@ -156,26 +161,3 @@ def kill(processes: Iterable[Process]) -> None:
 def _try(deliver: Callable[[int, int], None], target: int, signum: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         deliver(target, signum)
-
-
-def _listed(*which: str) -> list[Process]:
-    rows = (line.split(None, 4) for line in _ps(*which, "-o", "pid=,ppid=,pgid=,stat=,lstart="))
-    return [
-        Process(int(pid), int(parent), int(group), started.strip(), state.startswith("Z"))
-        for pid, parent, group, state, started in rows
-    ]
-
-
-def _marked_by_ps(mark: str) -> list[Process]:
-    wanted = f"{MARK}={mark}"
-    pids = {int(line.split(None, 1)[0]) for line in _ps("-A", "-E", "-ww", "-o", "pid=,command=") if wanted in line}
-    return [process for process in everyone() if process.pid in pids and not process.zombie]
-
-
-def _ps(*arguments: str) -> list[str]:
-    import subprocess  # only where there is no /proc, so that a runner elsewhere does not carry it
-
-    done = subprocess.run(
-        [PS, *arguments], stdin=subprocess.DEVNULL, capture_output=True, env={"LC_ALL": "C"}, timeout=10, check=False
-    )
-    return [line for line in done.stdout.decode(errors="replace").splitlines() if line.strip()]

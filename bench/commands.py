@@ -1,0 +1,130 @@
+"""What it costs to start `true` and see it end: through the spawner, bare, and through shells; two sizes of server.
+
+All ways take turns in one run, so that whatever else the machine does hits them alike.
+Usage: python bench/commands.py [--rounds N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from sayso.operations.environment import Environments
+from sayso.operations.launch import Launch
+from sayso.operations.spawner import Spawner
+
+SIZES_MB = (30, 300)
+PROFILE = "sleep 0.1\n"
+"""An ordinary profile asks a few version managers; they take longer than this."""
+
+Measured = dict[str, list[float]]
+
+
+def resident_mb() -> float:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def grow_to(megabytes: int) -> bytes:
+    missing = int((megabytes - resident_mb()) * 1e6)
+    return os.urandom(max(0, missing))
+
+
+def ways(folder: Path, spawner: Spawner, rounds: int) -> dict[str, Callable[[int], object]]:
+    home = folder / "home"
+    home.mkdir()
+    (home / ".bash_profile").write_text(PROFILE)
+    environ = {"HOME": str(home), "SHELL": "/bin/bash", "PATH": os.environ["PATH"]}
+    snapshot = Environments(folder=folder / "environments", environ=environ).for_project(folder)
+
+    launches = [
+        Launch(folder=folder / str(number), argv=["true"], cwd=folder, env=snapshot) for number in range(rounds)
+    ]
+
+    def through_spawner(number: int) -> None:
+        assert spawner.start_operation(launches[number]).result(30).exit_code == 0
+
+    def plain(*argv: str) -> Callable[[int], object]:
+        return lambda _: subprocess.Popen(argv, env=environ).wait()
+
+    return {
+        "spawner": through_spawner,
+        "Popen": plain("true"),
+        "bash -c": plain("bash", "-c", "true"),
+        "bash -lc": plain("bash", "-lc", "true"),
+    }
+
+
+def measure(megabytes: int, rounds: int) -> Measured:
+    """Seconds of every run of every way, in a process of this size."""
+    ballast = grow_to(megabytes)
+    shuffled = random.Random(megabytes)
+    with tempfile.TemporaryDirectory() as name:
+        spawner = Spawner()
+        compared = ways(Path(name), spawner, rounds + 1)
+        times: Measured = {way: [] for way in compared}
+        order = list(compared.items())
+        for number in range(rounds + 1):
+            # The way that follows the login shell finds the caches cold, and that must not always be the same one.
+            shuffled.shuffle(order)
+            for way, run in order:
+                begun = time.perf_counter()
+                run(number)
+                times[way].append(time.perf_counter() - begun)
+        spawner.stop()
+    assert len(ballast) >= 0
+    # The first round starts the spawner and warms the caches.
+    return {way: runs[1:] for way, runs in times.items()}
+
+
+def in_a_process_of(megabytes: int, rounds: int) -> Measured:
+    command = [sys.executable, __file__, "--rounds", str(rounds), "--measure", str(megabytes)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    measured: Measured = json.loads(done.stdout)
+    return measured
+
+
+def table(results: dict[int, Measured]) -> str:
+    """One row per way: p50/p95 in milliseconds, and how that compares with bare Popen in the same process."""
+    head = "start and end of `true`, ms p50/p95   " + "".join(f"{f'from {size} MB':>26}" for size in results)
+    rows = [head]
+    for way in next(iter(results.values())):
+        cells = ""
+        for measured in results.values():
+            p50, p95 = percentiles(measured[way])
+            ratio = p50 / percentiles(measured["Popen"])[0]
+            cells += f"{f'{p50:.2f} / {p95:.2f}  ({ratio:.1f}x)':>26}"
+        rows.append(f"{way:<38}{cells}")
+    for size, measured in results.items():
+        gain = percentiles(measured["bash -lc"])[0] / percentiles(measured["spawner"])[0]
+        rows.append(f"From {size} MB the spawner is {gain:.0f} times as fast as the login shell.")
+    return "\n".join(rows)
+
+
+def percentiles(runs: list[float]) -> tuple[float, float]:
+    cuts = statistics.quantiles(runs, n=20, method="inclusive")
+    return cuts[9] * 1000, cuts[18] * 1000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--measure", type=int, metavar="MB", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.measure:
+        json.dump(measure(given.measure, given.rounds), sys.stdout)
+    else:
+        print(table({size: in_a_process_of(size, given.rounds) for size in SIZES_MB}))
+
+
+if __name__ == "__main__":
+    main()

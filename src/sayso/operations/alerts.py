@@ -1,0 +1,63 @@
+"""Lines of a running command's output that are worth a word: those its tool file says to look for.
+
+What a tool file asks of a language model (`detection_prompt`) is not done here; only its `prefilter_regex` counts.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from sayso.operations.capture import STREAMS
+from sayso.operations.excerpt import Excerpts
+from sayso.operations.model import ToolFile
+
+_AT_ONCE = 1 << 16
+_MOST_LINES = 20
+"""Alerts of one look; a command that reports more than that is not worth quoting in full."""
+
+_LONGEST = 500
+_LEVELS = (
+    ("error", "error|fatal|panic|critical|exception"),
+    ("warn", "warn|warning"),
+    ("info", "info|notice"),
+    ("debug", "debug"),
+    ("trace", "trace"),
+)
+
+
+def alert_pattern(tool: ToolFile) -> str:
+    """The regular expression of lines to report while the tool's commands run; empty for none."""
+    if tool.livelog is not None:
+        return tool.livelog.prefilter_regex or ""
+    if tool.monitor_level is None:
+        return ""
+    names = [name for name, _ in _LEVELS]
+    wanted = [words for _, words in _LEVELS[: names.index(tool.monitor_level) + 1]]
+    return rf"(?i)\b(?:{'|'.join(wanted)})\b"
+
+
+def alert_streams(tool: ToolFile) -> tuple[str, ...]:
+    if tool.livelog is not None or tool.monitor_stream == "both":
+        return STREAMS
+    return (tool.monitor_stream,)
+
+
+class Alerts:
+    """Looks through the output of one operation, each byte once."""
+
+    def __init__(self, folder: Path, pattern: str, streams: tuple[str, ...], excerpts: Excerpts) -> None:
+        self._folder, self._pattern, self._excerpts = folder, re.compile(pattern), excerpts
+        self._offsets = dict.fromkeys(streams, 0)
+        self._begun = dict.fromkeys(streams, "")
+
+    def look(self) -> list[str]:
+        """The lines that have come since the last look and match, the newest last."""
+        found = [line for stream in self._offsets for line in self._new_lines(stream) if self._pattern.search(line)]
+        return [line[:_LONGEST] for line in found[-_MOST_LINES:]]
+
+    def _new_lines(self, stream: str) -> list[str]:
+        piece = self._excerpts.read(self._folder, stream, offset=self._offsets[stream], limit=_AT_ONCE)
+        self._offsets[stream] = piece.next_offset
+        *lines, self._begun[stream] = (self._begun[stream] + piece.text).split("\n")
+        return lines

@@ -1,0 +1,64 @@
+"""What a workshop does beside its work: heed who wants what cancelled, look for alerts, delete what is old."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import TYPE_CHECKING
+
+import anyio
+
+from sayso.config import Config
+from sayso.errors import SaysoError, StoreError
+from sayso.operations import folder as runner_folder
+from sayso.operations.operation import Limits
+
+if TYPE_CHECKING:
+    from sayso.operations.workshop import Workshop
+
+logger = logging.getLogger(__name__)
+
+TIDY_EVERY = 3600.0
+
+
+class Chores:
+    """The chores of one workshop. Each is endless until it is cancelled."""
+
+    def __init__(self, shop: Workshop, config: Config) -> None:
+        self._shop = shop
+        self._limits = Limits(age_ms=config.keep_operations, total_bytes=config.keep_operations_bytes)
+        self.ending = threading.Event()
+        """Set when there is no time left for more."""
+
+    async def watch(self) -> None:
+        """Look after each ring of the bell, and about once a second without."""
+        while True:
+            await self._shop.news()
+            try:
+                if self._shop.jobs:
+                    await self._heed_cancels()
+                    await self._look_for_alerts()
+            except StoreError as error:
+                logger.warning("Cannot look for cancelled operations just now: %s", error)
+
+    async def tidy(self) -> None:
+        """Delete what is old now and then."""
+        while True:
+            try:
+                await self._shop.in_thread(self._shop.desk.collect, self._limits, self.ending)
+            except SaysoError as error:
+                logger.warning("Old operations could not be deleted: %s", error)
+            await anyio.sleep(TIDY_EVERY)
+
+    async def _heed_cancels(self) -> None:
+        for operation in await self._shop.do(self._shop.desk.wanted_cancelled):
+            job = self._shop.jobs.get(operation.id)
+            if job and not job.dropped.is_set():
+                job.operation = operation
+                job.dropped.set()
+                await self._shop.do(runner_folder.cancel, operation.folder)
+
+    async def _look_for_alerts(self) -> None:
+        for job in [job for job in self._shop.jobs.values() if job.looks_for_alerts]:
+            if await self._shop.in_thread(job.look):
+                self._shop.tell(job)

@@ -1,0 +1,88 @@
+"""One operation that this process sees through, as its coroutines share it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+from sayso.operations.alerts import Alerts
+from sayso.operations.excerpt import Excerpts
+from sayso.operations.operation import Operation
+from sayso.operations.order import Order
+
+_MOST_ALERTS = 20
+
+
+class Job:
+    """An operation under way. `operation` is as this process last saw it; `end` is set once it has ended."""
+
+    def __init__(self, operation: Operation, excerpts: Excerpts, order: Order | None = None) -> None:
+        self.operation = operation
+        self.order = order
+        self.end: asyncio.Future[Operation] = asyncio.get_running_loop().create_future()
+        self.under_way = asyncio.Event()
+        """Set when it runs, when it has to wait for its turn or a person, and when it has ended."""
+        self.running = asyncio.Event()
+        """Set when it has begun to run, and when it has ended."""
+        self.dropped = asyncio.Event()
+        """Set when somebody wants it to end."""
+        self.waits_for = ""
+        self.task: asyncio.Task[None] | None = None
+        self.step: Job | None = None
+        self.alerts: deque[str] = deque(maxlen=_MOST_ALERTS)
+        self.untold_alerts: deque[str] = deque(maxlen=_MOST_ALERTS)
+        self._looking = (
+            Alerts(operation.folder, operation.alert, operation.alert_streams, excerpts) if operation.alert else None
+        )
+
+    @property
+    def id(self) -> str:
+        return self.operation.id
+
+    @property
+    def place(self) -> tuple[int, str]:
+        """Its place in the queue for a lock."""
+        return self.operation.created_at, self.operation.id
+
+    @property
+    def looks_for_alerts(self) -> bool:
+        return self._looking is not None and not self.end.done()
+
+    def wait_for(self, what: str) -> None:
+        self.waits_for = what
+        self.under_way.set()
+
+    def run(self) -> None:
+        self.waits_for = ""
+        self.under_way.set()
+        self.running.set()
+
+    def finish(self, operation: Operation) -> None:
+        self.operation = operation
+        self.run()
+        if not self.end.done():
+            self.end.set_result(operation)
+
+    def fail(self, error: Exception) -> None:
+        """How it ended cannot be told."""
+        self.run()
+        if not self.end.done():
+            self.end.set_exception(error)
+            self.end.exception()  # seen: nobody need be waiting for it
+
+    def leave(self) -> None:
+        """This process lets go of it."""
+        self.run()
+        self.end.cancel()
+
+    def look(self) -> bool:
+        """Take in new alerts; whether there were any. Reads files: not for the event loop."""
+        found = self._looking.look() if self._looking else []
+        self.alerts.extend(found)
+        self.untold_alerts.extend(found)
+        return bool(found)
+
+
+def lock_key(job: Job) -> tuple[str | None, str]:
+    """Jobs with the same key run one at a time."""
+    return job.operation.lock, job.operation.asker.project

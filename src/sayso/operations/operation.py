@@ -1,0 +1,99 @@
+"""What an operation is: one run of a command, or of a sequence of them. Plain frozen data; the desk changes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from secrets import token_hex
+
+from sayso.asks.model import Asker
+from sayso.operations.folder import Status
+
+
+class OperationState(StrEnum):
+    """Where an operation stands."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    TIMED_OUT = "timed_out"
+    LOST = "lost"
+
+    @property
+    def ended(self) -> bool:
+        return self not in (OperationState.QUEUED, OperationState.RUNNING)
+
+
+def new_id() -> str:
+    """An id that no operation ever had or will have."""
+    return token_hex(12)
+
+
+def step_id(sequence: str, number: int) -> str:
+    """The id of a step: that of its sequence and its number, from 1."""
+    return f"{sequence}.{number}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewOperation:
+    """A command that is to be run, before the desk has opened it. A sequence has no argv; its steps have."""
+
+    id: str
+    tool: str
+    argv: tuple[str, ...]
+    cwd: str
+    asker: Asker
+    lock: str | None = None
+    success_exit_codes: tuple[int, ...] = (0,)
+    timeout_seconds: float | None = None
+    parent: str = ""
+    """The sequence this is a step of."""
+    background: bool = True
+    """Whether its end is to be told later. A call that waits for it tells it by itself."""
+    alert: str = ""
+    """A regular expression: lines of the output that match are worth a word while the command runs."""
+    alert_streams: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation(NewOperation):
+    """One run of a command. Times are milliseconds since 1970; the folder holds what it printed."""
+
+    folder: Path
+    host: str
+    server: str
+    """The process that opened it, whose client is told of its end while that process lives."""
+    process: str
+    """The process that sees it through."""
+    created_at: int
+    changed_at: int
+    state: OperationState = OperationState.QUEUED
+    version: int = 1
+    status: Status | None = None
+    cancelled_by: str = ""
+    started_at: int | None = None
+    ended_at: int | None = None
+    delivered_at: int | None = None
+
+    @property
+    def delivered(self) -> bool:
+        return self.delivered_at is not None
+
+    @property
+    def is_sequence(self) -> bool:
+        return not self.argv
+
+    def lasted_ms(self, now: int) -> int:
+        """How long it has been running, or ran."""
+        return (self.ended_at or now) - (self.started_at or self.created_at)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """How long ended operations are kept, and how many bytes of their output."""
+
+    age_ms: int
+    total_bytes: int

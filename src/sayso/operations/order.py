@@ -1,0 +1,69 @@
+"""A call that is to become an operation: which tool, with what arguments, for whom; and what that comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sayso.asks.model import Asker
+from sayso.config import Config
+from sayso.operations.alerts import alert_pattern, alert_streams
+from sayso.operations.argv import Command, build_argv
+from sayso.operations.catalog import CommandTool
+from sayso.operations.operation import NewOperation, new_id
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """One call of a command tool."""
+
+    tool: CommandTool
+    arguments: Mapping[str, object]
+    asker: Asker
+    id: str = field(default_factory=new_id)
+    parent: str = ""
+    most_seconds: float | None = None
+    """What is left of the time of the sequence that this is a step of."""
+    held_lock: str | None = None
+    """The lock that the sequence holds already."""
+
+    @property
+    def project(self) -> Path:
+        return Path(self.asker.project)
+
+    def command(self, config: Config, folder: Path) -> Command:
+        """What is executed; an InvalidInput names every argument that does not fit."""
+        roots = (self.project, *config.command_roots)
+        return build_argv(self.tool.leaf, self.arguments, project=self.project, roots=roots, folder=folder)
+
+    def operation(self, command: Command, config: Config) -> NewOperation:
+        settings = self.tool.leaf.settings
+        return NewOperation(
+            id=self.id,
+            tool=self.tool.name,
+            argv=() if self.tool.leaf.sequence else command.argv,
+            cwd=str(command.cwd),
+            asker=self.asker,
+            lock=settings.lock if settings.lock != self.held_lock else None,
+            success_exit_codes=settings.success_exit_codes or (0,),
+            timeout_seconds=self._timeout(command, config),
+            parent=self.parent,
+            background=not command.synchronous and not self.parent,
+            alert=alert_pattern(self.tool.file),
+            alert_streams=alert_streams(self.tool.file),
+        )
+
+    def _timeout(self, command: Command, config: Config) -> float | None:
+        """The call's word before the subcommand's, the tool's and the server's. A log is followed until it is stopped,
+        a sequence has no limit but its own: its steps have theirs."""
+        limit: float | None = command.timeout_seconds
+        endless = self.tool.leaf.livelog is not None or self.tool.leaf.sequence
+        if limit is None and not endless and config.command_timeout:
+            limit = config.command_timeout / 1000
+        given = [each for each in (limit, self.most_seconds) if each is not None]
+        return min(given, default=None)
+
+    def max_bytes(self, config: Config) -> int:
+        said = self.tool.leaf.settings.output
+        return said.max_bytes if said and said.max_bytes else config.output_bytes

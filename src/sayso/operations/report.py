@@ -1,0 +1,43 @@
+"""All there is to tell of one operation: how it stands or ended, what it printed, its steps. For agents and people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sayso.operations.desk import OperationDesk, now_ms
+from sayso.operations.excerpt import Excerpt, Excerpts
+from sayso.operations.operation import Operation, OperationState
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """One operation as it is told."""
+
+    operation: Operation
+    stdout: Excerpt
+    stderr: Excerpt
+    steps: tuple[Report, ...] = ()
+    lasted_ms: int = 0
+    has_more: bool = True
+    """Whether the reader can ask for more of it by its id."""
+
+
+def report_on(operation: Operation, desk: OperationDesk, excerpts: Excerpts, limit: int) -> Report:
+    """The report, with at most `limit` bytes of each stream. Of a sequence, the steps that went well are short."""
+    return _report(operation, desk, excerpts, limit, has_more=operation.background or bool(operation.parent))
+
+
+def _report(operation: Operation, desk: OperationDesk, excerpts: Excerpts, limit: int, *, has_more: bool) -> Report:
+    steps = desk.steps(operation.id) if operation.is_sequence else []
+    return Report(
+        operation=operation,
+        stdout=excerpts.ends(operation.folder, "stdout", limit),
+        stderr=excerpts.ends(operation.folder, "stderr", limit),
+        steps=tuple(_report(step, desk, excerpts, _step_limit(step, limit), has_more=has_more) for step in steps),
+        lasted_ms=operation.lasted_ms(now_ms()),
+        has_more=has_more,
+    )
+
+
+def _step_limit(step: Operation, limit: int) -> int:
+    return limit // 8 if step.state is OperationState.COMPLETED else limit

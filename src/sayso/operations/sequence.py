@@ -1,0 +1,147 @@
+"""Runs the steps of a sequence one after another: the next begins when the one before has succeeded, else none does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import anyio
+
+from sayso.errors import SaysoError
+from sayso.operations.argv import Command
+from sayso.operations.catalog import CommandTool
+from sayso.operations.desk import OperationDesk
+from sayso.operations.folder import Reason, Status
+from sayso.operations.job import Job
+from sayso.operations.leaves import WORKING_DIRECTORY, leaf_name
+from sayso.operations.model import SequenceStep
+from sayso.operations.operation import NewOperation, Operation, OperationState, step_id
+from sayso.operations.order import Order
+
+_REASONS: dict[OperationState, Reason] = {
+    OperationState.CANCELLED: "cancelled",
+    OperationState.TIMED_OUT: "timed_out",
+    OperationState.LOST: "lost",
+}
+
+
+class Runs(Protocol):
+    """What a sequence needs of the place where operations are run."""
+
+    @property
+    def desk(self) -> OperationDesk: ...
+    @property
+    def tools(self) -> Mapping[str, CommandTool]: ...
+    async def start(self, order: Order) -> Job: ...
+    async def cancel(self, operation_id: str, by: str) -> Operation: ...
+    async def do(self, work: Callable[..., Operation], *arguments: object) -> Operation: ...
+
+
+class Sequence:
+    """One run of a sequence."""
+
+    def __init__(self, runs: Runs, job: Job, order: Order, command: Command) -> None:
+        self._runs, self._job, self._order, self._command = runs, job, order, command
+        self._steps = order.tool.leaf.sequence
+        limit = job.operation.timeout_seconds
+        self._deadline = None if limit is None else anyio.current_time() + limit
+
+    async def run(self) -> Status:
+        """Run the steps; how the whole ended."""
+        for number, step in enumerate(self._steps, start=1):
+            if number > 1:
+                await self._pause()
+            if self._job.dropped.is_set():
+                return self._ended("cancelled", f"Cancelled before step {number} of {len(self._steps)}.")
+            if (left := self._left()) is not None and left <= 0:
+                return self._ended("timed_out", f"Its time was over before step {number} of {len(self._steps)}.")
+            try:
+                ended = await self._step(number, step, left)
+            except SaysoError as error:
+                return self._ended("spawn_failed", f"{self._name(number)} could not begin: {error}")
+            if ended.state is not OperationState.COMPLETED:
+                return self._failed(number, ended)
+        return Status(reason="exit", exit_code=0, text=f"All {len(self._steps)} steps are done.")
+
+    async def _step(self, number: int, step: SequenceStep, left: float | None) -> Operation:
+        order = self._step_order(number, step, left)
+        if why := self._needless(step):
+            return await self._runs.do(self._runs.desk.open_skipped, self._skipped(order), why)
+        self._job.step = await self._runs.start(order)
+        dropped = asyncio.ensure_future(self._job.dropped.wait())
+        try:
+            first: list[asyncio.Future[Any]] = [self._job.step.end, dropped]
+            await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
+            if not self._job.step.end.done():
+                await self._runs.cancel(order.id, self._job.operation.cancelled_by or "whoever cancelled the sequence")
+            return await asyncio.shield(self._job.step.end)
+        finally:
+            dropped.cancel()
+            self._job.step = None
+
+    def _step_order(self, number: int, step: SequenceStep, left: float | None) -> Order:
+        name = leaf_name(step.tool, step.subcommand)
+        tool = self._runs.tools.get(name)
+        if tool is None:
+            raise SaysoError(f"there is no tool {name!r} any more; its tool file has changed.")
+        where = self._order.arguments.get(WORKING_DIRECTORY.name)
+        arguments = {WORKING_DIRECTORY.name: where, **step.args} if where else step.args
+        return replace(
+            self._order,
+            tool=tool,
+            arguments=arguments,
+            id=step_id(self._job.id, number),
+            parent=self._job.id,
+            most_seconds=left,
+            held_lock=self._job.operation.lock or self._order.held_lock,
+        )
+
+    def _skipped(self, order: Order) -> NewOperation:
+        return NewOperation(
+            id=order.id,
+            tool=order.tool.name,
+            argv=order.tool.leaf.segments[0].words,
+            cwd=str(self._command.cwd),
+            asker=order.asker,
+            parent=order.parent,
+            background=False,
+        )
+
+    def _needless(self, step: SequenceStep) -> str:
+        """Why the step is skipped, if it is."""
+        there, missing = step.skip_if_file_exists, step.skip_if_file_missing
+        if there and self._path(there).exists():
+            return f"Skipped: {there} is there."
+        if missing and not self._path(missing).exists():
+            return f"Skipped: {missing} is not there."
+        return ""
+
+    def _path(self, name: str) -> Path:
+        return self._command.cwd / name
+
+    async def _pause(self) -> None:
+        """What the file says lies between two steps; less when it is cancelled or its time is over."""
+        wanted = self._order.tool.leaf.step_delay_ms / 1000
+        left = self._left()
+        with anyio.move_on_after(wanted if left is None else max(0.0, min(wanted, left))):
+            await self._job.dropped.wait()
+
+    def _left(self) -> float | None:
+        return None if self._deadline is None else self._deadline - anyio.current_time()
+
+    def _failed(self, number: int, step: Operation) -> Status:
+        rest = len(self._steps) - number
+        after = f" The {rest} after it were not run." if rest else ""
+        code = step.status.exit_code if step.status else None
+        text = f"{self._name(number)} {step.state.replace('_', ' ')}.{after}"
+        return self._ended(_REASONS.get(step.state, "exit"), text, code or None)
+
+    def _name(self, number: int) -> str:
+        step = self._steps[number - 1]
+        return f"Step {number} of {len(self._steps)}, {leaf_name(step.tool, step.subcommand)},"
+
+    def _ended(self, reason: Reason, text: str, exit_code: int | None = None) -> Status:
+        return Status(reason=reason, exit_code=exit_code, text=text)

@@ -1,0 +1,99 @@
+"""What people do with operations: list them, look into one, read or follow its output, cancel it. Plain code."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sayso.config import Config
+from sayso.operations.capture import STREAMS
+from sayso.operations.desk import OperationDesk
+from sayso.operations.excerpt import Excerpts
+from sayso.operations.masking import Masks
+from sayso.operations.operation import Operation
+from sayso.operations.output import Found, Piece
+from sayso.operations.report import Report, report_on
+from sayso.store import Store
+
+LOOK_SECONDS = 0.2
+"""How often to look for new output of a command that is followed; nothing rings when it prints."""
+
+_AT_ONCE = 1 << 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """Something new of an operation that is followed: more output, or how it stands now."""
+
+    operation: Operation
+    stream: str = ""
+    text: str = ""
+
+
+class OperationWindow:
+    """Operations as the people of one store see them. Output is made harmless for a terminal, and hides nothing."""
+
+    def __init__(self, store: Store, config: Config) -> None:
+        self._store = store
+        self.desk = OperationDesk(store, config.operations_dir)
+        self._excerpts = Excerpts(Masks(()))
+
+    def recent(
+        self,
+        *,
+        project: str | None = None,
+        person: str | None = None,
+        before: Operation | None = None,
+        most: int = 100,
+    ) -> list[Operation]:
+        """A page of operations, newest first. With a person: those that person may see."""
+        self.desk.end_the_dead()
+        return self.desk.recent(project=project, person=person, before=before, most=most)
+
+    def find(self, short_id: str) -> Operation:
+        """The operation whose id begins so."""
+        self.desk.end_the_dead()
+        return self.desk.find(short_id)
+
+    def report(self, operation: Operation, limit: int = 16384) -> Report:
+        """All there is to tell of it, with the ends of what it printed."""
+        return report_on(operation, self.desk, self._excerpts, limit)
+
+    def output(self, operation: Operation, stream: str, *, offset: int = 0, limit: int = _AT_ONCE) -> Piece:
+        return self._excerpts.read(operation.folder, stream, offset=offset, limit=limit)
+
+    def last_lines(self, operation: Operation, stream: str, count: int) -> Piece:
+        return self._excerpts.last_lines(operation.folder, stream, count)
+
+    def grep(self, operation: Operation, stream: str, pattern: str, *, limit: int = 100) -> Found:
+        return self._excerpts.grep(operation.folder, stream, pattern, limit=limit)
+
+    def cancel(self, operation: Operation, by: str) -> Operation:
+        """Have it ended. Where it runs on another machine, the server there is told."""
+        return self.desk.want_cancelled(operation.id, by)
+
+    def is_here(self, operation: Operation) -> bool:
+        """Whether its output lies on this machine."""
+        return operation.host == socket.gethostname()
+
+    def watch(self, operation: Operation, streams: tuple[str, ...] = STREAMS) -> Iterator[Seen]:
+        """All its output, or its steps', and every change of its state as they come. Ends when the operation does."""
+        offsets: dict[tuple[str, str], int] = {}
+        while True:
+            now = self.find(operation.id)
+            if now.version != operation.version:
+                yield Seen(operation=now)
+            for part in self.desk.steps(now.id) if now.is_sequence else [now]:
+                for stream in streams:
+                    yield from self._new_output(part, stream, offsets)
+            if now.state.ended:
+                return
+            operation = now
+            self._store.bell().wait(LOOK_SECONDS)
+
+    def _new_output(self, operation: Operation, stream: str, offsets: dict[tuple[str, str], int]) -> Iterator[Seen]:
+        place = (operation.id, stream)
+        while (piece := self.output(operation, stream, offset=offsets.get(place, 0))).text:
+            offsets[place] = piece.next_offset
+            yield Seen(operation=operation, stream=stream, text=piece.text)

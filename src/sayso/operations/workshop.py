@@ -1,0 +1,284 @@
+"""Sees operations through in one process: starts them, waits for their turn and their end, takes over orphans.
+
+The one boundary between the event loop and the plain code that runs commands. States change at the desk alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import replace
+from typing import Any, ParamSpec, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from sayso.config import Config
+from sayso.errors import SaysoError, SpawnerUnavailable, StoreError
+from sayso.operations import folder as runner_folder
+from sayso.operations.approval import Approvals, Wanted
+from sayso.operations.argv import Command
+from sayso.operations.availability import install_hint
+from sayso.operations.catalog import Catalog, CommandTool
+from sayso.operations.chores import Chores
+from sayso.operations.desk import OperationDesk
+from sayso.operations.excerpt import Excerpts
+from sayso.operations.folder import Status
+from sayso.operations.hearing import Hearing
+from sayso.operations.job import Job
+from sayso.operations.operation import Operation, OperationState
+from sayso.operations.order import Order
+from sayso.operations.sequence import Sequence
+from sayso.operations.starter import Starter
+from sayso.operations.turns import Turns
+from sayso.store import Store
+
+logger = logging.getLogger(__name__)
+P = ParamSpec("P")
+T = TypeVar("T")
+
+Observer = Callable[[Job], None]
+
+LAUNCH_THREADS = 32
+LEAVE_SECONDS = 1.0
+"""How long leaving waits for commands that were waited for: clients kill a server that does not end within two."""
+
+CLOSE_SECONDS = 5.0
+
+SAY_SO = "the user's say-so"
+STOPPED = "the server, which was stopped"
+LEFT = "the server, whose client left"
+
+
+class Workshop:
+    """The operations of one process. `open` it, and end with `leave` or `stop`."""
+
+    def __init__(self, config: Config, store: Store, catalog: Catalog, approvals: Approvals) -> None:
+        self._config, self._catalog, self._approvals = config, catalog, approvals
+        self.desk = OperationDesk(store, config.operations_dir)
+        self.excerpts = Excerpts.of(config)
+        self.jobs: dict[str, Job] = {}
+        self.observers: list[Observer] = []
+        """Called on the event loop when a job begins to run, has something to report, or has ended."""
+        self._starter = Starter(config)
+        self._turns = Turns(self._begin, self.news)
+        self._store_threads = anyio.CapacityLimiter(store.threads)
+        self._launch_threads = anyio.CapacityLimiter(LAUNCH_THREADS)
+        self._recovering = asyncio.Lock()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._hearing = Hearing(store)
+        self._chores = Chores(self, config)
+
+    async def open(self) -> None:
+        """Begin to listen, and take over what earlier servers left."""
+        self._hearing.open()
+        self._spawn(self._chores.watch())
+        self._spawn(self._chores.tidy())
+        await self.recover()
+
+    # Running
+
+    @property
+    def tools(self) -> Mapping[str, CommandTool]:
+        return self._catalog.stock.tools
+
+    async def start(self, order: Order) -> Job:
+        """Open the operation and see it through. An InvalidInput or ToolUnavailable says why nothing was begun."""
+        command, operation = await self.in_thread(self._open, order)
+        job = self._take_on(operation, order)
+        job.task = self._spawn(self._see_through(job, order, command))
+        return job
+
+    async def postpone(self, job: Job) -> None:
+        """Give up a job that waits for a person's say-so; the question stays open for the same call to come again."""
+        if job.task and not job.end.done():
+            job.task.cancel()
+            await asyncio.wait([job.task])
+        await self.do(self.desk.want_cancelled, job.id, "its call, which could not wait any longer")
+
+    async def cancel(self, operation_id: str, by: str) -> Operation:
+        """Have it ended, with all its processes. Returns at once; `ended` waits."""
+        operation = await self.do(self.desk.want_cancelled, operation_id, by)
+        if job := self.jobs.get(operation_id):
+            job.operation = operation
+            job.dropped.set()
+        return operation
+
+    async def ended(self, operation_id: str) -> Operation:
+        """The operation once it has ended, whichever process sees it through. Endless: as long as the command."""
+        while True:
+            if job := self.jobs.get(operation_id):
+                return await asyncio.shield(job.end)
+            operation = await self.do(self.desk.get, operation_id)
+            if operation.state.ended:
+                return operation
+            await self.recover()
+            if operation_id not in self.jobs:
+                await self.news()
+
+    async def recover(self) -> None:
+        """Take over what dead processes were seeing through."""
+        async with self._recovering:
+            for operation in await self.do(self.desk.recover):
+                logger.info("Found operation %s (%s) of an earlier server again", operation.id, operation.tool)
+                job = self._take_on(operation, None)
+                job.run()
+                self._spawn(self._follow(job))
+
+    async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run plain code of the desk in its thread. Once begun it is never abandoned halfway."""
+        return await anyio.to_thread.run_sync(lambda: work(*args, **kwargs), limiter=self._store_threads)
+
+    async def news(self) -> None:
+        """Wait until the store has changed, or a second is over."""
+        await self._hearing.news()
+
+    # Ending
+
+    async def leave(self) -> None:
+        """The client has gone. Background commands go on by themselves; what was waited for, or waits, is cancelled."""
+        jobs = list(self.jobs.values())
+        waited_for = [
+            job for job in jobs if not job.operation.background or job.operation.state is OperationState.QUEUED
+        ]
+        await self._drop(waited_for, LEFT)
+        if ends := [job.end for job in waited_for]:
+            await asyncio.wait(ends, timeout=LEAVE_SECONDS)
+        for job in jobs:
+            if job.operation.background and job.operation.is_sequence and not job.end.done():
+                await self._abandon(job)
+        await anyio.to_thread.run_sync(self._starter.spawner.leave)
+        await self._close()
+
+    async def stop(self) -> None:
+        """Cancel everything and return when no process of any command is left."""
+        await self._drop(list(self.jobs.values()), STOPPED)
+        await anyio.to_thread.run_sync(self._starter.spawner.stop)
+        await self._close()
+
+    async def _drop(self, jobs: list[Job], by: str) -> None:
+        for job in jobs:
+            try:
+                await self.cancel(job.id, by)
+            except SaysoError as error:
+                logger.warning("Could not note that operation %s is cancelled: %s", job.id, error)
+
+    async def _abandon(self, sequence: Job) -> None:
+        number = sequence.step.id.rpartition(".")[2] if sequence.step else "?"
+        text = f"Its server ended during step {number}. That step goes on by itself; those after it were not begun."
+        await self.do(self.desk.end, sequence.id, Status(reason="lost", text=text))
+
+    async def _close(self) -> None:
+        self._chores.ending.set()
+        await self._hearing.close()
+        if ends := [job.end for job in self.jobs.values()]:
+            await asyncio.wait(ends, timeout=CLOSE_SECONDS)
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=CLOSE_SECONDS)
+
+    # Seeing one through
+
+    def _open(self, order: Order) -> tuple[Command, Operation]:
+        command = order.command(self._config, self.desk.folder_of(order.id))
+        self._starter.check(order)
+        new = order.operation(command, self._config)
+        if new.lock or self._approvals.needed(order.tool, order.asker):
+            return command, self.desk.open(new)
+        return command, self.desk.open_running(new)
+
+    async def _see_through(self, job: Job, order: Order, command: Command) -> None:
+        try:
+            status = await self._status(job, order, command)
+            await self._finish(job, status)
+        except SpawnerUnavailable:
+            job.leave()
+        except StoreError as error:
+            logger.error("The end of operation %s could not be noted: %s", job.id, error)
+            job.fail(error)
+        except Exception as error:  # the top of this task: whoever waits must hear of it
+            logger.exception("Operation %s ended in a fault", job.id)
+            job.fail(SaysoError(f"Sayso failed on operation {job.id}; its log says why ({type(error).__name__})."))
+        finally:
+            job.leave()
+            self.jobs.pop(job.id, None)
+
+    async def _status(self, job: Job, order: Order, command: Command) -> Status | None:
+        """How it ended; None when somebody ended it before it began."""
+        if job.operation.state is OperationState.QUEUED:
+            if refused := await self._refusal(job, order, command):
+                return Status(reason="cancelled", text=refused)
+            job.operation = await self._turns.take(job)
+            if job.operation.state.ended:
+                return None
+        if order.tool.leaf.sequence:
+            self.tell(job)
+            return await Sequence(self, job, order, command).run()
+        return await self._execute(job, order, command)
+
+    async def _refusal(self, job: Job, order: Order, command: Command) -> str:
+        if not self._approvals.needed(order.tool, order.asker):
+            return ""
+        job.wait_for(SAY_SO)
+        wanted = Wanted(tool=order.tool, argv=command.argv, cwd=str(command.cwd), asker=order.asker)
+        return await self._approvals.refusal(wanted, job.dropped)
+
+    async def _execute(self, job: Job, order: Order, command: Command) -> Status:
+        try:
+            ended = await self.in_thread(self._starter.start, job.operation, order, command)
+        except (SaysoError, OSError) as error:
+            return Status(reason="spawn_failed", text=str(error))
+        if not ended.done():
+            self.tell(job)
+        if job.dropped.is_set():
+            # Whoever cancelled it may have come before there was a runner to tell.
+            await self.do(runner_folder.cancel, job.operation.folder)
+        status = await asyncio.wrap_future(ended)
+        if status.reason == "spawn_failed":
+            return replace(status, text=status.text + install_hint(order.tool.leaf))
+        return status
+
+    async def _follow(self, job: Job) -> None:
+        """See an operation through that another process began."""
+        try:
+            status: Status = await asyncio.wrap_future(self._starter.spawner.adopt(job.operation.folder))
+            await self._finish(job, status)
+        except SaysoError as error:
+            logger.info("Operation %s is left to itself: %s", job.id, error)
+        finally:
+            job.leave()
+            self.jobs.pop(job.id, None)
+
+    async def _finish(self, job: Job, status: Status | None) -> None:
+        ended = await self.do(self.desk.end, job.id, status) if status else await self.do(self.desk.get, job.id)
+        self.jobs.pop(job.id, None)
+        job.finish(ended)
+        self.tell(job)
+
+    # The rest
+
+    def _take_on(self, operation: Operation, order: Order | None) -> Job:
+        job = Job(operation, self.excerpts, order)
+        self.jobs[job.id] = job
+        return job
+
+    def tell(self, job: Job) -> None:
+        """Something about the job is new."""
+        job.run()
+        for observer in self.observers:
+            observer(job)
+
+    async def _begin(self, operation_id: str) -> Operation | None:
+        return await self.do(self.desk.begin, operation_id)
+
+    async def in_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run plain code that may take longer, such as reading output or starting a command."""
+        return await anyio.to_thread.run_sync(lambda: work(*args, **kwargs), limiter=self._launch_threads)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task

@@ -1,0 +1,314 @@
+"""The desk of operations: ids, states, locks, deliveries, what the dead leave, and what is kept, on every store."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.asks.samples import AGENT, DAY, HOUR, FakeClock
+from tests.conftest import OpenStore
+from tests.operations.processes import eventually, fresh_token, shell, with_argument
+
+from sayso.asks.model import Asker
+from sayso.errors import AmbiguousId, NotFound
+from sayso.operations.desk import OperationDesk
+from sayso.operations.folder import Captured, Status, is_running
+from sayso.operations.operation import Limits, NewOperation, Operation, OperationState, new_id, step_id
+from sayso.operations.spawner import Spawner
+from sayso.store import Store
+
+DONE = Status(reason="exit", exit_code=0)
+
+
+@pytest.fixture
+def operations(store: Store, clock: FakeClock, tmp_path: Path) -> OperationDesk:
+    return OperationDesk(store, tmp_path / "operations", clock=clock)
+
+
+def new(tool: str = "cargo_build", *, asker: Asker = AGENT, **more: object) -> NewOperation:
+    wanted = NewOperation(id=new_id(), tool=tool, argv=("cargo", "build"), cwd="/home/anna/shop", asker=asker)
+    return replace(wanted, **more)  # type: ignore[arg-type]
+
+
+def printed(size: int) -> Status:
+    return replace(DONE, stdout=Captured(seen=size, kept=size))
+
+
+def test_an_operation_is_queued_then_runs_then_has_ended(operations: OperationDesk, clock: FakeClock) -> None:
+    queued = operations.open(new(argv=("cargo", "build", "--features", "a b\n'\"é")))
+    assert (queued.state, queued.started_at) == (OperationState.QUEUED, None)
+    clock.forward(5)
+    running = operations.begin(queued.id)
+    assert running
+    assert (running.state, running.started_at) == (OperationState.RUNNING, clock.now)
+    clock.forward(1000)
+    ended = operations.end(queued.id, replace(printed(17), exit_code=0))
+    assert (ended.state, ended.ended_at, ended.lasted_ms(0)) == (OperationState.COMPLETED, clock.now, 1000)
+    assert operations.get(queued.id) == ended
+    assert (ended.argv, ended.asker, ended.status) == (queued.argv, AGENT, printed(17))
+
+
+def test_an_operation_that_need_not_wait_is_opened_running(operations: OperationDesk, clock: FakeClock) -> None:
+    running = operations.open_running(new())
+    assert (running.state, running.started_at) == (OperationState.RUNNING, clock.now)
+    assert operations.get(running.id) == running
+
+
+@pytest.mark.parametrize(
+    ("status", "codes", "state"),
+    [
+        (Status(reason="exit", exit_code=0), (0,), OperationState.COMPLETED),
+        (Status(reason="exit", exit_code=3), (0, 3), OperationState.COMPLETED),
+        (Status(reason="exit", exit_code=0), (1,), OperationState.FAILED),
+        (Status(reason="exit", exit_code=1), (0,), OperationState.FAILED),
+        (Status(reason="exit", signal=11), (0,), OperationState.FAILED),
+        (Status(reason="spawn_failed", text="no such program"), (0,), OperationState.FAILED),
+        (Status(reason="cancelled"), (0,), OperationState.CANCELLED),
+        (Status(reason="timed_out"), (0,), OperationState.TIMED_OUT),
+        (Status(reason="lost"), (0,), OperationState.LOST),
+    ],
+)
+def test_how_a_command_ended_is_told_by_its_status_and_the_codes_that_count_as_success(
+    operations: OperationDesk, status: Status, codes: tuple[int, ...], state: OperationState
+) -> None:
+    running = operations.open_running(new(success_exit_codes=codes))
+    assert operations.end(running.id, status).state is state
+
+
+def test_what_has_ended_stays_as_it_is(operations: OperationDesk) -> None:
+    running = operations.open_running(new())
+    ended = operations.end(running.id, DONE)
+    assert operations.end(running.id, Status(reason="lost")) == ended
+    assert operations.want_cancelled(running.id, "ada") == ended
+    assert operations.begin(running.id) == ended
+
+
+def test_a_queued_operation_ends_as_soon_as_it_is_cancelled(operations: OperationDesk) -> None:
+    queued = operations.open(new())
+    cancelled = operations.want_cancelled(queued.id, "ada")
+    assert (cancelled.state, cancelled.cancelled_by) == (OperationState.CANCELLED, "ada")
+    assert cancelled.status
+    assert "before it began" in cancelled.status.text
+    assert operations.begin(queued.id) == cancelled
+
+
+def test_a_running_operation_is_only_noted_as_cancelled_until_its_runner_has_ended_it(
+    operations: OperationDesk,
+) -> None:
+    running = operations.open_running(new())
+    noted = operations.want_cancelled(running.id, "ada")
+    assert (noted.state, noted.cancelled_by) == (OperationState.RUNNING, "ada")
+    assert [each.id for each in operations.wanted_cancelled()] == [running.id]
+    assert operations.want_cancelled(running.id, "ben").cancelled_by == "ada"
+    operations.end(running.id, Status(reason="cancelled"))
+    assert operations.wanted_cancelled() == []
+
+
+def test_cancelling_ends_the_processes_of_that_operation_alone(operations: OperationDesk) -> None:
+    tokens = [fresh_token(), fresh_token()]
+    spawner = Spawner(pool_size=2)
+    try:
+        running = [operations.open_running(new()) for _ in tokens]
+        for operation, token in zip(running, tokens, strict=True):
+            spawner.start_operation(shell(operation.folder, f"sleep {token}"))
+        operations.want_cancelled(running[0].id, "ada")
+        eventually(lambda: not with_argument(tokens[0]))
+        assert with_argument(tokens[1])
+        assert is_running(running[1].folder)
+    finally:
+        spawner.stop()
+
+
+def test_ids_are_never_given_twice(operations: OperationDesk) -> None:
+    assert len({operations.open(new()).id for _ in range(100)}) == 100
+
+
+def test_operations_with_the_same_lock_run_one_at_a_time_in_the_order_they_were_opened(
+    operations: OperationDesk, clock: FakeClock
+) -> None:
+    waiting = []
+    for _ in range(3):
+        waiting.append(operations.open(new(lock="cargo")).id)
+        clock.forward(1)
+    assert operations.begin(waiting[1]) is None
+    assert operations.begin(waiting[0])
+    assert operations.begin(waiting[1]) is None
+    operations.end(waiting[0], DONE)
+    assert operations.begin(waiting[2]) is None
+    assert operations.begin(waiting[1])
+
+
+def test_other_locks_and_other_projects_do_not_wait(operations: OperationDesk) -> None:
+    operations.begin(operations.open(new(lock="cargo")).id)
+    elsewhere = replace(AGENT, project="/home/anna/other")
+    for other in (new(lock="npm"), new(lock=None), new(lock="cargo", asker=elsewhere)):
+        begun = operations.begin(operations.open(other).id)
+        assert begun
+        assert begun.state is OperationState.RUNNING
+
+
+def test_whoever_died_in_the_queue_holds_up_nobody(open_shared: OpenStore, tmp_path: Path, clock: FakeClock) -> None:
+    dying, desk = open_shared(), OperationDesk(open_shared(), tmp_path, clock=clock)
+    dead = OperationDesk(dying, tmp_path, clock=clock)
+    first = dead.open(new(lock="cargo"))
+    holding = dead.open_running(new(lock="cargo"))
+    clock.forward(1)
+    mine = desk.open(new(lock="cargo"))
+    assert desk.begin(mine.id) is None
+    dying.close()
+    assert desk.begin(mine.id)
+    for orphan in (first, holding):
+        assert desk.get(orphan.id).state is OperationState.LOST
+
+
+def test_an_orphan_that_runs_is_taken_over_and_one_that_has_ended_gets_its_status(
+    open_shared: OpenStore, tmp_path: Path
+) -> None:
+    dying, desk = open_shared(), OperationDesk(open_shared(), tmp_path)
+    dead = OperationDesk(dying, tmp_path)
+    token = fresh_token()
+    spawner = Spawner(pool_size=2)
+    running, ended, queued = dead.open_running(new()), dead.open_running(new()), dead.open(new())
+    spawner.start_operation(shell(running.folder, f"sleep {token}"))
+    spawner.start_operation(shell(ended.folder, "echo hello; exit 4")).result(30)
+    try:
+        assert desk.recover() == []
+        dying.close()
+        (taken,) = desk.recover()
+        assert (taken.id, taken.server) == (running.id, running.server)
+        assert taken.process != running.process
+        assert desk.recover() == []
+        found = desk.get(ended.id)
+        assert found.status
+        assert (found.state, found.status.exit_code) == (OperationState.FAILED, 4)
+        assert desk.get(queued.id).state is OperationState.LOST
+    finally:
+        spawner.stop()
+
+
+def test_only_one_process_takes_an_orphan_over(open_shared: OpenStore, tmp_path: Path) -> None:
+    dying, one, two = open_shared(), open_shared(), open_shared()
+    running = OperationDesk(dying, tmp_path).open_running(new())
+    spawner = Spawner(pool_size=1)
+    spawner.start_operation(shell(running.folder, f"sleep {fresh_token()}"))
+    dying.close()
+    try:
+        assert len(OperationDesk(one, tmp_path).recover()) == 1
+        assert OperationDesk(two, tmp_path).recover() == []
+    finally:
+        spawner.stop()
+
+
+def test_what_has_ended_is_undelivered_until_the_agent_was_told(operations: OperationDesk) -> None:
+    running = operations.open_running(new())
+    assert operations.undelivered(AGENT) == []
+    operations.end(running.id, DONE)
+    assert [each.id for each in operations.undelivered(AGENT)] == [running.id]
+    assert operations.undelivered(replace(AGENT, project="/elsewhere")) == []
+    assert operations.undelivered(replace(AGENT, client="another")) == []
+    assert operations.delivered(running.id).delivered
+    assert operations.undelivered(AGENT) == []
+
+
+def test_what_a_call_waited_for_needs_no_delivery(operations: OperationDesk) -> None:
+    running = operations.open_running(new(background=False))
+    assert operations.end(running.id, DONE).delivered
+    assert operations.undelivered(AGENT) == []
+    assert operations.recent(asker=AGENT) == []
+    assert [each.id for each in operations.recent()] == [running.id]
+
+
+def test_the_result_of_a_living_server_is_not_given_to_another_one_of_the_same_agent(
+    open_shared: OpenStore, tmp_path: Path
+) -> None:
+    theirs, mine = open_shared(), OperationDesk(open_shared(), tmp_path)
+    other = OperationDesk(theirs, tmp_path)
+    ended = other.end(other.open_running(new()).id, DONE)
+    assert mine.undelivered(AGENT) == []
+    theirs.close()
+    assert [each.id for each in mine.undelivered(AGENT)] == [ended.id]
+
+
+def test_the_steps_of_a_sequence_carry_its_id_and_are_found_by_it(operations: OperationDesk) -> None:
+    sequence = operations.open_running(new("qa", argv=()))
+    steps = [new(f"step_{n}", id=step_id(sequence.id, n), parent=sequence.id, background=False) for n in range(1, 12)]
+    for step in steps[:-1]:
+        operations.end(operations.open_running(step).id, DONE)
+    skipped = operations.open_skipped(steps[-1], "Skipped: it is there.")
+    assert (skipped.state, skipped.delivered) == (OperationState.COMPLETED, True)
+    assert [step.id for step in operations.steps(sequence.id)] == [f"{sequence.id}.{n}" for n in range(1, 12)]
+    assert [each.id for each in operations.recent()] == [sequence.id]
+    assert operations.find(sequence.id[:8]).id == sequence.id
+    assert operations.find(f"{sequence.id}.2").tool == "step_2"
+    assert operations.find(f"{sequence.id}.1").tool == "step_1"
+
+
+def test_operations_are_found_by_the_beginning_of_their_id(operations: OperationDesk) -> None:
+    one = operations.open(new(id="abc1" + "0" * 20))
+    operations.open(new(id="abc2" + "0" * 20))
+    assert operations.find("ABC1").id == one.id
+    with pytest.raises(AmbiguousId, match="abc2"):
+        operations.find("abc")
+    for wrong in ("", "xyz", "abd", "../.."):
+        with pytest.raises(NotFound):
+            operations.find(wrong)
+
+
+def test_operations_are_listed_newest_first_in_pages(operations: OperationDesk, clock: FakeClock) -> None:
+    opened = []
+    for _ in range(5):
+        opened.append(operations.open(new()).id)
+        clock.forward(1)
+    first = operations.recent(most=3)
+    assert [each.id for each in first] == opened[:1:-1]
+    assert [each.id for each in operations.recent(before=first[-1])] == opened[1::-1]
+
+
+def test_people_see_what_is_theirs_or_anybodys(operations: OperationDesk) -> None:
+    operations.open(new("annas", asker=replace(AGENT, owner="anna")))
+    operations.open(new("bens", asker=replace(AGENT, owner="ben")))
+    operations.open(new("anybodys"))
+    assert {each.tool for each in operations.recent(person="anna")} == {"annas", "anybodys"}
+
+
+def fill(operations: OperationDesk, clock: FakeClock, sizes: list[int]) -> list[Operation]:
+    """Ended operations an hour apart, with so much output each, the oldest first."""
+    ended = []
+    for size in sizes:
+        operation = operations.open_running(new())
+        operation.folder.mkdir(parents=True)
+        (operation.folder / "stdout").write_bytes(b"x" * size)
+        ended.append(operations.end(operation.id, printed(size)))
+        clock.forward(HOUR)
+    return ended
+
+
+def test_operations_that_ended_long_ago_are_deleted_with_their_folders(
+    operations: OperationDesk, clock: FakeClock
+) -> None:
+    old, young = fill(operations, clock, [10, 10])
+    running = operations.open_running(new())
+    clock.forward(7 * DAY - 2 * HOUR)
+    assert operations.collect(Limits(age_ms=7 * DAY, total_bytes=10**9)) == 0
+    clock.forward(HOUR)
+    assert operations.collect(Limits(age_ms=7 * DAY, total_bytes=10**9)) == 1
+    assert not old.folder.exists()
+    assert young.folder.exists()
+    with pytest.raises(NotFound, match="Old ones are deleted"):
+        operations.get(old.id)
+    assert operations.get(running.id).state is OperationState.RUNNING
+
+
+def test_the_oldest_go_when_all_together_take_too_much(operations: OperationDesk, clock: FakeClock) -> None:
+    ended = fill(operations, clock, [40_000] * 5)
+    assert operations.collect(Limits(age_ms=7 * DAY, total_bytes=100_000)) == 3
+    assert [each.folder.exists() for each in ended] == [False, False, False, True, True]
+    assert operations.collect(Limits(age_ms=7 * DAY, total_bytes=100_000)) == 0
+
+
+def test_many_old_operations_go_in_several_steps(operations: OperationDesk, clock: FakeClock) -> None:
+    fill(operations, clock, [1] * 120)
+    clock.forward(30 * DAY)
+    assert operations.collect(Limits(age_ms=7 * DAY, total_bytes=10**9)) == 120
+    assert operations.recent() == []
