@@ -25,7 +25,7 @@ def main() -> int:
             for command in commands:
                 subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
             return 0
-    print("The terminal tests need tmux. Install it with your package manager and run make test again.", file=sys.stderr)
+    print("The terminal tests need tmux. Install it and run make test again.", file=sys.stderr)
     return 1
 
 

@@ -25,6 +25,13 @@ def section(command: str) -> str:
     return found[1]
 
 
+def with_subcommands(name: str, command: click.Command) -> dict[str, click.Command]:
+    """The command by its words, or those below it."""
+    if not isinstance(command, click.Group):
+        return {name: command}
+    return {f"{name} {word}": below for word, below in command.commands.items()}
+
+
 def rows(text: str) -> list[list[str]]:
     """The cells of every row of the text's tables, without headers and lines."""
     tables = re.findall(r"^\|.*\n\|[- |]+\n((?:\|.*\n)+)", text, re.M)
@@ -38,15 +45,17 @@ def test_the_reference_names_exactly_the_commands_there_are() -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_reference_names_exactly_the_options_and_arguments_of_each_command(name: str) -> None:
-    command: click.Command = import_module(f"sayso.cli.{name}").command
-    options = {opt for param in command.params if isinstance(param, click.Option) for opt in param.opts}
+    commands = with_subcommands(name, import_module(f"sayso.cli.{name}").command)
+    params = [param for command in commands.values() for param in command.params]
+    options = {opt for param in params if isinstance(param, click.Option) for opt in param.opts}
     documented = {word for row in rows(section(name)) for word in re.findall(r"`(-{1,2}[a-z-]+)", row[0])}
     assert documented == options
-    usage = re.search(rf"sayso {name}\b.*", section(name))
-    assert usage
-    for param in command.params:
-        if isinstance(param, click.Argument):
-            assert param.make_metavar(click.Context(command)).strip("[].") in usage[0]
+    for words, command in commands.items():
+        usage = re.search(rf"^    sayso {words}\b.*", section(name), re.M)
+        assert usage
+        for param in command.params:
+            if isinstance(param, click.Argument):
+                assert param.make_metavar(click.Context(command)).strip("[].") in usage[0]
 
 
 def test_the_reference_names_exactly_the_exit_codes_there_are() -> None:

@@ -6,6 +6,7 @@ Answers and data go to stdout, talk goes to stderr, and every end has its exit c
 from __future__ import annotations
 
 import io
+import logging
 import os
 import sys
 
@@ -18,6 +19,8 @@ def main() -> None:
     """Run the command that the arguments name, and end the process with its exit code."""
     try:
         _never_fail_on_a_character()
+        # What is worth a word here is told by the command itself; servers set up a log of their own.
+        logging.getLogger("sayso").addHandler(logging.NullHandler())
         code = _run()
     except KeyboardInterrupt:
         code = INTERRUPTED

@@ -12,6 +12,7 @@ from sayso import __version__
 
 COMMANDS = (
     *("list", "show", "answer", "reject", "history", "ask"),
+    *("tools", "ops"),
     *("server", "web", "user", "token", "config", "demo", "completion"),
 )
 """In the order of the help. Each is `command` in the module `sayso.cli.<name>`."""

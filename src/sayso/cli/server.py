@@ -16,6 +16,7 @@ from sayso.log import set_up
 @click.option("--ask-timeout", metavar="TIME", help="How long a call waits for an answer: 90s, 10m, none.")
 @click.option("--max-questions", metavar="N", help="The most questions in one call.")
 @click.option("--max-options", metavar="N", help="The most options of one question.")
+@click.option("--tools-dir", metavar="DIR", help="The directory of tool files, each of which makes tools of a command.")
 @click.option("--log-level", metavar="LEVEL", help="How much is logged: debug, info, warning or error.")
 @click.option("--log-file", metavar="FILE", help="Log to this file instead of stderr.")
 def command(**flags: str | None) -> None:

@@ -1,0 +1,191 @@
+"""`sayso ops`: the commands that agents run, for the person: list, show, output, cancel, watch."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from sayso.cli.asks_in_words import short_place
+from sayso.cli.session import SURFACE, open_session, project_name, settings
+from sayso.cli.terminal import put, put_json, say, table
+from sayso.config import Config
+from sayso.dialects.operation_replies import data, headline, result
+from sayso.operations.desk import OperationDesk, now_ms
+from sayso.operations.excerpt import Excerpts
+from sayso.operations.operation import Operation, OperationState
+from sayso.operations.output import Piece
+from sayso.operations.report import report_on
+from sayso.store import Bell
+from sayso.store.bell import LOOK_EVERY
+from sayso.text import age, one_line, printable
+
+HEADER = ("ID", "AGE", "STATE", "TOOL", "CLIENT", "PROJECT", "COMMAND")
+SHOWN_BYTES = 8192
+CHUNK = 65536
+STREAM = click.Choice(["stdout", "stderr"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ops:
+    """One command at work on the operations of one store."""
+
+    desk: OperationDesk
+    excerpts: Excerpts
+    config: Config
+    bell: Bell
+
+
+@contextmanager
+def open_ops() -> Iterator[Ops]:
+    config = settings()
+    with open_session(config) as session:
+        desk = OperationDesk(session.store, config.operations_dir)
+        # What dead servers left is told as it is, not as they last knew it.
+        desk.end_the_dead()
+        yield Ops(desk=desk, excerpts=Excerpts.of(config), config=config, bell=session.store.bell())
+
+
+@click.group()
+def command() -> None:
+    """See and stop the commands that agents run.
+
+    \b
+    Example:
+      sayso ops list
+      sayso ops watch 3f2a91
+      sayso ops cancel 3f2a91
+    """
+
+
+@command.command(name="list")
+@click.option("--project", type=click.Path(path_type=Path), metavar="DIR", help="Only those of this project.")
+@click.option("--running", is_flag=True, help="Only those that have not ended.")
+@click.option("--limit", type=click.IntRange(min=1), default=30, show_default=True, help="At most this many.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array of everything about each operation.")
+def list_(project: Path | None, running: bool, limit: int, as_json: bool) -> None:
+    """Show the operations, newest first."""
+    with open_ops() as ops:
+        found = ops.desk.recent(project=project_name(project), most=limit)
+        shown = [operation for operation in found if not (running and operation.state.ended)]
+        if as_json:
+            put_json([data(report_on(operation, ops.desk, ops.excerpts, SHOWN_BYTES)) for operation in shown])
+        elif shown:
+            put(table(HEADER, [_row(operation) for operation in shown]))
+            say(f"\nSee one: sayso ops show {shown[0].id[:8]}    Stop one: sayso ops cancel {shown[0].id[:8]}")
+        else:
+            say("No command is running." if running else "No command has been run. Agents get them from tool files: ")
+            if not running:
+                say("  sayso tools init git")
+
+
+@command.command()
+@click.argument("operation_id", metavar="ID")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
+def show(operation_id: str, as_json: bool) -> None:
+    """Show one operation: how it stands or ended, and the ends of what it printed."""
+    with open_ops() as ops:
+        operation = ops.desk.find(operation_id)
+        report = report_on(operation, ops.desk, ops.excerpts, SHOWN_BYTES)
+        if as_json:
+            put_json(data(report))
+            return
+        put(f"Operation {operation.id}")
+        put(f"  Tool     {one_line(operation.tool)}")
+        put(f"  From     {one_line(operation.asker.client) or '-'}, in {short_place(operation.asker.project) or '-'}")
+        put(f"  Command  {one_line(' '.join(operation.argv), 400) or 'a sequence'}")
+        put(f"  In       {short_place(operation.cwd)}")
+        put()
+        put(printable(result(report).text))
+
+
+@command.command()
+@click.argument("operation_id", metavar="ID")
+@click.option("--stream", type=STREAM, default="stdout", show_default=True, help="Which of the two.")
+@click.option("--tail", type=click.IntRange(min=1), metavar="LINES", help="Only the last lines.")
+@click.option("--grep", metavar="REGEX", help="Only the lines that match.")
+def output(operation_id: str, stream: str, tail: int | None, grep: str | None) -> None:
+    """Print what a command wrote, secrets masked, as far as it was kept."""
+    with open_ops() as ops:
+        folder = ops.desk.find(operation_id).folder
+        if grep is not None:
+            for match in ops.excerpts.grep(folder, stream, grep, limit=1000).matches:
+                put(printable(match.text.rstrip("\n")))
+        elif tail is not None:
+            _write(ops.excerpts.last_lines(folder, stream, tail))
+        else:
+            _print_from(ops, folder, stream, 0)
+
+
+@command.command()
+@click.argument("operation_id", metavar="ID")
+def cancel(operation_id: str) -> None:
+    """End a command and every process it has started."""
+    with open_ops() as ops:
+        operation = ops.desk.find(operation_id)
+        if operation.state.ended:
+            say(f"It had ended already: {operation.state}.")
+            return
+        ops.desk.want_cancelled(operation.id, f"{ops.config.person} on the {SURFACE}")
+        ended = _await_end(ops, operation.id)
+        say(printable(headline(ended)))
+
+
+@command.command()
+@click.argument("operation_id", metavar="ID")
+@click.option("--stream", type=STREAM, default="stdout", show_default=True, help="Which of the two.")
+def watch(operation_id: str, stream: str) -> None:
+    """Follow what a command writes until it ends. Ctrl-C stops the watching, not the command."""
+    with open_ops() as ops:
+        operation = ops.desk.find(operation_id)
+        place = 0
+        while True:
+            operation = ops.desk.get(operation.id)
+            place = _print_from(ops, operation.folder, stream, place)
+            if operation.state.ended:
+                break
+            ops.bell.wait(LOOK_EVERY / 4)
+            ops.desk.end_the_dead()
+        say(printable(headline(operation)))
+    if operation.state is not OperationState.COMPLETED:
+        sys.exit(1)
+
+
+def _await_end(ops: Ops, operation_id: str) -> Operation:
+    """Endless until it has ended: its runner ends it within its grace, and a dead one's end is noted here."""
+    while not (operation := ops.desk.get(operation_id)).state.ended:
+        ops.bell.wait(LOOK_EVERY / 4)
+        ops.desk.end_the_dead()
+    return operation
+
+
+def _print_from(ops: Ops, folder: Path, stream: str, place: int) -> int:
+    """Print what there is from this place on; the place to go on from."""
+    while True:
+        piece = ops.excerpts.read(folder, stream, offset=place, limit=CHUNK)
+        _write(piece)
+        if piece.next_offset <= place or piece.next_offset >= piece.seen:
+            return piece.next_offset
+        place = piece.next_offset
+
+
+def _write(piece: Piece) -> None:
+    if piece.skipped:
+        click.echo(f"\n[{piece.skipped:,} bytes were not kept]")
+    click.echo(printable(piece.text), nl=False)
+
+
+def _row(operation: Operation) -> tuple[str, ...]:
+    return (
+        operation.id[:8],
+        age(now_ms() - operation.created_at),
+        operation.state,
+        one_line(operation.tool, 30),
+        one_line(operation.asker.client, 20) or "-",
+        short_place(operation.asker.project) or "-",
+        one_line(" ".join(operation.argv), 200) or "(sequence)",
+    )

@@ -1,0 +1,83 @@
+"""`sayso tools run` at work: a tool of a tool file run to its end by this process, as a server would."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+from sayso import __version__
+from sayso.asks.desk import Desk
+from sayso.asks.model import Ask, Asker
+from sayso.asks.waiting import Waiting
+from sayso.cli.session import open_session
+from sayso.cli.terminal import put, put_json, say
+from sayso.config import Config
+from sayso.dialects.operation_replies import data, result
+from sayso.operations.approval import Approvals
+from sayso.operations.catalog import Catalog, CommandTool
+from sayso.operations.operation import OperationState
+from sayso.operations.order import Order
+from sayso.operations.report import Report, report_on
+from sayso.operations.workshop import Workshop
+from sayso.processes import name_of
+from sayso.store import Store
+from sayso.text import printable
+
+SHOWN_BYTES = 1 << 16
+
+
+def run_tool(config: Config, tool: CommandTool, given: Mapping[str, Any], *, as_json: bool) -> int:
+    """Run it and print how it ended. The exit code: 0 when it went well, 130 when it was interrupted, else 1."""
+    try:
+        with open_session(config) as session:
+            report = asyncio.run(_run(config, session.store, session.desk, tool, given))
+    except asyncio.CancelledError:
+        say("Interrupted; the command and all its processes have ended.")
+        return 130
+    if as_json:
+        put_json(data(report))
+    else:
+        put(printable(result(report).text))
+    return 0 if report.operation.state is OperationState.COMPLETED else 1
+
+
+async def _run(config: Config, store: Store, desk: Desk, tool: CommandTool, given: Mapping[str, Any]) -> Report:
+    catalog = Catalog(config)
+    catalog.load()
+    async with Waiting(store, desk) as waiting:
+        shop = Workshop(config, store, catalog, Approvals(waiting, _tell))
+        await shop.open()
+        _cancel_on_signal()
+        try:
+            job = await shop.start(Order(tool=tool, arguments=given, asker=_asker(config)))
+            ended = await asyncio.shield(job.end)
+            return await shop.do(report_on, ended, shop.desk, shop.excerpts, SHOWN_BYTES)
+        finally:
+            await asyncio.shield(shop.stop())
+
+
+def _cancel_on_signal() -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+
+
+def _tell(ask: Ask) -> None:
+    say(f"It needs a person's say-so first: sayso answer {ask.id[:8]}")
+
+
+def _asker(config: Config) -> Asker:
+    process = name_of(os.getpid())
+    return Asker(
+        client="sayso tools run",
+        version=__version__,
+        project=config.project_name,
+        host=socket.gethostname(),
+        pid=process.pid if process else 0,
+        started=process.started if process else "",
+    )

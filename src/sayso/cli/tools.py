@@ -1,0 +1,206 @@
+"""`sayso tools`: the tool files that turn commands into tools: list, validate, schema, init, run."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sayso.cli.session import settings
+from sayso.cli.terminal import put, put_json, say, table
+from sayso.config import Config
+from sayso.errors import InvalidInput, NotFound, Problem
+from sayso.operations.catalog import Catalog, CommandTool
+from sayso.operations.leaves import leaves
+from sayso.operations.model import Fault, OptionSpec, ToolFile
+from sayso.operations.schema import input_schema, published_schema
+from sayso.operations.toolfile import load_dir, load_file, ready_files
+from sayso.text import one_line, printable
+
+
+@click.group()
+def command() -> None:
+    """Turn commands into tools for agents, by JSON files.
+
+    \b
+    Example:
+      sayso tools init git        write .sayso/tools/git.json
+      sayso tools validate        is every tool file right?
+      sayso tools run git_status  run one as an agent would
+    """
+
+
+@command.command(name="list")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array with the schema of each tool.")
+def list_(as_json: bool) -> None:
+    """Show the tools that an agent gets here."""
+    config = settings()
+    stock = Catalog(config).load()
+    tools = sorted(stock.tools.values(), key=lambda tool: tool.name)
+    if as_json:
+        put_json([_data(tool) for tool in tools])
+        return
+    if tools:
+        put(table(("TOOL", "MODE", "WHAT IT DOES"), [_row(tool) for tool in tools]))
+    else:
+        say("There are no tool files here. These are ready-made: " + ", ".join(ready_files()))
+        say("Write one into this project: sayso tools init git")
+    _say_faults(stock.faults)
+
+
+@command.command()
+@click.argument("path", type=click.Path(path_type=Path), required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print the faults as a JSON array.")
+def validate(path: Path | None, as_json: bool) -> None:
+    """Check a tool file, a directory of them, or all that hold here. Exit code 1 if anything is wrong."""
+    files, faults = _checked(path, settings())
+    if as_json:
+        put_json([_fault(fault) for fault in faults])
+    else:
+        for fault in faults:
+            put(printable(str(fault)))
+        wrong = len({fault.file for fault in faults})
+        say(f"{files} tool files, {wrong} of them wrong." if wrong else f"{files} tool files, all right.")
+    if faults:
+        sys.exit(1)
+
+
+@command.command()
+def schema() -> None:
+    """Print the JSON Schema of tool files, for editors and checks."""
+    put_json(published_schema())
+
+
+@command.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--user", "for_user", is_flag=True, help="For all your projects instead of this one.")
+def init(names: tuple[str, ...], for_user: bool) -> None:
+    """Write ready-made tool files into this project. Without a name: say which there are."""
+    ready = ready_files()
+    if not names:
+        for name, file in ready.items():
+            found = load_file(file)
+            put(f"{name:<10} {one_line(found.description, 90) if isinstance(found, ToolFile) else ''}")
+        return
+    unknown = [name for name in names if name not in ready]
+    if unknown:
+        raise NotFound(f"There is no ready-made tool file {unknown[0]!r}. There are {', '.join(ready)}.")
+    config = settings()
+    folder = config.user_tools_dir if for_user else config.project_tools_dir
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for name in names:
+        _write_new(folder / f"{name}.json", ready[name].read_text("utf-8"))
+
+
+@command.command()
+@click.argument("name")
+@click.argument("arguments", nargs=-1, metavar="[NAME=VALUE]...")
+@click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
+def run(name: str, arguments: tuple[str, ...], as_json: bool) -> None:
+    """Run a tool as an agent would: checked, with its time limit, leaving no process behind.
+
+    A value is read by the type the tool file gives it. Repeat NAME= for a list.
+
+    \b
+    Example:
+      sayso tools run cargo_test package=core
+      sayso tools run git_log max-count=5
+    """
+    config = settings()
+    stock = Catalog(config).load()
+    tool = stock.tools.get(name)
+    if tool is None:
+        _say_faults(stock.faults)
+        raise NotFound(f"There is no tool {name!r} here. `sayso tools list` shows them.")
+    given = _read(tool, arguments)
+    from sayso.cli.running import run_tool
+
+    sys.exit(run_tool(config, tool, given, as_json=as_json))
+
+
+def _checked(path: Path | None, config: Config) -> tuple[int, tuple[Fault, ...]]:
+    """How many files there are, and all that is wrong with them: the same verdict as at a server's start."""
+    if path is None:
+        catalog = Catalog(config)
+        faults = catalog.load().faults
+        return catalog.stock.files, faults
+    if path.is_dir():
+        loaded = load_dir([path])
+        return len(list(path.glob("*.json"))), loaded.faults
+    found = load_file(path)
+    return 1, () if isinstance(found, ToolFile) else found
+
+
+def _write_new(file: Path, text: str) -> None:
+    try:
+        with file.open("x", encoding="utf-8") as opened:
+            opened.write(text)
+    except FileExistsError:
+        say(f"{file} is there already and was left alone.")
+        return
+    names = [leaf.name for leaf in leaves(found)] if isinstance(found := load_file(file), ToolFile) else []
+    say(f"Wrote {file} with {len(names)} tools. Agents that are connected see them at once.")
+
+
+def _say_faults(faults: tuple[Fault, ...]) -> None:
+    if faults:
+        left_out = len({fault.file for fault in faults})
+        say(f"\n{left_out} tool files were left out; `sayso tools validate` says why.")
+
+
+def _read(tool: CommandTool, arguments: tuple[str, ...]) -> dict[str, Any]:
+    """The words of the command line as the arguments of a call."""
+    specs = tool.leaf.arguments
+    given: dict[str, Any] = {}
+    for word in arguments:
+        name, equals, value = word.partition("=")
+        spec = specs.get(name)
+        if not equals or spec is None:
+            known = ", ".join(specs)
+            raise InvalidInput(
+                [Problem(path=name, text=f"is no argument of {tool.name}. Write NAME=VALUE; it takes {known}.")]
+            )
+        if spec.type == "array":
+            given.setdefault(name, []).append(_value(name, spec, spec.item_type, value))
+        else:
+            given[name] = _value(name, spec, spec.type, value)
+    return given
+
+
+def _value(name: str, spec: OptionSpec, kind: str, value: str) -> Any:
+    if kind == "string":
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        raise InvalidInput([Problem(path=name, text=f"expected a JSON {kind}, got {value!r}.")]) from None
+
+
+def _row(tool: CommandTool) -> tuple[str, ...]:
+    return tool.name, "waits" if tool.leaf.synchronous else "background", one_line(tool.leaf.description, 200)
+
+
+def _data(tool: CommandTool) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "synchronous": tool.leaf.synchronous,
+        "description": tool.leaf.description,
+        "inputSchema": input_schema(tool.leaf),
+        "file": str(tool.file.file) if tool.file.file else None,
+    }
+
+
+def _fault(fault: Fault) -> Mapping[str, Any]:
+    return {
+        "file": str(fault.file),
+        "line": fault.line,
+        "path": fault.path,
+        "kind": fault.kind,
+        "expected": fault.expected,
+        "actual": fault.actual,
+        "suggestion": fault.suggestion,
+    }

@@ -1,0 +1,200 @@
+"""`sayso tools` and `sayso ops`: a person writes, checks and runs tool files, and sees and stops what runs."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import psutil
+import pytest
+from tests.cli.program import BIN, SECONDS, Home
+
+from sayso.operations.desk import OperationDesk
+from sayso.operations.operation import Operation
+from sayso.store.bell import LOOK_EVERY
+from sayso.store.sqlite import SqliteStore
+
+SLEEPER: dict[str, Any] = {
+    "name": "sleeper",
+    "description": "Sleeps.",
+    "command": "sh -c",
+    "subcommand": [
+        {
+            "name": "default",
+            "description": "Run a script.",
+            "positional_args": [{"name": "script", "type": "string", "required": True}],
+        }
+    ],
+}
+
+
+def write_tool(home: Home, tool: dict[str, Any]) -> Path:
+    folder = home.project / ".sayso" / "tools"
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{tool['name']}.json"
+    file.write_text(json.dumps(tool, indent=2))
+    return file
+
+
+@contextmanager
+def operations(home: Home) -> Iterator[OperationDesk]:
+    store = SqliteStore(home.state / "sayso.db", home.state / "bell")
+    try:
+        yield OperationDesk(store, home.state / "operations")
+    finally:
+        store.close()
+
+
+@contextmanager
+def running(home: Home, script: str) -> Iterator[tuple[subprocess.Popen[bytes], Operation]]:
+    """A tool under way, started from a shell."""
+    write_tool(home, SLEEPER)
+    process = subprocess.Popen(
+        [BIN / "sayso", "tools", "run", "sleeper", f"script={script}"],
+        cwd=home.project,
+        env=home.env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        yield process, _begun(home)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=SECONDS)
+
+
+def _begun(home: Home) -> Operation:
+    with operations(home) as desk, _bounded() as rounds:
+        for _ in rounds:
+            found = [one for one in desk.recent() if one.started_at and (one.folder / "runner.json").exists()]
+            if found:
+                return found[0]
+            desk._store.bell().wait(LOOK_EVERY / 5)
+    raise AssertionError("no operation began")
+
+
+@contextmanager
+def _bounded() -> Iterator[range]:
+    yield range(SECONDS * 5)
+
+
+def test_an_empty_project_is_told_what_there_is_to_begin_with(home: Home) -> None:
+    ran = home.run("tools", "list")
+    assert ran.code == 0
+    assert "sayso tools init git" in ran.err
+    assert "cargo" in ran.err
+
+
+@pytest.mark.requirement("H-63")
+def test_a_ready_made_file_is_written_once_and_gives_its_tools(home: Home) -> None:
+    assert home.run("tools", "init", "git").code == 0
+    file = home.project / ".sayso" / "tools" / "git.json"
+    before = file.read_bytes()
+    again = home.run("tools", "init", "git")
+    assert "left alone" in again.err
+    assert file.read_bytes() == before
+    tools = json.loads(home.run("tools", "list", "--json").out)
+    assert "git_status" in {tool["name"] for tool in tools}
+    for tool in tools:
+        jsonschema.Draft202012Validator.check_schema(tool["inputSchema"])
+
+
+def test_an_unknown_ready_made_file_is_refused_with_those_there_are(home: Home) -> None:
+    ran = home.run("tools", "init", "gti")
+    assert ran.code == 3
+    assert "git" in ran.err
+
+
+@pytest.mark.requirement("H-62")
+@pytest.mark.parametrize("how", ["file", "folder", "all"])
+def test_validate_gives_the_same_verdict_for_a_file_a_folder_and_all(home: Home, how: str) -> None:
+    file = write_tool(home, SLEEPER)
+    path = {"file": [str(file)], "folder": [str(file.parent)], "all": []}[how]
+    assert home.run("tools", "validate", *path).code == 0
+    write_tool(home, {**SLEEPER, "comand": "x"})
+    ran = home.run("tools", "validate", *path)
+    assert ran.code == 1
+    assert f"{file}:" in ran.out
+    assert "comand" in ran.out
+    (fault,) = json.loads(home.run("tools", "validate", *path, "--json").out)
+    assert (fault["kind"], fault["path"], fault["file"]) == ("unknown", "comand", str(file))
+
+
+def test_the_published_schema_accepts_what_is_served(home: Home) -> None:
+    schema = json.loads(home.run("tools", "schema").out)
+    jsonschema.Draft202012Validator(schema).validate(SLEEPER)
+
+
+def test_a_tool_run_from_the_shell_tells_output_and_exit_code(home: Home) -> None:
+    write_tool(home, SLEEPER)
+    good = home.run("tools", "run", "sleeper", "script=echo hello; exit 0")
+    assert good.code == 0
+    assert "hello" in good.out
+    bad = home.run("tools", "run", "sleeper", "script=echo oh >&2; exit 7", "--json")
+    assert bad.code == 1
+    assert "exit_code" in bad.out
+    assert "oh" in bad.out
+
+
+def test_a_wrong_argument_is_refused_before_anything_runs(home: Home) -> None:
+    write_tool(home, SLEEPER)
+    ran = home.run("tools", "run", "sleeper", "skript=echo hello")
+    assert ran.code == 2
+    assert "script" in ran.err
+    with operations(home) as desk:
+        assert desk.recent() == []
+
+
+def test_interrupting_the_shell_command_ends_every_process_of_the_tool(home: Home) -> None:
+    with running(home, "sleep 300 & exec sleep 300") as (process, operation):
+        children = _processes_of(operation)
+        assert children
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=SECONDS)
+        assert process.returncode == 130
+        assert not any(child.is_running() for child in children)
+
+
+def test_a_person_sees_watches_and_cancels_what_runs(home: Home) -> None:
+    with running(home, "echo first; exec sleep 300") as (process, operation):
+        short = operation.id[:8]
+        listed = home.run("ops", "list", "--running")
+        assert short in listed.out
+        assert "running" in listed.out
+        assert "first" in home.run("ops", "output", short).out
+        children = _processes_of(operation)
+        cancelled = home.run("ops", "cancel", short)
+        assert cancelled.code == 0
+        assert not any(child.is_running() for child in children)
+        process.communicate(timeout=SECONDS)
+        assert process.returncode == 1
+    shown = json.loads(home.run("ops", "show", short, "--json").out)
+    assert shown["status"] == "cancelled"
+    assert "cancelled" in home.run("ops", "show", short).out
+
+
+def test_watching_prints_what_is_written_and_ends_with_the_command(home: Home) -> None:
+    write_tool(home, SLEEPER)
+    home.run("tools", "run", "sleeper", "script=printf 'one\\ntwo\\n'; exit 3")
+    (listed,) = json.loads(home.run("ops", "list", "--json").out)
+    watched = home.run("ops", "watch", listed["id"])
+    assert watched.out == "one\ntwo\n"
+    assert watched.code == 1
+    assert home.run("ops", "output", listed["id"], "--tail", "1").out == "two\n"
+    assert home.run("ops", "output", listed["id"], "--grep", "^o").out == "one\n"
+
+
+def test_no_operation_says_how_to_get_one(home: Home) -> None:
+    assert "tools init" in home.run("ops", "list").err
+    assert home.run("ops", "show", "abcdef").code == 3
+
+
+def _processes_of(operation: Operation) -> list[psutil.Process]:
+    runner = json.loads((operation.folder / "runner.json").read_text())
+    return psutil.Process(runner["pid"]).children(recursive=True)

@@ -1,0 +1,46 @@
+"""The documents tell the truth: every file they name is there, and every package and module is on the map."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_link_of_a_document_leads_to_a_file(document: Path) -> None:
+    missing = [link for link in LINK.findall(document.read_text("utf-8")) if not (document.parent / link).exists()]
+    assert missing == []
+
+
+def test_every_package_and_module_is_on_the_map() -> None:
+    lines = (ROOT / "AGENTS.md").read_text("utf-8").splitlines()
+    sources = ROOT / "src" / "sayso"
+    modules = [path for path in sources.rglob("*.py") if path.name not in ("__init__.py", "__main__.py")]
+    words = {line.split()[0] for line in lines if line.startswith("  ") and line.split()}
+    missing = sorted(str(path.relative_to(sources)) for path in modules if path.name not in words)
+    assert missing == []
+
+
+def test_the_map_names_nothing_that_is_gone() -> None:
+    lines = (ROOT / "AGENTS.md").read_text("utf-8").splitlines()
+    named = {line.split()[0] for line in lines if line.startswith("  ") and re.match(r"\s+[a-z_]+\.py\s", line)}
+    there = {path.name for folder in ("src", "tests", "bench", "scripts") for path in (ROOT / folder).rglob("*.py")}
+    assert sorted(named - there) == []
+
+
+def test_every_error_is_drawn_in_the_tree() -> None:
+    text = (ROOT / "src" / "sayso" / "errors.py").read_text("utf-8")
+    tree, _, code = text.partition("from __future__")
+    names = re.findall(r"^class (\w+)\(\w*(?:Error|Unavailable|Input)?\w*\):", code, re.M)
+    assert [name for name in names if name not in tree] == []
+
+
+def test_every_document_is_linked_from_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert [path.name for path in (ROOT / "docs").glob("*.md") if f"docs/{path.name}" not in readme] == []
