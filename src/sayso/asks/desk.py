@@ -248,6 +248,11 @@ class Desk:
         place = {"after_time": after.created_at if after else -1, "after_id": after.id if after else ""}
         return self._page("inbox", project=project, person=person, most=most, **place)
 
+    def sizes(self) -> dict[State, int]:
+        """How many asks there are in each state."""
+        counted = {row["state"]: row["size"] for row in self._store.read(lambda tx: tx.all("asks_by_state"))}
+        return {state: counted.get(state, 0) for state in State}
+
     def inbox_size(self) -> int:
         row = self._store.read(lambda tx: tx.one("inbox_size"))
         return int(row["size"]) if row else 0
@@ -269,7 +274,7 @@ class Desk:
 
     def undelivered(self, asker: Asker, most: int = 100) -> list[Ask]:
         """What this asker has asked and not yet received, oldest first."""
-        return self._page("undelivered", most=most, **_whose(asker))
+        return self._page("undelivered", most=most, **asker.identity)
 
     def events(self, ask_id: str) -> list[Event]:
         rows = self._store.read(lambda tx: tx.all("events_of", ask_id=ask_id))
@@ -393,7 +398,7 @@ class Desk:
             owner=ask.asker.owner,
             timeout_ms=ask.timeout_ms,
             now=now,
-            **_whose(ask.asker),
+            **ask.asker.identity,
             **columns,
         )
         self._note(tx, ask, None, kind="opened")
@@ -533,11 +538,6 @@ def _get(tx: Transaction, ask_id: str) -> Ask:
     if row is None:
         raise NotFound(f"No ask has the id {ask_id!r}. It may have been deleted: ended asks are kept for a while only.")
     return _ask(row)
-
-
-def _whose(asker: Asker) -> dict[str, str]:
-    """What an agent must have in common with the asker to be handed its answers."""
-    return {"agent": asker.agent, "client": asker.client, "project": asker.project, "host": asker.host}
 
 
 def _columns(ask: Ask) -> dict[str, Any]:

@@ -5,9 +5,12 @@ Every text is double-quoted by a YAML library: plain scalars mean different thin
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
+import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +24,7 @@ logger = logging.getLogger(__name__)
 
 FOLDER = Path(".swissarmyhammer") / "questions"
 _LARGEST_FILE = 8 * 1024 * 1024
+_DEEPEST = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +46,7 @@ class Summary:
 def save(project: Path, question: str, answer: str) -> Path:
     """Write a new file and give its path, once it is durable. Nothing that is there is touched."""
     now = datetime.now(UTC)
-    stamp = f"{now:%Y-%m-%dT%H:%M:%S}.{now.microsecond // 1000:03d}Z"
+    stamp = _rfc3339(now)
     text = f"# Saved at {now:%Y-%m-%d %H:%M:%S} UTC\n" + _dump(
         _texts(Entry(timestamp=stamp, question=question, answer=answer))
     )
@@ -61,11 +65,14 @@ def summarize(project: Path, limit: int | None = None) -> Summary:
     entries = sorted(_entries(project / FOLDER), key=lambda entry: (_moment(entry), entry.timestamp))
     kept = entries if limit is None else entries[len(entries) - min(limit, len(entries)) :]
     head = (
-        f"# Question/Answer History\n# Generated: {datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z\n"
-        f"# Total Q&A Pairs: {len(entries)}\n\n"
+        f"# Question/Answer History\n# Generated: {_rfc3339(datetime.now(UTC))}\n# Total Q&A Pairs: {len(entries)}\n\n"
     )
     text = head + _dump({"entries": [_texts(entry) for entry in kept]})
     return Summary(text=text, count=len(kept), total=len(entries))
+
+
+def _rfc3339(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"
 
 
 def _add(folder: Path, now: datetime, data: bytes) -> Path:
@@ -73,21 +80,30 @@ def _add(folder: Path, now: datetime, data: bytes) -> Path:
     written = folder / f".{now:%Y%m%d_%H%M%S_%f}_{os.getpid()}_{id(data):x}.tmp"
     try:
         _write(written, data)
-        for name in _names(now):
-            try:
-                os.link(written, folder / name)
-            except FileExistsError:
-                continue
-            return folder / name
-        raise FileExistsError(17, "every name for this moment is taken", str(folder))
+        for file in _names(folder, now):
+            with suppress(FileExistsError):
+                _put(file, written, data)
+                _make_durable(folder)
+                return file
+        raise FileExistsError(errno.EEXIST, "every name for this moment is taken", str(folder))
     finally:
         written.unlink(missing_ok=True)
 
 
-def _names(now: datetime) -> Iterator[str]:
-    yield f"{now:%Y%m%d_%H%M%S}_question.yaml"
+def _put(file: Path, written: Path, data: bytes) -> None:
+    try:
+        os.link(written, file)
+    except FileExistsError:
+        raise
+    except OSError:
+        # A file system without links: written in place, so that a reader may see half of it for a moment.
+        _write(file, data)
+
+
+def _names(folder: Path, now: datetime) -> Iterator[Path]:
+    yield folder / f"{now:%Y%m%d_%H%M%S}_question.yaml"
     for microsecond in range(now.microsecond, 1_000_000):
-        yield f"{now:%Y%m%d_%H%M%S}_{microsecond:06d}_question.yaml"
+        yield folder / f"{now:%Y%m%d_%H%M%S}_{microsecond:06d}_question.yaml"
 
 
 def _write(file: Path, data: bytes) -> None:
@@ -97,28 +113,68 @@ def _write(file: Path, data: bytes) -> None:
         os.fsync(stream.fileno())
 
 
+def _make_durable(folder: Path) -> None:
+    """A new name outlives a power cut only once its folder is on the disk, too."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
 def _entries(folder: Path) -> Iterator[Entry]:
     for file in sorted(folder.glob("*.y*ml")):
         try:
             yield _entry(file)
-        except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        except (OSError, ValueError, yaml.YAMLError) as error:
             logger.warning("Left out %s: %s", file.name, str(error).splitlines()[0] if str(error) else type(error))
 
 
 def _entry(file: Path) -> Entry:
-    if file.stat().st_size > _LARGEST_FILE:
+    found = file.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise ValueError("it is no file")
+    if found.st_size > _LARGEST_FILE:
         raise ValueError(f"it is larger than {_LARGEST_FILE:,} bytes")
-    data = yaml.load(file.read_bytes().decode(), Loader=_Loader)  # noqa: S506
-    if not isinstance(data, dict):
-        raise ValueError("it holds no keys and values")
-    return Entry(**{key: _as_text(data, key) for key in ("timestamp", "question", "answer")})
+    texts = _top_level_texts(file.read_bytes().decode("utf-8-sig"))
+    for key in ("question", "answer"):
+        if key not in texts:
+            raise ValueError(f"{key} is missing or no text")
+    # Somebody who writes a file by hand may leave the time to the file itself.
+    timestamp = texts.get("timestamp") or _rfc3339(datetime.fromtimestamp(found.st_mtime, UTC))
+    return Entry(timestamp=timestamp, question=texts["question"], answer=texts["answer"])
 
 
-def _as_text(data: dict[object, object], key: str) -> str:
-    value = data.get(key)
-    if not isinstance(value, str):
-        raise ValueError(f"{key} is missing or no text")
-    return value
+def _top_level_texts(document: str) -> dict[str, str]:
+    """The keys whose values are scalars, every one as the text it is written as: `answer: no` is the answer "no".
+
+    Read event by event: a deeply nested document would overflow the stack of the C library, and the process with it.
+    """
+    nodes = _top_level_nodes(document)
+    pairs = zip(nodes, nodes, strict=True)
+    return {
+        key.value: value.value
+        for key, value in pairs
+        if isinstance(key, yaml.ScalarEvent) and isinstance(value, yaml.ScalarEvent)
+    }
+
+
+def _top_level_nodes(document: str) -> Iterator[yaml.NodeEvent]:
+    """Key, value, key, value of the one mapping that the document must be."""
+    depth, mappings = 0, 0
+    for event in yaml.parse(document, Loader=_Loader):
+        if isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        elif isinstance(event, yaml.NodeEvent):
+            if depth == 1:
+                yield event
+            elif depth == 0:
+                mappings += 1
+                if not isinstance(event, yaml.MappingStartEvent) or mappings > 1:
+                    raise ValueError("it is not one list of keys and values")
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            if depth > _DEEPEST:
+                raise ValueError(f"it is nested more than {_DEEPEST} deep")
 
 
 def _moment(entry: Entry) -> datetime:
@@ -141,15 +197,8 @@ def _texts(entry: Entry) -> dict[str, _Quoted]:
     }
 
 
-_BaseLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BaseDumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-
-
-class _Loader(_BaseLoader):  # type: ignore[misc]
-    """Reads every scalar as the text it is written as: `answer: no` is the answer "no"."""
-
-
-_Loader.yaml_implicit_resolvers = {}
 
 
 class _Dumper(_BaseDumper):  # type: ignore[misc]

@@ -111,6 +111,13 @@ class Asker:
     owner: str = ""
     """The user whom this agent asks; empty: anyone who looks."""
 
+    @property
+    def identity(self) -> dict[str, str]:
+        """What all calls of one agent have in common. A token names its agent wherever it comes from, by whatever
+        proxy; without one, the machine is part of the name."""
+        host = "" if self.agent else self.host
+        return {"agent": self.agent, "client": self.client, "project": self.project, "host": host}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Settler:
@@ -155,7 +162,7 @@ class NewAsk:
     def fingerprint(self) -> str:
         """Equal for calls that ask the same: same agent, project, tool and questions, whatever ids were made up."""
         asked = [{**asdict(question), "id": ""} for question in self.questions]
-        who = [self.asker.agent, self.asker.client, self.asker.project, self.asker.host]
+        who = list(self.asker.identity.values())
         canonical = json.dumps([self.tool, who, self.title, asked], sort_keys=True)
         return hashlib.sha256(canonical.encode()).hexdigest()
 

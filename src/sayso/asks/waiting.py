@@ -38,7 +38,6 @@ class Waiting:
         self._rung = asyncio.Event()
         self._ends: dict[str, tuple[Held, asyncio.Future[Ask]]] = {}
         self._strays: set[str] = set()
-        self._confirm_at = 0.0
         self._listener: Listener | None = None
         self._watcher: asyncio.Task[None] | None = None
 
@@ -124,21 +123,23 @@ class Waiting:
 
     async def _watch(self) -> None:
         """Endless until cancelled on leaving: look for ended waits after each ring, and now and then without."""
-        self._confirm_at = anyio.current_time() + CONFIRM_EVERY
+        bell = self._store.bell()
+        confirm_at, falls = anyio.current_time() + CONFIRM_EVERY, bell.hung_again
         while True:
-            with anyio.CancelScope(deadline=self._confirm_at):
+            with anyio.CancelScope(deadline=confirm_at):
                 await self._rung.wait()
             self._rung.clear()
             try:
                 await self._resolve()
-                if anyio.current_time() >= self._confirm_at:
+                if anyio.current_time() >= confirm_at or bell.hung_again > falls:
+                    falls = bell.hung_again
                     await self._confirm()
-                    self._confirm_at = anyio.current_time() + CONFIRM_EVERY
+                    confirm_at = anyio.current_time() + CONFIRM_EVERY
             except SaysoError as error:
                 logger.warning("Cannot look for answers just now: %s", error)
                 # Once it works again, see at once what became of our waits.
-                self._confirm_at = anyio.current_time() + LOOK_EVERY
-                await anyio.sleep_until(self._confirm_at)
+                confirm_at = anyio.current_time() + LOOK_EVERY
+                await anyio.sleep_until(confirm_at)
 
     async def _resolve(self) -> None:
         for ask in await self.do(self.desk.ended_waits):

@@ -47,6 +47,7 @@ def _answer_data(question: Question, answer: Answer | None) -> dict[str, Any]:
         "question_id": question.id,
         "question": question.text,
         "selected": selected_labels(question, answer),
+        "selected_ids": [option.id for option in question.choices if option.id in answer.chosen],
         "text": answer.text,
         "skipped": answer.skipped,
     }
@@ -70,12 +71,22 @@ def answers_as_words(ask: Ask) -> str:
 def _answer_words(question: Question, answer: Answer | None) -> list[str]:
     if answer is None or answer.skipped:
         return ["→ (skipped)"]
-    words = [f"→ {label}" for label in selected_labels(question, answer)]
+    words = [f"→ {label}" for label in _distinct_labels(question, answer)]
     if answer.text is not None:
         words.append(f"→ {answer.text}" if not question.choices else f"→ Other: {answer.text}")
     if answer.note:
         words.append(f"  Note: {answer.note}")
     return words
+
+
+def _distinct_labels(question: Question, answer: Answer) -> list[str]:
+    """The chosen labels, each with its number where another option is called the same."""
+    labels = [option.label for option in question.choices]
+    return [
+        f"{option.label} (option {number})" if labels.count(option.label) > 1 else option.label
+        for number, option in enumerate(question.choices, start=1)
+        if option.id in answer.chosen
+    ]
 
 
 def refusal_words(ask: Ask) -> str:

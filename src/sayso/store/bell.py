@@ -44,6 +44,8 @@ class Bell(ABC):
 
     def __init__(self) -> None:
         self.process = f"{os.getpid()}-{secrets.token_hex(6)}"
+        self.hung_again = 0
+        """How often it had fallen: whoever looked meanwhile may have taken this process for dead."""
         self._nudge, self._nudged = socket.socketpair()
         self._nudge.setblocking(False)
         self._nudged.setblocking(False)
@@ -174,6 +176,7 @@ class SocketBell(Bell):
                 self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 silent, self._socket = self._socket, self._hang()
                 silent.close()
+                self.hung_again += 1
 
     def alive(self, processes: Iterable[str]) -> set[str]:
         return {process for process in processes if process == self.process or _hangs(self._folder, process)}

@@ -101,11 +101,13 @@ class PostgresStore(Store):
         with _explained(self.where), _connect(self._address) as connection:
             version = _version(connection)
             if version is None or steps_from(version, self.where):
+                # Held until the connection closes, and taken before the transaction begins: one that began earlier
+                # goes on believing its own cache, in which a table that another process made meanwhile is not there.
+                connection.execute("SELECT pg_advisory_lock(%s)", (_MIGRATION_LOCK,))
                 with connection.transaction():
                     self._migrate(connection)
 
     def _migrate(self, connection: psycopg.Connection[dict[str, Any]]) -> None:
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
         # Looked up again under the lock: another process may have been faster.
         version = _version(connection)
         steps = {newest(): schema()} if version is None else steps_from(version, self.where)
@@ -144,6 +146,7 @@ class PostgresBell(Bell):
             if self._connection is None:
                 self._heard_something(None, timeout)
                 self._connection = self._hang()
+                self.hung_again += 1
                 return True
             return self._notified() or (self._heard_something(self._connection, timeout) and self._notified())
         except psycopg.Error:

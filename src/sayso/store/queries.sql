@@ -43,6 +43,13 @@ ORDER BY created_at, id LIMIT :most;
 -- name: inbox_size
 SELECT count(*) AS size FROM asks WHERE state IN ('pending', 'timed_out');
 
+-- name: asks_by_state
+-- In two parts, each from its own index: an index on the state alone would draw the inbox away from its own.
+SELECT state, count(*) AS size FROM asks WHERE ended_at IS NOT NULL GROUP BY state
+UNION ALL
+SELECT state, count(*) AS size FROM asks
+WHERE state IN ('pending', 'timed_out') AND state = 'pending' AND ended_at IS NULL GROUP BY state;
+
 -- name: history
 SELECT * FROM asks
 WHERE ended_at IS NOT NULL
@@ -72,14 +79,16 @@ SELECT * FROM asks WHERE wait_process = :process ORDER BY id LIMIT :most;
 SELECT * FROM events WHERE ask_id = :ask_id ORDER BY version;
 
 -- name: expirable
+-- The first condition is the one of the index asks_inbox: without it all ended asks would be read.
 SELECT * FROM asks
-WHERE state = 'pending' AND wait_id IS NULL AND unattended_at < :unattended_before
+WHERE state IN ('pending', 'timed_out') AND state = 'pending' AND wait_id IS NULL AND unattended_at < :unattended_before
 ORDER BY created_at LIMIT :most;
 
 -- name: delete_ended
 DELETE FROM asks WHERE id IN (
     SELECT id FROM asks
-    WHERE ended_at < :ended_before AND (delivered_at IS NOT NULL OR state <> 'answered' OR ended_at < :undelivered_before)
+    WHERE ended_at < :ended_before AND wait_id IS NULL
+      AND (delivered_at IS NOT NULL OR state <> 'answered' OR ended_at < :undelivered_before)
     ORDER BY ended_at LIMIT :most);
 
 -- name: put_draft
@@ -174,21 +183,26 @@ SELECT * FROM tokens WHERE hash = :hash AND revoked_at IS NULL;
 UPDATE tokens SET revoked_at = :now WHERE name = :name AND revoked_at IS NULL;
 
 -- name: insert_operation
-INSERT INTO operations (id, version, state, tool, agent, client, project, owner, host, process, lock_name, body,
-                        created_at, changed_at)
-VALUES (:id, 1, 'queued', :tool, :agent, :client, :project, :owner, :host, :process, :lock_name, :body, :now, :now);
+INSERT INTO operations (id, version, state, tool, parent, background, agent, client, project, owner, host, process,
+                        lock_name, body, bytes, created_at, changed_at, started_at)
+VALUES (:id, 1, :state, :tool, :parent, :background, :agent, :client, :project, :owner, :host, :process,
+        :lock_name, :body, 0, :now, :now, :started_at);
 
 -- name: change_operation
 UPDATE operations
-SET version = version + 1, state = :state, process = :process, result = :result, cancelled_by = :cancelled_by,
-    changed_at = :now, started_at = :started_at, ended_at = :ended_at, delivered_at = :delivered_at
+SET version = version + 1, state = :state, process = :process, result = :result, bytes = :bytes,
+    cancelled_by = :cancelled_by, changed_at = :now, started_at = :started_at, ended_at = :ended_at,
+    delivered_at = :delivered_at
 WHERE id = :id AND version = :version;
 
 -- name: operation_by_id
 SELECT * FROM operations WHERE id = :id;
 
 -- name: operations_by_prefix
-SELECT id FROM operations WHERE id >= :prefix AND id < :beyond ORDER BY id LIMIT 10;
+SELECT id FROM operations WHERE id >= :prefix AND id < :beyond ORDER BY id LIMIT 200;
+
+-- name: steps_of
+SELECT * FROM operations WHERE parent <> '' AND parent = :parent ORDER BY length(id), id;
 
 -- name: operations_ahead
 SELECT * FROM operations
@@ -198,25 +212,34 @@ ORDER BY created_at, id;
 -- name: open_operations
 SELECT * FROM operations WHERE ended_at IS NULL AND host = :host ORDER BY created_at, id;
 
+-- name: cancelled_operations
+SELECT * FROM operations WHERE ended_at IS NULL AND process = :process AND cancelled_by IS NOT NULL;
+
 -- name: recent_operations
 SELECT * FROM operations
-WHERE (CAST(:project AS TEXT) IS NULL OR project = :project)
+WHERE parent = ''
+  AND (CAST(:project AS TEXT) IS NULL OR project = :project)
   AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
-  AND (CAST(:agent AS TEXT) IS NULL OR (agent = :agent AND client = :client))
+  AND (CAST(:agent AS TEXT) IS NULL OR (agent = :agent AND client = :client AND host = :host AND background = 1))
   AND (created_at < :before_time OR (created_at = :before_time AND id < :before_id))
 ORDER BY created_at DESC, id DESC LIMIT :most;
 
 -- name: undelivered_operations
 SELECT * FROM operations
-WHERE ended_at IS NOT NULL AND delivered_at IS NULL
-  AND agent = :agent AND client = :client AND project = :project
+WHERE ended_at IS NOT NULL AND delivered_at IS NULL AND parent = ''
+  AND agent = :agent AND client = :client AND project = :project AND host = :host
 ORDER BY ended_at LIMIT :most;
 
 -- name: old_operations
 SELECT * FROM operations WHERE ended_at < :ended_before AND host = :host ORDER BY ended_at LIMIT :most;
 
--- name: ended_operations
-SELECT * FROM operations WHERE ended_at IS NOT NULL AND host = :host ORDER BY ended_at DESC;
+-- name: crowded_operations
+-- The oldest of those that, with all newer ones, take more than is allowed.
+SELECT * FROM operations WHERE id IN (
+    SELECT id FROM (
+        SELECT id, ended_at, sum(bytes) OVER (ORDER BY ended_at DESC, id DESC) AS taken
+        FROM operations WHERE ended_at IS NOT NULL AND host = :host) AS newest_first
+    WHERE taken > :total_bytes ORDER BY ended_at, id LIMIT :most);
 
 -- name: delete_operation
 DELETE FROM operations WHERE id = :id;

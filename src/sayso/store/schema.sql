@@ -34,7 +34,7 @@ CREATE TABLE asks (
 );
 
 CREATE INDEX asks_inbox ON asks (created_at, id) WHERE state IN ('pending', 'timed_out');
-CREATE INDEX asks_ended ON asks (ended_at, id) WHERE ended_at IS NOT NULL;
+CREATE INDEX asks_ended ON asks (ended_at, id, state) WHERE ended_at IS NOT NULL;
 CREATE INDEX asks_waits ON asks (wait_process, state) WHERE wait_process IS NOT NULL;
 CREATE INDEX asks_alike ON asks (fingerprint, created_at) WHERE delivered_at IS NULL OR state = 'timed_out';
 CREATE INDEX asks_undelivered ON asks (client, project, created_at) WHERE delivered_at IS NULL OR state = 'timed_out';
@@ -112,6 +112,8 @@ CREATE TABLE operations (
     version BIGINT NOT NULL,
     state TEXT NOT NULL,
     tool TEXT NOT NULL,
+    parent TEXT NOT NULL,
+    background INTEGER NOT NULL,
     agent TEXT NOT NULL,
     client TEXT NOT NULL,
     project TEXT NOT NULL,
@@ -121,6 +123,7 @@ CREATE TABLE operations (
     lock_name TEXT,
     body TEXT NOT NULL,
     result TEXT,
+    bytes BIGINT NOT NULL,
     cancelled_by TEXT,
     created_at BIGINT NOT NULL,
     changed_at BIGINT NOT NULL,
@@ -134,3 +137,4 @@ CREATE INDEX operations_locks ON operations (lock_name, project, host, created_a
 CREATE INDEX operations_recent ON operations (created_at, id);
 CREATE INDEX operations_ended ON operations (ended_at, id) WHERE ended_at IS NOT NULL;
 CREATE INDEX operations_undelivered ON operations (client, project, ended_at) WHERE ended_at IS NOT NULL AND delivered_at IS NULL;
+CREATE INDEX operations_steps ON operations (parent) WHERE parent <> '';

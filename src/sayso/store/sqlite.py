@@ -120,7 +120,10 @@ class SqliteStore(Store):
 
     def _bring_up_to_date(self, connection: sqlite3.Connection) -> None:
         version = _version(connection)
-        if version is not None and not steps_from(version, self.where):
+        steps = None if version is None else steps_from(version, self.where)
+        # Only now, because it is written into the file, which may be another program's.
+        connection.execute("PRAGMA journal_mode = WAL")
+        if steps == {}:
             return
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -220,7 +223,6 @@ def _connect(file: Path | None) -> sqlite3.Connection:
     )
     try:
         connection.row_factory = sqlite3.Row
-        connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
     except sqlite3.Error:
@@ -272,6 +274,9 @@ def _explain_file(error: OSError, where: str) -> StoreError:
     return StoreUnavailable(f"{told} Set SAYSO_STATE_DIR to a folder you can use.")
 
 
+_IO_ERRORS_OF_WRITING = {f"SQLITE_IOERR_{what}" for what in ("WRITE", "FSYNC", "DIR_FSYNC", "TRUNCATE", "SHMSIZE")}
+
+
 def _explain(error: sqlite3.Error, where: str) -> StoreError:
     kind = str(getattr(error, "sqlite_errorname", ""))
     if kind.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
@@ -284,6 +289,11 @@ def _explain(error: sqlite3.Error, where: str) -> StoreError:
     if kind.startswith("SQLITE_FULL"):
         return StoreFull(
             f"No space is left for the store at {where}. Free some space; nothing of the last step was kept."
+        )
+    if kind in _IO_ERRORS_OF_WRITING:
+        return StoreFull(
+            f"The store at {where} cannot be written ({error}): the disk is full, a quota or limit is reached, or it "
+            "fails. Nothing of the last step was kept."
         )
     if kind.startswith("SQLITE_BUSY"):
         return StoreUnavailable(f"The store at {where} was busy for {BUSY_SECONDS:.0f} seconds. Try again.")

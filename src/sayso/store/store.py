@@ -80,8 +80,8 @@ def open_store(config: Config) -> Store:
         return SqliteStore(config.database, config.bell_dir)
     if not config.store.startswith(("postgresql://", "postgres://")):
         raise ConfigError(
-            f"{config.sources.get('store', 'store')}: store is {config.store!r}; it must be a postgresql:// address, "
-            "or empty for SQLite in the state directory."
+            f"{config.sources.get('store', 'store')}: store begins with {config.store.partition(':')[0]!r}; "
+            "it must be a postgresql:// address, or empty for SQLite in the state directory."
         )
     from sayso.store.postgres import PostgresStore
 

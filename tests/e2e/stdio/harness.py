@@ -52,6 +52,8 @@ class Place:
         self.home.mkdir()
         self.project.mkdir()
         self.settings = dict(settings)
+        self.launcher: Sequence[str] = ()
+        """A command that agents start their servers by, such as one that takes rights away."""
         self._agents = 0
 
     @property
@@ -59,7 +61,8 @@ class Place:
         """`settings` become SAYSO_* variables."""
         named = {f"SAYSO_{name.upper()}": value for name, value in self.settings.items()}
         path = os.pathsep.join([str(_PROGRAMS), os.defpath])
-        return {"HOME": str(self.home), "PATH": path, "LC_ALL": "C.UTF-8", "SAYSO_STATE_DIR": str(self.state), **named}
+        folders = {"HOME": self.home, "XDG_CONFIG_HOME": self.home / ".config", "SAYSO_STATE_DIR": self.state}
+        return {**{name: str(folder) for name, folder in folders.items()}, "PATH": path, "LC_ALL": "C.UTF-8", **named}
 
     @property
     def database(self) -> Path:
@@ -159,7 +162,8 @@ class Place:
     def command(self, program: str, *flags: str) -> Command:
         """How an agent starts the server."""
         self._agents += 1
-        return Command(self.folder / f"agent{self._agents}", [str(_PROGRAMS / program), "server", *flags])
+        server = [*self.launcher, str(_PROGRAMS / program), "server", *flags]
+        return Command(self.folder / f"agent{self._agents}", server)
 
 
 class Command:

@@ -100,8 +100,8 @@ class Pipe:
         """Close the client's end; a server that does not end by itself is killed with its agent."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        with self.process.stdin, self.process.stdout:
-            pass
+        self.process.stdin.close()
+        self.process.stdout.close()
         try:
             self.process.wait(WAIT)
         except subprocess.TimeoutExpired:

@@ -9,17 +9,17 @@ from tests.e2e.stdio.harness import TOOL, Place, new_place, question
 from tests.e2e.stdio.pipe import HANDSHAKES, VERSIONS
 
 NOISE = """
-import os, subprocess, sys, uuid, warnings
-quiet = uuid.uuid4
-def noisy():
+import os, sqlite3, subprocess, sys, warnings
+quiet = sqlite3.connect
+def noisy(*args, **options):
     print("a stray print", flush=True)
     sys.__stdout__.write("a stray line\\n")
     sys.__stdout__.flush()
     os.write(1, b"a stray write\\n")
     subprocess.run(["echo", "a stray child"], check=True)
     warnings.warn("a stray warning")
-    return quiet()
-uuid.uuid4 = noisy
+    return quiet(*args, **options)
+sqlite3.connect = noisy
 """
 
 
@@ -41,16 +41,6 @@ def test_every_version_of_the_protocol_is_served(version: str, place: Place) -> 
     told = {"type": "text", "text": "Here are the user's answers:\n\n1. Which version?\n   → Yes"}
     assert result["content"] == [told]
     assert not result.get("isError")
-
-
-@pytest.mark.parametrize("version", ["2024-11-05", "2026-07-28"])
-def test_a_refused_call_is_a_result_and_not_a_protocol_error(version: str, place: Place) -> None:
-    with place.pipe() as pipe:
-        pipe.connect(version)
-        result = pipe.request("tools/call", name=TOOL, arguments={"questions": []})
-    assert result["isError"] is True
-    assert "At least one question is required" in result["content"][0]["text"]
-    assert place.files() == set()
 
 
 @pytest.mark.parametrize("version", ["2025-06-18", "2026-07-28"])
@@ -92,11 +82,15 @@ def test_stdout_carries_only_the_protocol_whatever_the_process_prints(version: s
 
 
 @pytest.mark.parametrize("version", ["2024-11-05", "2026-07-28"])
-def test_starting_leaves_nothing_behind_until_the_first_call(version: str, place: Place) -> None:
+def test_starting_and_refusing_leave_nothing_behind(version: str, place: Place) -> None:
+    """Clients start servers to see what they offer and end them again."""
     with place.pipe() as pipe:
         pipe.connect(version)
         pipe.request("tools/list")
         assert place.files() == set()
+        result = pipe.request("tools/call", name=TOOL, arguments={"questions": []})
+        assert result["isError"] is True
+        assert "At least one question is required" in result["content"][0]["text"]
     assert pipe.process.wait(0) == 0
     assert place.files() == set()
     assert pipe.log.whole() == ""
@@ -105,6 +99,8 @@ def test_starting_leaves_nothing_behind_until_the_first_call(version: str, place
 def test_what_a_call_leaves_behind_is_for_its_person_alone(place: Place) -> None:
     with place.pipe() as pipe:
         pipe.connect("2025-11-25")
+        pipe.send_line(b"{not json")
+        assert pipe.next()["error"]["code"] == -32700
         pipe.begin("tools/call", name=TOOL, arguments={"questions": [question("In private?")]})
         with place.person() as person:
             person.wait_for_ask("In private?")
@@ -113,11 +109,3 @@ def test_what_a_call_leaves_behind_is_for_its_person_alone(place: Place) -> None
     assert stat.S_IMODE(place.state.stat().st_mode) == 0o700
     assert {mode for name, mode in found.items() if name != "state/bell"} == {0o600}
     assert found["state/bell"] == 0o700
-
-
-def test_a_line_that_is_no_message_is_answered_and_the_next_one_is_served(place: Place) -> None:
-    with place.pipe() as pipe:
-        pipe.connect("2025-11-25")
-        pipe.send_line(b"{not json")
-        assert pipe.next()["error"]["code"] == -32700
-        assert pipe.request("tools/list")["tools"]

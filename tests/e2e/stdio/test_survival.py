@@ -53,10 +53,10 @@ def test_an_answer_given_while_no_server_runs_is_handed_to_the_next_identical_ca
         assert kinds == ["opened", "unattended", "answered", "attended", "delivered"]
 
 
-def test_an_identical_call_to_a_new_server_takes_up_the_open_ask(lasting_place: Place, mode: str) -> None:
+def test_an_identical_call_to_a_new_server_takes_up_the_open_ask(lasting_place: Place) -> None:
     with lasting_place.person() as person:
-        ask = ask_and_kill(lasting_place, mode, person)
-        with lasting_place.agent(mode) as agent:
+        ask = ask_and_kill(lasting_place, "auto", person)
+        with lasting_place.agent("legacy") as agent:
             call = agent.ask(question("Will it last?"))
             person.wait_for_change(ask, lambda now: now.wait is not None and now.wait != ask.wait)
             person.answer(ask, "No")
@@ -81,25 +81,23 @@ def test_an_answer_that_a_dying_server_never_passed_on_is_not_lost(lasting_place
         assert is_the_only_one(ask, person)
 
 
-def test_another_question_is_not_given_the_answer_that_waits(place: Place) -> None:
-    with place.person() as person:
-        ask = ask_and_kill(place, "auto", person)
-        person.answer(ask, "Yes")
-        with place.agent() as agent:
-            call = agent.ask(question("Will it last?", "No", "Yes"))
-            other = person.wait_for_ask(lambda each: each.id != ask.id)
-            assert not call.done()
-            person.answer(other, "No")
-            assert data_of(call.result(WAIT))["answers"][0]["selected"] == ["No"]
-
-
-def test_another_client_is_not_given_the_answer_that_waits(place: Place) -> None:
-    with place.person() as person:
-        ask = ask_and_kill(place, "auto", person)
-        person.answer(ask, "Yes")
-        with place.agent(name="somebody else") as agent:
-            agent.ask(question("Will it last?"))
-            assert person.wait_for_ask("Will it last?").id != ask.id
+def test_neither_another_question_nor_another_client_is_given_the_answer_that_waits(
+    agent: Agent, person: Person, shared_place: Place
+) -> None:
+    text = f"Whose answer is it, on {agent.client.protocol_version}?"
+    with shared_place.agent(name="somebody else") as doomed:
+        doomed.ask(question(text))
+        lost = person.wait_for_ask(text)
+        doomed.server.kill()
+        doomed.server.wait(WAIT)
+    person.answer(lost, "Yes")
+    calls = [agent.ask(question(text)), agent.ask(question(text, "No", "Yes"))]
+    for _ in calls:
+        person.answer(person.wait_for_ask(text), "No")
+    for call in calls:
+        outcome = data_of(call.result(WAIT))
+        assert (outcome["answers"][0]["selected"], outcome["ask_id"] == lost.id) == (["No"], False)
+    assert not person.desk.get(lost.id).delivered
 
 
 def test_asks_stay_in_sight_after_others_have_looked_and_left(agent: Agent, shared_place: Place) -> None:
@@ -111,3 +109,13 @@ def test_asks_stay_in_sight_after_others_have_looked_and_left(agent: Agent, shar
             assert shared_place.show(ask.id)["status"] == State.PENDING
             person.answer(ask, "Yes")
             call.result(WAIT)
+
+
+def test_servers_that_meet_at_a_new_store_all_find_it_ready(lasting_place: Place) -> None:
+    """Each is the first to open the store, and each must make the tables or find them made."""
+    with lasting_place.agent("auto") as first, lasting_place.agent("legacy") as second:
+        calls = [agent.ask(question(f"Who is {number}?")) for number, agent in enumerate((first, second))]
+        with lasting_place.person() as person:
+            for number, call in enumerate(calls):
+                person.answer(person.wait_for_ask(f"Who is {number}?"), "Yes")
+                assert data_of(call.result(WAIT))["outcome"] == "answered"
