@@ -36,8 +36,12 @@ def command(**flags: str | None) -> None:
             "Waiting for an MCP client on standard input. Clients start this by themselves; `sayso demo` shows one.\n"
             "Ctrl-C ends it."
         )
+    from sayso.mcp_server.pipes import claim_stdio
+
+    # Before anything large is imported: what that might print must not reach the client.
+    claimed = claim_stdio()
     import anyio
 
     from sayso.mcp_server.server import serve_stdio
 
-    anyio.run(serve_stdio, config)
+    anyio.run(serve_stdio, config, claimed)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module, util
-from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,11 +17,6 @@ from sayso.config import Config
 from sayso.errors import SignInRefused
 from sayso.log import set_up
 from sayso.text import iso_time
-
-if TYPE_CHECKING:
-    from starlette.routing import BaseRoute
-
-_MCP = "sayso.mcp_server.http"
 
 
 @click.command()
@@ -64,14 +57,15 @@ def command(
 def _serve(session: Session, accounts: Accounts, name: str, as_json: bool) -> None:
     import anyio
 
+    from sayso.mcp_server.http import McpOverHttp
     from sayso.web import app, serve
 
     config = session.config
     set_up(config.log_level, config.log_file)
     with serve.listen(config.web_host, config.web_port) as listening:
         address = serve.address(config, listening.getsockname()[1])
-        routes, lifespans = _mcp(session)
-        built = app.build(config, session.store, routes=routes, lifespans=lifespans)
+        mcp = McpOverHttp(config, session.store)
+        built = app.build(config, session.store, routes=mcp.routes, lifespans=[mcp.running])
         with _noted(config, address):
             say(f"Sayso is at {bold(address)}    Ctrl-C stops it.")
             if serve.is_exposed(config):
@@ -81,14 +75,6 @@ def _serve(session: Session, accounts: Accounts, name: str, as_json: bool) -> No
                 )
             _print_link(accounts, name, address, as_json)
             anyio.run(serve.serve, built, listening)
-
-
-def _mcp(session: Session) -> tuple[Sequence[BaseRoute], Sequence[Callable[[], Any]]]:
-    """The routes of MCP over HTTP and what they need to run, where that is part of this installation."""
-    if util.find_spec(_MCP) is None:
-        return (), ()
-    mcp = import_module(_MCP).McpOverHttp(session.config, session.store)
-    return mcp.routes, (mcp.running,)
 
 
 def _yourself(accounts: Accounts, person: str) -> str:

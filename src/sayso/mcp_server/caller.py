@@ -36,7 +36,7 @@ def on_stdio(config: Config) -> Callable[[Context], Asker]:
         return replace(
             asker,
             session=asker.session or _kept(os.environ.get("CLAUDE_CODE_SESSION_ID", "")),
-            project=str(config.project),
+            project=config.project_name,
             host=socket.gethostname(),
             pid=parent.pid if parent else 0,
             started=parent.started if parent else "",

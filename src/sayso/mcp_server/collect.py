@@ -1,9 +1,9 @@
-"""Calls of `get_answers`: hand over what an agent asked earlier, and hold on for it if it wants."""
+"""Calls of `get_answers`: hand over what an agent asked earlier, hold on for it, mention it in other replies."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
+from collections.abc import Sequence
 
 import anyio
 import mcp_types as types
@@ -15,9 +15,10 @@ from sayso.clients import call_limit
 from sayso.dialects import get_answers as dialect
 from sayso.dialects.dialect import Reply
 from sayso.errors import InvalidInput, NotFound, SaysoError
-from sayso.mcp_server.ask import failure, result
 from sayso.mcp_server.caller import Context
+from sayso.mcp_server.heartbeat import beat
 from sayso.mcp_server.office import Office
+from sayso.mcp_server.replies import add, failure, result
 
 logger = logging.getLogger(__name__)
 
@@ -29,74 +30,95 @@ class CollectCalls:
         self._office = office
 
     async def call(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        asker = self._office.asker_of(ctx)
-        held: list[Held] = []
         try:
             wanted = dialect.read(params.arguments or {})
             waiting = await self._office.waiting()
-            asks = await _asked(waiting, asker, wanted.ask_id)
-            held = await _take(waiting, asks, for_long=wanted.wait and not _settled(asks))
-            if wanted.wait and not _settled(asks):
-                limit = call_limit(asker.client, dict(ctx.meta or {}), self._office.config)
-                await _first_end(waiting, held, limit)
-            asks = [await waiting.do(waiting.desk.get, ask.id) for ask in asks]
-            return await self._hand_over(ctx, waiting, held, asks)
-        except asyncio.CancelledError:
-            await _let_go(self._office, held)
-            raise
+            asks = await _asked(waiting, self._office.asker_of(ctx), wanted.ask_id)
+            for_long = wanted.wait and not any(_settled(ask) for ask in asks)
+            held = await _take(waiting, asks if for_long else [ask for ask in asks if _settled(ask)])
+            return await self._hand_over(ctx, waiting, asks, held)
         except InvalidInput as error:
             return result(Reply(text=str(error), data={"outcome": "invalid"}, is_error=True))
         except SaysoError as error:
-            await _let_go(self._office, held)
             return failure(error)
 
+    async def mention(self, ctx: Context, told: types.CallToolResult) -> None:
+        """Say in another tool's reply that answers to earlier questions of this agent wait for it."""
+        try:
+            waiting = await self._office.waiting()
+            owed = await waiting.do(waiting.desk.undelivered, self._office.asker_of(ctx))
+        except SaysoError as error:
+            logger.warning("Could not look for late answers: %s", error)
+            return
+        settled = [ask.id for ask in owed if _settled(ask) and ask.wait is None]
+        if settled:
+            ids = ", ".join(settled)
+            text = f"Answers to earlier questions of yours have arrived ({ids}). Call get_answers to receive them."
+            add(told, "late_answers", text)
+
     async def _hand_over(
-        self, ctx: Context, waiting: Waiting, held: list[Held], asks: list[Ask]
+        self, ctx: Context, waiting: Waiting, asks: Sequence[Ask], held: Sequence[Held]
     ) -> types.CallToolResult:
-        open_ids = {ask.id for ask in asks if ask.state.answerable}
+        """Tell how the asks stand once one of those held has ended, or the client's patience has."""
+        try:
+            await self._wait_for_one(ctx, waiting, held)
+            asks = [await waiting.do(waiting.desk.get, ask.id) for ask in asks]
+        except BaseException:
+            for one in held:
+                await waiting.release(one, "the client let go of the call")
+            raise
+        still_open = {ask.id for ask in asks if not _settled(ask)}
         for one in held:
-            if one.ask.id in open_ids:
+            if one.ask.id in still_open:
                 await waiting.release(one, "the agent will come again")
             else:
                 self._office.note_delivery(ctx, one)
         return result(dialect.render(asks))
 
+    async def _wait_for_one(self, ctx: Context, waiting: Waiting, held: Sequence[Held]) -> None:
+        if not held or any(_settled(one.ask) for one in held):
+            return
+        meta, config = dict(ctx.meta or {}), self._office.config
+        async with anyio.create_task_group() as beside:
+            beside.start_soon(beat, ctx, meta, config.heartbeat)
+            limit = call_limit(held[0].ask.asker.client, meta, config)
+            with anyio.move_on_after(limit) as patience, self._office.until_stopped(patience):
+                await _first_end(waiting, held)
+            beside.cancel_scope.cancel()
+
+
+def _settled(ask: Ask) -> bool:
+    return not ask.state.answerable
+
+
+async def _take(waiting: Waiting, asks: Sequence[Ask]) -> list[Held]:
+    """Hold what the agent has not received. What another call holds is left to that one."""
+    wanted = [ask for ask in asks if not ask.delivered or not _settled(ask)]
+    taken = [await waiting.attach(ask.id) for ask in wanted]
+    return [held for held in taken if held]
+
 
 async def _asked(waiting: Waiting, asker: Asker, ask_id: str | None) -> list[Ask]:
+    """One ask by its id; or all that this agent is owed, without those that calls of its are waiting for."""
     if ask_id is None:
-        return await waiting.do(waiting.desk.undelivered, asker)
+        await waiting.do(waiting.desk.release_the_dead)
+        return [ask for ask in await waiting.do(waiting.desk.undelivered, asker) if ask.wait is None]
     ask = await waiting.do(waiting.desk.get, ask_id)
     if (ask.asker.agent, ask.asker.project) != (asker.agent, asker.project):
         raise NotFound(f"No ask of this project has the id {ask_id!r}.")
     return [ask]
 
 
-def _settled(asks: list[Ask]) -> bool:
-    return any(not ask.state.answerable for ask in asks)
+async def _first_end(waiting: Waiting, held: Sequence[Held]) -> None:
+    """Until one of them has ended."""
+    async with anyio.create_task_group() as tasks:
 
-
-async def _take(waiting: Waiting, asks: list[Ask], *, for_long: bool) -> list[Held]:
-    """Hold what is handed over, and what is waited for. What another call holds is left to that one."""
-    wanted = [ask for ask in asks if not ask.delivered and (for_long or not ask.state.answerable)]
-    taken = [await waiting.attach(ask.id) for ask in wanted]
-    return [held for held in taken if held]
-
-
-async def _first_end(waiting: Waiting, held: list[Held], limit: float | None) -> None:
-    """Until one of them has ended, or the client's patience."""
-    if not held:
-        return
-    with anyio.move_on_after(limit):
-        async with anyio.create_task_group() as tasks:
-
-            async def watch(one: Held) -> None:
+        async def watch(one: Held) -> None:
+            try:
                 await waiting.outcome(one)
-                tasks.cancel_scope.cancel()
+            except SaysoError as error:
+                logger.warning("Ask %s can no longer be waited for: %s", one.ask.id, error)
+            tasks.cancel_scope.cancel()
 
-            for one in held:
-                tasks.start_soon(watch, one)
-
-
-async def _let_go(office: Office, held: list[Held]) -> None:
-    for one in held:
-        await (await office.waiting()).release(one, "the client let go of the call")
+        for one in held:
+            tasks.start_soon(watch, one)

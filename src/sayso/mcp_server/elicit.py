@@ -7,7 +7,7 @@ again with the reply. What a form may hold depends on the version: 2025-06-18 kn
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -48,14 +48,19 @@ class Round:
     ask: str
     at: int
     count: int = 1
-    form: bool = True
+    until: int | None = None
+    """When the call's own time limit ends: a new round does not start it anew."""
 
     def sealed_later(self) -> str:
         return json.dumps(asdict(self))
 
     @classmethod
     def of(cls, params: types.CallToolRequestParams) -> Round | None:
-        return cls(**json.loads(params.request_state)) if params.request_state else None
+        """What the call brings back; None where it brings nothing, or what another version of Sayso wrote."""
+        try:
+            return cls(**json.loads(params.request_state)) if params.request_state else None
+        except (TypeError, ValueError):
+            return None
 
 
 def is_modern(ctx: Context) -> bool:
@@ -107,8 +112,10 @@ def form_for(ask: Ask, version: str) -> Form | None:
     required: list[str] = []
     for question in ask.questions:
         fields = _fields(question, version)
+        if properties.keys() & fields.keys():
+            return None  # an agent's ids that look like our names for further fields
         properties |= fields
-        if question.required and question.id in fields:
+        if question.required:
             required.append(question.id)
     if not required:
         return None
@@ -136,15 +143,15 @@ def _fields(question: Question, version: str) -> dict[str, Any]:
         case Kind.CONFIRM:
             return {question.id: {"type": "string", **_choices(question.choices, version), **about}}
         case Kind.SELECT:
-            choices = _choices((*question.options, _OTHER), version)
+            choices = _choices(_offered(question), version)
             return {question.id: {"type": "string", **choices, **about}, f"{question.id}.{OTHER}": own}
         case Kind.MULTI_SELECT if version >= RICH_FORMS:
-            items = {"anyOf": [{"const": option.id, "title": _label(option)} for option in question.options]}
+            items = {"anyOf": _titled(question.options)}
             return {question.id: {"type": "array", "items": items, **about}, f"{question.id}.{OTHER}": own}
         case Kind.MULTI_SELECT:
             ticks = {
-                f"{question.id}.{option.id}": {"type": "boolean", "title": _label(option), "default": False}
-                for option in question.options
+                f"{question.id}.{option.id}": {"type": "boolean", "title": _shown(value, option), "default": False}
+                for value, option in _by_value(question.options).items()
             }
             return {
                 **ticks,
@@ -158,15 +165,33 @@ _TICKED = (Option(id="ticked", label="Take what I ticked"),)
 """Boxes can be left alone by mistake, so several choices on old forms end with one that must be made."""
 
 
-def _choices(options: tuple[Option, ...], version: str) -> dict[str, Any]:
+def _choices(options: Sequence[Option], version: str) -> dict[str, Any]:
     if version >= RICH_FORMS:
-        return {"oneOf": [{"const": option.id, "title": _label(option)} for option in options]}
-    return {"enum": [option.id for option in options], "enumNames": [_label(option) for option in options]}
+        return {"oneOf": _titled(options)}
+    named = _by_value(options)
+    return {"enum": list(named), "enumNames": [_shown(value, option) for value, option in named.items()]}
 
 
-def _label(option: Option) -> str:
+def _titled(options: Sequence[Option]) -> list[dict[str, str]]:
+    return [{"const": value, "title": _shown(value, option)} for value, option in _by_value(options).items()]
+
+
+def _by_value(options: Sequence[Option]) -> dict[str, Option]:
+    """The options by what a form sends back for each: its label, because some clients show just that.
+    Equal labels are numbered."""
+    named: dict[str, Option] = {}
+    for option in options:
+        value, number = option.label, 1
+        while value in named:
+            number += 1
+            value = f"{option.label} ({number})"
+        named[value] = option
+    return named
+
+
+def _shown(value: str, option: Option) -> str:
     marked = option.recommended and "recommended" not in option.label.lower()
-    return f"{option.label} (recommended)" if marked else option.label
+    return f"{value} (recommended)" if marked else value
 
 
 def answers_from(ask: Ask, content: Mapping[str, Any]) -> list[Answer]:
@@ -183,8 +208,21 @@ def _answer(question: Question, content: Mapping[str, Any]) -> Answer:
             return Answer(question=question.id, text=value if isinstance(value, str) and value else None)
         case Kind.MULTI_SELECT:
             ticked = tuple(o.id for o in question.options if content.get(f"{question.id}.{o.id}") is True)
-            chosen = tuple(str(item) for item in value) if isinstance(value, list) else ticked
+            chosen = tuple(_option_id(question, item) for item in value) if isinstance(value, list) else ticked
             return Answer(question=question.id, chosen=chosen, text=text)
-    if value is None or value == OTHER:
+    chosen_id = OTHER if value in (None, "") else _option_id(question, value)
+    if chosen_id == OTHER:
         return Answer(question=question.id, text=text)
-    return Answer(question=question.id, chosen=(str(value),))
+    # A choice and own words together: the words are about the choice.
+    return Answer(question=question.id, chosen=(chosen_id,), note=text or "")
+
+
+def _offered(question: Question) -> tuple[Option, ...]:
+    """What a form offers; where one is to be chosen, own words are one of the choices."""
+    return (*question.options, _OTHER) if question.kind is Kind.SELECT else question.choices
+
+
+def _option_id(question: Question, value: object) -> str:
+    """The id of the option that a form sent back; what is none stays as it is, for the desk to refuse."""
+    option = _by_value(_offered(question)).get(str(value))
+    return option.id if option else str(value)

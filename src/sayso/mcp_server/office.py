@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Coroutine
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import AsyncExitStack, contextmanager
 from functools import partial
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -24,25 +25,47 @@ from sayso.store import Store, open_store
 
 logger = logging.getLogger(__name__)
 
+ERRANDS_GRACE = 1.0
+"""Seconds that a notification under way may keep an ending process: clients kill what does not end within two."""
+
 AfterWrite = Callable[[Context, Callable[[bool], None]], None]
 """Calls back when the response to a request has been written (True), or once it is clear that it never will be."""
 
 AskerOf = Callable[[Context], Asker]
 """Tells who is behind a request; each transport knows that in its own way."""
 
+FolderOf = Callable[[Context], Path]
+"""The folder that an agent's project lies in, as far as this machine knows."""
+
 
 class Office:
     """Holds the store open for the calls of one process. `async with` it; leaving lets go of every ask."""
 
-    def __init__(self, config: Config, *, asker_of: AskerOf, after_write: AfterWrite) -> None:
+    def __init__(
+        self,
+        config: Config,
+        *,
+        asker_of: AskerOf,
+        after_write: AfterWrite,
+        folder_of: FolderOf | None = None,
+        store: Store | None = None,
+    ) -> None:
+        """With a store that is open already, that one is used, and left open."""
         self.config = config
         self.asker_of = asker_of
+        self.folder_of = folder_of or (lambda _: config.project)
         self._after_write = after_write
         self._stack = AsyncExitStack()
         self._opening = asyncio.Lock()
         self._waiting: Waiting | None = None
-        self._store: Store | None = None
+        self._store: Store | None = store
+        self._secret = b""
+        self._patience: set[anyio.CancelScope] = set()
+        self.stopping = False
+        """Whether calls that wait are to end now, so that their clients can call again elsewhere."""
         self._tasks: set[asyncio.Task[None]] = set()
+        self._errands: set[asyncio.Task[None]] = set()
+        self._leaving = asyncio.Event()
         self._cleaning: asyncio.Task[None] | None = None
         self._ending = threading.Event()
 
@@ -53,35 +76,50 @@ class Office:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._ending.set()
-        with anyio.CancelScope(shield=True), anyio.move_on_after(5):
-            if self._tasks:
-                await asyncio.wait(self._tasks)
-            await self._stack.aclose()
+        self._leaving.set()
+        with anyio.CancelScope(shield=True):
+            await _end(self._tasks, 5)
+            await _end(self._errands, ERRANDS_GRACE)
+            with anyio.move_on_after(5):
+                await self._stack.aclose()
 
     async def waiting(self) -> Waiting:
         """The waits of this process; the store is opened when they are first needed."""
         async with self._opening:
             if self._waiting is None:
-                self._store = await anyio.to_thread.run_sync(open_store, self.config)
-                self._stack.callback(self._store.close)
+                if self._store is None:
+                    self._store = await anyio.to_thread.run_sync(open_store, self.config)
+                    self._stack.callback(self._store.close)
                 desk = Desk(self._store, keeps_history=lambda _: self.config.history)
                 self._waiting = await self._stack.enter_async_context(Waiting(self._store, desk))
             return self._waiting
 
     def secret(self) -> bytes:
         """The key that seals what clients hand back to us, the same in every process of the store."""
-        store = self._store or open_store(self.config)
-        try:
-            return store.secret("request_state_key")
-        finally:
-            if store is not self._store:
-                store.close()
+        if not self._secret:
+            store = self._store or open_store(self.config)
+            try:
+                self._secret = store.secret("request_state_key")
+            finally:
+                if store is not self._store:
+                    store.close()
+        return self._secret
 
     async def claim(self, key: str) -> bool:
         """Whether this is the first time, in all processes of the store, that the key is claimed."""
         waiting = await self.waiting()
         assert self._store is not None
         return await waiting.do(self._store.claim, key, now_ms())
+
+    async def store(self) -> Store:
+        """The store itself, for what is not asks."""
+        await self.waiting()
+        assert self._store is not None
+        return self._store
+
+    def when_written(self, ctx: Context, tell: Callable[[bool], None]) -> None:
+        """Call back when the response to this request has been written, or never will be."""
+        self._after_write(ctx, tell)
 
     def note_delivery(self, ctx: Context, held: Held) -> None:
         """Once the response to this request has been written, the held ask counts as delivered; else it is let go."""
@@ -111,8 +149,49 @@ class Office:
             logger.info("Cleaned up %d expired sessions", done.deleted + done.expired)
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Do something beside the calls; leaving the office waits for it a moment."""
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
+        """Do something beside the calls; leaving the office waits for it."""
+        return _start(work, self._tasks)
+
+    def send_out(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something that may take long or come to nothing; leaving the office waits a moment at most."""
+        _start(work, self._errands)
+
+    @contextmanager
+    def until_stopped(self, patience: anyio.CancelScope) -> Iterator[None]:
+        """Let the patience of a call that waits end early when this process is about to."""
+        self._patience.add(patience)
+        if self.stopping:
+            patience.cancel()
+        try:
+            yield
+        finally:
+            self._patience.discard(patience)
+
+    def stop_waiting(self) -> None:
+        """End every wait, now and from now on. The asks stay open."""
+        self.stopping = True
+        for patience in self._patience:
+            patience.cancel()
+
+    async def pause(self, seconds: float) -> None:
+        """Wait so long, or until the office is left."""
+        with anyio.move_on_after(seconds):
+            await self._leaving.wait()
+
+
+def _start(work: Coroutine[Any, Any, None], among: set[asyncio.Task[None]]) -> asyncio.Task[None]:
+    task = asyncio.get_running_loop().create_task(work)
+    among.add(task)
+    task.add_done_callback(among.discard)
+    return task
+
+
+async def _end(tasks: set[asyncio.Task[None]], grace: float) -> None:
+    """Wait for these, and cancel those that take too long."""
+    if not tasks:
+        return
+    _, late = await asyncio.wait(tasks, timeout=grace)
+    for task in late:
+        task.cancel()
+    if late:
+        await asyncio.wait(late, timeout=grace)

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final, Protocol
 
+from sayso.errors import NoClient
+
 _CHUNK: Final = 64 * 1024
 
 
@@ -154,6 +156,16 @@ def non_blocking(*fds: int) -> Iterator[None]:
     finally:
         for fd, blocking in before.items():
             os.set_blocking(fd, blocking)
+
+
+def claim_stdio() -> tuple[int, int]:
+    """Take fds 0 and 1 away from everyone else in this process and its children, for good; private ones for us."""
+    if sys.__stdin__ is None or sys.__stdout__ is None:
+        raise NoClient("Standard input or output is closed. An MCP client must start this command with both open.")
+    claimed = private_copy(0), private_copy(1)
+    divert(0, os.open(os.devnull, os.O_RDONLY))
+    divert(1, harmless_output())
+    return claimed
 
 
 def private_copy(fd: int) -> int:

@@ -15,12 +15,13 @@ from sayso.asks import history
 from sayso.asks.desk import now_ms
 from sayso.dialects import swissarmyhammer as dialect
 from sayso.dialects.dialect import Reply
-from sayso.errors import FormUnavailable, HistoryError, SaysoError
+from sayso.errors import FormUnavailable, HistoryError, InvalidInput, SaysoError, StoreError
 from sayso.mcp_server import elicit
-from sayso.mcp_server.ask import Result, failure, result
+from sayso.mcp_server.ask import Result
 from sayso.mcp_server.caller import Context
 from sayso.mcp_server.elicit import Form, Round
 from sayso.mcp_server.office import Office
+from sayso.mcp_server.replies import failure, result
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +30,7 @@ class QuestionCalls:
     """Serves the two tools of one server process."""
 
     def __init__(self, office: Office) -> None:
-        self._office, self._project = office, office.config.project
+        self._office = office
         self._told: set[bool] = set()
 
     def listed(self, ctx: Context) -> bool:
@@ -52,46 +53,65 @@ class QuestionCalls:
             form = Form(message=question, schema=dialect.form_schema(question))
             if not elicit.is_modern(ctx):
                 begun = now_ms()
-                return await self._take(question, await elicit.show(ctx, form), now_ms() - begun)
-            return await self._modern(params, question, form)
+                return await self._take(ctx, question, await elicit.show(ctx, form), now_ms() - begun)
+            return await self._modern(ctx, params, question, form)
+        except InvalidInput as error:
+            return _invalid(error)
         except SaysoError as error:
             return failure(error)
 
     async def summarize(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
             limit = dialect.read_limit(params.arguments or {})
-        except SaysoError as error:
-            return result(Reply(text=str(error), is_error=True))
-        summary = await anyio.to_thread.run_sync(history.summarize, self._project, limit)
+        except InvalidInput as error:
+            return _invalid(error)
+        summary = await anyio.to_thread.run_sync(history.summarize, self._office.folder_of(ctx), limit)
         data = {"summary": summary.text, "count": summary.count, "total": summary.total}
         return result(Reply(text=json.dumps(data, ensure_ascii=False), data=data))
 
-    async def _modern(self, params: types.CallToolRequestParams, question: str, form: Form) -> Result:
+    async def _modern(self, ctx: Context, params: types.CallToolRequestParams, question: str, form: Form) -> Result:
         came, reply = Round.of(params), elicit.brought_back(params)
         if came is None or reply is None:
             state = Round(ask=secrets.token_hex(16), at=now_ms())
             return elicit.input_required(state.sealed_later(), form)
-        if not await self._office.claim(f"question:{came.ask}"):
-            return result(Reply(text="This reply to the form has been taken already.", is_error=True))
-        return await self._take(question, reply, now_ms() - came.at)
+        if not await self._first_time(came):
+            taken = "This reply to the form has been taken already, and its answer saved."
+            return result(Reply(text=taken, data={"outcome": "failed"}, is_error=True))
+        return await self._take(ctx, question, reply, now_ms() - came.at)
 
-    async def _take(self, question: str, reply: types.ElicitResult, after_ms: int) -> types.CallToolResult:
+    async def _first_time(self, came: Round) -> bool:
+        """Whether a reply comes for the first time. Where that cannot be known, a file too many is better than a lost
+        answer."""
+        try:
+            return await self._office.claim(f"question:{came.ask}")
+        except StoreError as error:
+            logger.warning("Could not see whether a reply was taken before: %s", error)
+            return True
+
+    async def _take(
+        self, ctx: Context, question: str, reply: types.ElicitResult, after_ms: int
+    ) -> types.CallToolResult:
+        project = self._office.folder_of(ctx)
         if reply.action != "accept":
             return _refused(reply, after_ms, self._office.config.form_reaction)
         answer = (reply.content or {}).get("answer")
         if not isinstance(answer, str) or not answer.strip():
             return result(Reply(text="No answer provided", data={"outcome": "failed"}, is_error=True))
         try:
-            saved = await anyio.to_thread.run_sync(history.save, self._project, question, answer)
+            saved = await anyio.to_thread.run_sync(history.save, project, question, answer)
         except HistoryError as error:
             # The person did answer; losing that because of a full disk would be worse than an odd result.
             return result(Reply(text=str(error), data={"answer": answer, "error": str(error)}, is_error=True))
-        return result(_saved(answer, saved, self._project))
+        return result(_saved(answer, saved, project))
 
 
 def _saved(answer: str, file: Path, project: Path) -> Reply:
     told = {"answer": answer, "saved_to": str(file.relative_to(project))}
     return Reply(text=json.dumps(told, ensure_ascii=False), data={"answer": answer, "saved_to": str(file)})
+
+
+def _invalid(error: InvalidInput) -> types.CallToolResult:
+    return result(Reply(text=str(error), data={"outcome": "invalid"}, is_error=True))
 
 
 def _refused(reply: types.ElicitResult, after_ms: int, reaction_ms: int) -> types.CallToolResult:

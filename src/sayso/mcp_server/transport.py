@@ -10,7 +10,6 @@ import asyncio
 import logging
 import os
 import stat
-import sys
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -23,18 +22,15 @@ from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.shared.dispatcher import as_request_id
 from mcp.shared.message import SessionMessage
 
-from sayso.errors import NoClient
 from sayso.mcp_server.pipes import (
     LineCutter,
     PolledReader,
     Reader,
     ThreadedReader,
+    claim_stdio,
     closing,
-    divert,
-    harmless_output,
     non_blocking,
     pollable,
-    private_copy,
 )
 from sayso.mcp_server.wire import MAX_LINE, TOO_LONG, Refusal, decode
 
@@ -61,12 +57,12 @@ class StdioTransport:
     @classmethod
     def claim(cls) -> Self:
         """Take fds 0 and 1 away from everyone else in this process and its children, for good."""
-        if sys.__stdin__ is None or sys.__stdout__ is None:
-            raise NoClient("Standard input or output is closed. An MCP client must start this command with both open.")
-        transport = cls(read_fd=private_copy(0), write_fd=private_copy(1))
-        divert(0, os.open(os.devnull, os.O_RDONLY))
-        divert(1, harmless_output())
-        return transport
+        return cls.over(*claim_stdio())
+
+    @classmethod
+    def over(cls, read_fd: int, write_fd: int) -> Self:
+        """On fds that were claimed earlier."""
+        return cls(read_fd=read_fd, write_fd=write_fd)
 
     @property
     def broken(self) -> bool:

@@ -1,0 +1,91 @@
+"""The client's own form as a surface for one ask, beside the inbox: shown, read, settled by, or given up.
+
+Handshake clients hold the form open while the call waits; from 2026-07-28 on each form is a round of the call.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import mcp_types as types
+
+from sayso.asks.desk import now_ms
+from sayso.asks.model import Ask, Settler, State
+from sayso.asks.waiting import Waiting
+from sayso.clients import is_headless
+from sayso.config import Config
+from sayso.errors import AlreadySettled, FormUnavailable, InvalidInput, SaysoError
+from sayso.mcp_server import elicit
+from sayso.mcp_server.caller import Context
+from sayso.mcp_server.elicit import Form, Round
+
+logger = logging.getLogger(__name__)
+
+MOST_FORMS = 3
+"""How often a form that was filled in wrongly is shown."""
+
+
+class ClientForm:
+    """One ask in the form of the client that asks it. `lost` says who was first when a filled-in form came second."""
+
+    def __init__(self, ask: Ask, ctx: Context, meta: Mapping[str, Any], waiting: Waiting, config: Config) -> None:
+        self.lost = ""
+        self._ask, self._ctx, self._waiting, self._config = ask, ctx, waiting, config
+        wanted = config.forms != "never" and elicit.can_show_forms(ctx) and not is_headless(meta)
+        self._form = elicit.form_for(ask, ctx.protocol_version) if wanted else None
+
+    @property
+    def opens_at_once(self) -> bool:
+        """Whether it is shown while the call is held, which is how handshake clients do it."""
+        return self._form is not None and not elicit.is_modern(self._ctx) and self._ask.state is State.PENDING
+
+    async def stay_open(self) -> None:
+        """Show it until it settles the ask or is given up. It is one way among others: the inbox goes on."""
+        form = self._form if self.opens_at_once else None
+        try:
+            for _ in range(MOST_FORMS):
+                if form is None:
+                    return
+                begun = now_ms()
+                form = await self._settle(form, await elicit.show(self._ctx, form), now_ms() - begun)
+        except SaysoError as error:
+            logger.info("The client's form is not available: %s", error)
+
+    def first_round(self) -> Form | None:
+        """The form that a modern client is to show before the call waits."""
+        return self._form if elicit.is_modern(self._ctx) and self._ask.state is State.PENDING else None
+
+    async def next_round(self, came: Round, reply: types.ElicitResult) -> Form | None:
+        """Take what a modern client brought back. The form again where that did not fit, but not for ever."""
+        if self._form is None:
+            return None
+        again = await self._settle(self._form, reply, now_ms() - came.at)
+        return again if came.count < MOST_FORMS else None
+
+    async def _settle(self, form: Form, reply: types.ElicitResult, after_ms: int) -> Form | None:
+        """Settle by what the form brought; the form again, with what was wrong, where that did not fit."""
+        try:
+            await self._settle_by(reply, after_ms)
+        except AlreadySettled as error:
+            self.lost = str(error) if reply.action == "accept" else ""
+            logger.info("The client's form came second: %s", error)
+        except FormUnavailable as error:
+            logger.info("Nothing was taken from the client's form: %s", error)
+        except InvalidInput as error:
+            return Form(message=f"{error}\n\n{elicit.message_of(self._ask)}", schema=form.schema)
+        return None
+
+    async def _settle_by(self, reply: types.ElicitResult, after_ms: int) -> None:
+        desk, ask = self._waiting.desk, self._ask
+        # Whoever sits at a client on another machine is not the person whose machine this is.
+        there = f"someone at {ask.asker.agent}" if ask.asker.agent else self._config.person
+        by = Settler(person=ask.asker.owner or there, surface="client form")
+        if reply.action == "accept":
+            await self._waiting.do(desk.answer, ask.id, elicit.answers_from(ask, reply.content or {}), by)
+        elif after_ms < self._config.form_reaction:
+            # Too fast a no came from no person.
+            raise FormUnavailable(elicit.too_fast(reply, after_ms))
+        else:
+            await self._waiting.do(desk.decline if reply.action == "decline" else desk.cancel, ask.id, by)

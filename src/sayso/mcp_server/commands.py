@@ -1,0 +1,239 @@
+"""Calls of the tools that tool files give: what is listed, how a call becomes an operation, how it is answered."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from functools import partial
+from types import TracebackType
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import mcp_types as types
+from mcp.server.lowlevel.server import Server
+
+from sayso.clients import call_limit
+from sayso.dialects import ahma, operation_replies
+from sayso.dialects.dialect import Tool
+from sayso.dialects.profiles import Profile
+from sayso.errors import InvalidInput, SaysoError
+from sayso.mcp_server.caller import Context
+from sayso.mcp_server.elicit import is_modern
+from sayso.mcp_server.office import Office
+from sayso.mcp_server.operation_calls import OperationCalls
+from sayso.mcp_server.operation_resources import LEFT_OUT_URI, OperationResources, uri_of
+from sayso.mcp_server.push import Push
+from sayso.mcp_server.replies import result
+from sayso.mcp_server.tasks import Tasks
+from sayso.mcp_server.works import Notify, Works
+from sayso.operations.catalog import Catalog, CommandTool, Stock
+from sayso.operations.guidance import start_hint
+from sayso.operations.job import Job
+from sayso.operations.operation import Operation, OperationState
+from sayso.operations.order import Order
+from sayso.operations.workshop import SAY_SO
+
+logger = logging.getLogger(__name__)
+
+LOOK_EVERY = 1.0
+"""Seconds between two looks whether tool files have changed."""
+
+FIRST_MOMENT = 1.0
+"""Seconds that a background call waits at most to hear that its command runs, or could not be started."""
+
+NEWS_SHARE = 4
+"""What has ended meanwhile is told with a fourth of the usual output."""
+
+Result = types.CallToolResult | dict[str, Any]
+
+
+class CommandCalls:
+    """Serves the command tools of one server process. `async with` it: entering loads the tool files."""
+
+    def __init__(self, office: Office, shown: Profile, notify: Notify) -> None:
+        self._office, self._shown, self._config = office, shown, office.config
+        own = {tool.name for tool in shown.tools} | set(ahma.NAMES)
+        self.catalog = Catalog(self._config, reserved=own)
+        self._push = Push()
+        self._works = Works(office, self.catalog, notify, self._observe)
+        self._operations = OperationCalls(self._works, self.catalog)
+        self._resources = OperationResources(self._works, self.catalog, self._push)
+        self._tasks = Tasks(self._works)
+        self._tokens: dict[str, str | int] = {}
+        self._server: Server[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._end = self._works.leave
+
+    async def __aenter__(self) -> CommandCalls:
+        await anyio.to_thread.run_sync(self.catalog.load)
+        self._watching = asyncio.get_running_loop().create_task(self._watch())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._watching:
+            self._watching.cancel()
+        await self._end()
+
+    def stop_on_leaving(self) -> None:
+        """The server was told to end: take every command along instead of letting them go on."""
+        self._end = self._works.stop
+
+    # What there is
+
+    def register(self, server: Server[None]) -> None:
+        """Put on the server what goes beyond tools."""
+        self._server = server
+        server.instructions = self.instructions()
+        self._resources.register(server)
+        self._tasks.register(server)
+        server.add_request_handler("subscriptions/listen", types.SubscriptionsListenRequestParams, self._push.listen)
+
+    def instructions(self) -> str:
+        """What the profile says, and which tool files were left out."""
+        stock = self.catalog.stock
+        parts = [self._shown.instructions, self._shown.commands if stock.files or self._shown.strict else ""]
+        if stock.faults:
+            parts.append(operation_replies.left_out(stock.faults))
+        return "\n\n".join(part for part in parts if part)
+
+    def listed(self, ctx: Context) -> list[Tool]:
+        """The tools for commands, and for operations unless the profile has those by itself."""
+        self._push.meet(ctx)
+        stock = self.catalog.stock
+        for_operations = ahma.tools() if stock.files and not self._shown.tool(ahma.STATUS) else ()
+        return [*for_operations, *(ahma.command_tool(tool) for tool in stock.tools.values())]
+
+    def serves(self, name: str) -> bool:
+        return name in self.catalog.stock.tools or name in ahma.NAMES
+
+    # Calls
+
+    async def call(self, ctx: Context, params: types.CallToolRequestParams) -> Result:
+        """Every end is a result; only a cancel is not."""
+        self._push.meet(ctx)
+        try:
+            tool = self.catalog.stock.tools.get(params.name)
+            return await (self._run(tool, ctx, params) if tool else self._operations.call(ctx, params))
+        except InvalidInput as error:
+            return result(operation_replies.refused(error))
+        except SaysoError as error:
+            logger.warning("A call of %s failed: %s", params.name, error)
+            return result(operation_replies.failed(error))
+
+    async def _run(self, tool: CommandTool, ctx: Context, params: types.CallToolRequestParams) -> Result:
+        order = Order(tool=tool, arguments=params.arguments or {}, asker=self._office.asker_of(ctx))
+        shop = await self._works.shop()
+        job = await shop.start(order)
+        if not job.operation.background:
+            return await self._wait_for(job, ctx)
+        with anyio.move_on_after(FIRST_MOMENT):
+            await job.under_way.wait()
+        if self._tasks.wanted(ctx):
+            return self._tasks.handle(job.operation)
+        said = tool.leaf.settings.inline_ms
+        with anyio.move_on_after((self._config.inline_ms if said is None else said) / 1000):
+            await asyncio.shield(job.end)
+        return await self._first_reply(job, tool, ctx)
+
+    async def _wait_for(self, job: Job, ctx: Context) -> types.CallToolResult:
+        """The result of a command that is waited for. A client that lets go of the call ends the command."""
+        shop = await self._works.shop()
+        try:
+            if not await self._allowed_in_time(job, ctx):
+                await shop.postpone(job)
+                text = (
+                    "Not run: nobody has allowed it yet. The question stays open; call again with the same arguments."
+                )
+                return result(operation_replies.failed(text))
+            operation = await asyncio.shield(job.end)
+        except asyncio.CancelledError:
+            with anyio.CancelScope(shield=True):
+                await shop.cancel(job.id, "the client, which let go of the call")
+            raise
+        return result(operation_replies.direct_result(await self._works.report(operation)))
+
+    async def _allowed_in_time(self, job: Job, ctx: Context) -> bool:
+        """Whether it could begin before the client's patience ends. Only a person's say-so can take that long."""
+        limit = call_limit(job.operation.asker.client, dict(ctx.meta or {}), self._config)
+        with anyio.move_on_after(limit if job.operation.state is OperationState.QUEUED else None):
+            await job.running.wait()
+        return job.running.is_set() or job.waits_for != SAY_SO
+
+    async def _first_reply(self, job: Job, tool: CommandTool, ctx: Context) -> types.CallToolResult:
+        operation = job.operation
+        never_ran = operation.status is not None and operation.status.reason == "spawn_failed"
+        inline = tool.leaf.settings.inline_ms if tool.leaf.settings.inline_ms is not None else self._config.inline_ms
+        if operation.state.ended and (inline or never_ran):
+            reply, told = operation_replies.result(await self._works.report(operation)), [operation]
+        else:
+            reply, told = operation_replies.started(operation, start_hint(tool.file, tool.leaf), job.waits_for), []
+            self._promise_progress(job, ctx)
+        answer = result(reply)
+        await self._put_news_first(answer, ctx, [operation.id])
+        self._works.hand_over(ctx, told)
+        return answer
+
+    async def _put_news_first(self, answer: types.CallToolResult, ctx: Context, but: list[str]) -> None:
+        """Put the results that the agent has not heard of in front of a reply."""
+        asker = self._office.asker_of(ctx)
+        owed = await self._works.owed(asker, but=but)
+        limit = self._config.reply_bytes // NEWS_SHARE
+        reports = [await self._works.report(operation, limit) for operation in owed]
+        text, facts = operation_replies.news(reports, await self._works.alerts(asker))
+        if text:
+            answer.content.insert(0, types.TextContent(type="text", text=text))
+            answer.structured_content = {**(answer.structured_content or {}), **facts}
+            self._works.hand_over(ctx, owed)
+
+    # Telling
+
+    def _promise_progress(self, job: Job, ctx: Context) -> None:
+        """A handshake client that gave a token hears of the end after its reply; only the strict profile does that."""
+        meta: dict[str, Any] = dict(ctx.meta or {})
+        token = meta.get("progress_token", meta.get("progressToken"))
+        if self._shown.strict and not is_modern(ctx) and token is not None:
+            self._office.when_written(ctx, partial(self._owe_progress, job, token))
+
+    def _owe_progress(self, job: Job, token: str | int, written: bool) -> None:
+        if written:
+            self._tokens[job.id] = token
+            if job.operation.state.ended:
+                self._office.send_out(self._late_progress(job.operation))
+
+    def _observe(self, job: Job) -> None:
+        if job.operation.background:
+            self._office.send_out(self._announce(job))
+
+    async def _announce(self, job: Job) -> None:
+        operation = job.operation
+        await self._push.updated(uri_of(operation.id))
+        if not operation.state.ended:
+            return
+        await self._push.resources_changed()
+        await self._late_progress(operation)
+
+    async def _late_progress(self, operation: Operation) -> None:
+        if (token := self._tokens.pop(operation.id, None)) is not None:
+            reply = operation_replies.result(await self._works.report(operation))
+            await self._push.late_progress(token, reply.text)
+
+    async def _watch(self) -> None:
+        """Endless until the server ends: load changed tool files and tell the client."""
+        while True:
+            await anyio.sleep(LOOK_EVERY)
+            before = await anyio.to_thread.run_sync(self.catalog.look)
+            if before is not None:
+                await self._announce_tools(before)
+
+    async def _announce_tools(self, before: Stock) -> None:
+        now = self.catalog.stock
+        if self._server:
+            self._server.instructions = self.instructions()
+        if now.tools != before.tools or bool(now.files) != bool(before.files):
+            await self._push.tools_changed()
+        if now.faults != before.faults:
+            await self._push.updated(LEFT_OUT_URI)
+            await self._push.resources_changed()

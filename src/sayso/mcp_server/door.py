@@ -1,0 +1,64 @@
+"""The door for agents that come over HTTP: which token a request shows, and what is said to those without one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import ParamSpec, TypeVar
+
+import anyio
+import anyio.to_thread
+import mcp_types as types
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse, Response
+from starlette.types import Scope
+
+from sayso.accounts import Accounts, AgentToken
+from sayso.store import Store
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_CHALLENGE = 'Bearer realm="sayso"'
+_HOW = "Send `Authorization: Bearer TOKEN` with a token that `sayso token add NAME` made."
+
+
+class Door:
+    """Looks at tokens. Each request is looked up anew, so that a revoked token is out at once."""
+
+    def __init__(self, store: Store) -> None:
+        self._accounts = Accounts(store)
+        self._threads = anyio.CapacityLimiter(store.threads)
+
+    async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run plain code of the accounts or the desk in a thread."""
+        return await anyio.to_thread.run_sync(lambda: work(*args, **kwargs), limiter=self._threads)
+
+    async def token(self, scope: Scope) -> AgentToken | None:
+        """Whose request this is."""
+        secret = _secret(scope)
+        return await self.do(self._accounts.token, secret) if secret else None
+
+    async def valid(self) -> set[str]:
+        """The names of the tokens that let agents in."""
+        return {token.name for token in await self.do(self._accounts.tokens) if token.revoked_at is None}
+
+    def refuse(self, scope: Scope) -> Response:
+        """What somebody hears who has no token, or shows one that is not known or was revoked."""
+        if _secret(scope):
+            return self.revoked()
+        # Without `error`: nothing was wrong with a token that was not shown (RFC 6750, 3.1).
+        return refusal(401, f"A token is needed. {_HOW}", {"WWW-Authenticate": _CHALLENGE})
+
+    def revoked(self) -> Response:
+        challenge = f'{_CHALLENGE}, error="invalid_token"'
+        return refusal(401, f"This token is not known or was revoked. {_HOW}", {"WWW-Authenticate": challenge})
+
+
+def refusal(status: int, text: str, headers: Mapping[str, str] | None = None) -> Response:
+    """A refusal in the form of the protocol, so that clients show its text."""
+    code = types.INTERNAL_ERROR if status >= 500 else types.INVALID_REQUEST
+    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": text}}, status, headers)
+
+
+def _secret(scope: Scope) -> str:
+    scheme, _, secret = Headers(scope=scope).get("authorization", "").partition(" ")
+    return secret.strip() if scheme.lower() == "bearer" else ""

@@ -1,0 +1,144 @@
+"""Calls of `status`, `await`, `cancel` and `output`: what an agent may do with its operations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import anyio
+import mcp_types as types
+
+from sayso.asks.model import Asker
+from sayso.clients import call_limit, has_progress
+from sayso.dialects import ahma, operation_replies
+from sayso.dialects.dialect import Reply
+from sayso.mcp_server.caller import Context
+from sayso.mcp_server.replies import result
+from sayso.mcp_server.works import Works
+from sayso.operations.catalog import Catalog
+from sayso.operations.excerpt import Excerpts
+from sayso.operations.operation import Operation, OperationState
+from sayso.text import one_line
+
+CANCEL_SECONDS = 5.0
+"""How long a cancel waits, beyond the command's grace, to tell how it ended."""
+
+
+class OperationCalls:
+    """Serves the four tools of one server process."""
+
+    def __init__(self, works: Works, catalog: Catalog) -> None:
+        self._works, self._catalog, self._config = works, catalog, works.config
+
+    async def call(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        asker = self._works.office.asker_of(ctx)
+        arguments = params.arguments or {}
+        match params.name:
+            case ahma.STATUS:
+                return await self._status(ctx, asker, ahma.read_status(arguments))
+            case ahma.AWAIT:
+                return await self._await(ctx, asker, ahma.read_await(arguments))
+            case ahma.CANCEL:
+                return await self._cancel(ctx, asker, *ahma.read_cancel(arguments))
+        return await self._output(asker, ahma.read_output(arguments))
+
+    async def _status(self, ctx: Context, asker: Asker, operation_id: str) -> types.CallToolResult:
+        if operation_id:
+            operation = await self._works.find(operation_id, asker)
+            reply = operation_replies.result(await self._works.report(operation))
+            self._works.hand_over(ctx, [operation])
+            return result(Reply(text=reply.text, data=reply.data))
+        shop = await self._works.shop()
+        operations = await shop.do(shop.desk.recent, asker=asker, most=50)
+        return result(operation_replies.listed(operations, self._catalog.stock.faults))
+
+    async def _await(self, ctx: Context, asker: Asker, wanted: ahma.Awaited) -> types.CallToolResult:
+        operations = [await self._works.find(each, asker) for each in wanted.ids] or await self._under_way(asker)
+        limit = call_limit(asker.client, dict(ctx.meta or {}), self._config)
+        await self._until_ended(ctx, operations, min(wanted.seconds, limit or wanted.seconds))
+        shop = await self._works.shop()
+        now = [await shop.do(shop.desk.get, operation.id) for operation in operations]
+        self._works.hand_over(ctx, now)
+        return result(
+            await self._told([each for each in now if each.state.ended], [e for e in now if not e.state.ended])
+        )
+
+    async def _under_way(self, asker: Asker) -> list[Operation]:
+        """All that has not ended, and what has but was not told."""
+        shop = await self._works.shop()
+        recent = await shop.do(shop.desk.recent, asker=asker, most=200)
+        running = [operation for operation in recent if not operation.state.ended]
+        return [*await self._works.owed(asker, but=[operation.id for operation in running]), *running]
+
+    async def _until_ended(self, ctx: Context, operations: Sequence[Operation], seconds: float) -> None:
+        shop = await self._works.shop()
+        left = {operation.id for operation in operations}
+
+        async def see_out(operation_id: str) -> None:
+            await shop.ended(operation_id)
+            left.discard(operation_id)
+
+        with anyio.move_on_after(seconds):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._beat, ctx, left, tasks.cancel_scope)
+                async with anyio.create_task_group() as waits:
+                    for operation_id in list(left):
+                        waits.start_soon(see_out, operation_id)
+                tasks.cancel_scope.cancel()
+
+    async def _beat(self, ctx: Context, left: set[str], _: anyio.CancelScope) -> None:
+        """Endless until cancelled: tell the client that its call is not forgotten."""
+        meta: Mapping[str, Any] = dict(ctx.meta or {})
+        begun = anyio.current_time()
+        while has_progress(meta):
+            await anyio.sleep(self._config.heartbeat / 1000)
+            waited = anyio.current_time() - begun
+            await ctx.session.report_progress(
+                round(waited, 3), None, f"{len(left)} operations still run, {waited:.0f} s"
+            )
+
+    async def _told(self, ended: list[Operation], running: list[Operation]) -> Reply:
+        replies = [operation_replies.result(await self._works.report(operation)) for operation in ended]
+        texts = [reply.text for reply in replies]
+        if running:
+            texts.append(operation_replies.still_running(running, "the time this call could wait"))
+        text = (
+            "\n\n".join(texts) or "Nothing of yours is under way, and you have been told of everything that has ended."
+        )
+        data = {
+            "finished": [reply.data for reply in replies],
+            "running": [{"id": each.id, "tool": each.tool, "status": str(each.state)} for each in running],
+            "message": text if running or not ended else f"All {len(ended)} have ended.",
+        }
+        return Reply(text=text, data=data, is_error=any(each.state is not OperationState.COMPLETED for each in ended))
+
+    async def _cancel(self, ctx: Context, asker: Asker, operation_id: str, reason: str) -> types.CallToolResult:
+        operation = await self._works.find(operation_id, asker)
+        shop = await self._works.shop()
+        why = f" ({one_line(reason, 200)})" if reason.strip() else ""
+        operation = await shop.cancel(operation.id, f"{one_line(asker.client) or 'the agent'}{why}")
+        with anyio.move_on_after(self._config.command_grace / 1000 + CANCEL_SECONDS):
+            operation = await shop.ended(operation.id)
+        self._works.hand_over(ctx, [operation])
+        return result(operation_replies.cancelling(operation))
+
+    async def _output(self, asker: Asker, wanted: ahma.Range) -> types.CallToolResult:
+        operation = await self._works.find(wanted.id, asker)
+        shop = await self._works.shop()
+        if operation.is_sequence:
+            steps = await shop.do(shop.desk.steps, operation.id)
+            operation = steps[-1] if steps else operation
+        return result(await shop.in_thread(_read, operation, wanted, shop.excerpts, self._config.reply_bytes))
+
+
+def _read(operation: Operation, wanted: ahma.Range, excerpts: Excerpts, most: int) -> Reply:
+    folder, stream = operation.folder, wanted.stream
+    if wanted.grep:
+        found = excerpts.grep(folder, stream, wanted.grep, limit=min(wanted.limit or 100, 1000))
+        return operation_replies.matches(operation, stream, wanted.grep, found)
+    if wanted.tail is not None:
+        return operation_replies.piece(operation, stream, excerpts.last_lines(folder, stream, wanted.tail))
+    if wanted.offset is None:
+        return operation_replies.piece(operation, stream, excerpts.tail(folder, stream, limit=wanted.limit or most))
+    part = excerpts.read(folder, stream, offset=wanted.offset, limit=wanted.limit or most)
+    return operation_replies.piece(operation, stream, part)

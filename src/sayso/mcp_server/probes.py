@@ -1,0 +1,86 @@
+"""What those who run the server look at: whether it is up, whether it can work, and its numbers. No texts of anyone."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+from collections.abc import Sequence
+
+import anyio
+import anyio.to_thread
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from sayso.asks.desk import Desk
+from sayso.errors import SaysoError
+from sayso.mcp_server.door import Door, refusal
+from sayso.mcp_server.metrics import CONTENT_TYPE, Metrics
+from sayso.mcp_server.office import Office
+from sayso.mcp_server.traffic import Traffic
+
+logger = logging.getLogger(__name__)
+
+READY_SECONDS = 2.0
+_FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
+
+
+class Probes:
+    """Three routes. Two say next to nothing and are open to all; the numbers are for this machine and for tokens."""
+
+    def __init__(self, desk: Desk, office: Office, door: Door, metrics: Metrics, traffic: Traffic) -> None:
+        self._desk, self._office, self._door, self._metrics, self._traffic = desk, office, door, metrics, traffic
+        # One at a time: a store that hangs must not take a thread for each look.
+        self._looking = anyio.CapacityLimiter(1)
+
+    @property
+    def routes(self) -> Sequence[BaseRoute]:
+        return (
+            Route("/healthz", self.healthy),
+            Route("/readyz", self.ready),
+            Route("/metrics", self.numbers),
+            Route("/.well-known/{path:path}", self.no_such_discovery),
+        )
+
+    async def healthy(self, request: Request) -> Response:
+        """The process is up and its event loop turns."""
+        return PlainTextResponse("ok\n")
+
+    async def ready(self, request: Request) -> Response:
+        """It can work: the store answers, and it is not about to stop."""
+        if self._office.stopping:
+            return PlainTextResponse("stopping\n", 503)
+        with anyio.move_on_after(READY_SECONDS):
+            try:
+                await anyio.to_thread.run_sync(self._desk.inbox_size, limiter=self._looking, abandon_on_cancel=True)
+                return PlainTextResponse("ok\n")
+            except SaysoError as error:
+                logger.warning("Not ready: %s", error)
+        return PlainTextResponse("the store does not answer\n", 503)
+
+    async def numbers(self, request: Request) -> Response:
+        """For Prometheus: on this machine without more ado, from elsewhere with any agent's token."""
+        if not _is_local(request) and await self._door.token(request.scope) is None:
+            return self._door.refuse(request.scope)
+        asks = await self._door.do(self._desk.sizes)
+        exchanges = len(self._traffic.exchanges)
+        text = self._metrics.text(asks=asks, sessions=self._traffic.sessions, exchanges=exchanges)
+        return PlainTextResponse(text, headers={"Content-Type": CONTENT_TYPE})
+
+    async def no_such_discovery(self, request: Request) -> Response:
+        """Clients that are refused at /mcp look here for a way to sign in by OAuth; there is none."""
+        return refusal(404, "There is no OAuth here. Agents come in by tokens: `sayso token add NAME`.")
+
+
+def _is_local(request: Request) -> bool:
+    """Whether somebody on this machine asks by a name of this machine, and no proxy for somebody else."""
+    if request.client is None or any(name in request.headers for name in _FORWARDED):
+        return False
+    return _is_loopback(request.client.host) and _is_loopback(request.url.hostname or "")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

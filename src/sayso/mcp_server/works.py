@@ -1,0 +1,128 @@
+"""The workshop of one server process, opened at the first call that needs it, and what its agent has yet to hear."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Iterable
+from functools import partial
+from typing import Any
+
+import anyio
+
+from sayso.asks.model import Ask, Asker
+from sayso.asks.waiting import Waiting
+from sayso.errors import NotFound, SaysoError
+from sayso.mcp_server.caller import Context
+from sayso.mcp_server.office import Office
+from sayso.operations.approval import Approvals
+from sayso.operations.catalog import Catalog
+from sayso.operations.job import Job
+from sayso.operations.operation import Operation
+from sayso.operations.report import Report, report_on
+from sayso.operations.workshop import Workshop
+
+logger = logging.getLogger(__name__)
+
+Notify = Callable[[Ask, Waiting, float], Coroutine[Any, Any, None]]
+"""Tells a person of an ask that nobody looks at, after so many seconds."""
+
+Observer = Callable[[Job], None]
+
+
+class Works:
+    """Opens the workshop when it is needed, and knows what the agent has not heard of yet."""
+
+    def __init__(self, office: Office, catalog: Catalog, notify: Notify, observer: Observer) -> None:
+        self.office, self.config = office, office.config
+        self._catalog, self._notify, self._observer = catalog, notify, observer
+        self._opening = asyncio.Lock()
+        self._shop: Workshop | None = None
+        self._offered: set[str] = set()
+
+    async def shop(self) -> Workshop:
+        """The workshop. Nothing is opened, listened to or started before somebody asks for it."""
+        async with self._opening:
+            if self._shop is None:
+                waiting = await self.office.waiting()
+                approvals = Approvals(waiting, lambda ask: self.office.send_out(self._notify(ask, waiting, 0.0)))
+                shop = Workshop(self.config, await self.office.store(), self._catalog, approvals)
+                shop.observers.append(self._observer)
+                await shop.open()
+                self._shop = shop
+            return self._shop
+
+    async def leave(self) -> None:
+        """The client has gone."""
+        if self._shop:
+            with anyio.CancelScope(shield=True):
+                await self._shop.leave()
+
+    async def stop(self) -> None:
+        """Somebody wants this server to end, and all it has begun."""
+        if self._shop:
+            with anyio.CancelScope(shield=True):
+                await self._shop.stop()
+
+    async def find(self, operation_id: str, asker: Asker) -> Operation:
+        """The operation of this asker with that id, or whose id begins so."""
+        shop = await self.shop()
+        try:
+            found = await shop.do(shop.desk.find, operation_id)
+        except NotFound:
+            found = None
+        if found is None or not _is_of(found, asker):
+            raise NotFound(f"None of your operations has the id {operation_id!r}. Call status for those there are.")
+        return found
+
+    async def report(self, operation: Operation, limit: int | None = None) -> Report:
+        shop = await self.shop()
+        most = self.config.reply_bytes if limit is None else limit
+        return await shop.in_thread(report_on, operation, shop.desk, shop.excerpts, most)
+
+    async def owed(self, asker: Asker, *, but: Iterable[str] = ()) -> list[Operation]:
+        """What has ended since the agent was last told, and is not on its way to it already."""
+        shop = await self.shop()
+        known = {*self._offered, *but}
+        return [operation for operation in await shop.do(shop.desk.undelivered, asker) if operation.id not in known]
+
+    async def alerts(self, asker: Asker) -> list[tuple[Operation, list[str]]]:
+        """Lines that running commands have reported since the agent was last told."""
+        told = []
+        for job in (await self.shop()).jobs.values():
+            if job.untold_alerts and _is_of(job.operation, asker):
+                told.append((job.operation, list(job.untold_alerts)))
+                job.untold_alerts.clear()
+        return told
+
+    def hand_over(self, ctx: Context, operations: Iterable[Operation]) -> None:
+        """Those that have ended count as delivered once the response to this request has been written."""
+        ids = [operation.id for operation in operations if operation.state.ended and operation.background]
+        self._offered.update(ids)
+        self.office.when_written(ctx, partial(self._handed_over, ids))
+
+    def _handed_over(self, ids: list[str], written: bool) -> None:
+        if written:
+            self.office.start(self._note_delivered(ids))
+        else:
+            self._offered.difference_update(ids)
+
+    async def _note_delivered(self, ids: list[str]) -> None:
+        shop = await self.shop()
+        for operation_id in ids:
+            try:
+                await shop.do(shop.desk.delivered, operation_id)
+            except SaysoError as error:
+                # The agent may hear of it once more; better than never.
+                logger.warning("Could not note the delivery of operation %s: %s", operation_id, error)
+        self._offered.difference_update(ids)
+
+
+def _is_of(operation: Operation, asker: Asker) -> bool:
+    theirs = operation.asker
+    return (theirs.agent, theirs.client, theirs.project, theirs.host) == (
+        asker.agent,
+        asker.client,
+        asker.project,
+        asker.host,
+    )
