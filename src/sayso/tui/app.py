@@ -7,7 +7,7 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -16,7 +16,7 @@ from textual.app import App, SystemCommand
 from textual.command import CommandPalette
 from textual.screen import Screen
 
-from sayso.asks.desk import Desk, now_ms
+from sayso.asks.desk import now_ms
 from sayso.asks.model import Ask
 from sayso.config import Config
 from sayso.errors import ConfigError, StoreError
@@ -27,16 +27,18 @@ from sayso.tui.draft import Draft
 from sayso.tui.history import HistoryScreen
 from sayso.tui.inbox import InboxScreen
 from sayso.tui.keys import shown_key
+from sayso.tui.lookout import Ears, Lookout
+from sayso.tui.markdown import warm_up
 from sayso.tui.programs import give_to_tmux, pager, read, terminal_behind_tmux
 from sayso.tui.screen import Copy, Open, OpenNear, Read, SaysoScreen, Trouble
 from sayso.tui.settling import SettlingScreen
 from sayso.tui.shared import Shared
 from sayso.tui.signals import Signals
 from sayso.tui.themes import THEMES, theme_for
+from sayso.tui.typeahead import Passed
 
-_PAGE = 500
-_QUIET = 0.05
-"""Seconds between two looks at the desk at least: many rings at once are one."""
+_WARM_UP_AFTER = 0.2
+"""Seconds after which nobody waits for the first screen any more."""
 _TWICE = 2.0
 """Seconds within which the second press of a key counts as the second."""
 
@@ -66,25 +68,27 @@ def _no_log_on_the_screen() -> Iterator[None]:
 
 
 class SaysoApp(App[int], inherit_bindings=False):
-    """Owns the board: nothing else asks the desk what there is."""
+    """Shows the screens, hands keys on in order, and tells the person what is new."""
 
     CSS_PATH = "app.tcss"
     TITLE = "Sayso"
     ENABLE_COMMAND_PALETTE = True
     NOTIFICATION_TIMEOUT = 4
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-normal"), (100, "-wide")]  # noqa: RUF012 - Textual has it so
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (15, "-high")]  # noqa: RUF012
 
     def __init__(
         self, config: Config, *, environ: Mapping[str, str] = os.environ, clock: Callable[[], int] = now_ms
     ) -> None:
         super().__init__(ansi_color=True if "NO_COLOR" in environ else None)
-        self._home: asyncio.AbstractEventLoop | None = None
-        self._rung = asyncio.Event()
         self.failure: ConfigError | None = None
-        self.shared = Shared.build(config, environ, self._heard, clock)
+        self._ears = Ears()
+        self.shared = Shared.build(config, environ, self._ears.hear, clock)
+        self._lookout = Lookout(self.shared, changed=self._changed, failed=self._failed)
         self.signals = Signals(config, environ, self._write, terminal_behind_tmux)
         self.shared.keys.bind(self, "everywhere")
+        self.shared.typing.begin(self, super().on_event)
         self._away: bool | None = None
-        self._trouble_since: int | None = None
         self._interrupted = 0.0
         for theme in THEMES.values():
             self.register_theme(theme)
@@ -94,101 +98,82 @@ class SaysoApp(App[int], inherit_bindings=False):
         return InboxScreen(self.shared)
 
     async def on_mount(self) -> None:
-        self._home = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            with suppress(NotImplementedError, RuntimeError, ValueError):
-                self._home.add_signal_handler(number, self.exit)
+        loop = asyncio.get_running_loop()
+        for name in ("SIGTERM", "SIGHUP"):
+            with suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
+                loop.add_signal_handler(getattr(signal, name), self.exit)
         self.signals.take_title()
+        self._ears.begin(loop, self._lookout.look_soon)
+        self._lookout.look_soon()
         self.run_worker(self._watch(), group="watch")
         self.set_interval(1.0, self._second)
-        self._rung.set()
+        self.set_timer(_WARM_UP_AFTER, warm_up)
 
     async def on_unmount(self) -> None:
-        """Keep every draft, and say goodbye to the desk."""
-        for screen in self.screen_stack:
-            if isinstance(screen, SettlingScreen):
-                await screen.save()
+        """Say goodbye to the desk; the screens have kept their drafts by now."""
         self.signals.give_title_back()
         await asyncio.to_thread(self.shared.link.close)
 
+    async def on_event(self, event: events.Event) -> None:
+        """Keys and what is pasted go through the queue; those that come back up to the app have been through it."""
+        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
+            await self.shared.typing.take(event)
+        else:
+            await super().on_event(event)
+
+    async def on_passed(self, message: Passed) -> None:
+        await self.shared.typing.arrive(message)
+
     # Looking at the desk
 
-    def _heard(self) -> None:
-        """In the bell's thread."""
-        if self._home:
-            with suppress(RuntimeError):
-                self._home.call_soon_threadsafe(self._rung.set)
-
     async def _watch(self) -> None:
-        """Endless until the app ends: look after each ring, and not more often than a screen can follow."""
-        while True:
-            await self._rung.wait()
-            self._rung.clear()
-            await self._look()
-            await asyncio.sleep(_QUIET)
-
-    async def _look(self) -> None:
-        board = self.shared.board
         try:
-            asks = await self.shared.link.do(_all_asks)
-            new = [ask for ask in asks if ask.id not in {known.id for known in board.asks}]
-            board.drafts |= await self._with_drafts(new)
-        except StoreError as error:
-            self.on_trouble(Trouble(error))
-            return
+            await self._lookout.watch()
         except ConfigError as error:
             self.failure = error
             self.exit(error.exit_code)
-            return
-        first, board.looked = not board.looked, True
-        board.asks, board.trouble, self._trouble_since = asks, "", None
-        if first:
-            board.seen |= {ask.id for ask in asks}
-        elif new:
+
+    def _changed(self, new: Sequence[Ask]) -> None:
+        if new:
             self._tell_of(new)
-        self.signals.title(len(asks))
+        self.signals.title(len(self.shared.board.asks))
         self._show_board()
 
-    async def _with_drafts(self, asks: list[Ask]) -> set[str]:
-        person = self.shared.config.person
-        return await self.shared.link.do(lambda desk: {ask.id for ask in asks if desk.draft(ask.id, person)})
-
     def _show_board(self) -> None:
-        for screen in self.screen_stack:
-            if isinstance(screen, SaysoScreen) and screen.is_mounted:
-                screen.board_changed()
+        for screen in self._shown():
+            screen.board_changed()
+
+    def _shown(self) -> list[SaysoScreen[Any]]:
+        """Our screens that have something on them."""
+        ours = [screen for screen in self.screen_stack if isinstance(screen, SaysoScreen)]
+        return [screen for screen in ours if screen.is_mounted and screen.alive]
 
     def on_trouble(self, message: Trouble) -> None:
+        self._failed(message.error)
+
+    def _failed(self, error: StoreError) -> None:
         """The store is away: say so everywhere until it is back."""
-        if self._trouble_since is None:
-            self._trouble_since = self.shared.wording.clock()
-        when = self.shared.wording.when(self._trouble_since)
-        self.shared.board.trouble = self.shared.texts.trouble.format(when=when, error=message.error)
+        board, wording = self.shared.board, self.shared.wording
+        board.trouble_since = wording.clock() if board.trouble_since is None else board.trouble_since
+        board.trouble = self.shared.texts.trouble.format(when=wording.when(board.trouble_since), error=error)
         self._show_board()
 
     def _second(self) -> None:
-        for screen in self.screen_stack:
-            if isinstance(screen, SaysoScreen) and screen.is_mounted:
-                screen.tick()
+        for screen in self._shown():
+            screen.tick()
+        self.run_worker(self.shared.typing.hand_on(), group="typing")
         if self.shared.board.trouble:
-            self._rung.set()
+            self._lookout.look_soon()
         else:
-            self.run_worker(self._release_the_dead(), group="dead", exclusive=True)
-
-    async def _release_the_dead(self) -> None:
-        try:
-            await self.shared.link.do(Desk.release_the_dead)
-        except StoreError as error:
-            self.post_message(Trouble(error))
+            self.run_worker(self._lookout.release_the_dead(), group="dead", exclusive=True)
 
     # Telling the person
 
-    def _tell_of(self, new: list[Ask]) -> None:
-        wording, texts = self.shared.wording, self.shared.texts
-        newest = max(new, key=lambda ask: ask.created_at)
-        self.shared.board.newest = texts.newest.format(headline=wording.headline(newest))
+    def _tell_of(self, new: Sequence[Ask]) -> None:
         if self._away is False and self.shared.config.terminal_notify_when == "away":
             return
+        wording, texts = self.shared.wording, self.shared.texts
+        newest = max(new, key=lambda ask: ask.created_at)
         who = {"client": wording.client(newest), "project": wording.project(newest)}
         title = texts.told_one.format(**who) if len(new) == 1 else texts.told_many.format(n=len(new))
         body = wording.headline(newest)
@@ -211,20 +196,23 @@ class SaysoApp(App[int], inherit_bindings=False):
 
     async def _open(self, ask: Ask) -> None:
         """Show the ask with what was entered for it before, in place of one that is open already."""
-        try:
-            draft = self.shared.board.unsaved.get(ask.id) or await self._draft(ask)
-        except StoreError as error:
-            self.post_message(Trouble(error))
-            return
-        if isinstance(self.screen, SettlingScreen):
-            await self.screen.save()
-            await self.switch_screen(AnswerScreen(self.shared, ask, draft))
-        else:
-            await self.push_screen(AnswerScreen(self.shared, ask, draft))
+        with self.shared.typing.held():
+            try:
+                draft = await self._draft(ask)
+            except StoreError as error:
+                self.post_message(Trouble(error))
+                return
+            screen = AnswerScreen(self.shared, ask, draft)
+            if isinstance(self.screen, SettlingScreen):
+                await self.screen.save()
+                await self.switch_screen(screen)
+            else:
+                await self.push_screen(screen)
 
     async def _draft(self, ask: Ask) -> Draft:
-        person = self.shared.config.person
-        return drafts.from_json(ask, await self.shared.link.do(lambda desk: desk.draft(ask.id, person)))
+        person, unsaved = self.shared.config.person, self.shared.board.unsaved.get(ask.id)
+        body = await self.shared.link.do(lambda desk: desk.draft(ask.id, person)) if unsaved is None else unsaved
+        return drafts.from_json(ask, body)
 
     def on_open_near(self, message: OpenNear) -> None:
         inbox = self.screen_stack[0]
@@ -289,14 +277,3 @@ class SaysoApp(App[int], inherit_bindings=False):
         for name in THEMES:
             told = texts.palette_theme.format(theme=getattr(texts, f"theme_{name}"))
             yield SystemCommand(told, "", lambda name=name: setattr(self, "theme", THEMES[name].name))
-
-
-def _all_asks(desk: Desk) -> list[Ask]:
-    """Every ask that can be answered, oldest first."""
-    asks = desk.inbox(most=_PAGE)
-    while asks and len(asks) % _PAGE == 0:
-        page = desk.inbox(after=asks[-1], most=_PAGE)
-        if not page:
-            break
-        asks += page
-    return asks

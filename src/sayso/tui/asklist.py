@@ -11,6 +11,8 @@ from sayso.tui.rows import Rows
 from sayso.tui.shared import Shared
 
 Marks = Callable[[Ask], Sequence[str]]
+_RESTS_AFTER = 3_000
+"""Milliseconds after which a cursor at the top, left alone, stays at the top and not on its ask."""
 
 
 class AskList(Rows):
@@ -21,7 +23,8 @@ class AskList(Rows):
         self._shared = shared
         self._since, self._marks = since, marks
         self._asks: Sequence[Ask] = ()
-        self._ages: list[str] = []
+        self._drawn: dict[str, str] = {}
+        self._moved_at = 0
 
     @property
     def ask(self) -> Ask | None:
@@ -33,31 +36,45 @@ class AskList(Rows):
         return self._asks
 
     def show(self, asks: Sequence[Ask]) -> None:
-        """Show these, with the cursor on the same ask as before, at the same height of the screen if possible."""
-        before, at = self.ask, self.cursor
+        """Show these, with the cursor on the same ask as before, at the same height of the screen if possible.
+
+        Where nobody has touched it for a while it rests at the top: there the newest is seen the moment it comes.
+        """
+        if [(ask.id, ask.version) for ask in asks] == [(ask.id, ask.version) for ask in self._asks]:
+            self.tick()
+            return
+        before, at, offset = self.ask, self.cursor, self.scroll_offset.y
         self._asks = asks
-        found = next((place for place, ask in enumerate(asks) if before and ask.id == before.id), None)
-        self.cursor = at if found is None else found
-        offset = self.scroll_offset.y
+        found = next((place for place, ask in enumerate(asks) if before and ask.id == before.id), at)
+        self.cursor = 0 if self._rests else found
+        self._drawn = {}
         self.changed()
-        if offset and found is not None:
+        if offset and not self._rests:
             self.scroll_to(y=offset + 2 * (found - at), animate=False)
         else:
             self.show_cursor()
-        self._ages = [self._age(ask) for ask in asks]
+
+    @property
+    def _rests(self) -> bool:
+        return self.cursor == 0 and self._shared.wording.clock() - self._moved_at > _RESTS_AFTER
+
+    def move_to(self, index: int) -> None:
+        self._moved_at = self._shared.wording.clock()
+        super().move_to(index)
 
     def tick(self) -> None:
         """Time has passed: draw those rows again whose age or standing reads differently now, and no others."""
         for place in self._visible():
-            if (told := self._age(self._asks[place])) != self._ages[place]:
-                self._ages[place] = told
+            ask = self._asks[place]
+            if self._drawn.get(ask.id, "") not in ("", self._passing(ask)):
                 self.redraw(place)
 
     def _visible(self) -> range:
         first = self.scroll_offset.y // 2
         return range(first, min(first + self.size.height // 2 + 1, len(self._asks)))
 
-    def _age(self, ask: Ask) -> str:
+    def _passing(self, ask: Ask) -> str:
+        """What of a row changes with time."""
         return " ".join((self._shared.wording.age(self._since(ask)), *self._marks(ask)))
 
     def count(self) -> int:
@@ -68,6 +85,7 @@ class AskList(Rows):
 
     def row(self, index: int, width: int) -> Sequence[Content]:
         ask, wording = self._asks[index], self._shared.wording
+        self._drawn[ask.id] = self._passing(ask)
         age = wording.age(self._since(ask))
         marks = " · ".join(self._marks(ask))
         fresh = self._shared.texts.stands_new in self._marks(ask)

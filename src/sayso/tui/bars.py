@@ -21,11 +21,12 @@ class Line(Widget):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._content = Content("")
+        self.auto_links = False
 
     def show(self, content: Content | str) -> None:
         """Text is shown as it is, never as markup."""
         shown = Content(content) if isinstance(content, str) else content
-        if shown.markup != self._content.markup:
+        if not shown.is_same(self._content):
             self._content = shown
             self.refresh(layout=True)
 
@@ -33,7 +34,7 @@ class Line(Widget):
         return self._content
 
 
-class TopBar(Line):
+class TopBar(Widget):
     """The name, how many wait, and at the right what is new or special here."""
 
     def __init__(self, shared: Shared) -> None:
@@ -49,20 +50,17 @@ class TopBar(Line):
         parts = [count if waiting else texts.none_waiting]
         if others:
             parts.append(texts.left_open.format(n=others))
-        self._left = Content.assemble(
-            (" Sayso ", "bold"), " ", (" · ".join(parts), "$primary" if waiting else "$muted")
-        )
-        self._right = right
-        self._align()
+        style = "$primary" if waiting else "$muted"
+        left = Content.assemble((" Sayso ", "bold"), " ", (" · ".join(parts), style))
+        if right != self._right or not left.is_same(self._left):
+            self._left, self._right = left, right
+            self.refresh()
 
-    def _align(self) -> None:
+    def render(self) -> Content:
         room = self.size.width - self._left.cell_length - 3
         right = Content(one_line(self._right, 200)).truncate(room, ellipsis=True) if room > 8 else Content("")
         gap = " " * max(self.size.width - self._left.cell_length - right.cell_length - 1, 1)
-        self.show(Content.assemble(self._left, gap, right.stylize("$mark")))
-
-    def on_resize(self) -> None:
-        self._align()
+        return Content.assemble(self._left, gap, right.stylize("$mark"))
 
 
 class Steps(Widget):
@@ -70,6 +68,7 @@ class Steps(Widget):
 
     def __init__(self) -> None:
         super().__init__(id="steps")
+        self.auto_links = False
         self._names: Sequence[str] = ()
         self._done: Sequence[bool] = ()
         self._step = 0
@@ -100,6 +99,7 @@ class KeyBar(Widget):
     def __init__(self, shared: Shared) -> None:
         super().__init__(id="keys")
         self._shared = shared
+        self.auto_links = False
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh())

@@ -16,6 +16,10 @@ from sayso.tui.shared import Shared
 
 _LONGEST_LABEL = 400
 _LONGEST_DESCRIPTION = 800
+_MOST_LINES = 4
+"""Lines that a label gets, and a description."""
+_MANY = 200
+"""With more options than this each gets one line, and one for its description: nobody reads them all."""
 _SIGNS = {True: "(*) ", False: "( ) "}
 _MULTI_SIGNS = {True: "[x] ", False: "[ ] "}
 
@@ -46,7 +50,7 @@ class Choices(Rows):
             self.call_after_refresh(self.show_cursor)
         else:
             self._said = said
-            self.refresh()
+            self.changed()
 
     def _start(self) -> int:
         options = self.options
@@ -68,6 +72,15 @@ class Choices(Rows):
     def count(self) -> int:
         own = self._question is not None and self._question.takes_own_text
         return len(self.options) + own if self.options else 0
+
+    def height(self, index: int, width: int) -> int:
+        if not self._many or index == len(self.options):
+            return super().height(index, width)
+        return 1 + bool(self.options[index].description.strip())
+
+    @property
+    def _many(self) -> bool:
+        return len(self.options) > _MANY
 
     def row(self, index: int, width: int) -> Sequence[Content]:
         if index == len(self.options):
@@ -95,7 +108,9 @@ class Choices(Rows):
         return (_MULTI_SIGNS if multi else _SIGNS)[chosen]
 
     def _wrapped(self, before: str, content: Content, width: int) -> list[Content]:
-        lines = content.wrap(max(width - len(before), 4))
+        room = max(width - len(before), 4)
+        most = room if self._many else room * _MOST_LINES
+        lines = content.truncate(most, ellipsis=True).wrap(room)[:_MOST_LINES]
         return [Content(" " * len(before) if number else before) + line for number, line in enumerate(lines)]
 
     def action_down(self) -> None:

@@ -16,9 +16,12 @@ from sayso.config import user_file
 from sayso.tui.bars import KeyBar, Line
 from sayso.tui.field import Field
 from sayso.tui.keys import shown_key
+from sayso.tui.markdown import Block
+from sayso.tui.prose import Prose
 from sayso.tui.screen import SaysoScreen
 from sayso.tui.shared import Shared
 
+_KEY_WIDTH = 12
 _CONTEXTS = ("everywhere", "inbox", "answer", "field", "history", "lists", "pages")
 
 
@@ -54,7 +57,7 @@ class ReasonDialog(ModalScreen[Reply]):
         self.query_one("#about").display = bool(self._about)
         self.query_one("#confirm", Line).show(self._ways_out())
         field = self.query_one(Field)
-        field.placeholder = self._hint
+        field.placeholder = Content(self._hint)
         field.put(self._text)
         field.focus()
 
@@ -114,31 +117,33 @@ class HelpScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(id="dialog"):
-            yield Line(id="help")
+            yield Prose(id="help")
         yield KeyBar(self._shared)
 
     def on_mount(self) -> None:
-        self.query_one("#help", Line).show(self._text())
+        self.query_one("#help", Prose).show(self._blocks())
 
-    def _text(self) -> Content:
+    def _blocks(self) -> list[Block]:
         texts = self._shared.texts
-        lines = [Content.styled(texts.help_title, "bold"), Content("")]
+        found = [Block(content=Content.styled(texts.help_title, "bold"))]
         for context in _CONTEXTS:
-            lines += self._section(context)
+            found += self._section(context)
         file = self._shared.config.sources.get("keys") or str(user_file(self._shared.environ))
-        lines += [Content(texts.help_fixed), Content(texts.help_rebind.format(file=file))]
-        return Content("\n").join(lines)
+        return [
+            *found,
+            *(Block(content=Content(text)) for text in (texts.help_fixed, texts.help_rebind.format(file=file))),
+        ]
 
-    def _section(self, context: str) -> list[Content]:
-        texts, keys = self._shared.texts, list(self._shared.keys.of(context))
+    def _section(self, context: str) -> list[Block]:
+        texts, keys = self._shared.texts, self._shared.keys.of(context)
         title = getattr(texts, f"help_{context}", None)
-        heading = [Content.styled(title, "bold $primary")] if title else []
-        lines = [self._line(key.keys, getattr(texts, f"do_{key.name}")) for key in keys]
-        return [*heading, *lines, *([] if context == "lists" else [Content("")])]
+        heading = [Block(content=Content.styled(title, "bold $primary"))] if title else []
+        return [*heading, *(self._key(key.keys, getattr(texts, f"do_{key.name}")) for key in keys)]
 
-    def _line(self, keys: str, text: str) -> Content:
+    def _key(self, keys: str, text: str) -> Block:
         shown = " ".join(shown_key(key) for key in keys.split(","))
-        return Content.assemble((f"  {shown:<16} ", "$mark"), text)
+        content = Content.assemble((f"{shown:<{_KEY_WIDTH}}", "$mark"), " ", text)
+        return Block(content=content, first="  ", rest="      ", tight=True)
 
     def action_back(self) -> None:
         self.dismiss(None)

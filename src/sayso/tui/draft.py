@@ -135,7 +135,8 @@ def from_json(ask: Ask, body: str) -> Draft:
     entered = data.get("entered")
     if isinstance(entered, dict):
         said |= {key: _said(item) for key, item in entered.items() if isinstance(item, dict)}
-    known = {question.id: _known(question, said[question.id]) for question in ask.questions if question.id in said}
+    known = {question.id: _known(question, said.get(question.id, Said())) for question in ask.questions}
+    known = {key: item for key, item in known.items() if not item.empty}
     step = data.get("step")
     step = step if isinstance(step, int) and 0 <= step <= len(ask.questions) else 0
     return Draft(said=known, step=step, reason=_text(data.get("reason")))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from textual import on
 from textual.app import ComposeResult
@@ -15,6 +15,7 @@ from sayso.asks.model import Ask, State
 from sayso.errors import StoreError
 from sayso.tui.asklist import AskList
 from sayso.tui.bars import Line
+from sayso.tui.markdown import Block
 from sayso.tui.outline import copy_text, record, whole_text
 from sayso.tui.prose import Prose
 from sayso.tui.rows import Rows
@@ -39,7 +40,7 @@ class HistoryScreen(SaysoScreen[None]):
         self._project: str | None = None
         self._outcome: State | None = None
         self._looked = False
-        self._searching: Timer | None = None
+        self._looking: Timer | None = None
         self._reading: Timer | None = None
 
     def body(self) -> ComposeResult:
@@ -53,51 +54,57 @@ class HistoryScreen(SaysoScreen[None]):
     def on_mount(self) -> None:
         self.query_one(AskList).focus()
         self.board_changed()
-        self._search()
+        self._look()
 
     # Looking
 
     def board_changed(self) -> None:
         super().board_changed()
         if self._looked and not self.shared.board.trouble:
-            self._search_soon()
+            self._look_soon(lambda: self._look(len(self._asks)))
 
     def special(self) -> str:
         texts = self.shared.texts
         outcome = self.shared.wording.state(self._outcome) if self._outcome else ""
         project = texts.only_project.format(project=self._project.rpartition("/")[2]) if self._project else ""
-        newest = self.shared.board.newest
-        return " · ".join(part for part in (newest, texts.history_title, project, outcome) if part)
+        return " · ".join(part for part in (super().special(), texts.history_title, project, outcome) if part)
 
     @on(Input.Changed, "#filter")
     def _search_soon(self) -> None:
-        if self._searching:
-            self._searching.stop()
-        self._searching = self.set_timer(_SEARCH_AFTER, self._search)
+        self._look_soon(self._look)
 
-    def _search(self) -> None:
-        self.run_worker(self._find(None), group="search", exclusive=True)
+    def _look_soon(self, look: Callable[[], None]) -> None:
+        if self._looking:
+            self._looking.stop()
+        self._looking = self.set_timer(_SEARCH_AFTER, look)
 
-    async def _find(self, after: Ask | None) -> None:
-        """The first page, or the one after this ask."""
+    def _look(self, least: int = 0) -> None:
+        """Show the newest that fit, as many as there is a page for, or were there before."""
+        if self.alive:
+            self.run_worker(self._find(None, max(least, _PAGE)), group="search", exclusive=True)
+
+    async def _find(self, after: Ask | None, least: int = _PAGE) -> None:
+        """The first ones, or those after this ask."""
         try:
-            found, more = await self.do(lambda desk: self._page(desk, after))
+            found, more = await self.do(lambda desk: self._read_on(desk, after, least))
         except StoreError:
+            return
+        if not self.alive:
             return
         self._looked = True
         self._asks = [*self._asks, *found] if after else found
         self._more = more
         self._show()
 
-    def _page(self, desk: Desk, after: Ask | None) -> tuple[list[Ask], Ask | None]:
-        """Up to a page of what is wanted, and where the next begins."""
+    def _read_on(self, desk: Desk, after: Ask | None, least: int) -> tuple[list[Ask], Ask | None]:
+        """What fits, and where to go on. Bounded: the rest is read when it is scrolled to."""
         found: list[Ask] = []
         search, project = self._words, self._project
-        for _ in range(_MOST_PAGES):
+        for _ in range(_MOST_PAGES + least // _PAGE):
             page = desk.history(project=project, search=search, before=after, most=_PAGE)
             found += [ask for ask in page if self._outcome in (None, ask.state)]
             after = page[-1] if len(page) == _PAGE else None
-            if after is None or len(found) >= _PAGE:
+            if after is None or len(found) >= least:
                 break
         return found, after
 
@@ -114,7 +121,7 @@ class HistoryScreen(SaysoScreen[None]):
         filtered = self._words or self._project or self._outcome
         empty.show(texts.history_none if filtered else texts.history_empty)
         empty.display = not self._asks
-        self.query_one("#inbox").display = bool(self._asks)
+        self.set_class(not self._asks, "-empty")
         self._read_soon()
 
     def _marks(self, ask: Ask) -> Sequence[str]:
@@ -133,14 +140,18 @@ class HistoryScreen(SaysoScreen[None]):
         self._reading = self.set_timer(_READ_AFTER, lambda: self.run_worker(self._read(), group="read", exclusive=True))
 
     async def _read(self) -> None:
-        ask = self.query_one(AskList).ask
+        ask = self.query_one(AskList).ask if self.alive else None
         if ask is None:
             return
         try:
             events = await self.do(lambda desk: desk.events(ask.id))
         except StoreError:
             return
-        self.query_one("#preview", Prose).show(record(self.shared, ask, events))
+        if self.alive:
+            self._tell(record(self.shared, ask, events))
+
+    def _tell(self, blocks: Sequence[Block]) -> None:
+        self.query_one("#preview", Prose).show(blocks)
         self.query_one("#beside").scroll_home(animate=False)
 
     # Doing
@@ -177,11 +188,13 @@ class HistoryScreen(SaysoScreen[None]):
         """Only the next kind of outcome."""
         self._outcome = _OUTCOMES[(_OUTCOMES.index(self._outcome) + 1) % len(_OUTCOMES)]
         self.board_changed()
+        self._search_soon()
 
     def action_project(self) -> None:
         ask = self.query_one(AskList).ask
         self._project = ask.asker.project if ask and self._project is None else None
         self.board_changed()
+        self._search_soon()
 
     def action_copy(self) -> None:
         if ask := self.query_one(AskList).ask:

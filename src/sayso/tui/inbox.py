@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
+from textual.events import Key
 from textual.timer import Timer
 from textual.widgets import Input
 
@@ -50,7 +51,7 @@ class InboxScreen(SaysoScreen[None]):
         self.board_changed()
 
     def on_screen_resume(self) -> None:
-        self.shared.board.newest = ""
+        self.shared.board.newest = None
         self.board_changed()
 
     @property
@@ -68,14 +69,18 @@ class InboxScreen(SaysoScreen[None]):
         empty = self.query_one("#empty", Line)
         empty.show(texts.loading if not board.looked else texts.empty_filtered if board.asks else texts.empty)
         empty.display = not asks
-        self.query_one("#inbox").display = bool(asks)
+        self.set_class(not asks, "-empty")
         self._preview_soon()
 
     def special(self) -> str:
-        """Here the newest is in the list already; what needs saying is what the list leaves out."""
+        """What the list leaves out, and what is new above what is shown of it."""
         texts = self.shared.texts
-        shown = texts.only_project.format(project=self._project.rpartition("/")[2]) if self._project is not None else ""
-        return " · ".join(part for part in (shown, "" if self._newest_first else texts.oldest_first) if part)
+        newest = super().special() if self.query_one(AskList).scroll_offset.y else ""
+        project = (
+            texts.only_project.format(project=self._project.rpartition("/")[2]) if self._project is not None else ""
+        )
+        order = "" if self._newest_first else texts.oldest_first
+        return " · ".join(part for part in (newest, project, order) if part)
 
     def tick(self) -> None:
         self.query_one(AskList).tick()
@@ -110,8 +115,8 @@ class InboxScreen(SaysoScreen[None]):
         self._previewing = self.set_timer(_PREVIEW_AFTER, self._preview)
 
     def _preview(self) -> None:
-        ask = self.query_one(AskList).ask
-        if self.has_class("-wide"):
+        if self.alive and self.has_class("-wide"):
+            ask = self.query_one(AskList).ask
             self.query_one("#preview", Prose).show(preview(self.shared, ask) if ask else ())
 
     def on_resize(self) -> None:
@@ -134,15 +139,25 @@ class InboxScreen(SaysoScreen[None]):
         self.board_changed()
 
     @on(Input.Submitted, "#filter")
-    def _filtered(self) -> None:
-        self.query_one("#filter").display = bool(self.query_one("#filter", Input).value)
+    def _open_found(self) -> None:
+        self._leave_filter()
+        self.action_open()
+
+    def on_key(self, event: Key) -> None:
+        if event.key == "down" and self.query_one("#filter").has_focus:
+            event.stop()
+            self._leave_filter()
+
+    def _leave_filter(self) -> None:
+        field = self.query_one("#filter", Input)
+        field.display = bool(field.value)
         self.query_one(AskList).focus()
 
     def action_back(self) -> None:
         """Take the filters away."""
         self._project = None
         self.query_one("#filter", Input).value = ""
-        self._filtered()
+        self._leave_filter()
         self.board_changed()
 
     def action_project(self) -> None:

@@ -16,6 +16,8 @@ from sayso.errors import ConfigError
 
 _MODIFIERS = {"ctrl", "shift", "alt", "super", "meta", "hyper"}
 _NAMED = {key.value for key in KnownKeys}
+_ALIASES = {"esc": "escape", "pgup": "pageup", "pgdn": "pagedown", "del": "delete", "return": "enter"}
+"""Names people write, as the help shows them too."""
 _DISPLAY = {"escape": "esc", "enter": "enter", "up": "up", "down": "down", "left": "left", "right": "right"}
 
 
@@ -112,6 +114,7 @@ class Keys:
 
     def __init__(self, changed: Mapping[str, str], source: str = "keys") -> None:
         names = {key.name for keys in DEFAULTS.values() for key in keys}
+        changed = {name: ",".join(map(_full_name, given.split(","))) for name, given in changed.items()}
         for name, given in changed.items():
             _check_name(name, names, source)
             for key in given.split(","):
@@ -165,6 +168,11 @@ def shown_key(key: str) -> str:
     """A key as people write it: `ctrl+s`, `esc`, `?`."""
     *modifiers, last = key.split("+") if len(key) > 1 else [key]
     return "+".join([*modifiers, _DISPLAY.get(last, format_key(last))])
+
+
+def _full_name(key: str) -> str:
+    *modifiers, last = key.split("+") if len(key) > 1 else [key]
+    return "+".join([*modifiers, _ALIASES.get(last, last)])
 
 
 def _users(keys: tuple[Key, ...]) -> dict[str, set[str]]:

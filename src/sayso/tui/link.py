@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from sayso.asks.desk import Desk
 from sayso.config import Config
-from sayso.errors import StoreError, StoreUnavailable
+from sayso.errors import SaysoError, StoreError, StoreUnavailable
 from sayso.store import Store, open_store
 from sayso.store.bell import LOOK_EVERY, Listener
 
@@ -40,6 +40,8 @@ class Link:
         self._listener: Listener | None = None
         self._last_sign = 0.0
         self._identity: Identity = None
+        # Begun now, while the screen is built. What goes wrong is told to the first who asks.
+        self._work.put(self._open_early)
 
     async def do(self, work: Callable[[Desk], T]) -> T:
         """Run work of the desk in its thread. Once handed over it is done, even if nobody waits for it any more."""
@@ -60,6 +62,10 @@ class Link:
         """Endless until `close`: one piece of work after the other."""
         while work := self._work.get():
             work()
+
+    def _open_early(self) -> None:
+        with suppress(SaysoError):
+            self._desk()
 
     def _perform(self, work: Callable[[Desk], T], done: asyncio.Future[T], loop: asyncio.AbstractEventLoop) -> None:
         try:

@@ -10,14 +10,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 from textual.content import Content, Span
-from textual.highlight import highlight
 
 from sayso.text import printable
-from sayso.tui.themes import CodeColours
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 MOST_CHARACTERS = 6_000
 MOST_LINES = 300
@@ -73,6 +74,11 @@ def blocks(text: str) -> tuple[Block, ...]:
     return tuple(_Reader(tokens).blocks()) or _as_it_is(text)
 
 
+def warm_up() -> None:
+    """Load the parser, before somebody waits for it."""
+    _parser()
+
+
 @lru_cache(maxsize=2048)
 def plain_line(text: str, most: int = 300) -> str:
     """The text's first paragraph on one line, without Markdown's signs."""
@@ -86,6 +92,9 @@ def _as_it_is(text: str) -> tuple[Block, ...]:
 
 @cache
 def _parser() -> MarkdownIt:
+    # Loaded when it is first wanted: the empty inbox needs no parser, and starts sooner without.
+    from markdown_it import MarkdownIt
+
     options = {"html": False, "maxNesting": _DEEPEST}
     parser = MarkdownIt("commonmark", options).enable(["table", "strikethrough"])
     # An entity such as &#27; becomes its character while parsing, so what is shown is made safe after it.
@@ -208,7 +217,9 @@ def _code(token: Token) -> Content:
     language = re.split(r"\W", token.info.strip())[0].lower()
     if not language or len(code) > _MOST_CODE:
         return Content(code)
-    return highlight(code, language=language, theme=CodeColours, tab_size=4)
+    from sayso.tui.code import coloured
+
+    return coloured(code, language)
 
 
 def _table(rows: Sequence[Sequence[Content]]) -> Content:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from textual.app import App
+from textual.app import App, SuspendNotSupported
 
 _SECONDS = 5.0
 MARKER = "------------------------ >8 ------------------------"
@@ -39,9 +41,8 @@ def edit(app: App[Any], command: Sequence[str], text: str, below: str) -> str:
     with tempfile.TemporaryDirectory(prefix="sayso-") as folder:
         file = Path(folder) / "answer.md"
         file.write_text(f"{text}\n\n{MARKER}\n{below}\n", encoding="utf-8")
-        with app.suspend():
-            done = subprocess.run([*command, str(file)], check=False)
-        edited = file.read_text(encoding="utf-8", errors="replace") if done.returncode == 0 else text
+        code = _lend_terminal(app, [*command, str(file)])
+        edited = file.read_text(encoding="utf-8", errors="replace") if code == 0 else text
         return edited.partition(MARKER)[0].strip()
 
 
@@ -50,8 +51,32 @@ def read(app: App[Any], command: Sequence[str], text: str) -> None:
     with tempfile.TemporaryDirectory(prefix="sayso-") as folder:
         file = Path(folder) / "question.md"
         file.write_text(text, encoding="utf-8")
+        _lend_terminal(app, [*command, str(file)])
+
+
+def _lend_terminal(app: App[Any], command: Sequence[str]) -> int:
+    """Give the terminal to a program until it ends; its exit code."""
+    program = shutil.which(command[0])
+    if program is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command[0])
+    failed: OSError | None = None
+    code = 0
+    # Ctrl+C is meant for the program; a handler, unlike SIG_IGN, is not inherited by it.
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
         with app.suspend():
-            subprocess.run([*command, str(file)], check=False)
+            # Nothing may be raised in here: Textual would not take the terminal back.
+            try:
+                code = subprocess.run([program, *command[1:]], check=False).returncode
+            except OSError as error:
+                failed = error
+    except SuspendNotSupported as error:
+        raise OSError(errno.ENOTSUP, str(error)) from error
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if failed:
+        raise failed
+    return code
 
 
 def give_to_tmux(text: str) -> None:

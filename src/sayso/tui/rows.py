@@ -11,6 +11,7 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.style import Style
 from textual.visual import Visual
 
 from sayso.tui.keys import Keys
@@ -52,6 +53,10 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
         self.cursor = 0
         self._tops: list[int] = [0]
         self._measured_for = -1
+        self._counted: dict[int, list[int]] = {}
+        self._strips: dict[tuple[int, int, bool, bool], Strip] = {}
+        """Lines as they were drawn: scrolling draws the same ones again and again."""
+        self.auto_links = False
 
     # What a kind of list says
 
@@ -71,13 +76,16 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
     def changed(self) -> None:
         """The rows are others now; the cursor stays where it is, as far as there is such a row."""
         self._measured_for = -1
+        self._counted = {}
+        self._strips = {}
         self.cursor = min(self.cursor, max(self.count() - 1, 0))
         self._measure()
-        self.refresh(layout=True)
+        self.refresh()
 
     def redraw(self, index: int) -> None:
         """One row looks different now, at the same height."""
         if index < len(self._tops) - 1:
+            self._strips = {key: strip for key, strip in self._strips.items() if key[0] != index}
             self.refresh_lines(self._tops[index], self._tops[index + 1] - self._tops[index])
 
     def move_to(self, index: int) -> None:
@@ -113,24 +121,35 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
         self.virtual_size = Size(self._width + len(_CURSOR), self._tops[-1])
 
     def _tops_at(self, width: int) -> list[int]:
+        """Layout asks for the height at several widths, often; each is counted once."""
+        if width not in self._counted:
+            self._counted[width] = self._count_tops(width)
+        return self._counted[width]
+
+    def _count_tops(self, width: int) -> list[int]:
         tops = [0]
         for index in range(self.count()):
             tops.append(tops[-1] + self.height(index, width))
         return tops
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        room = max(width - len(_CURSOR), 1)
-        return self._tops[-1] if room == self._measured_for else self._tops_at(room)[-1]
+        return self._tops_at(max(width - len(_CURSOR), 1))[-1]
 
     def render_line(self, y: int) -> Strip:
         self._measure()
-        line, width = y + self.scroll_offset.y, self._width + len(_CURSOR)
+        line = y + self.scroll_offset.y
         index = bisect_right(self._tops, line) - 1
         if not 0 <= index < self.count():
-            return Strip.blank(width, self.visual_style.rich_style)
-        content, style = self._line(index, line - self._tops[index]), self.visual_style
-        if index == self.cursor and self.has_focus:
-            chosen = self.get_visual_style("rows--cursor", partial=True)
+            return Strip.blank(self._width + len(_CURSOR), self.visual_style.rich_style)
+        key = (index, line - self._tops[index], index == self.cursor, self.has_focus)
+        if key not in self._strips:
+            self._strips[key] = self._draw(*key)
+        return self._strips[key]
+
+    def _draw(self, index: int, within: int, at_cursor: bool, focused: bool) -> Strip:
+        width, content, style = self._width + len(_CURSOR), self._line(index, within), self.visual_style
+        if at_cursor and focused:
+            chosen = Style.from_styles(self.get_component_styles("rows--cursor"))
             content, style = content.stylize(chosen), style + chosen
         strip = Visual.to_strips(self, content.truncate(width), width, 1, style)[0]
         return strip.extend_cell_length(width, style.rich_style)
@@ -142,8 +161,13 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
 
     def on_resize(self) -> None:
         self._measured_for = -1
+        self._strips = {}
         self._measure()
         self.show_cursor()
+
+    def notify_style_update(self) -> None:
+        self._strips = {}
+        super().notify_style_update()
 
     def watch_has_focus(self, focused: bool) -> None:
         super().watch_has_focus(focused)

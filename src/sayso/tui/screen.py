@@ -61,7 +61,6 @@ class Read(Message):
 class SaysoScreen(Screen[ScreenResultType]):
     """A screen with its keys, a line at the top, the keys at the bottom, and the board between them."""
 
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-normal"), (100, "-wide")]  # noqa: RUF012 - Textual has it so
     AUTO_FOCUS = ""
 
     def __init__(self, shared: Shared, context: str) -> None:
@@ -78,6 +77,11 @@ class SaysoScreen(Screen[ScreenResultType]):
     def body(self) -> ComposeResult:
         yield from ()
 
+    @property
+    def alive(self) -> bool:
+        """Whether there is still something to show things on: work that was waited for may outlive its screen."""
+        return self.is_attached and self.app.is_running and self.display
+
     def board_changed(self) -> None:
         """Show what is known now. Never touches what the person is entering."""
         board = self.shared.board
@@ -87,8 +91,9 @@ class SaysoScreen(Screen[ScreenResultType]):
         trouble.display = bool(board.trouble)
 
     def special(self) -> str:
-        """What stands at the right of the top line."""
-        return self.shared.board.newest
+        """What stands at the right of the top line: here, that somebody asks something new."""
+        newest = self.shared.board.unseen
+        return self.shared.texts.newest.format(headline=self.shared.wording.headline(newest)) if newest else ""
 
     def tick(self) -> None:
         """A second has passed."""

@@ -9,7 +9,7 @@ from textual.timer import Timer
 
 from sayso.asks.desk import Desk
 from sayso.asks.guard import refuse_self_answer
-from sayso.asks.model import Ask, Question
+from sayso.asks.model import Ask, Question, State
 from sayso.errors import AlreadySettled, InvalidInput, NotFound, NotYours, StoreError
 from sayso.tui import draft as drafts
 from sayso.tui.bars import Line
@@ -34,6 +34,8 @@ class SettlingScreen(SaysoScreen[None]):
         self.ask, self.draft = ask, draft
         self._there = True
         self._settled = False
+        self._settling = False
+        self._leaving = False
         self._saving: Timer | None = None
         self._kept = drafts.to_json(ask, draft)
 
@@ -50,7 +52,7 @@ class SettlingScreen(SaysoScreen[None]):
         self.run_worker(self.save(), group="save")
 
     async def save(self) -> None:
-        """Keep the draft. While the store is away it is kept here, and again when the store is back."""
+        """Keep the draft. While the store is away it is kept on the board, until the store is back."""
         body, board = drafts.to_json(self.ask, self.draft), self.shared.board
         if self._settled or not self._there or body == self._kept:
             return
@@ -58,11 +60,14 @@ class SettlingScreen(SaysoScreen[None]):
         try:
             await self.do(lambda desk: desk.keep_draft(ask_id, person, body))
         except StoreError:
-            board.unsaved[ask_id] = self.draft
+            board.unsaved[ask_id] = body
             return
         self._kept = body
         board.unsaved.pop(ask_id, None)
         (board.drafts.add if body else board.drafts.discard)(ask_id)
+
+    async def on_unmount(self) -> None:
+        await self.save()
 
     # The truth
 
@@ -76,18 +81,18 @@ class SettlingScreen(SaysoScreen[None]):
             self._know(found)
         elif self.shared.board.looked and self.answerable and not self.shared.board.trouble:
             self.run_worker(self._look_again(), group="look", exclusive=True)
-        if self.ask.id in self.shared.board.unsaved and not self.shared.board.trouble:
-            self._save_now()
 
     async def _look_again(self) -> None:
         ask_id = self.ask.id
         try:
-            self._know(await self.do(lambda desk: desk.get(ask_id)))
+            found = await self.do(lambda desk: desk.get(ask_id))
         except NotFound:
             self._there = False
             self._tell_truth()
         except StoreError:
             return
+        else:
+            self._know(found)
 
     def _know(self, ask: Ask) -> None:
         # A wiped ask has lost its texts; those on the screen are kept.
@@ -96,7 +101,7 @@ class SettlingScreen(SaysoScreen[None]):
         self._tell_truth()
 
     def _tell_truth(self) -> None:
-        if self._settled:
+        if self._settled or not self.alive:
             return
         truth = self.shared.wording.truth(self.ask if self._there else None)
         line = self.query_one("#truth", Line)
@@ -110,11 +115,11 @@ class SettlingScreen(SaysoScreen[None]):
     async def send(self) -> None:
         """Send the answers, if they are complete and nobody was faster."""
         ask, draft = self.ask, self.draft
-        waited_for = ask.wait is not None
+        waited_for = ask.state is State.PENDING and ask.wait is not None
         if await self._settle(lambda desk: desk.answer(ask.id, drafts.answers(ask, draft), self.shared.settler)):
             texts = self.shared.texts
             told = texts.sent if waited_for else texts.sent_unattended
-            self._leave(told.format(client=self.shared.wording.client(ask)))
+            self._part(told.format(client=self.shared.wording.client(ask)))
 
     async def reject(self) -> None:
         """Say no to all of it, with a reason if there is one."""
@@ -122,7 +127,7 @@ class SettlingScreen(SaysoScreen[None]):
         self.enter(replace(self.draft, reason=said.text))
         ask_id = self.ask.id
         if said.confirmed and await self._settle(lambda desk: desk.reject(ask_id, said.text, self.shared.settler)):
-            self._leave(self.shared.texts.rejected.format(client=self.shared.wording.client(self.ask)))
+            self._part(self.shared.texts.rejected.format(client=self.shared.wording.client(self.ask)))
 
     async def elaborate(self, place: int, question: Question) -> None:
         """Hand the ask back to the agent: it should explain one question and ask again."""
@@ -130,13 +135,23 @@ class SettlingScreen(SaysoScreen[None]):
         self.enter(replace(self.draft, reason=said.text))
         ask_id, reason = self.ask.id, elaboration(self.ask, place, question, said.text)
         if said.confirmed and await self._settle(lambda desk: desk.reject(ask_id, reason, self.shared.settler)):
-            self._leave(self.shared.texts.asked_back.format(client=self.shared.wording.client(self.ask)))
+            self._part(self.shared.texts.asked_back.format(client=self.shared.wording.client(self.ask)))
 
     async def _settle(self, work: Callable[[Desk], Ask]) -> bool:
         """Whether it was us who settled it. What was entered stays when it was not."""
-        if self._settled or not self.answerable:
+        if self._settling or self._settled:
+            return False
+        if not self.answerable:
             self.warn(self.shared.wording.truth(self.ask if self._there else None))
             return False
+        self._settling = True
+        try:
+            with self.shared.typing.held():
+                return await self._settle_once(work)
+        finally:
+            self._settling = False
+
+    async def _settle_once(self, work: Callable[[Desk], Ask]) -> bool:
         ask, settler = self.ask, self.shared.settler
 
         def settle_and_forget(desk: Desk) -> None:
@@ -152,12 +167,23 @@ class SettlingScreen(SaysoScreen[None]):
             return False
         return True
 
-    def _leave(self, told: str) -> None:
+    def _part(self, told: str) -> None:
+        """It is settled: say so, and show what else there is."""
         self._settled = True
         self.shared.board.drafts.discard(self.ask.id)
         self.shared.board.unsaved.pop(self.ask.id, None)
         self.say(told)
-        self.dismiss(None)
+        self.leave()
+
+    def leave(self) -> None:
+        """Close this screen, now or as soon as nothing lies over it any more."""
+        self._leaving = True
+        if self.is_current:
+            self.dismiss(None)
+
+    def on_screen_resume(self) -> None:
+        if self._leaving:
+            self.dismiss(None)
 
 
 def elaboration(ask: Ask, place: int, question: Question, unclear: str) -> str:

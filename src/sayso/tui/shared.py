@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from sayso.asks.desk import now_ms
 from sayso.asks.model import Ask, Settler
 from sayso.config import Config
-from sayso.tui.draft import Draft
 from sayso.tui.keys import Keys
 from sayso.tui.link import SURFACE, Link
 from sayso.tui.texts import Texts, texts_for
+from sayso.tui.typeahead import TypeAhead
 from sayso.tui.wording import Wording
 
 
@@ -22,13 +22,20 @@ class Board:
     asks: Sequence[Ask] = ()
     looked: bool = False
     trouble: str = ""
-    newest: str = ""
+    trouble_since: int | None = None
+    newest: Ask | None = None
     seen: set[str] = field(default_factory=set)
     """Asks that were there when the inbox was opened, or were opened since."""
     drafts: set[str] = field(default_factory=set)
     """Asks with something entered for them."""
-    unsaved: dict[str, Draft] = field(default_factory=dict)
-    """What could not be kept in the store yet."""
+    unsaved: dict[str, str] = field(default_factory=dict)
+    """Drafts that could not be kept in the store yet, by ask."""
+
+    @property
+    def unseen(self) -> Ask | None:
+        """The newest ask, while it is open and nobody has opened it here."""
+        newest = self.newest
+        return newest if newest and newest.id not in self.seen and self.find(newest.id) else None
 
     def find(self, ask_id: str) -> Ask | None:
         return next((ask for ask in self.asks if ask.id == ask_id), None)
@@ -36,7 +43,7 @@ class Board:
 
 @dataclass(frozen=True, kw_only=True)
 class Shared:
-    """Settings, texts, keys, the way to the desk, and the board."""
+    """Settings, texts, keys, the way to the desk, the board, and the keys that are still to come."""
 
     config: Config
     environ: Mapping[str, str]
@@ -45,6 +52,7 @@ class Shared:
     keys: Keys
     link: Link
     board: Board = field(default_factory=Board)
+    typing: TypeAhead = field(default_factory=TypeAhead)
 
     @classmethod
     def build(

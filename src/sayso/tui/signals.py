@@ -28,6 +28,7 @@ class Signals:
     ) -> None:
         self._config, self._environ, self._write, self._outer = config, environ, write, outer
         self._in_tmux = bool(environ.get("TMUX"))
+        self._titled: int | None = None
 
     def tell(self, title: str, body: str) -> None:
         """A notification, with the bell."""
@@ -38,7 +39,8 @@ class Signals:
 
     def title(self, waiting: int) -> None:
         """The terminal's title: how many asks are open."""
-        if self._config.terminal_title:
+        if self._config.terminal_title and waiting != self._titled:
+            self._titled = waiting
             self._write(f"\x1b]2;{f'({waiting}) ' if waiting else ''}Sayso\a")
 
     def take_title(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from textual.highlight import HighlightTheme
 from textual.theme import Theme
 
 _DARK = {
@@ -19,6 +18,8 @@ _DARK = {
     "code-background": "#202734",
     "cursor-background": "#2c3a54",
     "cursor-foreground": "#ffffff",
+    "border": "#82b1ff",
+    "border-blurred": "#3d4860",
 }
 _LIGHT = {
     "muted": "#5b6472",
@@ -32,6 +33,8 @@ _LIGHT = {
     "code-background": "#eceff4",
     "cursor-background": "#d5e2f7",
     "cursor-foreground": "#000000",
+    "border": "#1d4fa8",
+    "border-blurred": "#b4bccb",
 }
 _CONTRAST = {
     "muted": "#ffffff",
@@ -60,8 +63,12 @@ _TERMINAL = {
     "code-background": "ansi_default",
     "cursor-background": "ansi_blue",
     "cursor-foreground": "ansi_bright_white",
+    "ansi-background": "ansi_black",
+    "ansi-foreground": "ansi_white",
     "border": "ansi_blue",
     "border-blurred": "ansi_default",
+    "screen-selection-background": "ansi_blue",
+    "screen-selection-foreground": "ansi_bright_white",
     "input-cursor-background": "ansi_default",
     "input-cursor-foreground": "ansi_default",
     "input-cursor-text-style": "reverse",
@@ -135,25 +142,6 @@ THEMES: Mapping[str, Theme] = {
         variables=_TERMINAL,
     ),
 }
-
-
-class CodeColours(HighlightTheme):
-    """Syntax colours out of the theme's own variables, so that they follow it."""
-
-    STYLES = {  # noqa: RUF012 - the base class has it so
-        ("Comment",): "$code-comment italic",
-        ("Keyword",): "$code-keyword",
-        ("Literal", "Number"): "$code-number",
-        ("Literal", "String"): "$code-string",
-        ("Name", "Builtin"): "$code-name",
-        ("Name", "Class"): "$code-name",
-        ("Name", "Decorator"): "$code-name",
-        ("Name", "Function"): "$code-name",
-        ("Name", "Tag"): "$code-name",
-        ("Operator", "Word"): "$code-keyword",
-        ("Generic", "Deleted"): "$code-number",
-        ("Generic", "Inserted"): "$code-string",
-    }
 
 
 def theme_for(setting: str, environ: Mapping[str, str]) -> Theme:

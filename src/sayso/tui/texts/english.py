@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Texts:
     """The catalogue. Fields named `do_…` are what keys do, for the key bar, the help and the palette."""
 
@@ -37,7 +37,6 @@ class Texts:
     state_timed_out: str = "timed out"
     state_superseded: str = "superseded"
     state_expired: str = "expired"
-    all_states: str = "all outcomes"
     late: str = "late"
     unknown_client: str = "an agent"
     unknown_project: str = "no project"
@@ -68,7 +67,6 @@ class Texts:
 
     # Answering
     question_n: str = "Question {n}"
-    step_of: str = "{n}/{total}"
     review: str = "Review"
     recommended: str = "recommended"
     optional: str = "optional"
@@ -86,9 +84,7 @@ class Texts:
     not_answered: str = "not answered"
     cut: str = "… {n} more characters. {key} shows the whole text."
     review_title: str = "Check your answers. {key} sends them."
-    cannot_skip: str = "Question {n} must be answered; it cannot be skipped."
     must_answer: str = "Question {n} needs an answer before this can be sent."
-    nothing_recommended: str = "The agent recommends nothing here."
     sent: str = "Sent to {client}."
     sent_unattended: str = "Kept for {client}: it gets your answer when it asks the same again."
     rejected: str = "Rejected. {client} is told so."
@@ -165,11 +161,11 @@ class Texts:
     do_open: str = "open"
     do_filter: str = "filter"
     do_project: str = "project"
-    do_order: str = "order"
+    do_order: str = "newest or oldest first"
     do_history: str = "history"
     do_reject: str = "reject"
     do_copy: str = "copy"
-    do_whole: str = "whole text"
+    do_whole: str = "whole text in your pager"
     do_choose: str = "choose"
     do_submit: str = "send"
     do_mark: str = "mark"

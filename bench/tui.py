@@ -1,0 +1,202 @@
+"""How quick the terminal inbox is, in a real terminal, beside a bare Textual app that shows one line.
+
+Every figure is also a ratio to the bare app's on the same machine in the same minutes, so that machines can be
+compared. Run: python bench/tui.py
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import statistics
+import struct
+import sys
+import tempfile
+import termios
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+
+from sayso.asks.desk import Desk
+from sayso.asks.model import Asker, Kind, NewAsk, Option, Question
+from sayso.config import load
+from sayso.store import open_store
+
+ROUNDS = 7
+KEYS = 30
+PENDING = 1_000
+IDLE_SECONDS = 5.0
+WAIT = 60.0
+
+BARE = """
+from textual.app import App
+from textual.widgets import Static
+class Bare(App):
+    count = 0
+    def compose(self):
+        yield Static("bare is ready")
+    def on_key(self, event):
+        self.count += 1
+        self.query_one(Static).update(f"bare has seen {self.count}")
+Bare().run()
+"""
+SAYSO = "from sayso.cli import main; main()"
+
+
+class Pty:
+    """A program on a terminal of its own; what it writes is read as it comes."""
+
+    def __init__(self, code: str, environment: dict[str, str]) -> None:
+        self.began = time.perf_counter()
+        self.pid, self._end = pty.fork()
+        if self.pid == 0:
+            os.execve(sys.executable, [sys.executable, "-c", code], environment)
+        fcntl.ioctl(self._end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+
+    def until(self, *wanted: bytes) -> float:
+        """The moment when all of this had been written."""
+        seen, limit = bytearray(), time.perf_counter() + WAIT
+        while time.perf_counter() < limit:
+            if select.select([self._end], [], [], 1.0)[0]:
+                seen += os.read(self._end, 65536)
+                if all(part in seen for part in wanted):
+                    return time.perf_counter()
+        raise TimeoutError(f"{wanted!r} was not written: {bytes(seen[-500:])!r}")
+
+    def press(self, key: bytes, *wanted: bytes) -> float:
+        """Seconds from a key to its effect on the screen."""
+        self.rest()
+        began = time.perf_counter()
+        os.write(self._end, key)
+        return self.until(*wanted) - began
+
+    def rest(self) -> None:
+        """Read on until nothing comes any more."""
+        while select.select([self._end], [], [], 0.15)[0]:
+            os.read(self._end, 65536)
+
+    def idle_cpu(self) -> float:
+        """Part of a processor that it uses while nothing happens."""
+        self.rest()
+        process = psutil.Process(self.pid)
+        before = process.cpu_times()
+        limit = time.perf_counter() + IDLE_SECONDS
+        while (left := limit - time.perf_counter()) > 0:
+            if select.select([self._end], [], [], left)[0]:
+                os.read(self._end, 65536)
+        after = process.cpu_times()
+        return (after.user + after.system - before.user - before.system) / IDLE_SECONDS
+
+    def close(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self._end)
+
+
+def start_seconds(code: str, environment: dict[str, str], *wanted: bytes) -> float:
+    program = Pty(code, environment)
+    try:
+        return program.until(*wanted) - program.began
+    finally:
+        program.close()
+
+
+def bare_figures(environment: dict[str, str]) -> tuple[float, float]:
+    """A key press to redraw, and idle use, of the bare app."""
+    program = Pty(BARE, environment)
+    try:
+        program.until(b"bare is ready")
+        keys = [program.press(b"x", f"seen {number}".encode()) for number in range(1, KEYS + 1)]
+        return statistics.median(keys), program.idle_cpu()
+    finally:
+        program.close()
+
+
+def asked(number: int) -> NewAsk:
+    options = (Option(id="a", label="First"), Option(id="b", label="Second", recommended=True))
+    question = Question(id="q", text=f"Question {number:04}?", kind=Kind.SELECT, options=options)
+    return NewAsk(tool="ask_user", questions=(question,), asker=Asker(client="bench", project="/p", host="h"))
+
+
+def inbox_figures(environment: dict[str, str], desk: Desk) -> dict[str, float]:
+    """What the inbox takes with few and with many asks."""
+    program = Pty(SAYSO, environment)
+    try:
+        program.until(b"No questions.")
+        figures = {"idle, empty": program.idle_cpu(), "ask to visible": _ask_to_visible(program, desk, 0)}
+        for number in range(100, PENDING):
+            desk.leave(asked(number))
+        program.rest()
+        figures["ask to visible, 1,000 pending"] = _ask_to_visible(program, desk, PENDING)
+        figures["key to redraw, 1,000 pending"] = statistics.median(_keys(program))
+        figures["idle, 1,000 pending"] = program.idle_cpu()
+        return figures
+    finally:
+        program.close()
+
+
+def _ask_to_visible(program: Pty, desk: Desk, first: int) -> float:
+    """From the moment before an agent asks to the question on the screen."""
+    found = []
+    for number in range(first, first + KEYS):
+        program.rest()
+        began = time.perf_counter()
+        desk.hold(replace(asked(number)))
+        found.append(program.until(f"Question {number:04}?".encode()) - began)
+    return statistics.median(found)
+
+
+def _keys(program: Pty) -> list[float]:
+    """One row down each: the cursor's sign is drawn anew."""
+    return [program.press(b"\x1b[B", b"> ") for _ in range(KEYS)]
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory(prefix="sayso-bench-", dir="/tmp") as folder:
+        environment = {
+            "HOME": folder,
+            "PATH": os.environ.get("PATH", os.defpath),
+            "TERM": "xterm-256color",
+            "LC_ALL": "C.UTF-8",
+            "SAYSO_STATE_DIR": str(Path(folder) / "state"),
+            "SAYSO_TERMINAL_NOTIFY": "off",
+        }
+        store = open_store(load(environ=environment, cwd=Path(folder)))
+        measure(environment, Desk(store))
+        store.close()
+
+
+def measure(environment: dict[str, str], desk: Desk) -> None:
+    starts = _interleaved(
+        lambda: start_seconds(BARE, environment, b"bare is ready"),
+        lambda: start_seconds(SAYSO, environment, b"No questions."),
+    )
+    bare_key, bare_idle = bare_figures(environment)
+    figures = inbox_figures(environment, desk)
+    print(f"{'':34}{'Sayso':>12}{'bare app':>12}{'ratio':>9}")
+    show("start to first screen", starts[1], starts[0])
+    for name in ("ask to visible", "ask to visible, 1,000 pending", "key to redraw, 1,000 pending"):
+        show(name, figures[name], bare_key)
+    for name in ("idle, empty", "idle, 1,000 pending"):
+        print(f"{name:34}{figures[name]:11.2%} {bare_idle:11.2%}")
+    print("\nThe bare app's figure beside asks and keys is its own key press to redraw.")
+
+
+def _interleaved(*measures: Callable[[], float]) -> Sequence[float]:
+    """The median of each, measured in turns so that a busy minute is shared by all."""
+    found = [[measure() for measure in measures] for _ in range(ROUNDS)]
+    return [statistics.median(column) for column in zip(*found, strict=True)]
+
+
+def show(name: str, ours: float, bare: float) -> None:
+    print(f"{name:34}{ours * 1000:9.1f} ms{bare * 1000:9.1f} ms{ours / bare:8.2f}x")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,227 @@
+"""One question on the screen: its text to read, its options, own words, a note. Knows nothing of other questions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import TextArea
+
+from sayso.asks.model import Kind, Question
+from sayso.text import printable
+from sayso.tui import draft as drafts
+from sayso.tui.bars import Line
+from sayso.tui.choices import Choices
+from sayso.tui.draft import Said
+from sayso.tui.field import Field
+from sayso.tui.outline import question_blocks
+from sayso.tui.programs import edit, editor
+from sayso.tui.prose import Prose
+from sayso.tui.rows import Rows
+from sayso.tui.shared import Shared
+
+_ROOM_FOR_WORDS = 6
+"""Lines that a field for a free answer gets at least, with its border."""
+_LONGEST_PLACEHOLDER = 500
+
+Entered = Callable[[Question, Said], None]
+
+
+class Step(Vertical):
+    """Shows a question and takes what is said to it; `entered` hears of every change."""
+
+    class Finished(Message):
+        """The person is done with this question."""
+
+    def __init__(self, shared: Shared, entered: Entered) -> None:
+        super().__init__(id="step")
+        self._shared, self._entered = shared, entered
+        self._question = Question(id="", text="")
+        self._said = Said()
+        self._writing = False
+        """Whether the field for own words is open beside the options."""
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(id="reading"):
+            yield Prose(id="question")
+        yield Line(id="hint")
+        yield Choices(self._shared)
+        yield Field(self._shared.keys, id="own")
+        yield Field(self._shared.keys, id="note")
+
+    @property
+    def _own(self) -> Field:
+        return self.query_one("#own", Field)
+
+    @property
+    def _note(self) -> Field:
+        return self.query_one("#note", Field)
+
+    @property
+    def _choices(self) -> Choices:
+        return self.query_one(Choices)
+
+    # Showing
+
+    def show(self, question: Question, said: Said) -> None:
+        """Show this question and what was said to it before; the focus is where it is answered."""
+        self._question, self._said, self._writing = question, said, False
+        self.query_one("#question", Prose).show(list(question_blocks(self._shared, question)))
+        self.query_one("#reading").scroll_home(animate=False)
+        self._show_hints()
+        self._own.put(said.text)
+        self._note.put(said.note)
+        self._note.display = bool(said.note)
+        self._choices.display = bool(question.choices)
+        self._show_said()
+        (self._choices if question.choices else self._own).focus()
+        self.call_after_refresh(self._share_room)
+
+    def _show_hints(self) -> None:
+        question, texts = self._question, self._shared.texts
+        ways = {Kind.SELECT: texts.pick_one, Kind.MULTI_SELECT: texts.pick_some}
+        parts = (ways.get(question.kind, ""), "" if question.required else texts.optional)
+        told = " · ".join(part for part in parts if part)
+        hint = self.query_one("#hint", Line)
+        hint.show(told)
+        hint.display = bool(told)
+        # As content, for Textual reads a plain text here as its markup.
+        self._own.placeholder = Content(self._placeholder())
+        self._note.placeholder = Content(texts.note_hint)
+        self._note.border_title = texts.note
+
+    def _placeholder(self) -> str:
+        if self._question.placeholder.strip():
+            return printable(self._question.placeholder[:_LONGEST_PLACEHOLDER])
+        texts, newline = self._shared.texts, self._shared.keys.shown("newline")
+        return (texts.other_hint if self._question.choices else texts.answer_hint).format(newline=newline)
+
+    def _show_said(self) -> None:
+        question, own = self._question, self._own
+        if question.choices:
+            self._choices.show(question, self._said)
+        own.display = not question.choices or (question.takes_own_text and (self._writing or bool(self._said.text)))
+        own.set_class(bool(question.choices) and not self._said.own, "-unused")
+        self._share_room()
+
+    def _share_room(self) -> None:
+        """Give the question all the room that its answer leaves, and never much less than half."""
+        if not self.is_attached or not self.display:
+            return
+        choices, own = self._choices, self._own
+        beside: list[Widget] = [self.query_one("#hint"), self._note, *([own] if choices.display else [])]
+        room = self.size.height - 1 - sum(each.outer_size.height for each in beside if each.display)
+        given = _ROOM_FOR_WORDS
+        if choices.display:
+            read = self.query_one("#question").size.height
+            given = max(min(choices.virtual_size.height, max(room // 2, room - read)), 1)
+            choices.styles.height = given
+        self.query_one("#reading").styles.max_height = max(room - given, 1)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._share_room)
+
+    # Choosing
+
+    def _say(self, said: Said) -> None:
+        self._said = said
+        self._entered(self._question, said)
+        self._show_said()
+
+    def choose(self) -> None:
+        """Take what is at the cursor and be done; where several may be chosen, be done with what is marked."""
+        question, option = self._question, self._choices.option
+        if not question.choices:
+            self._own.focus()
+        elif option is None:
+            self.own_words()
+        else:
+            several = question.kind is Kind.MULTI_SELECT and not drafts.answer(question, self._said).skipped
+            self._say(self._said if several else drafts.choose(question, self._said, option.id))
+            self.post_message(self.Finished())
+
+    def mark(self) -> None:
+        """Choose what is at the cursor, or take it back, and stay."""
+        option = self._choices.option
+        if option is not None:
+            self._say(drafts.toggle(self._question, self._said, option.id))
+        elif self._said.text.strip():
+            self._say(drafts.toggle_own(self._question, self._said))
+        else:
+            self.own_words()
+
+    @on(Choices.Numbered)
+    @on(Rows.Clicked, "#choices")
+    def _picked(self) -> None:
+        if self._question.kind is Kind.MULTI_SELECT:
+            self.mark()
+        else:
+            self.choose()
+
+    def skip(self) -> None:
+        self._say(drafts.skip(self._said))
+        self.post_message(self.Finished())
+
+    # Writing
+
+    def own_words(self) -> None:
+        """To the field for own words, which count from now on."""
+        self._choices.move_to(self._choices.count() - 1)
+        self._writing = True
+        self._say(drafts.write(self._question, self._said, self._own.text))
+        self._own.focus()
+
+    def note(self) -> None:
+        self._note.display = True
+        self._note.focus()
+        self._share_room()
+
+    @on(TextArea.Changed, "#own")
+    def _written(self) -> None:
+        self._say(drafts.write(self._question, self._said, self._own.text))
+
+    @on(TextArea.Changed, "#note")
+    def _noted(self) -> None:
+        self._say(replace(self._said, note=self._note.text))
+
+    @on(Field.Done)
+    def _done_writing(self) -> None:
+        self.post_message(self.Finished())
+
+    @on(Field.LeftUp)
+    def leave_field(self) -> None:
+        """To the options, or where there are none to the question."""
+        (self._choices if self._choices.display else self.query_one("#reading")).focus()
+        self._note.display = bool(self._said.note)
+        self._writing = False
+        self._show_said()
+
+    @on(Choices.LeftDown)
+    def _into_fields(self) -> None:
+        below = [field for field in (self._own, self._note) if field.display]
+        if below:
+            below[0].focus()
+
+    def write_in_editor(self) -> None:
+        """The answer, or the note, in the person's own editor. An OSError when it cannot start."""
+        field = self._note if self._note.has_focus else self._own
+        below = f"{self._shared.texts.editor_marker}\n\n{printable(self._question.text)}"
+        text = edit(self.app, editor(self._shared.environ), field.text, below)
+        field.put(text)
+        self._writing = field is self._own
+        (self._noted if field is self._note else self._written)()
+        field.focus()
+
+    # Reading
+
+    def read_up(self) -> None:
+        self.query_one("#reading").scroll_page_up(animate=False)
+
+    def read_down(self) -> None:
+        self.query_one("#reading").scroll_page_down(animate=False)

@@ -1,0 +1,164 @@
+"""A real terminal for the tests: tmux shows the program, keys are sent to it, the screen is read from it.
+
+Every terminal is a tmux server of its own, which ends with it and everything that runs in it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TypeVar
+
+import psutil
+from tests.e2e.stdio.harness import Place
+
+from sayso.asks.desk import Desk, Held
+from sayso.asks.model import Asker, Kind, NewAsk, Option, Question
+from sayso.store import open_store
+
+WAIT = 40.0
+T = TypeVar("T")
+_numbers = itertools.count()
+
+
+class Terminal:
+    """One terminal with one program in it."""
+
+    def __init__(self, place: Place, environment: Mapping[str, str], size: tuple[int, int]) -> None:
+        self._name = f"sayso-test-{os.getpid()}-{next(_numbers)}"
+        self.place, self._environment = place, {**place.environment, **environment}
+        self._code = place.folder / f"{self._name}.code"
+        self.tmux("-f", os.devnull, "new-session", "-d", "-x", str(size[0]), "-y", str(size[1]), "exec sleep 600")
+        self.tmux("set-option", "-g", "remain-on-exit", "on")
+        self.tmux("set-option", "-g", "allow-passthrough", "on")
+
+    def tmux(self, *arguments: str) -> str:
+        command = ["tmux", "-L", self._name, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT, check=True, env=_TMUX_ENVIRONMENT)
+        return done.stdout
+
+    def start(self, program: str = "sayso") -> None:
+        """Start the program in place of what runs there, with the person's environment and no other."""
+        given = " ".join(f"{name}={_quoted(value)}" for name, value in self._environment.items())
+        self._code.unlink(missing_ok=True)
+        started = f'cd {self.place.project} && env -i {given} TMUX="$TMUX" TERM="$TERM" {program}'
+        self.tmux("respawn-pane", "-k", f"{started}; echo $? >{self._code}")
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def process(self) -> psutil.Process:
+        shell = psutil.Process(int(self.told("pane_pid")))
+        return until(shell.children, lambda: "the program to start")[0]
+
+    def told(self, name: str) -> str:
+        """What tmux tells of the pane."""
+        return self.tmux("display-message", "-p", f"#{{{name}}}").rstrip("\n")
+
+    def keys(self, *names: str) -> None:
+        """Press keys, by tmux's names."""
+        for name in names:
+            self.tmux("send-keys", name)
+
+    def type(self, text: str) -> None:
+        self.tmux("send-keys", "-l", text)
+
+    def resize(self, width: int, height: int) -> None:
+        self.tmux("resize-window", "-x", str(width), "-y", str(height))
+
+    def screen(self) -> str:
+        return self.tmux("capture-pane", "-p")
+
+    def sees(self, *texts: str) -> None:
+        for text in texts:
+            until(lambda text=text: self._shows(text), lambda text=text: f"{text!r} on\n{self.screen()}")  # type: ignore[misc]
+
+    def sees_not(self, text: str) -> None:
+        until(lambda: not self._shows(text), lambda: f"{text!r} to go from\n{self.screen()}")
+
+    def _shows(self, text: str) -> bool:
+        """Whether the text stands there, in one line or wrapped."""
+        screen = self.screen()
+        return text in screen or text in " ".join(screen.replace("▌", " ").split())
+
+    def kill(self) -> None:
+        """End the program as hard as possible."""
+        self.process.send_signal(signal.SIGKILL)
+        self.ended()
+
+    def ended(self) -> int:
+        """The exit code, once the program has ended."""
+        until(lambda: self._code.exists() and self._code.read_text(), lambda: f"the program to end\n{self.screen()}")
+        return int(self._code.read_text())
+
+    def close(self) -> None:
+        self.tmux("kill-server")
+
+
+_TMUX_ENVIRONMENT = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8", "TERM": "xterm-256color"}
+
+
+@contextmanager
+def terminal(
+    place: Place, size: tuple[int, int] = (80, 24), environment: Mapping[str, str] | None = None
+) -> Iterator[Terminal]:
+    opened = Terminal(place, environment or {}, size)
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+class Agents:
+    """Agents that ask from the test's own process: enough where their protocol does not matter."""
+
+    def __init__(self, place: Place) -> None:
+        self._store = open_store(place.config())
+        self.desk = Desk(self._store)
+
+    def ask(self, *questions: Question, client: str = "claude-code", project: str = "/home/anna/api") -> Held:
+        asker = Asker(client=client, project=project, host="workbench")
+        return self.desk.hold(NewAsk(tool="ask_user", questions=questions, asker=asker))
+
+    def close(self) -> None:
+        self._store.close()
+
+
+@contextmanager
+def agents(place: Place) -> Iterator[Agents]:
+    opened = Agents(place)
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+def until(look: Callable[[], T], what: Callable[[], str]) -> T:
+    """What `look` finds as soon as it finds something; an AssertionError when that takes too long."""
+    end = time.monotonic() + WAIT
+    while time.monotonic() < end:
+        if found := look():
+            return found
+        select.select([], [], [], 0.05)
+    raise AssertionError(f"Waited {WAIT:.0f} seconds for {what()}")
+
+
+def colour(text: str = "Which colour?") -> Question:
+    options = (Option(id="r", label="Red"), Option(id="b", label="Blue", recommended=True))
+    return Question(id="q", text=text, kind=Kind.SELECT, options=options)
+
+
+def words(text: str) -> Question:
+    return Question(id="w", text=text)
+
+
+def _quoted(value: str) -> str:
+    return "'" + value.replace("'", "'\\''") + "'"

@@ -1,0 +1,291 @@
+"""The terminal inbox in a real terminal: several agents, answers, refusals, switching, resizing, crashes."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import threading
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import pytest
+from tests.e2e.stdio.harness import Place, data_of, question, text_of
+from tests.e2e.terminal.harness import WAIT, Terminal, agents, colour, terminal, until, words
+
+from sayso.asks.model import Answer, State
+
+
+@pytest.mark.requirement("A-31")
+def test_three_agents_asking_at_once_are_answered_in_the_terminal_and_answers_do_not_cross(place: Place) -> None:
+    with ExitStack() as stack:
+        anna = stack.enter_context(terminal(place))
+        anna.start("auq")
+        anna.sees("No questions.")
+        clients = [stack.enter_context(place.agent(name=f"agent-{number}")) for number in (1, 2, 3)]
+        calls = [
+            client.ask(question(f"Question of agent {number}?", "One", "Two", "Three"))
+            for number, client in enumerate(clients, start=1)
+        ]
+        anna.sees("3 waiting", "Question of agent 1?", "Question of agent 2?", "Question of agent 3?")
+        for number in (1, 2, 3):
+            anna.keys("/")
+            anna.type(f"agent-{number}")
+            anna.sees_not(f"Question of agent {number % 3 + 1}?")
+            anna.keys("Enter")
+            anna.sees("1. One")
+            anna.keys(str(number))
+            anna.sees("Check your answers")
+            anna.keys("Enter")
+            anna.sees("Nothing here fits the filter." if number < 3 else "No questions.")
+            anna.keys("Escape")
+            anna.sees_not(f"agent-{number}")
+        results = [data_of(call.result(WAIT)) for call in calls]
+    assert [result["answers"][0]["selected"] for result in results] == [["One"], ["Two"], ["Three"]]
+    assert {(result["answered_by"], result["surface"]) for result in results} == {("anna", "terminal")}
+
+
+def test_a_rejection_in_the_terminal_reaches_the_agent_with_its_reason(place: Place) -> None:
+    with terminal(place) as anna, place.agent() as client:
+        anna.start()
+        call = client.ask(question("May I delete everything?"))
+        anna.sees("May I delete everything?", "1 waiting")
+        anna.keys("Enter")
+        anna.sees("1. Yes")
+        anna.keys("x")
+        anna.sees("Reject this question?")
+        anna.type("Certainly not.")
+        anna.keys("Enter")
+        anna.sees("No questions.")
+        told = text_of(call.result(WAIT))
+    assert "rejected" in told
+    assert "Certainly not." in told
+
+
+def test_switching_and_resizing_keep_what_was_typed(place: Place) -> None:
+    with terminal(place, (120, 40)) as anna, agents(place) as others:
+        others.ask(words("What is it called?"))
+        others.ask(colour())
+        anna.start()
+        anna.sees("2 waiting", "- Red")
+        anna.keys("Down", "Enter")
+        anna.sees("Write your answer.")
+        anna.type("half an answer, 東京")
+        anna.sees("half an answer, 東京")
+        for size in ((40, 20), (80, 24), (200, 50), (30, 12)):
+            anna.resize(*size)
+            anna.sees("half an answer, 東京")
+        anna.resize(80, 24)
+        anna.keys("C-n")
+        anna.sees("1. Red")
+        anna.keys("1", "BTab")
+        anna.sees("(*) 1. Red")
+        anna.keys("]")
+        anna.sees("half an answer, 東京")
+        anna.keys("Enter")
+        anna.sees("Check your answers")
+        anna.keys("Enter")
+        anna.sees("1 waiting", "draft")
+
+
+def test_a_draft_survives_the_death_of_the_terminal_inbox(place: Place) -> None:
+    with terminal(place) as anna, agents(place) as others:
+        held = others.ask(words("What is it called?"), colour())
+        anna.start()
+        anna.sees("1 waiting")
+        anna.keys("Enter")
+        anna.sees("Write your answer.")
+        anna.type("typed before the crash")
+        until(lambda: "before the crash" in others.desk.draft(held.ask.id, "anna"), anna.screen)
+        anna.kill()
+        until(lambda: not others.desk.open_surfaces(), lambda: "the dead surface to be forgotten")
+        anna.start()
+        anna.sees("draft", "1 waiting")
+        anna.keys("Enter")
+        anna.sees("typed before the crash")
+        anna.keys("Enter")
+        anna.sees("2. Blue")
+        anna.keys("r")
+        anna.sees("Check your answers")
+        anna.keys("Enter")
+        until(lambda: others.desk.get(held.ask.id).state is State.ANSWERED, anna.screen)
+        ended = others.desk.get(held.ask.id)
+    assert ended.answer("w") == Answer(question="w", text="typed before the crash")
+    assert ended.answer("q") == Answer(question="q", chosen=("b",))
+
+
+def test_a_store_that_goes_away_and_comes_back_is_shown_and_nothing_is_lost(place: Place) -> None:
+    with terminal(place) as anna, agents(place) as others:
+        others.ask(words("What is it called?"))
+        anna.start()
+        anna.sees("1 waiting")
+        anna.keys("Enter")
+        anna.sees("Write your answer.")
+        files = sorted(place.state.glob("sayso.db*"))
+        for file in files:
+            file.rename(place.folder / file.name)
+        anna.sees("The store cannot be reached since")
+        anna.type("still here")
+        anna.sees("still here")
+        for file in files:
+            (place.folder / file.name).rename(file)
+        anna.sees_not("The store cannot be reached")
+        anna.keys("Enter")
+        anna.sees("Check your answers")
+        anna.keys("Enter")
+        anna.sees("No questions.")
+
+
+def test_an_agent_that_is_killed_shows_as_gone_and_can_still_be_answered(place: Place) -> None:
+    with terminal(place) as anna, place.agent() as client:
+        anna.start()
+        call = client.ask(question("Are you there?"))
+        anna.sees("Are you there?", "waiting")
+        anna.keys("Enter")
+        anna.sees("1. Yes")
+        client.server.send_signal(signal.SIGKILL)
+        anna.sees("The agent is not waiting any more. You can still answer")
+        anna.keys("1")
+        anna.sees("Check your answers")
+        anna.keys("Enter")
+        anna.sees("it gets your answer when it asks the same again")
+        with suppress(Exception):
+            call.result(WAIT)
+
+
+def test_long_answers_are_written_in_the_persons_editor_and_long_questions_read_in_their_pager(place: Place) -> None:
+    script = place.folder / "editor"
+    script.write_text('#!/bin/sh\n{ echo "first line"; echo "second line"; cat "$1"; } >"$1.new" && mv "$1.new" "$1"\n')
+    script.chmod(0o755)
+    environment = {"EDITOR": str(script), "PAGER": "less"}
+    with terminal(place, environment=environment) as anna, agents(place) as others:
+        held = others.ask(words("word " * 5_000 + "the very end"))
+        anna.start()
+        anna.sees("1 waiting")
+        anna.keys("Enter")
+        anna.sees("Write your answer.")
+        anna.keys("C-g")
+        anna.sees("first line", "second line")
+        anna.keys("Escape")
+        anna.sees("a note")
+        anna.keys("v")
+        anna.sees("claude-code in /home/anna/api on workbench")
+        anna.keys("G")
+        anna.sees("the very end")
+        anna.keys("C-c", "q")
+        anna.sees("second line", "1 waiting")
+        anna.keys("C-s")
+        anna.sees("Check your answers")
+        anna.keys("Enter")
+        until(lambda: others.desk.get(held.ask.id).state is State.ANSWERED, anna.screen)
+        ended = others.desk.get(held.ask.id)
+    assert ended.answer("w") == Answer(question="w", text="first line\nsecond line")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_asked_to_end_it_keeps_the_draft_and_gives_the_terminal_back(place: Place, number: signal.Signals) -> None:
+    with terminal(place) as anna, agents(place) as others:
+        held = others.ask(words("What is it called?"))
+        anna.start()
+        anna.sees("1 waiting")
+        anna.keys("Enter")
+        anna.sees("Write your answer.")
+        assert anna.told("alternate_on") == "1"
+        anna.type("last words")
+        anna.sees("last words")
+        anna.process.send_signal(number)
+        assert anna.ended() == 0
+        assert anna.told("alternate_on") == "0"
+        assert "last words" in others.desk.draft(held.ask.id, "anna")
+        assert others.desk.open_surfaces() == []
+
+
+def test_new_asks_ring_the_bell_set_the_title_and_notify_through_tmux(place: Place) -> None:
+    with terminal(place, environment={"SAYSO_TERMINAL_NOTIFY": "osc777"}) as anna, agents(place) as others:
+        before = anna.told("pane_title")
+        with Watcher(anna) as watcher:
+            anna.start()
+            anna.sees("No questions.")
+            assert anna.told("pane_title") == "Sayso"
+            others.ask(colour("Which; colour?"))
+            watcher.sees(b"\x1b]777;notify;Sayso: claude-code in api asks;Which, colour?\x1b\\")
+            watcher.sees(b"\a")
+            until(lambda: anna.told("pane_title") == "(1) Sayso", lambda: anna.told("pane_title"))
+        anna.keys("q")
+        assert anna.ended() == 0
+        assert anna.told("pane_title") == before
+
+
+def test_the_mouse_answers(place: Place) -> None:
+    with terminal(place) as anna, agents(place) as others:
+        held = others.ask(colour())
+        anna.tmux("set-option", "-g", "mouse", "on")
+        with Watcher(anna) as watcher:
+            anna.start()
+            anna.sees("Which colour?")
+            watcher.click(anna, "Which colour?")
+            anna.sees("2. Blue")
+            watcher.click(anna, "2. Blue")
+            anna.sees("Check your answers")
+            watcher.click(anna, "send  x reject")
+            until(lambda: others.desk.get(held.ask.id).state is State.ANSWERED, anna.screen)
+
+
+class Watcher:
+    """A person's terminal program attached to tmux: what tmux writes to it is kept, and it can click."""
+
+    def __init__(self, shown: Terminal) -> None:
+        self._shown = shown
+        self._seen = bytearray()
+        self._ends, ours = pty.openpty()
+        environment = {"PATH": os.environ["PATH"], "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
+        command = ["tmux", "-L", shown.name, "attach-session"]
+        self._client = subprocess.Popen(command, stdin=ours, stdout=ours, stderr=ours, env=environment)
+        os.close(ours)
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Watcher:
+        self._thread.start()
+        until(lambda: self._shown.tmux("list-clients"), lambda: "the client to attach")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.terminate()
+        self._client.wait(WAIT)
+        self._thread.join(WAIT)
+        os.close(self._ends)
+
+    def _watch(self) -> None:
+        """Until the client has ended."""
+        while self._client.poll() is None:
+            if select.select([self._ends], [], [], 0.1)[0]:
+                with suppress(OSError):
+                    self._seen += os.read(self._ends, 65536)
+
+    def sees(self, data: bytes) -> None:
+        until(lambda: data in self._seen, lambda: f"{data!r} in {bytes(self._seen[-2000:])!r}")
+
+    def click(self, shown: Terminal, text: str) -> None:
+        """Press and release the left button where this text stands."""
+        lines = shown.screen().split("\n")
+        y = next(number for number, line in enumerate(lines) if text in line)
+        x = lines[y].index(text)
+        for end in "Mm":
+            os.write(self._ends, f"\x1b[<0;{x + 1};{y + 1}{end}".encode())
+
+
+def test_the_harness_leaves_no_terminal_behind(place: Place) -> None:
+    with terminal(place) as anna:
+        name = anna.name
+    socket = Path(f"/tmp/tmux-{os.getuid()}") / name
+    until(
+        lambda: (
+            not socket.exists()
+            or subprocess.run(
+                ["tmux", "-L", name, "has-session"], capture_output=True, check=False, timeout=WAIT
+            ).returncode
+        ),
+        lambda: "the server to end",
+    )

@@ -1,0 +1,158 @@
+"""Drafts: what was entered is never lost, by leaving, by switching, by quitting, or by a store that is away."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.tui.harness import DATABASE, FOUR, NAME, Place, select, until
+
+from sayso.asks.model import Answer, Ask, Asker, Kind, Option, Question
+from sayso.tui import draft as drafts
+from sayso.tui.answer import AnswerScreen
+from sayso.tui.draft import Draft, Said
+
+pytestmark = pytest.mark.anyio
+
+ASK = Ask(id="1", call_id="1", tool="ask_user", questions=FOUR, asker=Asker(), created_at=0, changed_at=0)
+
+
+async def test_leaving_an_ask_keeps_what_was_entered_and_where(place: Place) -> None:
+    place.ask(*FOUR)
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.press("2", "1", "tab", "tab")
+        await anna.type("billing")
+        await anna.press("escape", "escape")
+        await anna.sees("draft · waiting")
+        await anna.open()
+        await anna.sees("billing", "[x] Database", "[x] Regions", "[ ] Clean up", "[x] Name")
+
+
+async def test_going_to_the_next_ask_and_back_keeps_both_drafts(place: Place) -> None:
+    place.ask(NAME)
+    place.ask(select("What else?"))
+    async with place.inbox() as anna:
+        await anna.press("down")
+        await anna.open()
+        await anna.type("billing")
+        await anna.press("ctrl+n")
+        await anna.sees("What else?", "1. Red")
+        await anna.press("space", "]")
+        await anna.sees("billing")
+        await anna.press("escape", "[")
+        await anna.sees("(*) 1. Red")
+
+
+async def test_without_another_ask_there_is_nowhere_to_go(place: Place) -> None:
+    place.ask(NAME)
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.press("ctrl+n")
+        await anna.sees("There is no other question.")
+
+
+async def test_quitting_at_once_keeps_the_draft(place: Place) -> None:
+    held = place.ask(NAME)
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.type("typed in a hurry")
+    assert "typed in a hurry" in place.desk.draft(held.ask.id, "anna")
+    async with place.inbox() as anna:
+        await anna.sees("draft · waiting")
+        await anna.open()
+        await anna.sees("typed in a hurry")
+
+
+async def test_a_draft_is_kept_while_it_is_typed(place: Place) -> None:
+    held = place.ask(NAME)
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.type("work in progress")
+        await until(lambda: "work in progress" in place.desk.draft(held.ask.id, "anna"), anna.screen)
+
+
+async def test_sending_leaves_no_draft_behind(place: Place) -> None:
+    held = place.ask(NAME)
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.type("billing")
+        await until(lambda: place.desk.draft(held.ask.id, "anna"), anna.screen)
+        await anna.press("enter", "enter")
+        await place.outcome(held)
+        await anna.sees("Sent to claude-code.")
+    assert place.desk.draft(held.ask.id, "anna") == ""
+
+
+async def test_a_reason_that_was_begun_is_kept(place: Place) -> None:
+    place.ask(select())
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.press("x")
+        await anna.type("because")
+        await anna.press("escape", "escape")
+        await anna.sees("draft")
+        await anna.open()
+        await anna.press("x")
+        await anna.sees("because")
+
+
+async def test_a_draft_of_another_surface_is_taken_up(place: Place) -> None:
+    held = place.ask(DATABASE, NAME)
+    body = {"answers": [{"question": "db", "chosen": ["duck"]}, {"question": "name", "chosen": [], "text": "billing"}]}
+    place.desk.keep_draft(held.ask.id, "anna", json.dumps(body))
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.sees("(*) 3. DuckDB", "[x] Database", "[x] Name")
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["", "no json", "[]", '{"answers": 7}', '{"answers": [{"question": []}], "entered": [], "step": 99}', "null"],
+)
+def test_a_draft_that_cannot_be_read_is_an_empty_one(body: str) -> None:
+    assert drafts.from_json(ASK, body) == Draft()
+
+
+def test_options_that_are_not_offered_are_left_out_of_a_draft() -> None:
+    body = json.dumps({"entered": {"db": {"chosen": ["mysql", "pg"], "text": 7}}, "step": 1, "reason": "why"})
+    assert drafts.from_json(ASK, body) == Draft(said={"db": Said(chosen=("pg",))}, step=1, reason="why")
+
+
+def test_a_draft_comes_back_as_it_was_kept() -> None:
+    draft = Draft(
+        said={"db": Said(chosen=("pg",), note="sure"), "name": Said(text="x", own=True), "drop": Said(skipped=True)},
+        step=4,
+    )
+    assert drafts.from_json(ASK, drafts.to_json(ASK, draft)) == draft
+
+
+def test_an_empty_draft_is_not_kept() -> None:
+    assert drafts.to_json(ASK, Draft(said={"db": Said()}, step=2)) == ""
+
+
+def test_own_words_that_do_not_count_are_not_part_of_the_answer() -> None:
+    said = drafts.choose(DATABASE, drafts.write(DATABASE, Said(), "MySQL"), "pg")
+    assert said.text == "MySQL"
+    assert drafts.answer(DATABASE, said) == Answer(question="db", chosen=("pg",))
+    assert drafts.answer(DATABASE, drafts.toggle_own(DATABASE, said)) == Answer(question="db", text="MySQL")
+
+
+def test_blank_words_are_no_answer() -> None:
+    assert drafts.answer(NAME, drafts.write(NAME, Said(), " \n ")).skipped
+
+
+def test_only_the_first_recommended_option_counts_where_one_may_be_chosen() -> None:
+    options = (Option(id="a", label="A", recommended=True), Option(id="b", label="B", recommended=True))
+    single = Question(id="q", text="?", kind=Kind.SELECT, options=options)
+    several = Question(id="q", text="?", kind=Kind.MULTI_SELECT, options=options)
+    assert drafts.recommended(single) == ("a",)
+    assert drafts.recommended(several) == ("a", "b")
+
+
+async def test_the_ask_on_the_screen_is_the_one_that_was_opened(place: Place) -> None:
+    held = place.ask(NAME)
+    async with place.inbox() as anna:
+        await anna.open()
+        assert isinstance(anna.app.screen, AnswerScreen)
+        assert anna.app.screen.ask.id == held.ask.id

@@ -1,0 +1,207 @@
+"""The inbox: what it lists, how it is filtered, and that what is new never gets in the way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.asks.samples import FakeClock
+from tests.tui.harness import DROP, FOUR, NAME, Place, select, until
+
+from sayso.asks.model import Asker, NewAsk, State
+from sayso.tui.answer import AnswerScreen
+from sayso.tui.inbox import InboxScreen
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_each_ask_is_listed_with_where_it_comes_from_and_how_it_stands(place: Place) -> None:
+    place.ask(*FOUR, client="codex", project="/srv/shop", host="buildbox")
+    place.ask(NAME, title="Before the release", timeout_ms=300_000)
+    async with place.inbox() as anna:
+        await anna.sees("Which database should the service use?", "shop · codex · 4 questions · buildbox", "waiting")
+        await anna.sees("Before the release", "api · claude-code · 1 question · workbench", "4m left", "2 waiting")
+
+
+async def test_an_empty_inbox_says_so(place: Place) -> None:
+    async with place.inbox() as anna:
+        await anna.sees("No questions. They appear here the moment an agent asks.", "nobody is waiting")
+
+
+async def test_a_new_ask_appears_by_itself_marked_as_new(place: Place) -> None:
+    async with place.inbox() as anna:
+        place.ask(NAME)
+        await anna.sees("What should the service be called?", "new · waiting", "1 waiting")
+
+
+async def test_a_new_ask_takes_neither_the_focus_nor_the_text_of_a_half_typed_answer(place: Place) -> None:
+    place.ask(NAME)
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.type("bil")
+        place.ask(select("Something urgent?"))
+        await anna.sees("new: Something urgent?", "2 waiting")
+        await anna.type("ling")
+        await anna.sees("billing", "What should the service be called?")
+        assert isinstance(anna.app.screen, AnswerScreen)
+
+
+async def test_the_cursor_stays_on_its_ask_while_others_come_and_go(place: Place) -> None:
+    first = place.ask(select("First?"))
+    second = place.ask(select("Second?"))
+    async with place.inbox() as anna:
+        await anna.press("down")
+        await anna.sees("> First?")
+        place.ask(select("Third?"))
+        await anna.sees("Third?", "> First?")
+        place.desk.cancel(second.ask.id, anna.app.shared.settler)
+        await anna.sees_not("Second?")
+        await anna.sees("> First?")
+        await anna.open()
+        assert isinstance(anna.app.screen, AnswerScreen)
+        assert anna.app.screen.ask.id == first.ask.id
+
+
+async def test_a_cursor_left_alone_rests_at_the_top_where_the_newest_comes(tmp_path: Path) -> None:
+    clock = FakeClock()
+    place = Place(tmp_path, clock)
+    place.ask(select("First?"))
+    async with place.inbox() as anna:
+        await anna.sees("> First?")
+        clock.forward(1)
+        place.ask(select("Second?"))
+        await anna.sees("> Second?")
+        await anna.press("down", "up")
+        clock.forward(1_000)
+        place.ask(select("Third?"))
+        await anna.sees("Third?", "> Second?")
+        await anna.press("up")
+        clock.forward(10_000)
+        place.ask(select("Fourth?"))
+        await anna.sees("> Fourth?")
+    place.close()
+
+
+async def test_what_is_new_above_a_scrolled_list_is_told_in_the_top_line(place: Place) -> None:
+    for number in range(30):
+        place.ask(select(f"Number {number:02}?"))
+    async with place.inbox() as anna:
+        await anna.press("end")
+        await anna.sees("> Number 00?")
+        place.ask(select("Something urgent?"))
+        await anna.sees("new: Something urgent?", "> Number 00?")
+
+
+async def test_asks_nobody_waits_for_stand_below_the_others(place: Place) -> None:
+    place.ask(select("Waited for?"))
+    asker = Asker(client="aider", project="/home/anna/notes", host="workbench")
+    place.desk.leave(NewAsk(tool="ask_user", questions=(NAME,), asker=asker))
+    async with place.inbox() as anna:
+        await anna.sees("agent not waiting", "1 waiting · 1 left open")
+        screen = anna.screen()
+        assert screen.index("Waited for?") < screen.index("What should the service be called?")
+
+
+async def test_the_death_of_an_agent_shows_within_moments(place: Place) -> None:
+    held = place.ask(NAME)
+    async with place.inbox() as anna:
+        await anna.sees("waiting")
+        place.store.bell().close()
+        await anna.sees("agent not waiting")
+        assert place.now(held).wait is None
+
+
+async def test_words_filter_the_list_and_escape_takes_them_away(place: Place) -> None:
+    place.ask(select("Which colour?"), project="/srv/shop")
+    place.ask(DROP, project="/srv/api", client="codex")
+    async with place.inbox() as anna:
+        await anna.press("/")
+        await anna.type("CODEX drop")
+        await anna.sees_not("Which colour?")
+        await anna.sees("May I drop")
+        await anna.press("down", "/")
+        await anna.type(" zzz")
+        await anna.sees("Nothing here fits the filter.")
+        await anna.press("escape")
+        await anna.sees("Which colour?", "May I drop")
+
+
+async def test_what_a_filter_finds_is_opened_at_once(place: Place) -> None:
+    place.ask(select("Which colour?"))
+    place.ask(DROP)
+    async with place.inbox() as anna:
+        await anna.press("/")
+        await anna.type("colour")
+        await anna.sees_not("May I drop")
+        await anna.open()
+        await anna.sees("1. Red")
+
+
+async def test_one_key_shows_only_the_project_at_the_cursor_and_all_again(place: Place) -> None:
+    place.ask(select("Which colour?"), project="/srv/shop")
+    place.ask(DROP, project="/srv/api")
+    async with place.inbox() as anna:
+        await anna.press("p")
+        await anna.sees_not("Which colour?")
+        await anna.sees("May I drop", "project api")
+        await anna.press("p")
+        await anna.sees("Which colour?")
+
+
+async def test_the_order_can_be_turned_round(place: Place) -> None:
+    place.ask(select("First?"))
+    place.ask(select("Second?"))
+    async with place.inbox() as anna:
+        await anna.sees("First?")
+        assert anna.screen().index("Second?") < anna.screen().index("First?")
+        await anna.press("o")
+        await anna.sees("oldest first")
+        assert anna.screen().index("First?") < anna.screen().index("Second?")
+
+
+async def test_an_ask_can_be_rejected_from_the_list(place: Place) -> None:
+    held = place.ask(select())
+    async with place.inbox() as anna:
+        await anna.press("x")
+        await anna.sees("Reject this question?")
+        await anna.type("not now")
+        await anna.press("enter")
+        ended = await place.outcome(held)
+        await anna.sees("Rejected. claude-code is told so.")
+    assert ended.state is State.REJECTED
+    assert ended.outcome is not None
+    assert ended.outcome.reason == "not now"
+
+
+async def test_a_thousand_asks_are_listed_and_scrolled_through(place: Place) -> None:
+    asker = Asker(client="claude-code", project="/home/anna/api", host="workbench")
+    new = NewAsk(tool="ask_user", questions=(NAME,), asker=asker)
+    for number in range(1000):
+        place.desk.leave(replace(new, title=f"Ask {number:04}"))
+    async with place.inbox() as anna:
+        await anna.sees("1000 left open", "> Ask 0999")
+        await anna.press("end")
+        await anna.sees("> Ask 0000")
+        await anna.press("pageup", "home")
+        await anna.sees("> Ask 0999")
+
+
+async def test_the_preview_beside_the_list_follows_the_cursor_where_there_is_room(place: Place) -> None:
+    place.ask(*FOUR)
+    place.ask(select("Which colour?"))
+    async with place.inbox(size=(120, 40)) as anna:
+        await anna.sees("- Red")
+        await anna.press("down")
+        await anna.sees("CREATE TABLE orders", "- PostgreSQL (recommended)")
+        await anna.pilot.resize_terminal(70, 24)
+        await anna.sees_not("CREATE TABLE orders")
+
+
+async def test_this_process_shows_as_a_place_where_asks_are_seen_until_it_ends(place: Place) -> None:
+    async with place.inbox() as anna:
+        await until(lambda: place.desk.open_surfaces(), anna.screen)
+        (surface,) = place.desk.open_surfaces()
+        assert (surface.person, surface.surface) == ("anna", "terminal")
+        assert isinstance(anna.app.screen, InboxScreen)
+    assert place.desk.open_surfaces() == []

@@ -1,0 +1,208 @@
+"""How it looks: golden screens at three sizes, themes, no colours, another language.
+
+A golden screen that differs is written beside the old one as `<name>.new`; look at it, and move it over if it is right.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.asks.samples import FakeClock
+from tests.tui.harness import FOUR, NAME, Person, Place, select, until
+
+from sayso.asks.model import Answer, Asker, NewAsk, Settler
+from sayso.tui.themes import THEMES, theme_for
+
+pytestmark = pytest.mark.anyio
+
+GOLDEN = Path(__file__).with_name("golden")
+SIZES = [(120, 40), (80, 24), (40, 20)]
+BEN = Settler(person="ben", surface="browser")
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeClock]:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield FakeClock()
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.fixture
+def busy(tmp_path: Path, clock: FakeClock) -> Iterator[Place]:
+    """A place where four agents ask and two asks have ended, at times that do not change."""
+    place = Place(tmp_path, clock)
+    place.environ["SAYSO_CONFIG"] = "/home/anna/.config/sayso/config.toml"
+    ended = place.ask(select("Merge the *fix* before the release?"), project="/home/anna/shop", client="codex")
+    place.desk.answer(ended.ask.id, [Answer(question="q", chosen=("r",), note="but squash it")], BEN)
+    place.desk.delivered(ended)
+    clock.forward(60_000)
+    refused = place.ask(NAME, project="/home/anna/notes")
+    place.desk.reject(refused.ask.id, "Names come last.", BEN)
+    asker = Asker(client="aider", project="/home/anna/notes", host="laptop")
+    place.desk.leave(NewAsk(tool="ask_user", questions=(NAME,), asker=asker, title="Loose ends"))
+    clock.forward(3_600_000)
+    place.ask(select("Which colour should the **button** have?"), client="opencode", project="/srv/www", host="web1")
+    clock.forward(150_000)
+    place.ask(*FOUR, client="claude-code", project="/home/anna/src/api", host="buildbox")
+    clock.forward(8_000)
+    place.ask(
+        select("Ship it *now*?"), client="codex", project="/home/anna/shop", title="Release 2.4", timeout_ms=300_000
+    )
+    clock.forward(42_000)
+    yield place
+    place.close()
+
+
+async def compare(anna: Person, name: str, size: tuple[int, int]) -> None:
+    """The screen is the golden one, once it has come to rest."""
+    file = GOLDEN / f"{name}-{size[0]}x{size[1]}.txt"
+    wanted = file.read_text(encoding="utf-8").rstrip("\n") if file.exists() else None
+    try:
+        await until(lambda: anna.screen().rstrip("\n") == wanted, lambda: "the golden screen")
+    except AssertionError:
+        GOLDEN.mkdir(exist_ok=True)
+        new = file.with_suffix(".txt.new")
+        new.write_text(anna.screen().rstrip("\n") + "\n", encoding="utf-8")
+        raise AssertionError(f"{new} is not {file.name}:\n{anna.screen()}") from None
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_the_inbox_looks_right(busy: Place, size: tuple[int, int]) -> None:
+    async with busy.inbox(size=size) as anna:
+        await anna.press("down")
+        await compare(anna, "inbox", size)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_a_question_with_options_looks_right(busy: Place, size: tuple[int, int]) -> None:
+    async with busy.inbox(size=size) as anna:
+        await anna.press("down")
+        await anna.open()
+        await anna.press("space")
+        await compare(anna, "options", size)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_own_words_and_a_note_look_right(busy: Place, size: tuple[int, int]) -> None:
+    async with busy.inbox(size=size) as anna:
+        await anna.press("down")
+        await anna.open()
+        await anna.press("tab", "2", "o")
+        await anna.type("Tokyo, 東京")
+        await anna.press("escape", "a")
+        await anna.type("latency matters")
+        await compare(anna, "words", size)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_the_review_looks_right(busy: Place, size: tuple[int, int]) -> None:
+    async with busy.inbox(size=size) as anna:
+        await anna.press("down")
+        await anna.open()
+        await anna.press("r", "y")
+        await anna.press("ctrl+s")
+        await compare(anna, "review", size)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_an_ask_that_was_answered_elsewhere_looks_right(busy: Place, size: tuple[int, int]) -> None:
+    async with busy.inbox(size=size) as anna:
+        await anna.open()
+        (ask,) = [ask for ask in busy.desk.inbox() if ask.title == "Release 2.4"]
+        busy.desk.answer(ask.id, [Answer(question="q", chosen=("r",))], BEN)
+        await anna.sees("Already answered")
+        await compare(anna, "settled", size)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_the_dialog_for_a_reason_looks_right(busy: Place, size: tuple[int, int]) -> None:
+    async with busy.inbox(size=size) as anna:
+        await anna.press("down")
+        await anna.open()
+        await anna.press("x")
+        await anna.type("not before Monday")
+        await compare(anna, "reject", size)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_the_history_looks_right(busy: Place, size: tuple[int, int]) -> None:
+    async with busy.inbox(size=size) as anna:
+        await anna.press("h")
+        await anna.sees("rejected by")
+        await anna.press("end")
+        await compare(anna, "history", size)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_the_help_looks_right(busy: Place, size: tuple[int, int]) -> None:
+    async with busy.inbox(size=size) as anna:
+        await anna.press("?")
+        await compare(anna, "help", size)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_it_looks_right_in_german(busy: Place, size: tuple[int, int]) -> None:
+    async with busy.inbox(size=size, environ={"LANG": "de_DE.UTF-8"}) as anna:
+        await anna.press("down")
+        await anna.open()
+        await compare(anna, "german", size)
+
+
+async def test_resizing_keeps_everything_in_reach(busy: Place) -> None:
+    async with busy.inbox(size=(120, 40)) as anna:
+        await anna.press("down")
+        await anna.open()
+        for size in ((40, 12), (200, 60), (24, 8), (80, 24)):
+            await anna.pilot.resize_terminal(*size)
+            await anna.press("down", "up")
+            await anna.sees("1. Postgre")
+        await anna.press("2")
+        await anna.sees("Where should it run?")
+
+
+@pytest.mark.parametrize("name", list(THEMES))
+async def test_every_theme_can_show_every_screen(busy: Place, name: str) -> None:
+    busy.environ["SAYSO_THEME"] = name
+    async with busy.inbox() as anna:
+        assert anna.app.current_theme.name == f"sayso-{name}"
+        await anna.press("down")
+        await anna.open()
+        await anna.sees("CREATE TABLE orders")
+        await anna.press("ctrl+s")
+        await anna.sees("(needs an answer)")
+
+
+async def test_without_colours_none_are_used_and_the_cursor_still_shows(
+    busy: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with busy.inbox(environ={"NO_COLOR": "1"}) as anna:
+        await anna.sees("> Release 2.4")
+        background = anna.app.screen.background_colors[1]
+        strips = anna.app.screen._compositor.render_strips()
+        for line_filter in anna.app._filters:
+            if line_filter.enabled:
+                strips = [strip.apply_filter(line_filter, background) for strip in strips]
+        styles = [segment.style for strip in strips for segment in strip if segment.style]
+        coloured = [style for style in styles if any(c and not c.is_default for c in (style.color, style.bgcolor))]
+        assert coloured == []
+        assert any(style.reverse for style in styles)
+
+
+@pytest.mark.parametrize(
+    ("setting", "environ", "theme"),
+    [
+        ("auto", {}, "dark"),
+        ("auto", {"COLORFGBG": "0;15"}, "light"),
+        ("auto", {"COLORFGBG": "15;0"}, "dark"),
+        ("contrast", {"COLORFGBG": "0;15"}, "contrast"),
+        ("light", {"NO_COLOR": "1"}, "terminal"),
+    ],
+)
+def test_the_theme_follows_the_settings_and_the_terminal(setting: str, environ: dict[str, str], theme: str) -> None:
+    assert theme_for(setting, environ) == THEMES[theme]

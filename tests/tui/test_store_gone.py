@@ -1,0 +1,86 @@
+"""A store that goes away and comes back: said plainly, nothing lost, no new store made in its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.tui.harness import NAME, Place, select, until
+
+from sayso.asks.model import State
+from sayso.errors import ConfigError
+from sayso.tui.app import SaysoApp
+
+pytestmark = pytest.mark.anyio
+
+
+def take_away(place: Place) -> None:
+    for file in sorted(place.config.state_dir.glob("sayso.db*")):
+        file.rename(file.with_name(f"away-{file.name}"))
+
+
+def put_back(place: Place) -> None:
+    for file in sorted(place.config.state_dir.glob("away-*")):
+        file.rename(file.with_name(file.name.removeprefix("away-")))
+
+
+async def test_a_store_that_is_gone_is_said_to_be_and_is_taken_up_again_when_it_is_back(place: Place) -> None:
+    place.ask(select("First?"))
+    async with place.inbox() as anna:
+        take_away(place)
+        await anna.sees("The store cannot be reached since", "First?")
+        assert not place.config.database.exists()
+        put_back(place)
+        await anna.sees_not("The store cannot be reached")
+        place.desk.release_all()
+        await anna.sees("agent not waiting")
+        await until(place.desk.open_surfaces, anna.screen)
+
+
+async def test_what_is_typed_while_the_store_is_away_is_kept_when_it_is_back(place: Place) -> None:
+    held = place.ask(NAME)
+    async with place.inbox() as anna:
+        await anna.open()
+        take_away(place)
+        await anna.sees("The store cannot be reached since")
+        await anna.type("billing")
+        await anna.press("enter", "enter")
+        await anna.sees("Not sent", "billing")
+        await anna.press("escape")
+        put_back(place)
+        await anna.sees_not("The store cannot be reached")
+        await until(lambda: "billing" in place.desk.draft(held.ask.id, "anna"), anna.screen)
+        assert place.now(held).state is State.PENDING
+
+
+async def test_something_else_in_the_place_of_the_store_is_explained(place: Place) -> None:
+    async with place.inbox() as anna:
+        take_away(place)
+        place.config.database.write_text("this is no database, and longer than a header of sixteen bytes")
+        await anna.sees("is damaged or is not a Sayso store")
+        put_back(place)
+        await anna.sees_not("The store cannot be reached")
+
+
+async def test_an_inbox_can_be_opened_before_its_store_can(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    take_away(place)
+    place.config.database.mkdir()
+    async with place.inbox() as anna:
+        await anna.sees("The store cannot be reached since")
+        place.config.database.rmdir()
+        put_back(place)
+        await anna.sees("No questions.")
+    place.close()
+
+
+async def test_a_wrong_setting_of_the_store_ends_the_inbox_with_its_explanation(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.environ["SAYSO_STORE"] = "mysql://nope"
+    app = SaysoApp(place.config, environ=place.environ)
+    async with app.run_test() as pilot:
+        await until(lambda: app.failure, lambda: "the failure")
+        await pilot.pause(0)
+    assert isinstance(app.failure, ConfigError)
+    assert "SAYSO_STORE" in str(app.failure)
+    place.close()

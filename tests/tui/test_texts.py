@@ -1,0 +1,54 @@
+"""The catalogue: English is complete, German translates all of it, and both take the same values."""
+
+from __future__ import annotations
+
+import string
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+import sayso.tui
+from sayso.tui.texts import LANGUAGES, Texts, texts_for
+
+SAME = {"do_editor"}
+"""Texts that happen to be the same in another language."""
+
+
+def holes(text: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name}
+
+
+@pytest.mark.parametrize("language", [name for name in LANGUAGES if name != "en"])
+def test_every_text_is_translated_and_takes_the_same_values(language: str) -> None:
+    english, other = Texts(), LANGUAGES[language]
+    for item in fields(Texts):
+        ours, theirs = getattr(english, item.name), getattr(other, item.name)
+        assert holes(ours) == holes(theirs), item.name
+    same = {item.name for item in fields(Texts) if getattr(english, item.name) == getattr(other, item.name)}
+    assert same <= SAME
+
+
+def test_every_text_is_used() -> None:
+    folder = Path(sayso.tui.__file__).parent
+    code = "\n".join(file.read_text() for file in folder.glob("*.py"))
+    made_up = ("do_", "state_", "theme_", "help_", "opened", "attended", "unattended", "delivered", "refused")
+    unused = [item.name for item in fields(Texts) if item.name not in code and not item.name.startswith(made_up)]
+    assert unused == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "environ", "language"),
+    [
+        ("auto", {}, "en"),
+        ("auto", {"LANG": "de_AT.UTF-8"}, "de"),
+        ("auto", {"LANG": "de_DE", "LC_ALL": "C.UTF-8"}, "en"),
+        ("auto", {"LANG": "en_GB", "LC_MESSAGES": "de"}, "de"),
+        ("auto", {"LANG": "fr_FR.UTF-8"}, "en"),
+        ("en", {"LANG": "de_DE"}, "en"),
+    ],
+)
+def test_the_language_follows_the_settings_and_the_environment(
+    setting: str, environ: dict[str, str], language: str
+) -> None:
+    assert texts_for(setting, environ) is LANGUAGES[language]
