@@ -1,0 +1,160 @@
+"""The API for scripts under /api/: what a person can do with asks, as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from sayso.asks.model import Answer, Ask
+from sayso.dialects.asks_as_data import ask_data, event_data
+from sayso.web.openapi import Call, Operation, document, read_call
+from sayso.web.schemas import QUERY_LIMIT, QUERY_PROJECT, QUERY_SEARCH, SCHEMAS, query_id
+from sayso.web.sessions import required_caller
+from sayso.web.site import no_such_ask, site_of
+
+Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
+PAGE = 100
+
+
+async def me(call: Call) -> dict[str, Any]:
+    return {"user": call.visitor.user, "surface": call.visitor.surface}
+
+
+async def inbox(call: Call) -> dict[str, Any]:
+    site, most = site_of(call.request), call.query.get("limit", PAGE)
+    after = await site.ask(call.query["after"], call.visitor.user) if "after" in call.query else None
+    await site.do(site.desk.release_the_dead)
+    asks = await site.do(
+        site.desk.inbox, project=call.query.get("project"), person=call.visitor.user, after=after, most=most + 1
+    )
+    return _page(asks, most)
+
+
+async def history(call: Call) -> dict[str, Any]:
+    site, most = site_of(call.request), call.query.get("limit", PAGE)
+    before = await site.ask(call.query["before"], call.visitor.user) if "before" in call.query else None
+    if before and before.ended_at is None:
+        raise no_such_ask()
+    asks = await site.do(
+        site.desk.history,
+        project=call.query.get("project"),
+        person=call.visitor.user,
+        search=call.query.get("search", ""),
+        before=before,
+        most=most + 1,
+    )
+    return _page(asks, most)
+
+
+async def show(call: Call) -> dict[str, Any]:
+    return ask_data(await _ask(call))
+
+
+async def events(call: Call) -> dict[str, Any]:
+    site, ask = site_of(call.request), await _ask(call)
+    return {"events": [event_data(event) for event in await site.do(site.desk.events, ask.id)]}
+
+
+async def answer(call: Call) -> dict[str, Any]:
+    site, ask = site_of(call.request), await _ask(call)
+    given = [Answer(**{**item, "chosen": tuple(item.get("chosen", ()))}) for item in call.body["answers"]]
+    return ask_data(await site.do(site.desk.answer, ask.id, given, call.visitor.settler))
+
+
+async def reject(call: Call) -> dict[str, Any]:
+    site, ask = site_of(call.request), await _ask(call)
+    reason = call.body.get("reason", "")
+    return ask_data(await site.do(site.desk.reject, ask.id, reason, call.visitor.settler))
+
+
+OPERATIONS = (
+    Operation(method="GET", path="/api/me", summary="Who is calling.", work=me, answer="Me"),
+    Operation(
+        method="GET",
+        path="/api/asks",
+        summary="The asks that can be answered, oldest first.",
+        work=inbox,
+        answer="Asks",
+        query={
+            "project": QUERY_PROJECT,
+            "after": query_id("Go on after this ask: the `next` of the page before."),
+            "limit": QUERY_LIMIT,
+        },
+        errors=[404],
+    ),
+    Operation(
+        method="GET",
+        path="/api/history",
+        summary="The asks that ended, newest first.",
+        work=history,
+        answer="Asks",
+        query={
+            "project": QUERY_PROJECT,
+            "search": QUERY_SEARCH,
+            "before": query_id("Go on before this ask: the `next` of the page before."),
+            "limit": QUERY_LIMIT,
+        },
+        errors=[404],
+    ),
+    Operation(
+        method="GET", path="/api/asks/{ask}", summary="Everything about an ask.", work=show, answer="Ask", errors=[404]
+    ),
+    Operation(
+        method="GET",
+        path="/api/asks/{ask}/events",
+        summary="What happened to an ask.",
+        work=events,
+        answer="Events",
+        errors=[404],
+    ),
+    Operation(
+        method="POST",
+        path="/api/asks/{ask}/answer",
+        summary="Answer an ask. The first valid answer wins.",
+        work=answer,
+        answer="Ask",
+        body="Answers",
+        errors=[404, 409],
+    ),
+    Operation(
+        method="POST",
+        path="/api/asks/{ask}/reject",
+        summary="Reject an ask, with a reason for the agent.",
+        work=reject,
+        answer="Ask",
+        body="Rejection",
+        errors=[404, 409],
+    ),
+)
+
+
+def routes() -> list[BaseRoute]:
+    """A route per operation, and the document."""
+    made = [Route(operation.path, _endpoint(operation), methods=[operation.method]) for operation in OPERATIONS]
+    return [*made, Route("/api/openapi.json", _document)]
+
+
+def _endpoint(operation: Operation) -> Endpoint:
+    async def endpoint(request: Request) -> Response:
+        visitor = await required_caller(request)
+        call = await read_call(operation, request, visitor, SCHEMAS)
+        return JSONResponse(await operation.work(call))
+
+    return endpoint
+
+
+async def _document(request: Request) -> Response:
+    return JSONResponse(document(OPERATIONS, SCHEMAS))
+
+
+async def _ask(call: Call) -> Ask:
+    return await site_of(call.request).ask(call.request.path_params["ask"], call.visitor.user)
+
+
+def _page(asks: list[Ask], most: int) -> dict[str, Any]:
+    shown = asks[:most]
+    return {"asks": [ask_data(ask) for ask in shown], "next": shown[-1].id if len(asks) > most else None}

@@ -1,0 +1,185 @@
+"""The application: every route, behind the wall, with what runs beside them."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from importlib import resources
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from sayso.config import Config
+from sayso.errors import InvalidInput, SaysoError
+from sayso.store import Store
+from sayso.web import api, settings, sign_in, views
+from sayso.web.events import News, events
+from sayso.web.pages import asset, page, row
+from sayso.web.refusal import error_data, status_of, wants_json
+from sayso.web.security import HEADERS, Wall, names
+from sayso.web.sessions import browser
+from sayso.web.site import Site
+
+logger = logging.getLogger(__name__)
+
+Lifespan = Callable[[], AbstractAsyncContextManager[None]]
+_IN_WORDS = {
+    "Not Found": "There is nothing at this address. For scripts, /api/openapi.json lists what there is.",
+    "Method Not Allowed": "This address is not there for that.",
+}
+"""For what the router alone refuses."""
+_FOR_EVER = "public, max-age=31536000, immutable"
+
+
+def build(
+    config: Config, store: Store, *, routes: Sequence[BaseRoute] = (), lifespans: Sequence[Lifespan] = ()
+) -> Starlette:
+    """The web inbox on a store that is open, with further routes and what these need to run.
+
+    When it stops, the event streams end first, then the lifespans, the last one first.
+    """
+    site = Site(config, store)
+    news = News(site, row)
+
+    @asynccontextmanager
+    async def running(_: Starlette) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            for lifespan in lifespans:
+                await stack.enter_async_context(lifespan())
+            await stack.enter_async_context(news.running())
+            yield
+
+    app = Starlette(
+        routes=[*routes, *_routes()],
+        middleware=[Middleware(Wall, names=names(config))],
+        exception_handlers={
+            HTTPException: _http_error,
+            SaysoError: _sayso_error,
+            ClientDisconnect: _nobody_there,
+            Exception: _our_fault,
+        },
+        lifespan=running,
+    )
+    app.state.site, app.state.news, app.state.failures = site, news, sign_in.Failures()
+    return app
+
+
+def _routes() -> list[BaseRoute]:
+    return [
+        Route("/", views.inbox),
+        Route("/asks/{ask}", views.show_ask, methods=["GET"]),
+        Route("/asks/{ask}", views.settle, methods=["POST"]),
+        Route("/asks/{ask}/draft", views.keep_draft, methods=["POST"]),
+        Route("/asks/{ask}/questions/{place:int}", views.whole_text),
+        Route("/history", views.history),
+        Route("/settings", settings.show, methods=["GET"]),
+        Route("/settings", settings.change, methods=["POST"]),
+        Route("/settings/device", settings.another_device, methods=["POST"]),
+        Route("/sign-in", sign_in.show, methods=["GET"]),
+        Route("/sign-in", sign_in.sign_in, methods=["POST"]),
+        Route("/sign-out", sign_in.sign_out, methods=["POST"]),
+        Route("/events", events),
+        *api.routes(),
+        Route("/manifest.webmanifest", _manifest),
+        Route("/worker.js", _worker),
+        Route("/favicon.ico", _favicon),
+        Mount("/static", _Assets(packages=[("sayso.web", "static")])),
+    ]
+
+
+class _Assets(StaticFiles):
+    """Static files. Their addresses change with their content, so browsers need not ask again."""
+
+    def file_response(
+        self, full_path: str | os.PathLike[str], stat_result: os.stat_result, scope: Scope, status_code: int = 200
+    ) -> Response:
+        response = super().file_response(full_path, stat_result, scope, status_code)
+        response.headers["Cache-Control"] = _FOR_EVER
+        return response
+
+
+async def _manifest(request: Request) -> Response:
+    """What makes the page installable. Public, as browsers ask for it without cookies."""
+    icon = {"src": asset("icon.svg"), "type": "image/svg+xml", "sizes": "any", "purpose": "any"}
+    sizes = [
+        {"src": asset(f"icon-{size}.png"), "type": "image/png", "sizes": f"{size}x{size}", "purpose": "any maskable"}
+        for size in (192, 512)
+    ]
+    data = {
+        "id": "/",
+        "name": "Sayso",
+        "short_name": "Sayso",
+        "description": "Questions of your agents.",
+        "start_url": "/",
+        "scope": "/",
+        "display": "standalone",
+        "background_color": "#f6f5f1",
+        "theme_color": "#f6f5f1",
+        "icons": [icon, *sizes],
+    }
+    return JSONResponse(data, media_type="application/manifest+json")
+
+
+async def _worker(request: Request) -> Response:
+    """The service worker, at the root because it may only serve what lies below it."""
+    script = (resources.files("sayso.web") / "static" / "worker.js").read_bytes()
+    return Response(script, media_type="text/javascript")
+
+
+async def _favicon(request: Request) -> Response:
+    return RedirectResponse(asset("icon.svg"))
+
+
+# What went wrong
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if error.status_code == 401 and not wants_json(request.scope) and request.url.path != "/events":
+        response = sign_in.refuse(request)
+    else:
+        response = await _told(request, error.status_code, _IN_WORDS.get(error.detail, error.detail))
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _sayso_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, SaysoError)
+    status = status_of(error)
+    if status >= 500:
+        logger.warning("%s %s failed: %s", request.method, request.url.path, error)
+    if isinstance(error, InvalidInput) and wants_json(request.scope):
+        return JSONResponse(error_data("The input does not fit.", error.problems), status)
+    response = await _told(request, status, str(error))
+    if status == 503:
+        response.headers["Retry-After"] = "5"
+    return response
+
+
+async def _our_fault(request: Request, error: Exception) -> Response:
+    response = await _told(request, 500, "Something went wrong here. It was logged; trying again may help.")
+    # This one is answered outside the wall.
+    response.headers.update(HEADERS)
+    return response
+
+
+async def _nobody_there(request: Request, error: Exception) -> Response:
+    return Response(status_code=400)
+
+
+async def _told(request: Request, status: int, text: str) -> Response:
+    if wants_json(request.scope):
+        return JSONResponse(error_data(text), status)
+    visitor = None
+    if status not in (500, 503):
+        # Where the store is away, who is signed in cannot be known.
+        visitor = await browser(request)
+    return page(request, "problem.html", visitor, status=status, code=status, text=text)

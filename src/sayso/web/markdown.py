@@ -1,0 +1,102 @@
+"""Agents' Markdown as HTML that is safe to show: no HTML of theirs, no images, no scripts, nothing loaded.
+
+Made by markdown-it without HTML and then cleaned by nh3, so that a fault in either alone lets nothing through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import OptionsDict
+from markupsafe import Markup
+
+from sayso.text import one_line, printable
+
+MOST_CHARACTERS = 10_000
+"""The longest text that is shown in place; the whole of a longer one has a page of its own."""
+_MOST_BRACKETS = 500
+"""Brackets that open nothing make the parser slow; no honest text of this length has as many."""
+_HEADLINE_CHARACTERS = 1_000
+
+_TAGS = {
+    *("p", "br", "hr", "strong", "em", "s", "code", "pre", "blockquote", "a"),
+    *("ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td"),
+}
+_ATTRIBUTES: dict[str, set[str]] = {"*": set(), "a": {"href"}, "ol": {"start"}}
+_SCHEMES = {"http", "https", "mailto"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """The part of a text that is shown, and how many characters are not."""
+
+    html: Markup
+    left_out: int = 0
+
+
+@lru_cache(maxsize=256)
+def shown(text: str) -> Shown:
+    """A text as HTML, cut where it is too long."""
+    kept = text[:MOST_CHARACTERS]
+    safe = printable(kept)
+    html = _PARSER.render(safe) if _is_tame(safe) else f"<pre>{nh3.clean_text(safe)}</pre>"
+    return Shown(html=Markup(_clean(html)), left_out=len(text) - len(kept))  # noqa: S704
+
+
+@lru_cache(maxsize=1024)
+def plain_line(text: str, width: int = 200) -> str:
+    """The words of a text on one line, without its marks."""
+    start = printable(text[:_HEADLINE_CHARACTERS])
+    if not _is_tame(start):
+        return one_line(start, width)
+    return one_line(" ".join(_words(_PARSER.parse(start))) or start, width)
+
+
+def _is_tame(text: str) -> bool:
+    return text.count("[") < _MOST_BRACKETS
+
+
+def _words(tokens: Sequence[Token]) -> Iterator[str]:
+    for token in tokens:
+        if token.children:
+            yield "".join(child.content or " " for child in token.children if child.type != "html_inline")
+        elif token.type in ("fence", "code_block"):
+            yield token.content
+
+
+def _clean(html: str) -> str:
+    return nh3.clean(
+        html,
+        tags=_TAGS,
+        attributes=_ATTRIBUTES,
+        url_schemes=_SCHEMES,
+        url_relative="deny",
+        link_rel="noopener noreferrer nofollow",
+        set_tag_attribute_values={"a": {"target": "_blank"}},
+    )
+
+
+def _heading(
+    renderer: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: MutableMapping[str, Any]
+) -> str:
+    """An agent's heading looks like one, but is none among the headings of our page."""
+    return "<p><strong>" if tokens[place].nesting > 0 else "</strong></p>\n"
+
+
+def _parser() -> MarkdownIt:
+    # Agents mean the line breaks they write.
+    parser = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"])
+    parser.disable(["image", "html_block", "html_inline"])
+    parser.add_render_rule("heading_open", _heading)
+    parser.add_render_rule("heading_close", _heading)
+    return parser
+
+
+_PARSER = _parser()

@@ -1,0 +1,188 @@
+"""One table row per operation of the API, and what is made of the table: the routes' checks and the document."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from sayso import __version__
+from sayso.asks.model import Problems
+from sayso.text import quoted
+from sayso.web.fields import read_body
+from sayso.web.sessions import Visitor
+
+Schema = Mapping[str, Any]
+JSON = "application/json"
+_MOST_SHOWN_PROBLEMS = 20
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """One call of an operation, its input checked."""
+
+    request: Request
+    visitor: Visitor
+    query: Mapping[str, Any]
+    body: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """One row of the table. The query's and the body's schemas are both published and enforced."""
+
+    method: str
+    path: str
+    summary: str
+    work: Callable[[Call], Awaitable[Any]]
+    answer: str
+    """The name of the schema of what it returns."""
+    query: Mapping[str, Schema] = field(default_factory=dict)
+    body: str = ""
+    """The name of the schema of what it takes."""
+    errors: Sequence[int] = ()
+
+    @cached_property
+    def name(self) -> str:
+        words = re.findall(r"[a-z]+", self.path.removeprefix("/api"))
+        return "_".join([self.method.lower(), *words])
+
+
+ERRORS = {
+    400: "The body is not JSON.",
+    401: "No session, or one that is not known any more.",
+    403: "The page of another site called, or a browser's call lacks its CSRF token.",
+    404: "There is no such ask, or it is somebody else's.",
+    409: "Somebody else was first; the text says who, where and when.",
+    413: "The body is too large.",
+    415: "The body is not declared as JSON.",
+    421: "The server does not answer to this host name.",
+    422: "The input does not fit; every problem is named.",
+    503: "The store cannot be reached.",
+}
+_ALWAYS = (401, 403, 421, 503)
+
+
+async def read_call(operation: Operation, request: Request, visitor: Visitor, schemas: Mapping[str, Schema]) -> Call:
+    """The input of a call; a refusal that names everything that is wrong with it."""
+    problems = Problems()
+    query = _read_query(operation, request, problems)
+    body = None
+    if operation.body:
+        body = await _read_json(request)
+        _validate(problems, "body", body, {"$ref": f"#/components/schemas/{operation.body}", **_components(schemas)})
+    problems.check()
+    return Call(request=request, visitor=visitor, query=query, body=body)
+
+
+def _read_query(operation: Operation, request: Request, problems: Problems) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name, schema in operation.query.items():
+        given = request.query_params.getlist(name)
+        if len(given) > 1:
+            problems.add(name, "is given more than once.")
+        elif given:
+            values[name] = _typed(given[0], schema)
+            _validate(problems, name, values[name], schema)
+    return values
+
+
+def _typed(value: str, schema: Schema) -> object:
+    return int(value) if schema["type"] == "integer" and _INTEGER.fullmatch(value) else value
+
+
+async def _read_json(request: Request) -> object:
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
+        raise HTTPException(415, f"Send the body as {JSON}.")
+    try:
+        return json.loads(await read_body(request), parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise HTTPException(400, "The body is not valid JSON.") from None
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _validate(problems: Problems, where: str, value: object, schema: Schema) -> None:
+    for error in list(Draft202012Validator(schema).iter_errors(value))[:_MOST_SHOWN_PROBLEMS]:
+        path = where + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path)
+        problems.add(path, _in_words(error.validator, error.validator_value, error.instance, error.message))
+
+
+def _in_words(rule: object, wanted: Any, given: object, otherwise: str) -> str:
+    match rule:
+        case "type":
+            return f"must be of the type {wanted}, not {quoted(given)}."
+        case "pattern":
+            return f"must fit the pattern {wanted}, unlike {quoted(given)}."
+        case "minimum" | "maximum":
+            return f"must be at {'least' if rule == 'minimum' else 'most'} {wanted}, not {quoted(given)}."
+        case "additionalProperties":
+            return f"has fields that are not known here: {quoted(given)}."
+    return f"{otherwise[:200]}."
+
+
+# The document
+
+
+def document(operations: Sequence[Operation], schemas: Mapping[str, Schema]) -> dict[str, Any]:
+    """The OpenAPI description of the table."""
+    paths: dict[str, Any] = {}
+    for operation in operations:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _described(operation)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Sayso",
+            "version": __version__,
+            "description": "Questions of agents, for scripts. `sayso web --api-token` prints a bearer token.",
+        },
+        "paths": paths,
+        "security": [{"bearer": []}],
+        **_components(schemas, securitySchemes={"bearer": {"type": "http", "scheme": "bearer"}}),
+    }
+
+
+def _described(operation: Operation) -> dict[str, Any]:
+    errors = [*_ALWAYS, *operation.errors, *([400, 413, 415, 422] if operation.body else [])]
+    errors += [422] if operation.query else []
+    described: dict[str, Any] = {
+        "operationId": operation.name,
+        "summary": operation.summary,
+        "parameters": [*_path_parameters(operation), *_query_parameters(operation)],
+        "responses": {
+            "200": {"description": "Done.", "content": _content(operation.answer)},
+            **{str(code): {"description": ERRORS[code], "content": _content("Error")} for code in sorted(set(errors))},
+        },
+    }
+    if operation.body:
+        described["requestBody"] = {"required": True, "content": _content(operation.body)}
+    return described
+
+
+def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "in": "path", "required": True, "schema": {"$ref": "#/components/schemas/Id"}}
+        for name in re.findall(r"{(\w+)}", operation.path)
+    ]
+
+
+def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
+    return [{"name": name, "in": "query", "schema": schema} for name, schema in operation.query.items()]
+
+
+def _content(schema: str) -> dict[str, Any]:
+    return {JSON: {"schema": {"$ref": f"#/components/schemas/{schema}"}}}
+
+
+def _components(schemas: Mapping[str, Schema], **more: Any) -> dict[str, Any]:
+    return {"components": {"schemas": dict(schemas), **more}}

@@ -1,0 +1,101 @@
+"""Rendering: the templates, what every page needs, and how a person wants pages to look."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from sayso.asks.desk import now_ms
+from sayso.asks.model import Ask, Kind, State
+from sayso.text import iso_time, one_line
+from sayso.web import markdown, wording
+from sayso.web.sessions import Visitor
+
+THEMES = {"auto": "As this device", "light": "Light", "dark": "Dark"}
+AFTER = {"stay": "Show me what I sent", "next": "Go on with the next question"}
+LOOK_COOKIE = "sayso_look"
+LOOK_LIFE = 365 * 86_400
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """What a person chose for this browser."""
+
+    theme: str = "auto"
+    after: str = "stay"
+
+    def __str__(self) -> str:
+        return f"{self.theme}.{self.after}"
+
+
+def look_of(request: Request) -> Look:
+    theme, _, after = request.cookies.get(LOOK_COOKIE, "").partition(".")
+    return Look(theme=theme if theme in THEMES else "auto", after=after if after in AFTER else "stay")
+
+
+def page(
+    request: Request, template: str, visitor: Visitor | None = None, *, status: int = 200, **context: Any
+) -> Response:
+    """A whole page."""
+    html = (
+        _environment()
+        .get_template(template)
+        .render(visitor=visitor, look=look_of(request), path=request.url.path, now=now_ms(), **context)
+    )
+    return HTMLResponse(html, status)
+
+
+def row(ask: Ask) -> str:
+    """An ask as one row of the inbox."""
+    return _environment().get_template("row.html").render(ask=ask, now=now_ms())
+
+
+@cache
+def asset(name: str) -> str:
+    """The address of a static file, different for each content so that browsers may keep it."""
+    content = (resources.files("sayso.web") / "static" / name).read_bytes()
+    return f"/static/{name}?v={hashlib.sha256(content).hexdigest()[:12]}"
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("sayso.web"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.globals |= {
+        "asset": asset,
+        "headline": wording.headline,
+        "client": wording.client,
+        "project": wording.project,
+        "whereabouts": wording.whereabouts,
+        "standing": wording.standing,
+        "settled_by": wording.settled_by,
+        "handover": wording.handover,
+        "chosen_labels": wording.chosen_labels,
+        "happened": wording.happened,
+        "Kind": Kind,
+        "State": State,
+        "THEMES": THEMES,
+        "AFTER": AFTER,
+    }
+    environment.filters |= {
+        "markdown": markdown.shown,
+        "label": wording.label,
+        "cut": wording.cut,
+        "line": one_line,
+        "span": wording.span,
+        "moment": wording.moment,
+        "iso": iso_time,
+    }
+    return environment

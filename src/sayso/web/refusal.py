@@ -1,0 +1,39 @@
+"""How a refused request is told: JSON for programs, a page for people, plain text where there is no page to show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.types import Scope
+
+from sayso.errors import AlreadySettled, InvalidInput, NotFound, Problem, SaysoError, SignInRefused, StoreError
+
+API = "/api/"
+_STATUS: Sequence[tuple[type[SaysoError], int]] = (
+    (NotFound, 404),
+    (AlreadySettled, 409),
+    (InvalidInput, 422),
+    (SignInRefused, 403),
+    (StoreError, 503),
+)
+
+
+def status_of(error: SaysoError) -> int:
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+
+
+def wants_json(scope: Scope) -> bool:
+    return str(scope["path"]).startswith(API)
+
+
+def refusal(scope: Scope, status: int, text: str, headers: dict[str, str] | None = None) -> Response:
+    """A refusal where no page can be shown."""
+    if wants_json(scope):
+        return JSONResponse(error_data(text), status, headers)
+    return PlainTextResponse(text + "\n", status, headers)
+
+
+def error_data(text: str, problems: Sequence[Problem] = ()) -> dict[str, Any]:
+    return {"error": text, "problems": [{"path": problem.path, "text": problem.text} for problem in problems]}

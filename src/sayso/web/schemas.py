@@ -1,0 +1,158 @@
+"""The shapes of what the API takes and gives, as JSON Schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sayso.asks.model import Kind, State
+
+ID = "^[0-9a-f]{32}$"
+MOST_ITEMS = 1_000
+_NO_NUL = "^[^\\u0000]*$"
+
+_TEXT: Mapping[str, Any] = {"type": "string"}
+_TEXT_OR_NULL: Mapping[str, Any] = {"type": ["string", "null"]}
+_FLAG = {"type": "boolean"}
+_WHOLE = {"type": "integer"}
+_MOMENT = {"type": ["string", "null"], "description": "RFC 3339 in UTC."}
+
+
+def ref(name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _record(**fields: Mapping[str, Any]) -> dict[str, Any]:
+    """An object with all of these fields and no others."""
+    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+
+
+def _list(items: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+def _or_null(name: str) -> dict[str, Any]:
+    return {"anyOf": [ref(name), {"type": "null"}]}
+
+
+QUERY_PROJECT = {
+    "type": "string",
+    "maxLength": 4096,
+    "pattern": _NO_NUL,
+    "description": "Only asks of this project directory.",
+}
+QUERY_SEARCH = {
+    "type": "string",
+    "maxLength": 200,
+    "description": "Only asks with this text in their questions or answers.",
+}
+QUERY_LIMIT = {"type": "integer", "minimum": 1, "maximum": 100, "description": "At most this many; 100 by default."}
+
+
+def query_id(description: str) -> dict[str, Any]:
+    return {"type": "string", "pattern": ID, "description": description}
+
+
+_OPTION = _record(id=_TEXT, label=_TEXT, description=_TEXT, recommended=_FLAG)
+_QUESTION = _record(
+    id=_TEXT,
+    question=_TEXT,
+    type={"enum": [kind.value for kind in Kind]},
+    title=_TEXT,
+    required=_FLAG,
+    placeholder=_TEXT,
+    options=_list(ref("Option")),
+)
+_ASKER = _record(
+    client=_TEXT,
+    version=_TEXT,
+    session=_TEXT,
+    project=_TEXT,
+    host=_TEXT,
+    pid=_WHOLE,
+    started=_TEXT,
+    agent=_TEXT,
+    owner=_TEXT,
+)
+_GIVEN = {
+    **_record(
+        question_id=_TEXT,
+        question=_TEXT,
+        selected=_list(_TEXT),
+        text=_TEXT_OR_NULL,
+        skipped=_FLAG,
+        note=_TEXT,
+    ),
+    "required": ["question_id", "question", "selected", "text", "skipped"],
+}
+_OUTCOME = _record(
+    outcome=_TEXT,
+    ask_id=_TEXT,
+    call_id=_TEXT,
+    answers=_list(ref("Given")),
+    reason=_TEXT_OR_NULL,
+    answered_by=_TEXT,
+    surface=_TEXT,
+    answered_at=_MOMENT,
+    late=_FLAG,
+)
+_ASK = _record(
+    id=ref("Id"),
+    call_id=_TEXT,
+    status={"enum": [state.value for state in State]},
+    attended=_FLAG,
+    delivered=_FLAG,
+    title=_TEXT,
+    questions=_list(ref("Question")),
+    asker=ref("Asker"),
+    tool=_TEXT,
+    timeout_ms={"type": ["integer", "null"]},
+    created_at=_MOMENT,
+    ended_at=_MOMENT,
+    delivered_at=_MOMENT,
+    outcome=_or_null("Outcome"),
+)
+_ANSWER = {
+    "type": "object",
+    "description": "Chosen options by their ids, own words, both, or neither (skipped).",
+    "properties": {
+        "question": {"type": "string", "description": "The question's id."},
+        "chosen": {"type": "array", "items": _TEXT, "maxItems": MOST_ITEMS},
+        "text": _TEXT_OR_NULL,
+        "note": _TEXT,
+    },
+    "required": ["question"],
+    "additionalProperties": False,
+}
+
+SCHEMAS: Mapping[str, Mapping[str, Any]] = {
+    "Id": {"type": "string", "pattern": ID},
+    "Option": _OPTION,
+    "Question": _QUESTION,
+    "Asker": _ASKER,
+    "Given": _GIVEN,
+    "Outcome": _OUTCOME,
+    "Ask": _ASK,
+    "Asks": _record(asks=_list(ref("Ask")), next={"anyOf": [ref("Id"), {"type": "null"}]}),
+    "Event": _record(
+        **{"at": _MOMENT, "kind": _TEXT, "from": _TEXT_OR_NULL, "to": _TEXT},
+        person=_TEXT,
+        surface=_TEXT,
+        detail=_TEXT,
+    ),
+    "Events": _record(events=_list(ref("Event"))),
+    "Me": _record(user=_TEXT, surface=_TEXT),
+    "Answers": {
+        "type": "object",
+        "properties": {"answers": {"type": "array", "items": _ANSWER, "maxItems": MOST_ITEMS}},
+        "required": ["answers"],
+        "additionalProperties": False,
+    },
+    "Rejection": {
+        "type": "object",
+        "properties": {"reason": _TEXT},
+        "additionalProperties": False,
+    },
+    "Problem": _record(path=_TEXT, text=_TEXT),
+    "Error": _record(error=_TEXT, problems=_list(ref("Problem"))),
+}

@@ -1,0 +1,167 @@
+"""The wall around every route: which names the server answers to, whose pages may call it, what browsers are told.
+
+A page of another site cannot reach it under a name of its own (DNS rebinding), nor send anything to it.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import SplitResult, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sayso.config import Config
+from sayso.text import quoted
+from sayso.web.refusal import refusal
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_LOOPBACK_NAME = "localhost"
+
+CONTENT_POLICY = "; ".join(
+    [
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "connect-src 'self'",
+        "manifest-src 'self'",
+        "worker-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    ]
+)
+
+HEADERS = {
+    "Content-Security-Policy": CONTENT_POLICY,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    # Not `no-referrer`: with that, browsers hide the origin of our own forms as well.
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cache-Control": "no-store",
+}
+"""What every response says, unless it says something of its own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Names:
+    """The names that this server answers to."""
+
+    known: frozenset[str]
+    any_address: bool
+    public: SplitResult | None = None
+    """The address a proxy serves it at."""
+
+    def knows(self, host: str) -> bool:
+        """Whether a Host header, without its port, names us. A rebound name is never a bare address."""
+        return host in self.known or is_loopback(host) or (self.any_address and _is_address(host))
+
+    def same_origin(self, origin: str, host_header: str) -> bool:
+        """Whether a page at `origin` is one that we served, under the name it calls us by."""
+        page = _split(origin)
+        called = _split(f"//{host_header}")
+        if page is None or called is None or page.scheme not in _DEFAULT_PORTS:
+            return False
+        if self.public and page.hostname == self.public.hostname:
+            return _origin(page) == _origin(self.public)
+        port = _DEFAULT_PORTS[page.scheme] if called.port is None else called.port
+        if (page.port or _DEFAULT_PORTS[page.scheme]) != port:
+            return False
+        return page.hostname == called.hostname or (is_loopback(page.hostname) and is_loopback(called.hostname))
+
+
+def names(config: Config) -> Names:
+    """The names that the settings allow: loopback always; where others may come in, addresses and our own name too."""
+    public = urlsplit(config.web_url) if config.web_url else None
+    known = {name.lower() for name in config.web_hosts}
+    if public and public.hostname:
+        known.add(public.hostname)
+    open_to_others = not is_loopback(config.web_host)
+    if open_to_others:
+        own = socket.gethostname().lower()
+        known |= {own, f"{own}.local", config.web_host.lower()}
+    return Names(known=frozenset(known), any_address=open_to_others, public=public)
+
+
+def is_loopback(host: str | None) -> bool:
+    if host is None or host.lower() == _LOOPBACK_NAME:
+        return host is not None
+    address = _address(host)
+    return address is not None and address.is_loopback
+
+
+class Wall:
+    """Middleware that refuses foreign names and pages, and sets the headers of every response."""
+
+    def __init__(self, app: ASGIApp, *, names: Names) -> None:
+        self._app, self._names = app, names
+        self._headers = dict(HEADERS)
+        if names.public and names.public.scheme == "https":
+            self._headers["Strict-Transport-Security"] = "max-age=31536000"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                _add(message, self._headers)
+            await send(message)
+
+        answer = self._refusal(scope) or self._app
+        await answer(scope, receive, send_with_headers)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        called = headers.get("host", "")
+        host = _split(f"//{called}")
+        if host is None or host.hostname is None or not self._names.knows(host.hostname):
+            return refusal(
+                scope,
+                421,
+                f"This server does not answer to the name {quoted(called)}. If that name is yours, "
+                "add it to the setting web_hosts, or set web_url.",
+            )
+        origin = headers.get("origin")
+        if origin is not None and not self._names.same_origin(origin, called):
+            return refusal(scope, 403, f"Pages of {quoted(origin)} may not call this server.")
+        return None
+
+
+def _add(message: Message, defaults: Mapping[str, str]) -> None:
+    headers = MutableHeaders(scope=message)
+    for name, value in defaults.items():
+        headers.setdefault(name, value)
+
+
+def _split(url: str) -> SplitResult | None:
+    try:
+        parts = urlsplit(url)
+        # Both are read here because each refuses what cannot be a host or a port.
+        return parts if parts.hostname is not None and parts.port != 0 else None
+    except ValueError:
+        return None
+
+
+def _origin(parts: SplitResult) -> tuple[str, str | None, int]:
+    return parts.scheme, parts.hostname, parts.port or _DEFAULT_PORTS[parts.scheme]
+
+
+def _is_address(host: str) -> bool:
+    return _address(host) is not None
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None

@@ -1,0 +1,127 @@
+"""Running the application: the socket, the address people use, and a stop that leaves nobody hanging."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import uvicorn
+from starlette.applications import Starlette
+
+from sayso.config import Config
+from sayso.errors import CannotListen
+from sayso.web.security import is_loopback
+
+GRACE_SECONDS = 10
+_BACKLOG = 2048
+_ANYWHERE = ("0.0.0.0", "::")  # noqa: S104
+_KEEP_ALIVE = 75
+"""Longer than proxies keep idle connections, so that they never send into one that we are just closing."""
+
+_PATIENCE = {"TCP_KEEPIDLE": 15, "TCP_KEEPALIVE": 15, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 6, "TCP_USER_TIMEOUT": 30_000}
+"""Seconds of silence before the other side is asked for a sign of life, between two such questions, how many of them;
+and the milliseconds that what was sent may stay unconfirmed. Each system knows some of these."""
+
+
+class Server(uvicorn.Server):
+    """Stops in the order that lets clients go on elsewhere: no newcomers, event streams, waiting calls, the rest."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for server in self.servers:
+            server.close()
+        # Idle connections end now, the others with their response: whoever calls again does so over a new one.
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        # Leaving the lifespan ends streams and waits, which the server would otherwise wait for in vain.
+        await self.lifespan.shutdown()
+        await super().shutdown(sockets)
+
+
+async def serve(app: Starlette, listening: socket.socket) -> None:
+    """Serve until a signal ends it."""
+    settings = uvicorn.Config(
+        app,
+        lifespan="on",
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=_KEEP_ALIVE,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+    _log_as_we_do()
+    with _signals_do_nothing_more():
+        await Server(settings).serve([listening])
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket; a CannotListen says what is in the way."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, protocol)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            _notice_who_vanishes(listening)
+            listening.bind(address)
+            listening.listen(_BACKLOG)
+        except BaseException:
+            listening.close()
+            raise
+        listening.setblocking(False)
+        return listening
+    except OSError as error:
+        raise CannotListen(
+            f"Cannot listen on {host}:{port}: {error.strerror or error}. If `sayso web` already runs there, "
+            "`sayso web --link` makes a link to it; else choose another place with --host and --port."
+        ) from error
+
+
+def _notice_who_vanishes(listening: socket.socket) -> None:
+    """Have the system end connections to machines that were cut off: within 45 seconds, not a quarter of an hour.
+    What is set here holds for every connection that comes in."""
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _PATIENCE.items():
+        if hasattr(socket, name):
+            listening.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+def address(config: Config, port: int) -> str:
+    """Where people find it, without a slash at the end."""
+    if config.web_url:
+        return config.web_url.rstrip("/")
+    host = _own_address() if config.web_host in _ANYWHERE else config.web_host
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def is_exposed(config: Config) -> bool:
+    """Whether others could listen in: reachable from other machines and not known to be behind TLS."""
+    return not is_loopback(config.web_host) and not config.web_url.startswith("https://")
+
+
+def _own_address() -> str:
+    """The address by which others on the network know this machine. Nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):
+        probe.connect(("192.0.2.1", 9))
+        return str(probe.getsockname()[0])
+    return socket.gethostname()
+
+
+def _log_as_we_do() -> None:
+    theirs, ours = logging.getLogger("uvicorn"), logging.getLogger("sayso")
+    theirs.handlers, theirs.propagate = ours.handlers, False
+    theirs.setLevel(max(ours.level, logging.WARNING))
+
+
+@contextmanager
+def _signals_do_nothing_more() -> Iterator[None]:
+    """The server raises the signals that ended it once more; by then it has done what they ask for."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, lambda *_: None) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,110 @@
+"""Who is behind a request: a browser by its cookie, a script by its bearer token. And that a form is one of ours."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from dataclasses import dataclass
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from sayso.accounts import SESSION_LIFE
+from sayso.asks.model import Settler
+from sayso.web.site import Site, site_of
+
+CSRF_FIELD = "csrf"
+CSRF_HEADER = "x-csrf-token"
+FORM_COOKIE = "sayso_form"
+"""Ties the sign-in form to the browser it was shown in, before there is a session to tie it to."""
+
+_FORM_LIFE = 3600
+_CHALLENGE = {"WWW-Authenticate": 'Bearer realm="sayso"'}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Visitor:
+    """A person who is signed in, on one surface."""
+
+    user: str
+    csrf: str
+    secret: str
+    surface: str
+
+    @property
+    def settler(self) -> Settler:
+        return Settler(person=self.user, surface=self.surface)
+
+    def check_form(self, token: str) -> None:
+        """Refuse a form that was not made for this session."""
+        check_token(token, self.csrf)
+
+
+def check_token(given: str, wanted: str) -> None:
+    if not wanted or not hmac.compare_digest(given.encode(), wanted.encode()):
+        raise HTTPException(403, "This form was not made for your session, or is too old. Reload the page, try again.")
+
+
+async def browser(request: Request) -> Visitor | None:
+    """The person whose browser this is."""
+    site = site_of(request)
+    return await _visitor(site, request.cookies.get(await site.cookie(), ""), surface="browser")
+
+
+async def required_browser(request: Request) -> Visitor:
+    if visitor := await browser(request):
+        return visitor
+    raise HTTPException(401, "You are not signed in.", _CHALLENGE)
+
+
+async def required_caller(request: Request) -> Visitor:
+    """The person for whom a script calls, or whose page does: then with its CSRF token for all that changes things."""
+    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+    if scheme:
+        bearer = scheme.lower() == "bearer"
+        if bearer and (visitor := await _visitor(site_of(request), secret.strip(), surface="api")):
+            return visitor
+        raise HTTPException(401, "This token is not known. `sayso web --api-token` makes one.", _CHALLENGE)
+    visitor = await required_browser(request)
+    if request.method not in ("GET", "HEAD"):
+        visitor.check_form(request.headers.get(CSRF_HEADER, ""))
+    return visitor
+
+
+async def _visitor(site: Site, secret: str, *, surface: str) -> Visitor | None:
+    if not secret:
+        return None
+    session = await site.do(site.accounts.session, secret)
+    return Visitor(user=session.user, csrf=session.csrf, secret=secret, surface=surface) if session else None
+
+
+async def set_session(site: Site, response: Response, secret: str) -> None:
+    response.set_cookie(
+        await site.cookie(),
+        secret,
+        max_age=SESSION_LIFE // 1000,
+        httponly=True,
+        samesite="strict",
+        secure=site.secure,
+    )
+
+
+async def drop_session(site: Site, response: Response) -> None:
+    response.delete_cookie(await site.cookie(), httponly=True, samesite="strict", secure=site.secure)
+
+
+def form_token(request: Request) -> str:
+    """What the sign-in form carries. The same as long as its cookie lives, so that tabs do not disturb each other."""
+    return request.cookies.get(FORM_COOKIE) or secrets.token_urlsafe(24)
+
+
+def set_form_token(site: Site, response: Response, token: str) -> None:
+    response.set_cookie(
+        FORM_COOKIE,
+        token,
+        max_age=_FORM_LIFE,
+        httponly=True,
+        samesite="strict",
+        secure=site.secure,
+    )

@@ -1,0 +1,61 @@
+"""The page of settings that are safe to change in a browser: how it looks, and signing in another device."""
+
+from __future__ import annotations
+
+import io
+
+import segno
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from sayso.accounts import LINK_LIFE
+from sayso.web.fields import read_form
+from sayso.web.pages import AFTER, LOOK_COOKIE, LOOK_LIFE, THEMES, Look, page
+from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
+from sayso.web.site import site_of
+
+
+async def show(request: Request) -> Response:
+    return _page(request, await required_browser(request))
+
+
+async def change(request: Request) -> Response:
+    """Keep the look in this browser; nothing else is touched."""
+    visitor = await required_browser(request)
+    fields = await read_form(request)
+    visitor.check_form(fields.one(CSRF_FIELD))
+    theme, after = fields.one("theme"), fields.one("after")
+    look = Look(theme=theme if theme in THEMES else "auto", after=after if after in AFTER else "stay")
+    response = RedirectResponse("/settings?saved=1", 303)
+    response.set_cookie(
+        LOOK_COOKIE, str(look), max_age=LOOK_LIFE, httponly=True, samesite="strict", secure=site_of(request).secure
+    )
+    return response
+
+
+async def another_device(request: Request) -> Response:
+    """A one-time link for the same person, to be scanned with a phone."""
+    visitor, site = await required_browser(request), site_of(request)
+    visitor.check_form((await read_form(request)).one(CSRF_FIELD))
+    secret = await site.do(site.accounts.make_link, visitor.user)
+    base = site.config.web_url.rstrip("/") or f"{request.url.scheme}://{request.headers['host']}"
+    return _page(request, visitor, link=f"{base}/sign-in?link={secret}")
+
+
+def _page(request: Request, visitor: Visitor, link: str = "") -> Response:
+    return page(
+        request,
+        "settings.html",
+        visitor,
+        link=link,
+        code=_code(link) if link else "",
+        minutes=LINK_LIFE // 60_000,
+        saved="saved" in request.query_params,
+    )
+
+
+def _code(link: str) -> Markup:
+    image = io.BytesIO()
+    segno.make(link, error="m").save(image, kind="svg", xmldecl=False, svgns=False, scale=5, border=2, light="#fff")
+    return Markup(image.getvalue().decode())  # noqa: S704

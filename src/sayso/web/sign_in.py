@@ -1,0 +1,129 @@
+"""Signing in by a one-time link, and out again. Looking at a link does not use it up: only its button does."""
+
+from __future__ import annotations
+
+import time
+from urllib.parse import parse_qs
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from sayso.errors import SignInRefused
+from sayso.web.events import News
+from sayso.web.fields import read_form
+from sayso.web.pages import page
+from sayso.web.sessions import (
+    CSRF_FIELD,
+    FORM_COOKIE,
+    browser,
+    check_token,
+    drop_session,
+    form_token,
+    required_browser,
+    set_form_token,
+    set_session,
+)
+from sayso.web.site import site_of
+
+MOST_FAILURES = 10
+WINDOW = 60.0
+_MOST_REMEMBERED = 10_000
+
+
+class Failures:
+    """Failed attempts of late, by where they came from."""
+
+    def __init__(self) -> None:
+        self._times: dict[str, list[float]] = {}
+
+    def wait(self, client: str) -> int:
+        """Seconds until this client may try again; 0 for at once."""
+        recent = self._recent(client)
+        return 0 if len(recent) < MOST_FAILURES else int(recent[0] + WINDOW - time.monotonic()) + 1
+
+    def note(self, client: str) -> None:
+        recent = [*self._recent(client), time.monotonic()]
+        # Put at the end, so that the one that was quiet for longest is forgotten first.
+        self._times.pop(client, None)
+        self._times[client] = recent
+        if len(self._times) > _MOST_REMEMBERED:
+            del self._times[next(iter(self._times))]
+
+    def _recent(self, client: str) -> list[float]:
+        since = time.monotonic() - WINDOW
+        return [moment for moment in self._times.get(client, ()) if moment > since]
+
+
+async def show(request: Request) -> Response:
+    """The button behind a link, or where to paste one."""
+    if await browser(request) and not request.query_params.get("link"):
+        return RedirectResponse("/", 303)
+    return _form(request, link=request.query_params.get("link", ""))
+
+
+async def sign_in(request: Request) -> Response:
+    """Use the link up, and let this browser in."""
+    fields = await read_form(request)
+    check_token(fields.one(CSRF_FIELD), request.cookies.get(FORM_COOKIE, ""))
+    site, failures = site_of(request), _failures(request)
+    client = request.client.host if request.client else ""
+    if seconds := failures.wait(client):
+        raise HTTPException(429, f"Too many attempts. Try again in {seconds} seconds.", {"Retry-After": str(seconds)})
+    try:
+        link = secret_in(fields.one("link"))
+        secret = await site.do(site.accounts.redeem, link)
+    except SignInRefused as error:
+        failures.note(client)
+        return _form(request, link="", problem=str(error), status=403)
+    response = RedirectResponse(local_path(fields.one("next")), 303)
+    await set_session(site, response, secret)
+    return response
+
+
+async def sign_out(request: Request) -> Response:
+    visitor = await required_browser(request)
+    visitor.check_form((await read_form(request)).one(CSRF_FIELD))
+    site, news = site_of(request), request.app.state.news
+    assert isinstance(news, News)
+    await site.do(site.accounts.sign_out, visitor.secret)
+    news.end_session(visitor.secret)
+    # What this browser kept of unsent answers goes as well.
+    response = RedirectResponse("/sign-in", 303, {"Clear-Site-Data": '"storage"'})
+    await drop_session(site, response)
+    return response
+
+
+def refuse(request: Request) -> Response:
+    """The page for someone who is not signed in."""
+    if request.method == "GET" and request.headers.get("sec-fetch-site") == "cross-site":
+        # Browsers withhold a strict cookie when another site leads here. Coming from ourselves they bring it.
+        return page(request, "again.html")
+    wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    return _form(request, link="", next_path=wanted if request.method == "GET" else "/", status=401)
+
+
+def secret_in(text: str) -> str:
+    """The secret in what somebody pasted: the whole link, or the secret alone."""
+    _, _, query = text.strip().partition("?")
+    return next(iter(parse_qs(query).get("link", ())), text.strip())
+
+
+def local_path(path: str) -> str:
+    """The path if it leads to a page of ours, else the inbox."""
+    safe = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
+    return path if safe else "/"
+
+
+def _form(request: Request, *, link: str, next_path: str = "/", problem: str = "", status: int = 200) -> Response:
+    token = form_token(request)
+    response = page(
+        request, "sign_in.html", status=status, link=link, token=token, next_path=next_path, problem=problem
+    )
+    set_form_token(site_of(request), response, token)
+    return response
+
+
+def _failures(request: Request) -> Failures:
+    failures: Failures = request.app.state.failures
+    return failures

@@ -1,0 +1,71 @@
+"""What every route shares: settings, desk and accounts, and the way from the event loop to their plain code."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+import anyio
+import anyio.to_thread
+from starlette.requests import Request
+
+from sayso.accounts import Accounts
+from sayso.asks.desk import Desk
+from sayso.asks.model import Ask
+from sayso.config import Config
+from sayso.errors import NotFound
+from sayso.store import Store
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_ID = re.compile(r"[0-9a-f]{32}")
+
+
+class Site:
+    """One web inbox on one store."""
+
+    def __init__(self, config: Config, store: Store) -> None:
+        self.config, self.store = config, store
+        self.desk = Desk(store, keeps_history=lambda _: config.history)
+        self.accounts = Accounts(store)
+        self.secure = config.web_url.startswith("https://")
+        self._threads = anyio.CapacityLimiter(store.threads)
+        self._cookie = ""
+
+    async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run plain code of the desk or the accounts in a thread. Once begun it is never abandoned halfway."""
+        return await anyio.to_thread.run_sync(lambda: work(*args, **kwargs), limiter=self._threads)
+
+    async def cookie(self) -> str:
+        """The session cookie's name: one per store, because browsers share cookies among the ports of a host."""
+        if not self._cookie:
+            key = await self.do(self.store.secret, "csrf_key")
+            name = "sayso_" + hmac.new(key, b"cookie", hashlib.sha256).hexdigest()[:8]
+            # The prefix makes browsers refuse such a cookie from anybody but this very host, over TLS.
+            self._cookie = f"__Host-{name}" if self.secure else name
+        return self._cookie
+
+    async def ask(self, ask_id: str, user: str) -> Ask:
+        """An ask that this user may see. Those of others are not found, as if they were not there."""
+        if not _ID.fullmatch(ask_id):
+            raise no_such_ask()
+        try:
+            ask = await self.do(self.desk.get, ask_id)
+        except NotFound:
+            raise no_such_ask() from None
+        if ask.asker.owner not in ("", user):
+            raise no_such_ask()
+        return ask
+
+
+def no_such_ask() -> NotFound:
+    """The same for an ask that was never there, is there no more, or is somebody else's."""
+    return NotFound("There is no such ask here. Ended asks are kept for a while only.")
+
+
+def site_of(request: Request) -> Site:
+    site: Site = request.app.state.site
+    return site

@@ -1,0 +1,503 @@
+// Makes the pages live: new questions appear, half-filled forms are kept, the server's absence is shown.
+// Every page works without this file.
+
+const user = document.querySelector("meta[name=sayso-user]").content;
+const NAME = `sayso:${user}`;
+const AWAY_AFTER = 1500;
+const SILENCE = 30_000;
+const REPLY_WITHIN = 3000;
+const title = document.title;
+
+const $ = (selector, root = document) => root.querySelector(selector);
+const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+const article = () => $("[data-ask-page]");
+
+// --- What is in the inbox, as far as this tab knows
+
+const known = { asks: null, rows: new Map(), more: false };
+
+function takeIn({ asks, rows, more }) {
+  const before = known.asks && new Set(known.asks.map(([id]) => id));
+  for (const [id, html] of Object.entries(rows)) known.rows.set(id, html);
+  known.asks = asks;
+  known.more = more;
+  for (const id of [...known.rows.keys()]) if (!asks.some(([there]) => there === id)) known.rows.delete(id);
+  const fresh = before ? asks.map(([id]) => id).filter((id) => !before.has(id)) : [];
+  showInbox(fresh);
+  showCount();
+  followAsk();
+  if (fresh.length) announce(fresh);
+}
+
+function everything() {
+  return { type: "inbox", asks: known.asks, rows: Object.fromEntries(known.rows), more: known.more };
+}
+
+function element(html) {
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  return template.content.firstElementChild;
+}
+
+function showInbox(fresh) {
+  for (const list of $$("[data-inbox]")) {
+    const rows = new Map([...list.children].map((row) => [row.dataset.ask, row]));
+    known.asks.forEach(([id, version], place) => {
+      const row = upToDate(rows.get(id), id, version);
+      rows.delete(id);
+      if (!row) return;
+      row.classList.toggle("new", fresh.includes(id));
+      if (list.children[place] !== row) list.insertBefore(row, list.children[place] ?? null);
+    });
+    for (const gone of rows.values()) remove(gone);
+    list.hidden = list.children.length === 0;
+  }
+  for (const empty of $$("[data-empty]")) empty.hidden = known.asks.length > 0;
+  markCurrent();
+  tellTimes();
+}
+
+function upToDate(row, id, version) {
+  const html = known.rows.get(id);
+  if (row?.dataset.version === String(version) || !html) return row;
+  const newer = element(html);
+  if (row) {
+    const focused = row.contains(document.activeElement);
+    row.replaceWith(newer);
+    if (focused) $("a", newer).focus();
+  }
+  return newer;
+}
+
+function remove(row) {
+  const neighbour = row.nextElementSibling ?? row.previousElementSibling;
+  const focused = row.contains(document.activeElement);
+  row.remove();
+  if (focused) (neighbour ? $("a", neighbour) : $("main")).focus();
+}
+
+function markCurrent() {
+  for (const link of $$("[data-inbox] a")) {
+    if (link.getAttribute("href") === location.pathname) link.setAttribute("aria-current", "page");
+  }
+}
+
+function showCount() {
+  const count = known.asks.length;
+  const shown = known.more ? `${count}+` : String(count);
+  const badge = $("[data-count]");
+  badge.textContent = shown;
+  badge.hidden = count === 0;
+  document.title = count ? `(${shown}) ${title}` : title;
+  if (stream.leading && "setAppBadge" in navigator) navigator.setAppBadge(count).catch(() => {});
+}
+
+function announce(ids) {
+  const told = ids.map((id) => describe(id)).filter(Boolean);
+  const [first] = told;
+  if (!first) return;
+  $("[data-announce]").textContent = told.length > 1 ? `${told.length} new questions` : `New question from ${first.who}: ${first.what}`;
+  if (stream.leading) notify(ids[0], told);
+}
+
+function describe(id) {
+  const row = known.rows.has(id) && element(known.rows.get(id));
+  return row && { who: $(".row-who", row).textContent.trim(), what: $(".row-title", row).textContent.trim() };
+}
+
+// --- One event stream for all tabs of this browser
+
+const channel = new BroadcastChannel(NAME);
+const stream = { leading: false, lease: null, queued: null, source: null, heard: 0, awayTimer: null };
+
+function publish(message) {
+  receive(message);
+  channel.postMessage(message);
+}
+
+function receive(message) {
+  if (message.type === "hello") return stream.leading && answerHello();
+  if (message.type === "looking?") return document.hasFocus() && channel.postMessage({ type: "looking" });
+  if (message.type === "looking") return looking?.();
+  stream.heard = Date.now();
+  if (message.type === "away") showAway(true);
+  if (message.type === "here") showAway(false);
+  if (message.type === "bye") showSignedOut();
+  if (message.type === "inbox") {
+    showAway(false);
+    takeIn(message);
+  }
+}
+
+function answerHello() {
+  channel.postMessage(known.asks ? everything() : { type: "beat" });
+  if (!$("[data-away]").hidden) channel.postMessage({ type: "away" });
+}
+
+function connect() {
+  disconnect();
+  const source = (stream.source = new EventSource("/events"));
+  source.addEventListener("open", () => {
+    notAway();
+    publish({ type: "here" });
+  });
+  source.addEventListener("inbox", (event) => publish({ type: "inbox", ...JSON.parse(event.data) }));
+  source.addEventListener("beat", () => publish({ type: "beat" }));
+  source.addEventListener("bye", () => {
+    source.close();
+    publish({ type: "bye" });
+  });
+  source.addEventListener("error", () => {
+    stream.awayTimer ??= setTimeout(() => publish({ type: "away" }), AWAY_AFTER);
+    // A refused stream is not tried again by the browser itself.
+    if (source.readyState === EventSource.CLOSED) setTimeout(() => stream.source === source && comeBack(), AWAY_AFTER);
+  });
+}
+
+async function comeBack() {
+  try {
+    const reply = await fetch("/api/me");
+    if (reply.status === 401) {
+      notAway();
+      return publish({ type: "bye" });
+    }
+  } catch {
+    // Still away: the next attempt will tell.
+  }
+  connect();
+}
+
+function disconnect() {
+  stream.source?.close();
+  stream.source = null;
+  notAway();
+}
+
+function notAway() {
+  clearTimeout(stream.awayTimer);
+  stream.awayTimer = null;
+}
+
+function standInLine() {
+  stream.queued = new AbortController();
+  hold({ signal: stream.queued.signal });
+}
+
+function takeOver() {
+  stream.queued.abort();
+  hold({ steal: true });
+}
+
+function hold(options) {
+  const lease = Symbol("lease");
+  const lead = () => {
+    stream.lease = lease;
+    stream.leading = true;
+    connect();
+    // Held until this tab is closed, or another one takes it.
+    return new Promise(() => {});
+  };
+  navigator.locks.request(NAME, options, lead).catch(() => {
+    if (stream.lease !== lease) return;
+    stream.leading = false;
+    disconnect();
+    standInLine();
+  });
+}
+
+function shareStream() {
+  channel.addEventListener("message", (event) => receive(event.data));
+  standInLine();
+  checkLeader();
+  setInterval(() => {
+    if (!stream.leading && !document.hidden && Date.now() - stream.heard > SILENCE) takeOver();
+  }, SILENCE / 3);
+  document.addEventListener("visibilitychange", () => !document.hidden && checkLeader());
+}
+
+function checkLeader() {
+  // A leading tab may sleep in the background; whoever is looked at must not wait for it.
+  if (stream.leading) return stream.source?.readyState === EventSource.CLOSED && connect();
+  const asked = Date.now();
+  channel.postMessage({ type: "hello" });
+  setTimeout(() => !stream.leading && !document.hidden && stream.heard < asked && takeOver(), REPLY_WITHIN);
+}
+
+function streamWhileVisible() {
+  // Without locks (plain HTTP from another machine) each tab has a stream while it is looked at.
+  stream.leading = true;
+  const follow = () => (document.hidden ? disconnect() : connect());
+  document.addEventListener("visibilitychange", follow);
+  follow();
+}
+
+function showAway(away) {
+  $("[data-away]").hidden = !away;
+}
+
+function showSignedOut() {
+  showAway(false);
+  $("[data-signed-out]").hidden = false;
+}
+
+// --- The ask on this page
+
+const draft = { timer: null, saving: Promise.resolve() };
+let following = null;
+
+const answerForm = () => $("form[data-answer]");
+const draftKey = () => `${NAME}:draft:${article().dataset.ask}`;
+
+function entered(form) {
+  return new URLSearchParams(new FormData(form)).toString();
+}
+
+function prepareAsk() {
+  const form = answerForm();
+  $("[data-focus]")?.focus();
+  seeDelivery();
+  const unsaved = article() && localStorage.getItem(draftKey());
+  if (!form) return unsaved && handIn(unsaved);
+  if (unsaved) {
+    fill(form, new URLSearchParams(unsaved));
+    keepSoon(form);
+  }
+  form.addEventListener("input", (event) => {
+    markOwn(event.target);
+    localStorage.setItem(draftKey(), entered(form));
+    keepSoon(form);
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (event.submitter.value === "keep") keepNow(form);
+    else send(form, event.submitter);
+  });
+  form.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit($("[data-send]", form));
+  });
+}
+
+function fill(form, values) {
+  for (const field of form.elements) {
+    if (!field.name || field.type === "hidden" || field.type === "submit") continue;
+    if (field.type === "radio" || field.type === "checkbox") field.checked = values.getAll(field.name).includes(field.value);
+    else field.value = values.get(field.name) ?? "";
+    const fold = field.closest("details");
+    if (fold && field.value) fold.open = true;
+  }
+}
+
+function markOwn(field) {
+  if (!field.matches("[data-own]") || !field.value.trim()) return;
+  const mark = $("input[value=own]", field.closest(".own"));
+  if (mark) mark.checked = true;
+}
+
+function keepSoon(form) {
+  clearTimeout(draft.timer);
+  draft.timer = setTimeout(() => keepNow(form), 500);
+}
+
+function keepNow(form, options = {}) {
+  clearTimeout(draft.timer);
+  draft.timer = null;
+  const body = entered(form);
+  const key = draftKey();
+  draft.saving = draft.saving
+    .then(() => fetch(`${form.action}/draft`, { method: "POST", body: new URLSearchParams(body), ...options }))
+    .then((reply) => {
+      if (!reply.ok) return;
+      // What the server has, this browser need not remember.
+      if (localStorage.getItem(key) === body) localStorage.removeItem(key);
+      const note = $("[data-draft-note]", form);
+      if (note) note.textContent = "Kept as a draft";
+    })
+    .catch(() => {});
+  return draft.saving;
+}
+
+async function handIn(unsaved) {
+  // Written while the server was away, for an ask that has ended since: the page shows it as not sent.
+  const key = draftKey();
+  const reply = await fetch(`${location.pathname}/draft`, { method: "POST", body: new URLSearchParams(unsaved) });
+  if (!reply.ok) return;
+  localStorage.removeItem(key);
+  replaceAsk(await pageAt(location.pathname));
+}
+
+async function pageAt(path) {
+  return parsed(await fetch(path));
+}
+
+async function parsed(reply) {
+  return new DOMParser().parseFromString(await reply.text(), "text/html");
+}
+
+async function send(form, button) {
+  if (form.ariaBusy === "true") return;
+  form.ariaBusy = "true";
+  clearTimeout(draft.timer);
+  draft.timer = null;
+  const body = new URLSearchParams(new FormData(form));
+  body.set(button.name, button.value);
+  const key = draftKey();
+  try {
+    await draft.saving;
+    const reply = await fetch(form.action, { method: "POST", body });
+    if (reply.redirected) {
+      localStorage.removeItem(key);
+      location.assign(reply.url);
+      return;
+    }
+    const page = await parsed(reply);
+    if ($("[data-ask-page]", page)) replaceAsk(page);
+    else notSent(form, $("[data-problem]", page)?.dataset.problem ?? "You are signed out. Sign in again in another tab, then reload this one.");
+  } catch {
+    notSent(form, "The server cannot be reached. What you entered is kept here; send it again in a moment.");
+  }
+  form.ariaBusy = null;
+}
+
+function notSent(form, text) {
+  $("[data-not-sent]")?.remove();
+  const told = element('<div class="banner refused" role="alert" tabindex="-1" data-not-sent><p><strong>Not sent.</strong> <span></span></p></div>');
+  $("span", told).textContent = text;
+  $(".actions", form).before(told);
+  told.focus();
+}
+
+function replaceAsk(page) {
+  const newer = $("[data-ask-page]", page);
+  if (newer) article().replaceWith(document.adoptNode(newer));
+  following = null;
+  prepareAsk();
+  tellTimes();
+}
+
+function followAsk() {
+  const here = article();
+  if (!here || !("open" in here.dataset)) return;
+  const now = known.asks.find(([id]) => id === here.dataset.ask);
+  if (now ? now[1] > here.dataset.version : !known.more) following ??= lookAgain(here);
+}
+
+function seeDelivery() {
+  // Settled, and its agent has not taken it yet: that moment is in no inbox.
+  if ($("[data-unsettled]")) setTimeout(() => (following ??= lookAgain(article())), 3000);
+}
+
+async function lookAgain(here) {
+  try {
+    const form = answerForm();
+    if (form && draft.timer) await keepNow(form);
+    const page = await pageAt(location.pathname);
+    const newer = $("[data-ask-page]", page);
+    // Being sent right now: what comes back will tell.
+    if (!newer || form?.ariaBusy === "true") return;
+    if ("open" in here.dataset && !("open" in newer.dataset)) return replaceAsk(page);
+    $("#standing").replaceWith($("#standing", newer));
+    here.dataset.version = newer.dataset.version;
+    tellTimes();
+    seeDelivery();
+    // It may have changed once more since.
+    if (known.asks?.some(([id, version]) => id === here.dataset.ask && version > newer.dataset.version)) setTimeout(followAsk);
+  } catch {
+    // Away: the next event will bring us here again.
+  } finally {
+    following = null;
+  }
+}
+
+// --- Times
+
+const relative = new Intl.RelativeTimeFormat("en");
+const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
+
+function tellTimes() {
+  for (const time of $$("time[data-relative]")) time.textContent = span(Date.parse(time.dateTime) - Date.now());
+  for (const time of $$("time[data-moment]")) {
+    time.textContent = new Date(time.dateTime).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" });
+  }
+}
+
+function span(milliseconds) {
+  const seconds = Math.trunc(milliseconds / 1000);
+  if (Math.abs(seconds) < 5) return "just now";
+  const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size);
+  return relative.format(Math.trunc(seconds / size), unit);
+}
+
+// --- Notifications, while a tab is open and another window has the focus
+
+let looking = null;
+
+async function somebodyLooks() {
+  if (document.hasFocus()) return true;
+  channel.postMessage({ type: "looking?" });
+  return new Promise((resolve) => {
+    looking = () => resolve(true);
+    setTimeout(() => resolve(false), 200);
+  });
+}
+
+function notifies() {
+  return "Notification" in window && "serviceWorker" in navigator && Notification.permission === "granted" && localStorage.getItem(`${NAME}:notify`) === "on";
+}
+
+async function notify(id, told) {
+  if (!notifies() || (await somebodyLooks())) return;
+  const registration = await navigator.serviceWorker.register("/worker.js").then(() => navigator.serviceWorker.ready);
+  const [one] = told;
+  const many = told.length > 1;
+  await registration.showNotification(many ? `${told.length} new questions` : `${one.who} asks`, {
+    body: many ? "" : one.what,
+    tag: many ? "many" : id,
+    icon: $("link[rel=apple-touch-icon]").href,
+    data: { path: many ? "/" : `/asks/${id}` },
+  });
+}
+
+function prepareNotifications() {
+  navigator.serviceWorker?.addEventListener("message", (event) => {
+    location.assign(event.data.open);
+  });
+  const section = $("[data-notify]");
+  if (!section || !("Notification" in window) || !("serviceWorker" in navigator)) return;
+  section.hidden = false;
+  const button = $("[data-notify-button]", section);
+  const show = () => {
+    button.textContent = notifies() ? "Turn off" : "Turn on";
+    if (Notification.permission === "denied") {
+      $("[data-notify-state]", section).textContent = "This browser does not let Sayso show notifications. Allow them for this site in the browser's settings.";
+      button.hidden = true;
+    }
+  };
+  button.addEventListener("click", async () => {
+    const on = !notifies() && (await Notification.requestPermission()) === "granted";
+    localStorage.setItem(`${NAME}:notify`, on ? "on" : "off");
+    show();
+  });
+  show();
+}
+
+// --- Begin
+
+function forgetOnSignOut() {
+  $("[data-sign-out]")?.addEventListener("submit", () => {
+    for (const key of Object.keys(localStorage)) if (key.startsWith(`${NAME}:draft:`)) localStorage.removeItem(key);
+  });
+}
+
+addEventListener("pagehide", () => {
+  const form = answerForm();
+  if (form && draft.timer) keepNow(form, { keepalive: true });
+});
+
+prepareAsk();
+prepareNotifications();
+forgetOnSignOut();
+markCurrent();
+tellTimes();
+setInterval(tellTimes, 15_000);
+if (navigator.locks) shareStream();
+else streamWhileVisible();

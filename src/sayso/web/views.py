@@ -1,0 +1,172 @@
+"""The pages of somebody who is signed in: the inbox, one ask, the history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from urllib.parse import quote
+
+import anyio.to_thread
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+
+from sayso.asks.model import Ask
+from sayso.errors import AlreadySettled, InvalidInput, NotFound
+from sayso.text import printable
+from sayso.web.entries import Entries, blank, check, from_draft, from_form, to_draft
+from sayso.web.events import PAGE, News
+from sayso.web.fields import Fields, read_form
+from sayso.web.pages import look_of, page
+from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
+from sayso.web.site import Site, site_of
+
+HISTORY_PAGE = 50
+
+
+async def inbox(request: Request) -> Response:
+    visitor, site = await required_browser(request), site_of(request)
+    await site.do(site.desk.release_the_dead)
+    after = await _marker(request, "after", visitor)
+    asks = await site.do(site.desk.inbox, person=visitor.user, after=after, most=PAGE + 1)
+    return page(
+        request,
+        "inbox.html",
+        visitor,
+        asks=asks[:PAGE],
+        more=len(asks) > PAGE,
+        first_page=after is None,
+        sent=await _marker(request, "sent", visitor),
+    )
+
+
+async def history(request: Request) -> Response:
+    visitor, site = await required_browser(request), site_of(request)
+    search = request.query_params.get("q", "").strip()[:200]
+    before = await _marker(request, "before", visitor)
+    asks = await site.do(site.desk.history, person=visitor.user, search=search, before=before, most=HISTORY_PAGE + 1)
+    return page(
+        request,
+        "history.html",
+        visitor,
+        asks=asks[:HISTORY_PAGE],
+        more=len(asks) > HISTORY_PAGE,
+        search=search,
+        older=f"/history?q={quote(search)}&before={asks[HISTORY_PAGE - 1].id}" if len(asks) > HISTORY_PAGE else "",
+        first_page=before is None,
+    )
+
+
+async def show_ask(request: Request) -> Response:
+    visitor, site = await required_browser(request), site_of(request)
+    await site.do(site.desk.release_the_dead)
+    ask = await site.ask(request.path_params["ask"], visitor.user)
+    draft = await site.do(site.desk.draft, ask.id, visitor.user)
+    return await _ask_page(request, visitor, ask, from_draft(ask, draft))
+
+
+async def settle(request: Request) -> Response:
+    """Answer or reject. What cannot be sent comes back as it was entered, with what is wrong."""
+    visitor, site, ask, fields = await _form_of(request)
+    entries = from_form(ask, fields)
+    checked = check(ask, entries)
+    try:
+        match fields.one("settle"):
+            case "answer" if checked.problems and ask.state.answerable:
+                return await _ask_page(request, visitor, ask, entries, problems=checked.problems, status=422)
+            case "answer":
+                settled = await site.do(site.desk.answer, ask.id, checked.answers, visitor.settler)
+            case "reject":
+                settled = await site.do(site.desk.reject, ask.id, entries.reason.strip(), visitor.settler)
+            case _:
+                await site.do(site.desk.keep_draft, ask.id, visitor.user, to_draft(ask, entries))
+                return await _ask_page(request, visitor, ask, entries, kept=True)
+    except AlreadySettled as error:
+        await site.do(site.desk.keep_draft, ask.id, visitor.user, to_draft(ask, entries))
+        now = await site.ask(ask.id, visitor.user)
+        return await _ask_page(request, visitor, now, entries, refused=str(error), status=409)
+    except InvalidInput as error:
+        return await _ask_page(request, visitor, ask, entries, refused=str(error), status=422)
+    await site.do(site.desk.keep_draft, ask.id, visitor.user, "")
+    await _news(request).delivered(settled)
+    return RedirectResponse(await _after(request, site, visitor, ask), 303)
+
+
+async def keep_draft(request: Request) -> Response:
+    """Remember a half-filled form, so that any browser or terminal of this person can go on with it."""
+    visitor, site, ask, fields = await _form_of(request)
+    await site.do(site.desk.keep_draft, ask.id, visitor.user, to_draft(ask, from_form(ask, fields)))
+    return Response(status_code=204)
+
+
+async def _form_of(request: Request) -> tuple[Visitor, Site, Ask, Fields]:
+    """Who sent a form about which ask, and what it says."""
+    visitor, site = await required_browser(request), site_of(request)
+    fields = await read_form(request)
+    visitor.check_form(fields.one(CSRF_FIELD))
+    return visitor, site, await site.ask(request.path_params["ask"], visitor.user), fields
+
+
+async def whole_text(request: Request) -> Response:
+    """A question's text in full, when it is too long for the page of its ask."""
+    visitor, site = await required_browser(request), site_of(request)
+    ask = await site.ask(request.path_params["ask"], visitor.user)
+    place = request.path_params["place"]
+    if place >= len(ask.questions):
+        raise HTTPException(404, "This ask has no such question.")
+    return PlainTextResponse(printable(ask.questions[place].text))
+
+
+async def _ask_page(
+    request: Request,
+    visitor: Visitor,
+    ask: Ask,
+    entries: Entries,
+    *,
+    problems: Mapping[int, str] | None = None,
+    refused: str = "",
+    kept: bool = False,
+    status: int = 200,
+) -> Response:
+    site = site_of(request)
+    others = await site.do(site.desk.inbox, person=visitor.user, most=PAGE + 1)
+    render = partial(
+        page,
+        request,
+        "ask.html",
+        visitor,
+        status=status,
+        ask=ask,
+        entries=entries,
+        unsent=not ask.state.answerable and entries != blank(ask),
+        problems=problems or {},
+        refused=refused,
+        kept=kept,
+        asks=others[:PAGE],
+        more=len(others) > PAGE,
+        events=await site.do(site.desk.events, ask.id),
+        sent=await _marker(request, "sent", visitor),
+    )
+    # Long Markdown takes its time; nobody else should have to wait for it.
+    return await anyio.to_thread.run_sync(render)
+
+
+async def _after(request: Request, site: Site, visitor: Visitor, ask: Ask) -> str:
+    """Where to go once an ask is settled."""
+    if look_of(request).after == "stay":
+        return f"/asks/{ask.id}"
+    waiting = await site.do(site.desk.inbox, person=visitor.user, most=1)
+    return f"/asks/{waiting[0].id}?sent={ask.id}" if waiting else f"/?sent={ask.id}"
+
+
+async def _marker(request: Request, name: str, visitor: Visitor) -> Ask | None:
+    """The ask that a query parameter names, if this person may see it."""
+    try:
+        return await site_of(request).ask(request.query_params.get(name, ""), visitor.user)
+    except NotFound:
+        return None
+
+
+def _news(request: Request) -> News:
+    news: News = request.app.state.news
+    return news

@@ -1,0 +1,151 @@
+"""How an ask is told on a page: what it is about, who asks, where it stands, what became of it. Plain text only."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from sayso.asks.model import Answer, Ask, Event, Option, Question, State
+from sayso.text import age, one_line, printable
+from sayso.web.markdown import plain_line
+
+NAME_WIDTH = 48
+LABEL_CHARACTERS = 2_000
+_UNITS = {"s": "second", "m": "minute", "h": "hour", "d": "day"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """Where an ask stands: in a word or two, in which tone, and what that means for the person."""
+
+    word: str
+    tone: str
+    meaning: str = ""
+
+
+def headline(ask: Ask) -> str:
+    """The ask in one line: its title, or the words of its first question."""
+    if ask.title.strip():
+        return one_line(ask.title, 200)
+    return plain_line(ask.questions[0].text) if ask.questions else "Its texts were not kept"
+
+
+def client(ask: Ask) -> str:
+    return one_line(ask.asker.client, NAME_WIDTH) or "An agent"
+
+
+def project(ask: Ask) -> str:
+    """The last part of the project's path, which tells projects apart."""
+    return one_line(PurePath(ask.asker.project).name, NAME_WIDTH)
+
+
+def whereabouts(ask: Ask) -> list[tuple[str, str]]:
+    """Everything that is known of who asks."""
+    asker = ask.asker
+    known = {
+        "Agent": " ".join(filter(None, (asker.client, asker.version))),
+        "Signed in as": asker.agent,
+        "Project": asker.project,
+        "Machine": asker.host,
+        "Process": str(asker.pid or ""),
+        "Session": asker.session,
+        "Tool": ask.tool,
+        "Call": ask.call_id,
+        "Ask": ask.id,
+    }
+    return [(name, one_line(value, 300)) for name, value in known.items() if value]
+
+
+def standing(ask: Ask) -> Standing:
+    """Where it stands, and what a person who answers must know."""
+    agent = client(ask)
+    match ask.state:
+        case State.PENDING if ask.wait:
+            return Standing(word="Waiting", tone="waiting", meaning=f"{agent} waits for your answer.")
+        case State.PENDING:
+            return Standing(
+                word="Not waiting",
+                tone="quiet",
+                meaning=f"{agent} is not waiting any more. You can still answer: it gets your answer when it asks "
+                "the same again.",
+            )
+        case State.TIMED_OUT:
+            return Standing(
+                word="Timed out",
+                tone="late",
+                meaning=f"{agent}'s wait ran out. You can still answer, late: it gets your answer when it asks the "
+                "same again.",
+            )
+        case State.ANSWERED:
+            return Standing(word="Answered", tone="done")
+        case State.SUPERSEDED:
+            return Standing(word="Superseded", tone="quiet", meaning="A newer question took the place of this one.")
+        case State.EXPIRED:
+            return Standing(
+                word="Expired", tone="quiet", meaning="Nobody answered for so long that this question expired."
+            )
+    return Standing(word=ask.state.value.capitalize(), tone="refused")
+
+
+def settled_by(ask: Ask, user: str) -> str:
+    """Who ended it and where."""
+    if ask.outcome is None:
+        return ""
+    person = "you" if ask.outcome.person == user else one_line(ask.outcome.person, NAME_WIDTH) or "someone"
+    late = ", after the agent's wait had run out" if ask.outcome.late else ""
+    return f"by {person} in {one_line(ask.outcome.surface, NAME_WIDTH) or 'an unknown place'}{late}"
+
+
+def handover(ask: Ask) -> str:
+    """Whether the agent has the outcome."""
+    agent = client(ask)
+    if ask.delivered:
+        return f"{agent} has it."
+    if ask.wait:
+        return f"{agent} is waiting and will have it in a moment."
+    return f"{agent} is not waiting now. It gets this when it asks the same again."
+
+
+def label(option: Option) -> str:
+    """An option's label, cut only where it is absurdly long."""
+    return cut(option.label)
+
+
+def cut(text: str, most: int = LABEL_CHARACTERS) -> str:
+    shown = printable(text[:most]).strip()
+    return f"{shown}… ({len(text) - most:,} more characters)" if len(text) > most else shown
+
+
+def chosen_labels(question: Question, answer: Answer) -> list[str]:
+    return [label(option) for option in question.choices if option.id in answer.chosen]
+
+
+def happened(event: Event) -> str:
+    """One line of an ask's history."""
+    what = {
+        "opened": "Asked",
+        "attended": "The agent waits again",
+        "unattended": "The agent stopped waiting",
+        "timed_out": "The agent's wait ran out",
+        "delivered": "The agent received it",
+        "refused": "An answer was refused",
+    }.get(event.kind, event.kind.replace("_", " ").capitalize())
+    by = f" by {one_line(event.person, NAME_WIDTH)}" if event.person else ""
+    where = f" in {one_line(event.surface, NAME_WIDTH)}" if event.surface else ""
+    why = f": {one_line(event.detail, 200)}" if event.detail else ""
+    return what + by + where + why
+
+
+def span(milliseconds: int) -> str:
+    """A span of time in words: `3 minutes`."""
+    short = age(milliseconds)
+    if short == "now":
+        return "a moment"
+    count, unit = short[:-1], _UNITS[short[-1]]
+    return f"{count} {unit}" if count == "1" else f"{count} {unit}s"
+
+
+def moment(milliseconds: int) -> str:
+    """A moment without a script that knows the reader's time zone: in UTC."""
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(milliseconds / 1000))

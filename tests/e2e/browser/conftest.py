@@ -1,0 +1,97 @@
+"""A real Chromium, a web inbox, and people signed in to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from scripts.install_browser import find
+from tests.web.house import USER, House, new_house
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
+NewContext = Callable[..., BrowserContext]
+SignIn = Callable[..., Page]
+
+expect.set_options(timeout=15_000)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    found = find()
+    assert found, "no Chromium is there: python scripts/install_browser.py installs one"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def shared_house() -> Iterator[House]:
+    with new_house() as house:
+        yield house
+
+
+@pytest.fixture
+def house(shared_house: House) -> Iterator[House]:
+    """A web inbox with nothing in it."""
+    yield shared_house
+    shared_house.tidy()
+
+
+@pytest.fixture
+def own_house() -> Iterator[House]:
+    """One that a test may stop and start."""
+    with new_house() as house:
+        yield house
+
+
+@pytest.fixture
+def new_context(browser: Browser) -> Iterator[NewContext]:
+    """Browsers with cookies and storage of their own."""
+    opened: list[BrowserContext] = []
+
+    def new(**options: Any) -> BrowserContext:
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 860}, **options})
+        context.set_default_timeout(15_000)
+        opened.append(context)
+        return context
+
+    yield new
+    for context in opened:
+        context.close()
+
+
+def _sign_in(new_context: NewContext, house: House, path: str = "/", user: str = USER, **options: Any) -> Page:
+    context = new_context(base_url=house.web.address, **options)
+    sign_in_context(context, house, user)
+    page = context.new_page()
+    page.goto(path)
+    return page
+
+
+def sign_in_context(context: BrowserContext, house: House, user: str = USER) -> None:
+    cookie = {"name": house.cookie_name, "value": house.session(user), "url": house.web.address}
+    context.add_cookies([{**cookie, "httpOnly": True, "sameSite": "Strict"}])  # type: ignore[typeddict-item]
+
+
+@pytest.fixture
+def sign_in(new_context: NewContext, house: House) -> SignIn:
+    """A page of a new browser in which somebody is signed in to the shared inbox."""
+    return partial(_sign_in, new_context, house)
+
+
+@pytest.fixture
+def sign_in_to(new_context: NewContext) -> Callable[..., Page]:
+    """The same for any inbox."""
+    return partial(_sign_in, new_context)

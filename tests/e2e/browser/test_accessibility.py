@@ -1,0 +1,204 @@
+"""Every page for everyone: axe finds nothing in light and dark, narrow screens need no sideways scrolling, and what a
+mouse can do, a keyboard can."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import resources
+from typing import Any, Literal
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.e2e.browser.conftest import SignIn
+from tests.web.house import House, confirm, multi_select, new_ask, select, text
+
+from sayso.asks.model import Answer, Ask, Settler
+
+AXE = (resources.files("axe_playwright_python") / "axe.min.js").read_text()
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+
+
+def violations(page: Page) -> list[str]:
+    page.evaluate(AXE)
+    found: dict[str, Any] = page.evaluate("rules => axe.run(document, rules)", RULES)
+    return [f"{one['id']}: {one['help']} at {[node['target'] for node in one['nodes']]}" for one in found["violations"]]
+
+
+def every_kind(house: House) -> Ask:
+    words = (
+        "Some *Markdown* with `code`, a [link](https://example.org) and\n\n- a list\n\n> a quote\n\n|a|b|\n|-|-|\n|c|d|"
+    )
+    return house.ask(
+        text(words, title="Words", placeholder="For example"),
+        select(title="One"),
+        multi_select(title="Some", required=False),
+        confirm(required=False),
+        title="All of it",
+        timeout_ms=600_000,
+    )
+
+
+def inbox(house: House, page: Page) -> None:
+    every_kind(house)
+    house.desk.leave(new_ask(confirm("Nobody waits for this?")))
+    house.desk.time_out(house.hold(new_ask(confirm("Too late?"), timeout_ms=10_000)))
+    page.goto("/")
+    expect(page.locator(".row")).to_have_count(3)
+
+
+def empty_inbox(house: House, page: Page) -> None:
+    page.goto("/")
+
+
+def open_ask(house: House, page: Page) -> None:
+    page.goto(f"/asks/{every_kind(house).id}")
+    for fold in page.locator("details > summary").all():
+        fold.click()
+
+
+def filled_ask(house: House, page: Page) -> None:
+    open_ask(house, page)
+    page.get_by_role("radio", name="Green").check()
+    page.get_by_role("checkbox", name="Blue").check()
+    page.get_by_role("radio", name="Yes").check()
+
+
+def refused_ask(house: House, page: Page) -> None:
+    open_ask(house, page)
+    page.get_by_role("button", name="Send answers").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+
+
+def answered_ask(house: House, page: Page) -> None:
+    ask = every_kind(house)
+    house.desk.keep_draft(ask.id, "ada", '{"reason": "what I had written"}')
+    chosen = [
+        Answer(question=ask.questions[0].id, text="words", note="a note"),
+        Answer(question=ask.questions[1].id, chosen=("option 1",)),
+    ]
+    house.desk.answer(ask.id, chosen, Settler(person="grace", surface="terminal"))
+    page.goto(f"/asks/{ask.id}")
+
+
+def rejected_ask(house: House, page: Page) -> None:
+    ask = every_kind(house)
+    house.desk.reject(ask.id, "no", Settler(person="ada", surface="browser"))
+    page.goto(f"/asks/{ask.id}")
+
+
+def history(house: House, page: Page) -> None:
+    rejected_ask(house, page)
+    page.goto("/history")
+
+
+def empty_history(house: House, page: Page) -> None:
+    page.goto("/history?q=nothing+holds+this")
+
+
+def settings(house: House, page: Page) -> None:
+    page.goto("/settings")
+
+
+def device(house: House, page: Page) -> None:
+    page.goto("/settings")
+    page.get_by_role("button", name="Show a sign-in code").click()
+    expect(page.get_by_role("img", name="QR code")).to_be_visible()
+
+
+def not_found(house: House, page: Page) -> None:
+    page.goto("/nowhere")
+
+
+def sign_in_page(house: House, page: Page) -> None:
+    page.context.clear_cookies()
+    page.goto("/")
+
+
+def sign_in_button(house: House, page: Page) -> None:
+    page.context.clear_cookies()
+    page.goto("/sign-in?link=something")
+
+
+def refused_link(house: House, page: Page) -> None:
+    sign_in_button(house, page)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+
+
+def away(house: House, page: Page) -> None:
+    page.goto("/")
+    expect(page.locator("[data-count]")).to_have_text("0")
+    page.evaluate("document.querySelector('[data-away]').hidden = false")
+    page.evaluate("document.querySelector('[data-signed-out]').hidden = false")
+
+
+PAGES: list[Callable[[House, Page], None]] = [
+    inbox,
+    empty_inbox,
+    open_ask,
+    filled_ask,
+    refused_ask,
+    answered_ask,
+    rejected_ask,
+    history,
+    empty_history,
+    settings,
+    device,
+    not_found,
+    sign_in_page,
+    sign_in_button,
+    refused_link,
+    away,
+]
+
+
+@pytest.mark.parametrize("show", PAGES)
+def test_axe_finds_nothing_wrong_in_light_and_dark_and_nothing_sticks_out_at_320_pixels(
+    house: House, sign_in: SignIn, show: Callable[[House, Page], None]
+) -> None:
+    page = sign_in(viewport={"width": 1280, "height": 900})
+    show(house, page)
+    schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+    for scheme in schemes:
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        assert violations(page) == [], scheme
+    page.set_viewport_size({"width": 320, "height": 640})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+@pytest.mark.parametrize("theme", ["Light", "Dark"])
+def test_a_chosen_theme_wins_over_the_devices(house: House, sign_in: SignIn, theme: str) -> None:
+    other = "light" if theme == "Dark" else "dark"
+    page = sign_in("/settings", color_scheme=other, java_script_enabled=False)
+    page.get_by_label(theme, exact=True).check()
+    page.get_by_role("button", name="Save").click()
+    page.goto("/")
+    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == theme.lower()
+
+
+def test_the_keyboard_skips_to_the_content(house: House, sign_in: SignIn) -> None:
+    page = sign_in()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()
+
+
+def test_a_refused_form_puts_the_focus_on_what_is_wrong(house: House, sign_in: SignIn) -> None:
+    page = sign_in(f"/asks/{house.ask(text('Name?'), select()).id}")
+    page.get_by_role("button", name="Send answers").click()
+    expect(page.get_by_role("alert")).to_be_focused()
+    page.get_by_role("link", name="Question 2").press("Enter")
+    assert page.evaluate("document.activeElement.id") == "q1"
+
+
+def test_every_target_is_large_enough_for_a_finger(house: House, sign_in: SignIn) -> None:
+    page = sign_in(viewport={"width": 390, "height": 844})
+    open_ask(house, page)
+    small = page.evaluate(
+        """() => [...document.querySelectorAll('a:not(.prose a):not(.skip), button, summary, textarea, label.option')]
+            .filter(one => one.checkVisibility())
+            .map(one => [one.outerHTML.slice(0, 80), one.getBoundingClientRect()])
+            .filter(([, box]) => box.height < 24 || box.width < 24).map(([html]) => html)"""
+    )
+    assert small == []

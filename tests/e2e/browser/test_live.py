@@ -1,0 +1,453 @@
+"""The page lives: what happens elsewhere appears, what a person has entered stays, the server may come and go."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, Request, expect
+from tests.e2e.browser.conftest import NewContext, SignIn, sign_in_context
+from tests.web.house import House, answers_of, confirm, multi_select, new_ask, select, text
+
+from sayso.asks.model import Answer, Settler, State
+
+SignInTo = Callable[..., Page]
+NOTIFICATIONS = """async () => {
+    const until = Date.now() + 15000;
+    const registration = await navigator.serviceWorker.ready;
+    for (;;) {
+        const shown = await registration.getNotifications();
+        if (shown.length || Date.now() > until) return shown.map(one => [one.title, one.body, one.data.path]);
+        await new Promise(resolve => setTimeout(resolve, 50));
+    }
+}"""
+"""Those that are shown, once there are any."""
+ELSEWHERE = Settler(person="grace", surface="terminal")
+
+
+def live(page: Page) -> Page:
+    """The page once its event stream, or that of another tab, has told it what there is."""
+    expect(page.locator("[data-count]")).to_have_text(re.compile("[0-9]"))
+    return page
+
+
+def half_fill(page: Page) -> None:
+    page.get_by_role("textbox", name="Question 1").fill("half an ans")
+    page.get_by_role("radio", name="Green").check()
+    page.get_by_role("checkbox", name="Blue").last.check()
+
+
+def is_half_filled(page: Page) -> None:
+    expect(page.get_by_role("textbox", name="Question 1")).to_have_value("half an ans")
+    expect(page.get_by_role("radio", name="Green")).to_be_checked()
+    expect(page.get_by_role("checkbox", name="Blue").last).to_be_checked()
+
+
+# New asks
+
+
+def test_a_new_ask_appears_without_a_reload(house: House, sign_in: SignIn) -> None:
+    page = live(sign_in())
+    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    page.evaluate("window.untouched = true")
+    house.ask(confirm("Is this seen at once?"))
+    expect(page.get_by_role("link", name="Is this seen at once?")).to_be_visible()
+    expect(page.get_by_text("Nothing waits for you")).to_be_hidden()
+    expect(page).to_have_title("(1) Inbox · Sayso")
+    expect(page.locator("[data-announce]")).to_contain_text("New question from claude-code in shop")
+    assert page.evaluate("window.untouched")
+
+
+def test_asks_stand_in_the_order_they_came_and_leave_when_they_are_settled(house: House, sign_in: SignIn) -> None:
+    first, second = house.ask(confirm("First?")), house.ask(confirm("Second?"))
+    page = live(sign_in())
+    house.ask(confirm("Third?"))
+    expect(page.locator("[data-inbox] .row-title")).to_have_text(["First?", "Second?", "Third?"])
+    house.desk.reject(second.id, "", ELSEWHERE)
+    expect(page.locator("[data-inbox] .row-title")).to_have_text(["First?", "Third?"])
+    house.desk.reject(first.id, "", ELSEWHERE)
+    expect(page).to_have_title("(1) Inbox · Sayso")
+
+
+def test_a_new_ask_leaves_a_half_filled_form_as_it_is(house: House, sign_in: SignIn) -> None:
+    ask = house.ask(text(), select(), multi_select())
+    page = live(sign_in(f"/asks/{ask.id}"))
+    half_fill(page)
+    box = page.get_by_role("textbox", name="Question 1")
+    box.focus()
+    form = page.locator("form[data-answer]").element_handle()
+    house.ask(confirm("Something new?"))
+    expect(page.locator(".beside").get_by_role("link", name="Something new?")).to_be_visible()
+    is_half_filled(page)
+    expect(box).to_be_focused()
+    assert form.evaluate("form => form.isConnected"), "it is the very same form"
+
+
+def test_the_focus_stays_on_an_ask_whose_row_is_renewed(house: House, sign_in: SignIn) -> None:
+    held = house.hold(new_ask(confirm("Still there?")))
+    page = live(sign_in())
+    page.get_by_role("link", name="Still there?").focus()
+    house.desk.release(held, "the client went away")
+    expect(page.get_by_text("Not waiting")).to_be_visible()
+    expect(page.get_by_role("link", name="Still there?")).to_be_focused()
+
+
+def test_an_inbox_of_very_many_asks_is_shown_in_pages(house: House, sign_in: SignIn) -> None:
+    for number in range(103):
+        house.desk.leave(new_ask(confirm(f"Number {number}?")))
+    page = live(sign_in())
+    expect(page.locator("[data-inbox] .row")).to_have_count(100)
+    expect(page).to_have_title("(100+) Inbox · Sayso")
+    page.get_by_role("link", name="More questions").click()
+    expect(page.locator(".row-title")).to_have_text(["Number 100?", "Number 101?", "Number 102?"])
+
+
+# What becomes of the ask that is being answered
+
+
+def test_an_ask_answered_elsewhere_is_shown_with_its_answer_and_nothing_entered_is_lost(
+    house: House, sign_in: SignIn
+) -> None:
+    ask = house.ask(text(), select(), multi_select())
+    page = live(sign_in(f"/asks/{ask.id}"))
+    half_fill(page)
+    chosen = [
+        Answer(question=question.id, text=f"from elsewhere {place}") for place, question in enumerate(ask.questions)
+    ]
+    house.desk.answer(ask.id, chosen, ELSEWHERE)
+    expect(page.locator("#standing")).to_contain_text("Answered by grace in terminal")
+    expect(page.get_by_text("from elsewhere 0")).to_be_visible()
+    expect(page.locator(".unsent")).to_contain_text("This was not sent.")
+    expect(page.locator(".unsent .said")).to_have_text(["half an ans", "Green", "Blue"])
+    expect(page.get_by_role("button", name="Send answers")).to_have_count(0)
+
+
+def test_an_agent_that_stops_waiting_is_told_of_while_one_types(house: House, sign_in: SignIn) -> None:
+    held = house.hold(new_ask(text(), select(), multi_select()))
+    page = live(sign_in(f"/asks/{held.ask.id}"))
+    expect(page.locator("#standing")).to_contain_text("claude-code waits for your answer.")
+    half_fill(page)
+    house.desk.release(held, "the client went away")
+    expect(page.locator("#standing")).to_contain_text("claude-code is not waiting any more. You can still answer")
+    is_half_filled(page)
+
+
+def test_the_death_of_an_agents_process_is_noticed(own_house: House, sign_in_to: SignInTo) -> None:
+    agent = subprocess.Popen(
+        [Path(sys.executable).parent / "sayso", "ask", "--confirm", "Are you there?"],
+        env=own_house.place.environment,
+        cwd=own_house.place.project,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    page = sign_in_to(own_house)
+    expect(page.locator("[data-inbox] .pill")).to_have_text("Waiting")
+    agent.kill()
+    agent.wait(30)
+    expect(page.locator("[data-inbox] .pill")).to_have_text("Not waiting")
+
+
+def test_a_timed_out_ask_says_so_and_is_answered_late(house: House, sign_in: SignIn) -> None:
+    held = house.hold(new_ask(confirm(), timeout_ms=600_000))
+    page = live(sign_in(f"/asks/{held.ask.id}"))
+    expect(page.locator("#standing")).to_contain_text("Its wait ends in 9 minutes")
+    house.desk.time_out(held)
+    expect(page.locator("#standing")).to_contain_text("claude-code's wait ran out. You can still answer, late")
+    page.get_by_text("Yes", exact=True).click()
+    page.get_by_role("button", name="Send answer").click()
+    expect(page.locator("#standing")).to_contain_text("Answered by you in browser, after the agent's wait had run out")
+    expect(page.locator("#standing")).to_contain_text("It gets this when it asks the same again.")
+    outcome = house.desk.get(held.ask.id).outcome
+    assert outcome is not None
+    assert outcome.late
+
+
+def test_an_answer_taken_after_a_while_is_shown_as_taken(house: House, sign_in: SignIn) -> None:
+    held = house.hold(new_ask(confirm()))
+    page = live(sign_in(f"/asks/{held.ask.id}"))
+    page.get_by_text("Yes", exact=True).click()
+    page.get_by_role("button", name="Send answer").click()
+    expect(page.locator("#standing")).to_contain_text("is waiting and will have it in a moment")
+    house.desk.delivered(held)
+    expect(page.locator("#standing")).to_contain_text("claude-code has it.")
+
+
+# Drafts
+
+
+def test_a_draft_survives_an_immediate_reload(house: House, sign_in: SignIn) -> None:
+    ask = house.ask(text(), select(), multi_select())
+    page = live(sign_in(f"/asks/{ask.id}"))
+    half_fill(page)
+    page.reload()
+    is_half_filled(page)
+
+
+def test_a_draft_goes_on_in_another_browser_even_without_script(house: House, sign_in: SignIn) -> None:
+    ask = house.ask(text(), select(), multi_select())
+    page = live(sign_in(f"/asks/{ask.id}"))
+    half_fill(page)
+    page.get_by_text("Reject instead").click()
+    page.get_by_label("Why?").fill("perhaps")
+    expect(page.get_by_text("Kept as a draft")).to_be_visible()
+    elsewhere = sign_in(f"/asks/{ask.id}", java_script_enabled=False)
+    is_half_filled(elsewhere)
+    expect(elsewhere.get_by_label("Why?")).to_have_value("perhaps")
+
+
+def test_a_draft_is_nobody_elses_and_goes_with_the_answer(house: House, sign_in: SignIn) -> None:
+    ask = house.ask(text())
+    page = live(sign_in(f"/asks/{ask.id}"))
+    page.get_by_role("textbox", name="Question").fill("a secret thought")
+    expect(page.get_by_text("Kept as a draft")).to_be_visible()
+    other = sign_in(f"/asks/{ask.id}", user="grace")
+    expect(other.get_by_role("textbox", name="Question")).to_have_value("")
+    page.get_by_role("button", name="Send answer").click()
+    expect(page.locator("#standing")).to_contain_text("Answered by you")
+    assert house.desk.draft(ask.id, "ada") == ""
+    assert page.evaluate("Object.keys(localStorage).filter(key => key.includes(':draft:'))") == []
+
+
+# Two people, many tabs
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_of_two_browsers_that_send_at_once_one_wins_and_the_other_is_told(
+    house: House, sign_in: SignIn, script: bool
+) -> None:
+    ask = house.ask(select())
+    ada = sign_in(f"/asks/{ask.id}", java_script_enabled=script)
+    grace = sign_in(f"/asks/{ask.id}", user="grace", java_script_enabled=script)
+    if script:
+        # As if nothing had told her page yet.
+        grace.route("**/events", lambda route: route.abort())
+        grace.reload()
+    ada.get_by_text("Red", exact=True).click()
+    grace.get_by_text("Blue", exact=True).click()
+    ada.get_by_role("button", name="Send answer").click()
+    expect(ada.locator("#standing")).to_contain_text("Answered by you")
+    grace.get_by_role("button", name="Send answer").click()
+    expect(grace.get_by_role("alert")).to_contain_text("Already answered in browser by ada")
+    expect(grace.locator("#standing")).to_contain_text("Answered by ada in browser")
+    expect(grace.locator(".unsent .said")).to_have_text("Blue")
+    assert answers_of(house.desk.get(ask.id))[0].chosen == ("option 0",)
+
+
+def test_of_many_who_answer_in_the_same_moment_exactly_one_wins(house: House) -> None:
+    ask = house.ask(select())
+    tokens = {user: house.session(user) for user in (f"user{number}" for number in range(8))}
+
+    def answer(user: str) -> int:
+        given = {"answers": [{"question": ask.questions[0].id, "chosen": ["option 1"]}]}
+        headers = {"Authorization": f"Bearer {tokens[user]}"}
+        return house.web.call("POST", f"/api/asks/{ask.id}/answer", data=given, headers=headers).status
+
+    with ThreadPoolExecutor(8) as people:
+        assert sorted(people.map(answer, tokens)) == [200] + [409] * 7
+
+
+def test_ten_tabs_share_one_event_stream_and_all_of_them_live(house: House, new_context: NewContext) -> None:
+    context = new_context(base_url=house.web.address)
+    sign_in_context(context, house)
+    streams = count_streams(context)
+    tabs = [context.new_page() for _ in range(10)]
+    for tab in tabs:
+        tab.goto("/")
+    live(tabs[0])
+    house.ask(confirm("Seen in every tab?"))
+    for tab in tabs:
+        expect(tab.get_by_role("link", name="Seen in every tab?")).to_be_visible()
+    assert len(streams) == 1
+    leader = next(tab for tab in tabs if tab == streams[0].frame.page)
+    leader.close()
+    house.ask(confirm("And when that tab is closed?"))
+    for tab in tabs:
+        if tab != leader:
+            expect(tab.get_by_role("link", name="And when that tab is closed?")).to_be_visible()
+    assert len(streams) == 2, "one other tab took over"
+
+
+def count_streams(context: BrowserContext) -> list[Request]:
+    streams: list[Request] = []
+    context.on("request", lambda request: streams.append(request) if request.url.endswith("/events") else None)
+    return streams
+
+
+def test_a_tab_that_opens_later_is_told_what_the_others_know(house: House, new_context: NewContext) -> None:
+    context = new_context(base_url=house.web.address)
+    sign_in_context(context, house)
+    first = context.new_page()
+    first.goto("/")
+    live(first)
+    house.ask(confirm("Known already?"))
+    expect(first.get_by_role("link", name="Known already?")).to_be_visible()
+    second = context.new_page()
+    second.goto("/settings")
+    expect(second.locator("[data-count]")).to_have_text("1")
+
+
+def test_a_tab_that_is_looked_at_does_not_wait_for_one_that_sleeps(house: House, new_context: NewContext) -> None:
+    context = new_context(base_url=house.web.address)
+    sign_in_context(context, house)
+    sleeper, page = context.new_page(), context.new_page()
+    sleeper.goto("/")
+    live(sleeper)
+    context.new_cdp_session(sleeper).send("Page.setWebLifecycleState", {"state": "frozen"})
+    page.goto("/")
+    house.ask(confirm("Is anybody awake?"))
+    expect(page.get_by_role("link", name="Is anybody awake?")).to_be_visible()
+    house.ask(confirm("Still awake?"))
+    expect(page.get_by_role("link", name="Still awake?")).to_be_visible()
+
+
+def test_where_a_browser_has_no_locks_each_visible_tab_lives_by_itself(house: House, new_context: NewContext) -> None:
+    context = new_context(base_url=house.web.address)
+    sign_in_context(context, house)
+    context.add_init_script("Object.defineProperty(navigator, 'locks', { value: undefined })")
+    tabs = [context.new_page() for _ in range(2)]
+    for tab in tabs:
+        tab.goto("/")
+        live(tab)
+    house.ask(confirm("Without locks?"))
+    for tab in tabs:
+        expect(tab.get_by_role("link", name="Without locks?")).to_be_visible()
+
+
+# The server comes and goes
+
+
+def test_a_server_restarted_in_the_middle_of_a_form_takes_the_answer(own_house: House, sign_in_to: SignInTo) -> None:
+    ask = own_house.ask(text(), select(), multi_select())
+    page = live(sign_in_to(own_house, f"/asks/{ask.id}"))
+    half_fill(page)
+    own_house.web.stop(signal.SIGKILL)
+    expect(page.get_by_text("The server is away.")).to_be_visible()
+    page.get_by_role("textbox", name="Question 1").press_sequentially("wer")
+    page.get_by_role("button", name="Send answers").click()
+    expect(page.get_by_role("alert")).to_contain_text("The server cannot be reached. What you entered is kept here")
+    own_house.restart()
+    expect(page.get_by_text("The server is away.")).to_be_hidden()
+    own_house.ask(confirm("Asked meanwhile?"))
+    expect(page.locator(".beside").get_by_role("link", name="Asked meanwhile?")).to_be_visible()
+    page.get_by_role("button", name="Send answers").click()
+    expect(page.locator("#standing")).to_contain_text("Answered by you in browser")
+    first, second, third = answers_of(own_house.desk.get(ask.id))
+    assert (first.text, second.chosen, third.chosen) == ("half an answer", ("option 1",), ("option 2",))
+
+
+def test_what_was_entered_while_the_server_was_away_survives_a_reload(own_house: House, sign_in_to: SignInTo) -> None:
+    ask = own_house.ask(text())
+    page = live(sign_in_to(own_house, f"/asks/{ask.id}"))
+    own_house.web.stop(signal.SIGKILL)
+    expect(page.get_by_text("The server is away.")).to_be_visible()
+    page.get_by_role("textbox", name="Question").fill("typed in the dark")
+    own_house.restart()
+    page.goto(f"{own_house.web.address}/asks/{ask.id}")
+    expect(page.get_by_role("textbox", name="Question")).to_have_value("typed in the dark")
+
+
+def test_what_was_entered_in_the_dark_for_an_ask_that_ended_is_shown_as_not_sent(
+    own_house: House, sign_in_to: SignInTo
+) -> None:
+    ask = own_house.ask(text())
+    page = live(sign_in_to(own_house, f"/asks/{ask.id}"))
+    own_house.web.stop(signal.SIGKILL)
+    expect(page.get_by_text("The server is away.")).to_be_visible()
+    page.get_by_role("textbox", name="Question").fill("too late, but not lost")
+    own_house.desk.reject(ask.id, "", ELSEWHERE)
+    page.close()
+    own_house.restart()
+    again = page.context.new_page()
+    again.goto(f"/asks/{ask.id}")
+    expect(again.locator(".unsent .said")).to_have_text("too late, but not lost")
+
+
+def test_nothing_that_happened_while_the_stream_was_cut_is_missed(own_house: House, sign_in_to: SignInTo) -> None:
+    gone, stays = own_house.ask(confirm("Goes away?")), own_house.ask(confirm("Stays?"))
+    page = live(sign_in_to(own_house))
+    own_house.web.stop()
+    own_house.desk.reject(gone.id, "", ELSEWHERE)
+    own_house.ask(confirm("Came meanwhile?"))
+    own_house.restart()
+    expect(page.locator("[data-inbox] .row-title")).to_have_text(["Stays?", "Came meanwhile?"])
+    assert own_house.desk.get(stays.id).state is State.PENDING
+
+
+def test_a_stopping_server_ends_its_streams_at_once_and_leaves_nothing_behind(
+    own_house: House, sign_in_to: SignInTo
+) -> None:
+    live(sign_in_to(own_house))
+    bells = own_house.place.state / "bell"
+    assert [surface.surface for surface in own_house.desk.open_surfaces()] == ["browser"]
+    before = set(os.listdir(bells))
+    assert own_house.web.stop(signal.SIGINT) == 0
+    assert "Traceback" not in own_house.web.said
+    assert own_house.desk.open_surfaces() == []
+    assert len(set(os.listdir(bells))) == len(before) - 1
+    assert not own_house.place.config().web_address_file.exists()
+
+
+# Being told
+
+
+def test_a_notification_comes_when_nobody_looks_and_leads_to_its_question(
+    house: House, new_context: NewContext
+) -> None:
+    context = new_context(base_url=house.web.address, permissions=["notifications"])
+    sign_in_context(context, house)
+    page = context.new_page()
+    page.goto("/settings")
+    page.get_by_role("button", name="Turn on").click()
+    expect(page.get_by_role("button", name="Turn off")).to_be_visible()
+    page.goto("/")
+    live(page)
+    # A headless page believes that it has the focus.
+    page.evaluate("document.hasFocus = () => false")
+    ask = house.ask(confirm("Do you hear me?"))
+    expect(page.get_by_role("link", name="Do you hear me?")).to_be_visible()
+    assert page.evaluate(NOTIFICATIONS) == [["claude-code in shop asks", "Do you hear me?", f"/asks/{ask.id}"]]
+
+
+def test_no_notification_comes_while_somebody_looks(house: House, new_context: NewContext) -> None:
+    context = new_context(base_url=house.web.address, permissions=["notifications"])
+    sign_in_context(context, house)
+    page = context.new_page()
+    page.goto("/settings")
+    page.get_by_role("button", name="Turn on").click()
+    page.goto("/")
+    live(page)
+    house.ask(confirm("Seen anyway?"))
+    expect(page.get_by_role("link", name="Seen anyway?")).to_be_visible()
+    assert page.evaluate("navigator.serviceWorker.getRegistrations().then(found => found.length)") == 0
+
+
+def test_the_badge_counts_what_is_open(house: House, new_context: NewContext) -> None:
+    context = new_context(base_url=house.web.address)
+    sign_in_context(context, house)
+    context.add_init_script("navigator.setAppBadge = async count => { window.badge = count; }")
+    page = context.new_page()
+    page.goto("/")
+    ask = house.ask(confirm())
+    page.wait_for_function("() => window.badge === 1")
+    house.desk.reject(ask.id, "", ELSEWHERE)
+    page.wait_for_function("() => window.badge === 0")
+
+
+def test_the_page_can_be_installed(house: House, sign_in: SignIn) -> None:
+    page = sign_in()
+    manifest = page.request.get("/manifest.webmanifest").json()
+    assert (manifest["start_url"], manifest["display"]) == ("/", "standalone")
+    for icon in manifest["icons"]:
+        reply = page.request.get(icon["src"])
+        assert (reply.status, reply.headers["content-type"]) == (200, icon["type"])
+    client = page.context.new_cdp_session(page)
+    problems = {error["errorId"] for error in client.send("Page.getInstallabilityErrors")["installabilityErrors"]}
+    assert problems <= {"in-incognito"}, "nothing but that the tests' browsers forget everything"

@@ -1,0 +1,219 @@
+"""The API for scripts: what it says, what it refuses, and that its document tells the truth."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.web.house import WAIT, House, Reply, confirm, multi_select, new_ask, new_house, select, text
+
+from sayso.asks.model import Settler, State
+
+SCHEMATHESIS = Path(sys.executable).parent / "schemathesis"
+EXAMPLES = "25"
+
+
+class Script:
+    """A program with an API token."""
+
+    def __init__(self, house: House, user: str = "ada") -> None:
+        self._house = house
+        self._headers = {"Authorization": f"Bearer {house.session(user)}"}
+
+    def get(self, path: str) -> Reply:
+        return self._house.web.call("GET", path, headers=self._headers)
+
+    def post(self, path: str, data: object) -> Reply:
+        return self._house.web.call("POST", path, data=data, headers=self._headers)
+
+    def send(self, path: str, body: bytes, content_type: str = "application/json") -> Reply:
+        headers = {**self._headers, "Content-Type": content_type}
+        return self._house.web.call("POST", path, body=body, headers=headers)
+
+
+@pytest.fixture
+def script(house: House) -> Script:
+    return Script(house)
+
+
+def test_the_token_that_the_command_prints_opens_the_api(house: House) -> None:
+    made = house.place.run("web", "--api-token", "--user", "ada")
+    headers = {"Authorization": f"Bearer {made.stdout.strip()}"}
+    assert house.web.call("GET", "/api/me", headers=headers).data == {"user": "ada", "surface": "api"}
+
+
+def test_an_ask_is_found_answered_and_kept_in_the_history(house: House, script: Script) -> None:
+    ask = house.ask(select("Which?"), multi_select("Which ones?"), text("Why?", required=False))
+    (listed,) = script.get("/api/asks").data["asks"]
+    assert listed == script.get(f"/api/asks/{ask.id}").data
+    one, many, _ = listed["questions"]
+    given = [
+        {"question": one["id"], "chosen": [one["options"][1]["id"]], "note": "sure"},
+        {"question": many["id"], "chosen": [many["options"][0]["id"]], "text": "and more"},
+    ]
+    answered = script.post(f"/api/asks/{ask.id}/answer", {"answers": given})
+    assert answered.status == 200
+    assert answered.data["status"] == "answered"
+    outcome = answered.data["outcome"]
+    assert (outcome["answered_by"], outcome["surface"]) == ("ada", "api")
+    assert [said["selected"] for said in outcome["answers"]] == [["Green"], ["Red"], []]
+    assert script.get("/api/asks").data == {"asks": [], "next": None}
+    assert script.get("/api/history?search=and%20MORE").data["asks"] == [answered.data]
+    kinds = [event["kind"] for event in script.get(f"/api/asks/{ask.id}/events").data["events"]]
+    assert kinds == ["opened", "answered"]
+
+
+def test_the_same_as_the_command_line_says(house: House, script: Script) -> None:
+    house.desk.leave(new_ask(confirm()))
+    listed = json.loads(house.place.run("list", "--json").stdout)
+    assert script.get("/api/asks").data["asks"] == listed
+
+
+def test_an_ask_is_rejected_with_a_reason(house: House, script: Script) -> None:
+    ask = house.ask(confirm())
+    rejected = script.post(f"/api/asks/{ask.id}/reject", {"reason": "not now"})
+    assert (rejected.status, rejected.data["outcome"]["reason"]) == (200, "not now")
+    assert script.post(f"/api/asks/{house.ask(confirm()).id}/reject", {}).status == 200
+
+
+def test_whoever_comes_second_hears_who_was_first(house: House, script: Script) -> None:
+    ask = house.ask(confirm())
+    house.desk.reject(ask.id, "", Settler(person="grace", surface="terminal"))
+    refused = script.post(f"/api/asks/{ask.id}/answer", {"answers": [{"question": ask.questions[0].id}]})
+    assert refused.status == 409
+    assert "Already rejected in terminal by grace" in refused.data["error"]
+
+
+def test_an_answer_that_does_not_fit_is_refused_with_every_problem(house: House, script: Script) -> None:
+    ask = house.ask(select("Which?"), confirm("Sure?"))
+    given = [{"question": ask.questions[0].id, "chosen": ["purple"]}, {"question": "nonsense"}]
+    refused = script.post(f"/api/asks/{ask.id}/answer", {"answers": given})
+    assert refused.status == 422
+    told = [problem["text"] for problem in refused.data["problems"]]
+    assert any("there is no such question" in problem for problem in told)
+    assert any('"purple" is not one of its options. They are "Red", "Green", "Blue".' in problem for problem in told)
+    assert any("an answer is required" in problem for problem in told)
+    assert house.desk.get(ask.id).state is State.PENDING
+
+
+@pytest.mark.parametrize(
+    ("data", "path"),
+    [
+        ([], "body"),
+        ({}, "body"),
+        ({"answers": {}}, "body.answers"),
+        ({"answers": [{"question": 1}]}, "body.answers[0].question"),
+        ({"answers": [{"question": "q", "chosen": "x"}]}, "body.answers[0].chosen"),
+        ({"answers": [{"question": "q", "more": 1}]}, "body.answers[0]"),
+        ({"answers": [], "more": 1}, "body"),
+    ],
+)
+def test_a_body_of_the_wrong_shape_is_refused_with_the_place(
+    house: House, script: Script, data: Any, path: str
+) -> None:
+    refused = script.post(f"/api/asks/{house.ask(confirm()).id}/answer", data)
+    assert refused.status == 422
+    assert [problem["path"] for problem in refused.data["problems"]] == [path]
+
+
+def test_what_is_no_json_is_refused(house: House, script: Script) -> None:
+    path = f"/api/asks/{house.ask(confirm()).id}/reject"
+    for body in (b"", b"{", b"\xff", b'{"reason": NaN}', b"[" * 100_000):
+        assert script.send(path, body).status == 400
+    assert script.send(path, b"{}", "text/plain").status == 415
+    assert script.send(path, b" " * (17 * 1024 * 1024)).status == 413
+
+
+def test_half_a_character_is_refused_and_not_a_crash(house: House, script: Script) -> None:
+    path = f"/api/asks/{house.ask(text()).id}"
+    assert script.send(f"{path}/reject", b'{"reason": "\\ud800"}').status == 422
+    assert script.send(f"{path}/answer", b'{"answers": [{"question": "\\ud800"}]}').status == 422
+
+
+@pytest.mark.parametrize(
+    "query", ["limit=0", "limit=101", "limit=x", "limit=", "limit=1&limit=2", "after=x", "project=%00", "limit=1.5"]
+)
+def test_a_query_that_does_not_fit_is_refused(house: House, script: Script, query: str) -> None:
+    assert script.get(f"/api/asks?{query}").status == 422
+
+
+def test_long_lists_come_in_pages(house: House, script: Script) -> None:
+    asks = [house.desk.leave(new_ask(confirm(f"Number {number}?"))) for number in range(5)]
+    settler, found, place = Settler(person="ada", surface="test"), [], ""
+    while place is not None:
+        page = script.get(f"/api/asks?limit=2{place and '&after=' + place}").data
+        found += [ask["id"] for ask in page["asks"]]
+        place = page["next"]
+    assert found == [ask.id for ask in house.desk.inbox()]
+    for ask in asks:
+        house.desk.reject(ask.id, "all of these", settler)
+    newest = script.get("/api/history?limit=2&search=all+of+these").data
+    older = script.get(f"/api/history?limit=3&search=all+of+these&before={newest['next']}").data
+    ended = house.desk.history(search="all of these")
+    assert [ask["id"] for ask in newest["asks"] + older["asks"]] == [ask.id for ask in ended]
+    assert older["next"] is None
+
+
+def test_only_the_asks_of_one_project_when_that_is_wanted(house: House, script: Script) -> None:
+    house.ask(confirm())
+    assert len(script.get("/api/asks?project=/home/ada/shop").data["asks"]) == 1
+    assert script.get("/api/asks?project=/elsewhere").data["asks"] == []
+
+
+def test_an_unknown_address_and_method_are_told_as_json(house: House, script: Script) -> None:
+    assert script.get("/api/nothing").status == 404
+    assert script.get("/api/nothing").data["problems"] == []
+    refused = script.post("/api/asks", {})
+    assert refused.status == 405
+    assert "GET" in refused.headers["allow"]
+
+
+def test_the_document_lists_every_operation(house: House) -> None:
+    document = house.web.call("GET", "/api/openapi.json").data
+    assert document["openapi"] == "3.1.0"
+    listed = {f"{method.upper()} {path}" for path, methods in document["paths"].items() for method in methods}
+    assert listed == {
+        "GET /api/me",
+        "GET /api/asks",
+        "GET /api/history",
+        "GET /api/asks/{ask}",
+        "GET /api/asks/{ask}/events",
+        "POST /api/asks/{ask}/answer",
+        "POST /api/asks/{ask}/reject",
+    }
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_schemathesis_finds_nothing_that_the_document_does_not_say(tmp_path: Path, known: bool) -> None:
+    """With ids of its own making, and with that of an ask that is there."""
+    with new_house() as house:
+        for number in range(3):
+            house.ask(confirm(f"{number}?"), text("Why?", required=False))
+        asks = [house.ask(select(f"{number}?"), multi_select()) for number in range(2)]
+        house.desk.reject(asks[1].id, "no", Settler(person="ada", surface="test"))
+        settings = f'parameters.ask = "{asks[0].id}"\n' if known else ""
+        (tmp_path / "schemathesis.toml").write_text(
+            f"{settings}[checks.positive_data_acceptance]\n"
+            # Whether an answer fits its question is more than a schema can say.
+            'expected-statuses = ["2xx", 404, 409, 422]\n'
+        )
+        done = subprocess.run(
+            [
+                *(SCHEMATHESIS, "run", f"{house.web.address}/api/openapi.json", "--checks", "all"),
+                *("--header", f"Authorization: Bearer {house.session()}", "--max-examples", EXAMPLES),
+                *("--seed", "7", "--no-color", "--suppress-health-check", "all", "--workers", "1"),
+            ],
+            cwd=tmp_path,
+            env={**os.environ, "NO_COLOR": "1"},
+            capture_output=True,
+            text=True,
+            timeout=4 * WAIT,
+            check=False,
+        )
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+    assert "Tested: 7" in done.stdout, done.stdout[-6000:]

@@ -1,0 +1,197 @@
+"""`sayso web`, `sayso user` and `sayso token` as a person runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from tests.e2e.stdio.harness import Place, new_place
+from tests.postgres import Server
+from tests.web.house import WAIT, confirm, new_house
+
+
+@pytest.fixture
+def place() -> Iterator[Place]:
+    with new_place(person="Ada Lovelace") as place:
+        yield place
+
+
+def test_the_first_start_adds_you_and_prints_a_link_on_standard_output(place: Place) -> None:
+    made = place.run("web", "--link")
+    assert made.returncode == 0
+    assert re.fullmatch(r"  http://127\.0\.0\.1:7297/sign-in\?link=[\w-]{32}\n", made.stdout)
+    assert "Sign in as Ada.Lovelace. This works once, within 15 minutes" in made.stderr
+    assert "No web inbox seems to run here." in made.stderr
+    assert [user["name"] for user in json.loads(place.run("user", "list", "--json").stdout)] == ["Ada.Lovelace"]
+
+
+def test_another_link_names_the_inbox_that_runs() -> None:
+    with new_house() as house:
+        made = json.loads(house.place.run("web", "--link", "--user", "ada", "--json").stdout)
+        assert made["address"] == house.web.address
+        assert made["user"] == "ada"
+        assert made["link"].startswith(f"{house.web.address}/sign-in?link=")
+
+
+def test_users_are_added_listed_and_revoked(place: Place) -> None:
+    assert "grace may sign in." in place.run("user", "add", "grace").stderr
+    assert place.run("web", "--link", "--user", "grace").returncode == 0
+    assert place.run("user", "revoke", "grace").returncode == 0
+    shown = place.run("user", "list").stdout
+    assert re.search(r"^grace +\S+Z +\S+Z$", shown, re.M)
+    refused = place.run("web", "--link", "--user", "grace")
+    assert (refused.returncode, "There is no user 'grace'" in refused.stderr) == (3, True)
+    assert place.run("user", "add", "grace").returncode == 0
+    assert place.run("web", "--link", "--user", "grace").returncode == 0
+
+
+def test_what_is_no_user_is_refused(place: Place) -> None:
+    assert place.run("user", "revoke", "nobody").returncode == 3
+    refused = place.run("user", "add", "a b")
+    assert refused.returncode == 2
+    assert "Use letters, digits and . _ @ + -" in refused.stderr
+    assert "There are no users yet." in place.run("user", "list").stderr
+
+
+def test_you_stay_out_once_you_were_revoked(place: Place) -> None:
+    place.run("web", "--link")
+    place.run("user", "revoke", "Ada.Lovelace")
+    refused = place.run("web", "--link")
+    assert refused.returncode == 5
+    assert "`sayso user add Ada.Lovelace` lets them in again" in refused.stderr
+
+
+def test_tokens_are_shown_once_listed_without_secrets_and_revoked(place: Place) -> None:
+    secret = place.run("token", "add", "builder", "--project", str(place.project)).stdout.strip()
+    assert secret.startswith("sayso_")
+    place.run("user", "add", "grace")
+    place.run("token", "add", "hers", "--user", "grace")
+    listed = place.run("token", "list", "--json").stdout
+    assert secret not in listed
+    tokens = {token["name"]: token for token in json.loads(listed)}
+    assert (tokens["builder"]["project"], tokens["builder"]["user"]) == (str(place.project.resolve()), None)
+    assert tokens["hers"]["user"] == "grace"
+    assert place.run("token", "revoke", "builder").returncode == 0
+    assert re.search(r"^builder +anyone .*Z +\S+Z$", place.run("token", "list").stdout, re.M)
+    assert place.run("token", "add", "builder").returncode == 2, "a revoked token's name is not used again"
+    assert place.run("token", "revoke", "nothing").returncode == 3
+
+
+def test_a_terminal_shows_the_link_as_a_code_too(place: Place) -> None:
+    ours, theirs = pty.openpty()
+    done = subprocess.run(
+        [Path(sys.executable).parent / "sayso", "web", "--link"],
+        env={**place.environment, "TERM": "xterm-256color"},
+        cwd=place.project,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        timeout=WAIT,
+        check=True,
+    )
+    os.close(theirs)
+    seen = b""
+    while chunk := _read(ours):
+        seen += chunk
+    os.close(ours)
+    assert done.stdout.startswith(b"  http://127.0.0.1")
+    assert len(re.findall("[▀▄█]", seen.decode())) > 200
+
+
+def _read(fd: int) -> bytes:
+    try:
+        return os.read(fd, 65536)
+    except OSError:
+        return b""
+
+
+def test_a_port_that_is_taken_is_said_to_be(place: Place) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        refused = place.run("web", "--port", str(other.getsockname()[1]))
+    assert refused.returncode == 1
+    assert "Address already in use" in refused.stderr
+    assert "`sayso web --link` makes a link to it" in refused.stderr
+
+
+def test_nobody_else_can_come_in_unless_it_is_said(place: Place) -> None:
+    with new_house() as house:
+        addresses = {one.laddr.ip for one in psutil.Process(house.web.pid).net_connections("tcp")}
+        assert addresses == {"127.0.0.1"}
+        assert "reachable from other machines" not in house.web.said
+
+
+def test_letting_others_in_without_tls_is_warned_of() -> None:
+    with new_house("--host", "0.0.0.0") as house:
+        assert not house.web.address.startswith("http://0.0.0.0")
+        assert house.web.call("GET", "/", host="192.168.7.7:7297").status == 401, "by any address of this machine"
+        assert house.web.call("GET", "/", host="evil.example").status == 421
+        headers = {"Origin": f"http://10.0.0.1:{house.web.port}"}
+        assert house.web.call("GET", "/", headers=headers).status == 403, "another machine's page is a foreign one"
+    assert "Warning: 0.0.0.0 is reachable from other machines without TLS" in house.web.said
+
+
+def test_behind_tls_nothing_is_warned_of() -> None:
+    with new_house("--host", "0.0.0.0", "--url", "https://inbox.example.org") as house:
+        assert house.web.address == "https://inbox.example.org"
+    assert "Warning" not in house.web.said
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_it_gently(number: signal.Signals) -> None:
+    with new_house() as house:
+        assert house.web.call("GET", "/").status == 401, "it serves"
+        assert house.web.stop(number) == 0
+        assert "Traceback" not in house.web.said
+
+
+def test_everything_works_on_postgresql_too(postgres: Server) -> None:
+    with postgres.new_database() as address, new_house(store=address) as house:
+        cookie = f"{house.cookie_name}={house.session()}"
+        ask = house.ask(confirm("On PostgreSQL?"))
+        assert "On PostgreSQL?" in house.web.call("GET", "/", cookie=cookie).text
+        assert house.web.call("GET", f"/asks/{ask.id}", cookie=cookie).status == 200
+        for path in ("/history?q=%00%ff", "/?after=%00", "/asks/%00", f"/asks/{ask.id}?sent=%00"):
+            assert house.web.call("GET", path, cookie=cookie).status in (200, 404)
+        bearer = {"Authorization": f"Bearer {house.session()}"}
+        given = {"answers": [{"question": ask.questions[0].id, "chosen": ["yes"], "note": "\x00"}]}
+        answered = house.web.call("POST", f"/api/asks/{ask.id}/answer", data=given, headers=bearer)
+        assert (answered.status, answered.data["outcome"]["answers"][0]["note"]) == (200, "\x00")
+        assert house.web.call("POST", "/api/asks/%00/answer", data=given, headers=bearer).status == 404
+        assert house.web.call("GET", "/api/asks?project=%00", headers=bearer).status == 422
+
+
+def test_a_store_that_is_away_is_said_to_be_and_comes_back() -> None:
+    with new_house() as house:
+        cookie = f"{house.cookie_name}={house.session()}"
+        database, aside = house.place.database, house.place.folder / "aside.db"
+        database.rename(aside)
+        database.mkdir()
+        refused = house.web.call("GET", "/", cookie=cookie)
+        assert refused.status == 503
+        assert refused.headers["retry-after"] == "5"
+        assert "That did not work" in refused.text
+        assert house.web.call("GET", "/api/me", headers={"Authorization": "Bearer x"}).status == 503
+        database.rmdir()
+        aside.rename(database)
+        assert house.web.call("GET", "/", cookie=cookie).status == 200
+
+
+def test_answers_are_not_logged(tmp_path: Path) -> None:
+    with new_house(log_level="debug") as house:
+        ask = house.ask(confirm())
+        cookie = f"{house.cookie_name}={house.session()}"
+        house.web.call("GET", f"/asks/{ask.id}", cookie=cookie)
+        bearer = {"Authorization": f"Bearer {house.session()}"}
+        house.web.call("POST", f"/api/asks/{ask.id}/reject", data={"reason": "a secret reason"}, headers=bearer)
+    assert "a secret reason" not in house.web.said
+    assert cookie.partition("=")[2] not in house.web.said

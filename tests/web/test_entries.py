@@ -1,0 +1,101 @@
+"""What a person enters, on its way between the form, the draft and the answer."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.web.house import confirm, multi_select, new_ask, select, text
+
+from sayso.asks.model import Answer, Ask, Question
+from sayso.web.entries import MISSING, Entries, Entry, check, from_draft, from_form, to_draft
+from sayso.web.fields import Fields
+
+
+def ask_of(*questions: Question) -> Ask:
+    new = new_ask(*questions)
+    return Ask(id="0" * 32, call_id="", tool=new.tool, questions=questions, asker=new.asker, created_at=0, changed_at=0)
+
+
+ALL = ask_of(text(), select(), multi_select(), confirm(), text("Else?", required=False))
+
+
+def answer(question: Question, **fields: list[str]) -> Answer:
+    named = {name.replace("_", "-"): values for name, values in fields.items()}
+    (given,) = check(ask_of(question), from_form(ask_of(question), Fields(named))).answers
+    return given
+
+
+@pytest.mark.parametrize(
+    ("question", "fields", "chosen", "own"),
+    [
+        (text(), {"q0_own": ["  words\r\nmore "]}, (), "words\nmore"),
+        (text(), {"q0_own": ["   "]}, (), None),
+        (select(), {"q0": ["1"]}, ("option 1",), None),
+        (select(), {"q0": ["1"], "q0_own": ["left over"]}, ("option 1",), None),
+        (select(), {"q0": ["own"], "q0_own": ["mine"]}, (), "mine"),
+        (select(), {"q0_own": ["mine"]}, (), "mine"),
+        (select(), {"q0": ["own"], "q0_own": [""]}, (), ""),
+        (select(), {"q0": ["0", "1"]}, ("option 0",), None),
+        (select(), {"q0": ["7"]}, (), None),
+        (select(required=False), {"q0": ["skip"], "q0_own": ["left over"]}, (), None),
+        (multi_select(), {"q0": ["2", "0"]}, ("option 0", "option 2"), None),
+        (multi_select(), {"q0": ["0"], "q0_own": ["and this"]}, ("option 0",), "and this"),
+        (confirm(), {"q0": ["0"]}, ("yes",), None),
+        (confirm(), {"q0": ["1"], "q0_own": ["not taken"]}, ("no",), None),
+    ],
+)
+def test_a_form_says_what_was_chosen(
+    question: Question, fields: dict[str, list[str]], chosen: tuple[str, ...], own: str | None
+) -> None:
+    given = answer(question, **fields)
+    assert (given.chosen, given.text) == (chosen, own)
+
+
+def test_every_question_that_needs_an_answer_is_named() -> None:
+    checked = check(ALL, from_form(ALL, Fields({})))
+    assert checked.problems == dict.fromkeys(range(4), MISSING)
+
+
+entries = st.builds(
+    Entry,
+    chosen=st.sampled_from([(), ("option 0",), ("option 1", "option 2")]),
+    text=st.text(),
+    own=st.booleans(),
+    note=st.text(),
+    skipped=st.booleans(),
+)
+
+
+@given(st.builds(Entries, of=st.tuples(entries, entries), reason=st.text()))
+def test_a_draft_comes_back_as_it_was_kept(given: Entries) -> None:
+    ask = ask_of(multi_select("a"), multi_select("b"))
+    assert from_draft(ask, to_draft(ask, given)) == given
+
+
+def test_nothing_entered_is_nothing_to_keep() -> None:
+    assert to_draft(ALL, from_form(ALL, Fields({"csrf": ["x"]}))) == ""
+
+
+def test_a_draft_of_another_surface_is_taken_up() -> None:
+    ask = ask_of(select("a"), text("b"))
+    told = [{"question": ask.questions[0].id, "chosen": ["option 2"]}, {"question": ask.questions[1].id, "text": "so"}]
+    first, second = from_draft(ask, json.dumps({"answers": told, "step": 1})).of
+    assert first.chosen == ("option 2",)
+    assert (second.text, second.own) == ("so", True)
+
+
+@given(
+    st.text()
+    | st.recursive(
+        st.none() | st.text() | st.integers(),
+        lambda inner: (
+            st.lists(inner)
+            | st.dictionaries(st.sampled_from(["answers", "entered", "reason", "chosen", "text", "question"]), inner)
+        ),
+    ).map(json.dumps)
+)
+def test_a_draft_that_cannot_be_read_is_left_out(draft: str) -> None:
+    assert len(from_draft(ALL, draft).of) == len(ALL.questions)

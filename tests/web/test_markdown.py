@@ -1,0 +1,100 @@
+"""Agents' Markdown becomes HTML that shows what was meant and can do nothing."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sayso.web.markdown import MOST_CHARACTERS, plain_line, shown
+
+ALLOWED = {
+    *("p", "br", "hr", "strong", "em", "s", "code", "pre", "blockquote", "a"),
+    *("ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td"),
+}
+
+
+class Seen(HTMLParser):
+    """The tags and attributes that a browser would see."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.addresses: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        self.addresses += [value or "" for name, value in attrs if name == "href"]
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("**bold** and *soft*", "<p><strong>bold</strong> and <em>soft</em></p>"),
+        ("`code`", "<p><code>code</code></p>"),
+        ("one\ntwo", "<p>one<br>\ntwo</p>"),
+        ("- a\n- b", "<ul>\n<li>a</li>\n<li>b</li>\n</ul>"),
+        ("## Heading", "<p><strong>Heading</strong></p>"),
+        ("~~gone~~", "<p><s>gone</s></p>"),
+        ("a < b && c > d", "<p>a &lt; b &amp;&amp; c &gt; d</p>"),
+        ("<b>not bold</b>", "<p>&lt;b&gt;not bold&lt;/b&gt;</p>"),
+        ("![alt](https://evil.example/p.png)", "<p>!<a href="),
+    ],
+)
+def test_markdown_is_shown_as_it_is_meant(text: str, html: str) -> None:
+    assert str(shown(text).html).startswith(html)
+
+
+def test_a_link_keeps_its_address_alone() -> None:
+    html = str(shown('[words](https://example.org/x "a title")').html)
+    assert Seen(html).attributes == {"href", "rel", "target"}
+
+
+ADDRESSES = (
+    "javascript:alert(1)",
+    "data:text/html,x",
+    "vbscript:x",
+    "file:///etc/passwd",
+    "//evil.example",
+    "/sign-out",
+    "?q=1",
+    "#main",
+)
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_only_web_and_mail_addresses_are_links(address: str) -> None:
+    assert Seen(str(shown(f"[x]({address}) <{address}>").html)).addresses == []
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text() | st.text(alphabet="<>\"'&[]()!`*_~#|\\-=:/ \nabsrcipt", max_size=200))
+def test_whatever_is_written_only_harmless_tags_come_of_it(text: str) -> None:
+    seen = Seen(str(shown(text).html))
+    assert seen.tags <= ALLOWED
+    assert seen.attributes <= {"href", "rel", "target", "start"}
+    assert "\n" not in plain_line(text)
+
+
+def test_a_long_text_is_cut_and_says_by_how_much() -> None:
+    cut = shown("word " * MOST_CHARACTERS)
+    assert cut.left_out == 4 * MOST_CHARACTERS
+    assert len(str(cut.html)) < 2 * MOST_CHARACTERS
+
+
+def test_a_text_made_to_be_slow_stays_plain() -> None:
+    assert str(shown("[" * 5_000).html).startswith("<pre>[[[")
+
+
+def test_deceiving_characters_are_spelt_out() -> None:
+    assert "&lt;U+202E&gt;" in str(shown("a\u202eb").html)
+    assert plain_line("a\u202eb") == "a<U+202E>b"
+
+
+def test_a_headline_has_the_words_without_the_marks() -> None:
+    assert plain_line("# Title\n\nSome **bold** `code`\n\n```\nx = 1\n```") == "Title Some bold code x = 1"

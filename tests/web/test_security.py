@@ -1,0 +1,358 @@
+"""Everything that must be refused, with the right status: by hand over HTTP, as an attacker would."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from tests.web.house import USER, House, Reply, confirm, new_ask, new_house
+
+from sayso.asks.model import Ask, Asker, State
+
+
+@dataclass(frozen=True, kw_only=True)
+class Browser:
+    """A signed-in browser, by hand."""
+
+    house: House
+    cookie: str
+    csrf: str
+
+    def post(self, path: str, **more: str) -> Reply:
+        return self.house.web.call("POST", path, form={"csrf": self.csrf, **more}, cookie=self.cookie)
+
+
+@pytest.fixture
+def ask(house: House) -> Ask:
+    return house.ask(confirm())
+
+
+@pytest.fixture
+def ada(house: House) -> Browser:
+    return sign_in(house, USER)
+
+
+def sign_in(house: House, user: str) -> Browser:
+    cookie = f"{house.cookie_name}={house.session(user)}"
+    shown = house.web.call("GET", "/settings", cookie=cookie)
+    assert shown.status == 200
+    (csrf,) = set(re.findall(r'name="csrf" value="(\w+)"', shown.text))
+    return Browser(house=house, cookie=cookie, csrf=csrf)
+
+
+PAGES = ("/", "/history", "/settings", "/asks/{ask}", "/asks/{ask}/questions/0")
+ACTIONS = ("/asks/{ask}", "/asks/{ask}/draft", "/settings", "/settings/device", "/sign-out")
+CALLS = ("/api/me", "/api/asks", "/api/history", "/api/asks/{ask}", "/api/asks/{ask}/events")
+
+
+# Who
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_without_a_cookie_a_page_is_refused_with_a_way_to_sign_in(house: House, ask: Ask, path: str) -> None:
+    reply = house.web.call("GET", path.format(ask=ask.id))
+    assert reply.status == 401
+    assert "Sign in to Sayso" in reply.text
+    assert reply.headers["www-authenticate"].startswith("Bearer")
+    assert "May I?" not in reply.text
+
+
+@pytest.mark.parametrize("path", ACTIONS)
+def test_without_a_cookie_an_action_is_refused(house: House, ask: Ask, path: str) -> None:
+    assert house.web.call("POST", path.format(ask=ask.id), form={"settle": "answer", "q0": "0"}).status == 401
+    assert house.desk.get(ask.id).state is State.PENDING
+
+
+@pytest.mark.parametrize("path", [*CALLS, "/events"])
+def test_without_a_session_a_call_is_refused(house: House, ask: Ask, path: str) -> None:
+    for headers in ({}, {"Authorization": "Bearer nonsense"}, {"Authorization": "Basic YTpi"}):
+        if path != "/events" or not headers:
+            assert house.web.call("GET", path.format(ask=ask.id), headers=headers).status == 401
+
+
+def test_a_made_up_cookie_is_refused(house: House) -> None:
+    for value in ("x", "a" * 5000, '"', "%00"):
+        assert house.web.call("GET", "/", cookie=f"{house.cookie_name}={value}").status == 401
+
+
+@pytest.mark.parametrize("path", ACTIONS)
+@pytest.mark.parametrize("csrf", ["", "0" * 64, "ä"])
+def test_without_the_sessions_csrf_token_an_action_is_refused(
+    house: House, ada: Browser, ask: Ask, path: str, csrf: str
+) -> None:
+    form = {"csrf": csrf, "settle": "answer", "q0": "0"}
+    reply = house.web.call("POST", path.format(ask=ask.id), form=form, cookie=ada.cookie)
+    assert reply.status == 403
+    assert "This form was not made for your session" in reply.text
+    assert house.desk.get(ask.id).state is State.PENDING
+
+
+def test_the_csrf_token_of_another_session_is_refused(house: House, ada: Browser, ask: Ask) -> None:
+    other = sign_in(house, USER)
+    form = {"csrf": other.csrf, "settle": "answer", "q0": "0"}
+    assert house.web.call("POST", f"/asks/{ask.id}", form=form, cookie=ada.cookie).status == 403
+
+
+def test_a_browsers_call_of_the_api_needs_its_csrf_token_and_a_scripts_does_not(
+    house: House, ada: Browser, ask: Ask
+) -> None:
+    path, data = f"/api/asks/{ask.id}/reject", {"reason": "no"}
+    assert house.web.call("POST", path, data=data, cookie=ada.cookie).status == 403
+    assert house.web.call("POST", path, data=data, cookie=ada.cookie, headers={"X-CSRF-Token": ada.csrf}).status == 200
+    again = house.ask(confirm())
+    bearer = {"Authorization": f"Bearer {house.session()}"}
+    assert house.web.call("POST", f"/api/asks/{again.id}/reject", data=data, headers=bearer).status == 200
+
+
+def test_every_answer_records_who_gave_it_and_where(house: House, ask: Ask) -> None:
+    grace = sign_in(house, "grace")
+    assert grace.post(f"/asks/{ask.id}", settle="answer", q0="0").status == 303
+    outcome = house.desk.get(ask.id).outcome
+    assert outcome is not None
+    assert (outcome.person, outcome.surface) == ("grace", "browser")
+
+
+@pytest.mark.parametrize(
+    "path", ["/asks/{ask}", "/asks/{ask}/questions/0", "/api/asks/{ask}", "/api/asks/{ask}/events"]
+)
+def test_the_ask_of_another_user_is_not_found(house: House, ada: Browser, path: str) -> None:
+    theirs = house.hold(new_ask(confirm(), asker=Asker(client="codex", owner="grace"))).ask
+    assert house.web.call("GET", path.format(ask=theirs.id), cookie=ada.cookie).status == 404
+    missing = house.web.call("GET", path.format(ask="0" * 32), cookie=ada.cookie)
+    assert missing.status == 404
+    grace = sign_in(house, "grace")
+    assert house.web.call("GET", path.format(ask=theirs.id), cookie=grace.cookie).status == 200
+
+
+def test_the_ask_of_another_user_can_neither_be_settled_nor_drafted_nor_listed(house: House, ada: Browser) -> None:
+    theirs = house.hold(new_ask(confirm("Only for grace?"), asker=Asker(client="codex", owner="grace"))).ask
+    assert ada.post(f"/asks/{theirs.id}", settle="answer", q0="0").status == 404
+    assert ada.post(f"/asks/{theirs.id}", settle="reject").status == 404
+    assert ada.post(f"/asks/{theirs.id}/draft", q0="0").status == 404
+    bearer = {"Authorization": f"Bearer {house.session()}"}
+    bodies: dict[str, dict[str, list[str]]] = {"answer": {"answers": []}, "reject": {}}
+    for action, data in bodies.items():
+        assert house.web.call("POST", f"/api/asks/{theirs.id}/{action}", data=data, headers=bearer).status == 404
+    for path in ("/", f"/?sent={theirs.id}", f"/?after={theirs.id}", "/api/asks"):
+        assert "Only for grace?" not in house.web.call("GET", path, cookie=ada.cookie).text
+    assert house.desk.get(theirs.id).state is State.PENDING
+
+
+@pytest.mark.parametrize("wrong", ["x", "0" * 31, "0" * 33, "G" * 32, "..%2f..%2fetc", "%00" * 32, "%F0%9F%98%80"])
+def test_what_is_no_id_is_not_found(house: House, ada: Browser, wrong: str) -> None:
+    for path in (f"/asks/{wrong}", f"/api/asks/{wrong}"):
+        assert house.web.call("GET", path, cookie=ada.cookie).status == 404
+
+
+# Signing in
+
+
+def test_a_used_link_is_refused(house: House) -> None:
+    link = house.accounts.make_link(USER)
+    assert redeem(house, link).status == 303
+    again = redeem(house, link)
+    assert again.status == 403
+    assert "This link has been used or is too old." in again.text
+
+
+def test_looking_at_a_link_does_not_use_it_up(house: House) -> None:
+    link = house.accounts.make_link(USER)
+    for method in ("GET", "HEAD", "GET"):
+        assert house.web.call(method, f"/sign-in?link={link}").status == 200
+    assert redeem(house, link).status == 303
+
+
+def test_the_sign_in_form_is_bound_to_the_browser_it_was_shown_in(house: House) -> None:
+    link = house.accounts.make_link(USER)
+    token = house.web.call("GET", "/sign-in").cookies[0].split(";")[0].partition("=")[2]
+    assert house.web.call("POST", "/sign-in", form={"csrf": token, "link": link}).status == 403
+    assert house.web.call("POST", "/sign-in", form={"link": link}, cookie="sayso_form=").status == 403
+    assert redeem(house, link).status == 303
+
+
+def test_nobody_is_led_elsewhere_by_signing_in(house: House) -> None:
+    for target in ("//evil.example", "https://evil.example", "/\\evil.example", "evil", "/\tx", "javascript:x"):
+        assert redeem(house, house.accounts.make_link(USER), target).headers["location"] == "/"
+    assert redeem(house, house.accounts.make_link(USER), "/history?q=1").headers["location"] == "/history?q=1"
+
+
+def redeem(house: House, link: str, target: str = "/") -> Reply:
+    form = house.web.call("GET", "/sign-in").cookies[0].split(";")[0]
+    sent = {"csrf": form.partition("=")[2], "link": link, "next": target}
+    return house.web.call("POST", "/sign-in", form=sent, cookie=form)
+
+
+def test_after_ten_failures_a_minute_nobody_is_let_in_from_there() -> None:
+    with new_house() as house:
+        assert [redeem(house, "guess").status for _ in range(10)] == [403] * 10
+        refused = redeem(house, house.accounts.make_link(USER))
+        assert refused.status == 429
+        assert 0 < int(refused.headers["retry-after"]) <= 61
+
+
+def test_the_session_cookie_is_strict_and_out_of_reach(house: House) -> None:
+    (cookie,) = redeem(house, house.accounts.make_link(USER)).cookies
+    attributes = {part.strip().lower() for part in cookie.split(";")[1:]}
+    assert {"httponly", "samesite=strict", "path=/", "max-age=2592000"} <= attributes
+
+
+def test_signing_out_ends_the_session_on_the_server(house: House, ada: Browser) -> None:
+    reply = ada.post("/sign-out")
+    assert reply.status == 303
+    assert reply.headers["clear-site-data"] == '"storage"'
+    assert house.web.call("GET", "/", cookie=ada.cookie).status == 401
+
+
+def test_a_revoked_user_is_out_at_once_with_every_session_and_token(house: House) -> None:
+    mallory = sign_in(house, "mallory")
+    bearer = {"Authorization": f"Bearer {house.session('mallory')}"}
+    assert house.web.call("GET", "/api/me", headers=bearer).status == 200
+    house.accounts.revoke_user("mallory")
+    assert house.web.call("GET", "/", cookie=mallory.cookie).status == 401
+    assert house.web.call("GET", "/api/me", headers=bearer).status == 401
+    assert mallory.post("/settings/device").status == 401
+
+
+def test_an_agents_token_opens_neither_the_inbox_nor_the_api(house: House) -> None:
+    bearer = {"Authorization": f"Bearer {house.accounts.add_token('an-agent')}"}
+    assert house.web.call("GET", "/api/asks", headers=bearer).status == 401
+    assert house.web.call("GET", "/", headers=bearer).status == 401
+
+
+# From where
+
+
+FOREIGN = (
+    "https://evil.example",
+    "null",
+    "http://127.0.0.1",
+    "http://127.0.0.1:1",
+    "http://localhost.evil.example:{port}",
+    "http://127.0.0.1.evil.example:{port}",
+    "https://127.0.0.1",
+    "file://",
+    "http://[",
+    "",
+)
+
+
+@pytest.mark.parametrize("origin", FOREIGN)
+def test_a_foreign_page_is_refused_whatever_it_calls(house: House, ada: Browser, ask: Ask, origin: str) -> None:
+    headers = {"Origin": origin.format(port=house.web.port)}
+    form = {"csrf": ada.csrf, "settle": "answer", "q0": "0"}
+    for path in (f"/asks/{ask.id}", "/sign-in", "/api/me"):
+        assert house.web.call("POST", path, form=form, cookie=ada.cookie, headers=headers).status == 403
+    for path in ("/", "/events", "/api/asks", "/mcp"):
+        assert house.web.call("GET", path, cookie=ada.cookie, headers=headers).status == 403
+    assert house.desk.get(ask.id).state is State.PENDING
+
+
+def test_our_own_page_is_let_in(house: House, ada: Browser) -> None:
+    for name in ("127.0.0.1", "localhost", "[::1]"):
+        ask, host = house.ask(confirm()), f"{name}:{house.web.port}"
+        form = {"csrf": ada.csrf, "settle": "answer", "q0": "0"}
+        sent = {"Origin": f"http://{host}"}
+        path = f"/asks/{ask.id}"
+        assert house.web.call("POST", path, form=form, cookie=ada.cookie, headers=sent, host=host).status == 303
+
+
+REBOUND = (
+    "evil.example",
+    "evil.example:{port}",
+    "127.0.0.1.evil.example",
+    "localhost.evil.example:{port}",
+    "192.168.1.7:{port}",
+    "0.0.0.0:{port}",
+    "[2001:db8::1]:{port}",
+    "localhost:port",
+    "127.0.0.1:99999",
+)
+
+
+@pytest.mark.parametrize("host", REBOUND)
+def test_a_name_that_is_not_ours_is_refused(house: House, ada: Browser, ask: Ask, host: str) -> None:
+    called = host.format(port=house.web.port)
+    for path in ("/", "/api/asks", f"/asks/{ask.id}", "/static/app.js", "/mcp", "/healthz"):
+        reply = house.web.call("GET", path, cookie=ada.cookie, host=called)
+        assert reply.status == 421
+        assert "does not answer to the name" in reply.text
+    headers = {"Origin": f"http://{called}"}
+    assert house.web.call("POST", "/sign-in", form={}, host=called, headers=headers).status == 421
+
+
+@pytest.fixture(scope="module")
+def behind_a_proxy() -> Iterator[House]:
+    with new_house(web_url="https://inbox.example.org", web_hosts="inner.example") as house:
+        yield house
+
+
+def test_behind_a_proxy_its_name_is_ours_and_only_its_own_scheme_may_call(behind_a_proxy: House) -> None:
+    web = behind_a_proxy.web
+    assert web.link.startswith("https://inbox.example.org/sign-in?link=")
+    for host in ("inbox.example.org", "inner.example", "localhost"):
+        assert web_call(behind_a_proxy, host) == 401
+    assert web_call(behind_a_proxy, "other.example") == 421
+    assert web_call(behind_a_proxy, "inbox.example.org", "https://inbox.example.org") == 401
+    assert web_call(behind_a_proxy, "inbox.example.org", "http://inbox.example.org") == 403
+    assert web_call(behind_a_proxy, "inbox.example.org", "https://inner.example") == 403
+
+
+def web_call(house: House, host: str, origin: str = "") -> int:
+    return house.web.call("GET", "/", host=host, headers={"Origin": origin} if origin else {}).status
+
+
+# What browsers are told
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/sign-in", "/nowhere", "/static/app.js", "/api/openapi.json", "/manifest.webmanifest"]
+)
+def test_every_response_carries_the_headers_that_protect(house: House, ada: Browser, path: str) -> None:
+    headers = house.web.call("GET", path, cookie=ada.cookie).headers
+    policy = headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'")
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["x-frame-options"] == "DENY"
+    assert headers["referrer-policy"] == "same-origin"
+    assert headers["cross-origin-opener-policy"] == "same-origin"
+    assert "server" not in headers
+
+
+def test_pages_are_not_kept_and_static_files_are(house: House, ada: Browser) -> None:
+    assert house.web.call("GET", "/", cookie=ada.cookie).headers["cache-control"] == "no-store"
+    page = house.web.call("GET", "/", cookie=ada.cookie).text
+    (script,) = re.findall(r'src="(/static/app\.js\?v=\w+)"', page)
+    assert "immutable" in house.web.call("GET", script).headers["cache-control"]
+
+
+def test_no_page_holds_a_script_or_style_of_its_own(house: House, ada: Browser, ask: Ask) -> None:
+    for path in ("/", f"/asks/{ask.id}", "/history", "/settings", "/sign-in"):
+        page = house.web.call("GET", path, cookie=ada.cookie).text
+        assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", page)
+
+
+def test_behind_tls_cookies_are_for_tls_only(behind_a_proxy: House) -> None:
+    reply = behind_a_proxy.web.call("GET", "/sign-in", host="inbox.example.org")
+    assert "secure" in reply.cookies[0].lower()
+    assert behind_a_proxy.cookie_name.startswith("__Host-sayso_")
+    assert reply.headers["strict-transport-security"].startswith("max-age=")
+
+
+def test_a_body_that_is_too_large_is_refused(house: House, ada: Browser, ask: Ask) -> None:
+    huge = b"csrf=" + b"x" * (17 * 1024 * 1024)
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert house.web.call("POST", f"/asks/{ask.id}", body=huge, headers=headers, cookie=ada.cookie).status == 413
+    many = {f"f{number}": "" for number in range(20_001)}
+    assert house.web.call("POST", f"/asks/{ask.id}", form=many, cookie=ada.cookie).status == 413
+
+
+def test_a_form_of_another_type_is_refused(house: House, ada: Browser, ask: Ask) -> None:
+    for sent in ("text/plain", "application/json", "multipart/form-data; boundary=x"):
+        reply = house.web.call(
+            "POST", f"/asks/{ask.id}", body=b"csrf=x", headers={"Content-Type": sent}, cookie=ada.cookie
+        )
+        assert reply.status == 415
