@@ -7,6 +7,7 @@ Usage: python bench/commands.py [--rounds N]
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import os
 import random
@@ -17,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from sayso.operations.environment import Environments
 from sayso.operations.launch import Launch
@@ -110,6 +112,52 @@ def table(results: dict[int, Measured]) -> str:
     return "\n".join(rows)
 
 
+async def end_to_end(rounds: int) -> Measured:
+    """Seconds of a `tools/call` of a synchronous `true` over stdio, in turns with a bare `Popen` and an empty call."""
+    from mcp.client.client import Client
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
+    times: Measured = {"tools/call of `true`": [], "tools/list": [], "Popen": []}
+    with tempfile.TemporaryDirectory() as name:
+        server = StdioServerParameters(**server_in(Path(name)))
+        async with Client(stdio_client(server), cache=None) as client:
+            for _ in range(rounds + 1):
+                begun = time.perf_counter()
+                assert not (await client.call_tool("yes")).is_error
+                called = time.perf_counter()
+                await client.list_tools()
+                listed = time.perf_counter()
+                subprocess.Popen(["true"]).wait()  # noqa: ASYNC220  nothing else waits for this loop
+                parts = (called - begun, listed - called, time.perf_counter() - listed)
+                for runs, seconds in zip(times.values(), parts, strict=True):
+                    runs.append(seconds)
+    return {way: runs[1:] for way, runs in times.items()}
+
+
+def server_in(folder: Path) -> dict[str, Any]:
+    """How to start a server that knows one tool, in a folder of its own."""
+    tool = {"name": "yes", "description": "Succeed.", "command": "true", "synchronous": True}
+    (folder / "yes.json").write_text(json.dumps(tool))
+    flags = ["--profile", "ahma", "--tools-dir", str(folder), "--log-level", "error"]
+    private = {"HOME": str(folder), "SAYSO_STATE_DIR": str(folder / "state"), "SHELL": "/bin/sh"}
+    return {
+        "command": sys.executable,
+        "args": ["-m", "sayso.cli", "server", *flags],
+        "env": {**private, "PATH": os.environ["PATH"]},
+        "cwd": folder,
+    }
+
+
+def over_stdio(measured: Measured) -> str:
+    """One row per way, compared with bare Popen."""
+    rows = ["through the whole server, ms p50/p95"]
+    bare = percentiles(measured["Popen"])[0]
+    for way, runs in measured.items():
+        p50, p95 = percentiles(runs)
+        rows.append(f"{way:<38}{f'{p50:.2f} / {p95:.2f}  ({p50 / bare:.1f}x)':>26}")
+    return "\n".join(rows)
+
+
 def percentiles(runs: list[float]) -> tuple[float, float]:
     cuts = statistics.quantiles(runs, n=20, method="inclusive")
     return cuts[9] * 1000, cuts[18] * 1000
@@ -124,6 +172,7 @@ def main() -> None:
         json.dump(measure(given.measure, given.rounds), sys.stdout)
     else:
         print(table({size: in_a_process_of(size, given.rounds) for size in SIZES_MB}))
+        print(over_stdio(asyncio.run(end_to_end(given.rounds))))
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from sayso.operations.guidance import start_hint
 from sayso.operations.job import Job
 from sayso.operations.operation import Operation, OperationState
 from sayso.operations.order import Order
-from sayso.operations.workshop import SAY_SO
+from sayso.operations.workshop import SAY_SO, Workshop
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +43,9 @@ FIRST_MOMENT = 1.0
 """Seconds that a background call waits at most to hear that its command runs, or could not be started."""
 
 NEWS_SHARE = 4
-"""What has ended meanwhile is told with a fourth of the usual output."""
+"""What has ended meanwhile is told with a fourth of the usual output, or less where there is much of it."""
+
+LEAST_NEWS = 512
 
 Result = types.CallToolResult | dict[str, Any]
 
@@ -60,6 +62,7 @@ class CommandCalls:
         self._operations = OperationCalls(self._works, self.catalog)
         self._resources = OperationResources(self._works, self.catalog, self._push)
         self._tasks = Tasks(self._works)
+        self._listing: tuple[Stock | None, list[Tool]] = (None, [])
         self._tokens: dict[str, str | int] = {}
         self._server: Server[None] | None = None
         self._watching: asyncio.Task[None] | None = None
@@ -94,20 +97,28 @@ class CommandCalls:
     def instructions(self) -> str:
         """What the profile says, and which tool files were left out."""
         stock = self.catalog.stock
-        parts = [self._shown.instructions, self._shown.commands if stock.files or self._shown.strict else ""]
+        parts = [self._shown.instructions, self._shown.commands if self._shows(stock) else ""]
         if stock.faults:
             parts.append(operation_replies.left_out(stock.faults))
         return "\n\n".join(part for part in parts if part)
 
     def listed(self, ctx: Context) -> list[Tool]:
-        """The tools for commands, and for operations unless the profile has those by itself."""
+        """The tools for operations, and one for each command."""
         self._push.meet(ctx)
-        stock = self.catalog.stock
-        for_operations = ahma.tools() if stock.files and not self._shown.tool(ahma.STATUS) else ()
-        return [*for_operations, *(ahma.command_tool(tool) for tool in stock.tools.values())]
+        stock, known = self._listing
+        if stock is not self.catalog.stock:
+            stock = self.catalog.stock
+            known = [*ahma.tools(), *map(ahma.command_tool, stock.tools.values())] if self._shows(stock) else []
+            self._listing = stock, known
+        return known
 
     def serves(self, name: str) -> bool:
-        return name in self.catalog.stock.tools or name in ahma.NAMES
+        stock = self.catalog.stock
+        return name in stock.tools or (name in ahma.NAMES and self._shows(stock))
+
+    def _shows(self, stock: Stock) -> bool:
+        """Beside other tools, only where there are tool files."""
+        return bool(stock.files) or self._shown.strict
 
     # Calls
 
@@ -128,7 +139,7 @@ class CommandCalls:
         shop = await self._works.shop()
         job = await shop.start(order)
         if not job.operation.background:
-            return await self._wait_for(job, ctx)
+            return await self._wait_for(shop, job, ctx)
         with anyio.move_on_after(FIRST_MOMENT):
             await job.under_way.wait()
         if self._tasks.wanted(ctx):
@@ -138,9 +149,8 @@ class CommandCalls:
             await asyncio.shield(job.end)
         return await self._first_reply(job, tool, ctx)
 
-    async def _wait_for(self, job: Job, ctx: Context) -> types.CallToolResult:
+    async def _wait_for(self, shop: Workshop, job: Job, ctx: Context) -> types.CallToolResult:
         """The result of a command that is waited for. A client that lets go of the call ends the command."""
-        shop = await self._works.shop()
         try:
             if not await self._allowed_in_time(job, ctx):
                 await shop.postpone(job)
@@ -180,7 +190,7 @@ class CommandCalls:
         """Put the results that the agent has not heard of in front of a reply."""
         asker = self._office.asker_of(ctx)
         owed = await self._works.owed(asker, but=but)
-        limit = self._config.reply_bytes // NEWS_SHARE
+        limit = max(LEAST_NEWS, self._config.reply_bytes // max(NEWS_SHARE, len(owed)))
         reports = [await self._works.report(operation, limit) for operation in owed]
         text, facts = operation_replies.news(reports, await self._works.alerts(asker))
         if text:
@@ -210,10 +220,9 @@ class CommandCalls:
     async def _announce(self, job: Job) -> None:
         operation = job.operation
         await self._push.updated(uri_of(operation.id))
-        if not operation.state.ended:
-            return
         await self._push.resources_changed()
-        await self._late_progress(operation)
+        if operation.state.ended:
+            await self._late_progress(operation)
 
     async def _late_progress(self, operation: Operation) -> None:
         if (token := self._tokens.pop(operation.id, None)) is not None:

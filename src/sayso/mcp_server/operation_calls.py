@@ -23,6 +23,13 @@ from sayso.text import one_line
 CANCEL_SECONDS = 5.0
 """How long a cancel waits, beyond the command's grace, to tell how it ended."""
 
+MOST_LOOKED_AT = 500
+MOST_ENDED = 20
+FEW = 4
+"""So many results of one `await` are told in full; more of them share the room of these."""
+
+LEAST_BYTES = 512
+
 
 class OperationCalls:
     """Serves the four tools of one server process."""
@@ -49,8 +56,10 @@ class OperationCalls:
             self._works.hand_over(ctx, [operation])
             return result(Reply(text=reply.text, data=reply.data))
         shop = await self._works.shop()
-        operations = await shop.do(shop.desk.recent, asker=asker, most=50)
-        return result(operation_replies.listed(operations, self._catalog.stock.faults))
+        recent = await shop.do(shop.desk.recent, asker=asker, most=MOST_LOOKED_AT)
+        ended = [operation for operation in recent if operation.state.ended][:MOST_ENDED]
+        listed = [operation for operation in recent if not operation.state.ended or operation in ended]
+        return result(operation_replies.listed(listed, self._catalog.stock.faults))
 
     async def _await(self, ctx: Context, asker: Asker, wanted: ahma.Awaited) -> types.CallToolResult:
         operations = [await self._works.find(each, asker) for each in wanted.ids] or await self._under_way(asker)
@@ -66,7 +75,7 @@ class OperationCalls:
     async def _under_way(self, asker: Asker) -> list[Operation]:
         """All that has not ended, and what has but was not told."""
         shop = await self._works.shop()
-        recent = await shop.do(shop.desk.recent, asker=asker, most=200)
+        recent = await shop.do(shop.desk.recent, asker=asker, most=MOST_LOOKED_AT)
         running = [operation for operation in recent if not operation.state.ended]
         return [*await self._works.owed(asker, but=[operation.id for operation in running]), *running]
 
@@ -98,7 +107,8 @@ class OperationCalls:
             )
 
     async def _told(self, ended: list[Operation], running: list[Operation]) -> Reply:
-        replies = [operation_replies.result(await self._works.report(operation)) for operation in ended]
+        limit = max(LEAST_BYTES, self._config.reply_bytes * FEW // max(FEW, len(ended)))
+        replies = [operation_replies.result(await self._works.report(operation, limit)) for operation in ended]
         texts = [reply.text for reply in replies]
         if running:
             texts.append(operation_replies.still_running(running, "the time this call could wait"))

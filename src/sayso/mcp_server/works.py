@@ -12,7 +12,7 @@ import anyio
 
 from sayso.asks.model import Ask, Asker
 from sayso.asks.waiting import Waiting
-from sayso.errors import NotFound, SaysoError
+from sayso.errors import AmbiguousId, NotFound, SaysoError
 from sayso.mcp_server.caller import Context
 from sayso.mcp_server.office import Office
 from sayso.operations.approval import Approvals
@@ -42,6 +42,12 @@ class Works:
 
     async def shop(self) -> Workshop:
         """The workshop. Nothing is opened, listened to or started before somebody asks for it."""
+        # Not to be cancelled halfway: what a half-opened one has taken over, no other would see through.
+        with anyio.CancelScope(shield=True):
+            shop = await self._opened()
+        return shop  # noqa: RET504
+
+    async def _opened(self) -> Workshop:
         async with self._opening:
             if self._shop is None:
                 waiting = await self.office.waiting()
@@ -69,7 +75,7 @@ class Works:
         shop = await self.shop()
         try:
             found = await shop.do(shop.desk.find, operation_id)
-        except NotFound:
+        except (NotFound, AmbiguousId):
             found = None
         if found is None or not _is_of(found, asker):
             raise NotFound(f"None of your operations has the id {operation_id!r}. Call status for those there are.")

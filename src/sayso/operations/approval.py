@@ -61,19 +61,19 @@ class Approvals:
         held = await self._waiting.hold(_new_ask(wanted))
         if not held.reattached:
             self._tell(held.ask)
-        waits = [asyncio.ensure_future(self._waiting.outcome(held)), asyncio.ensure_future(dropped.wait())]
+        outcome, drop = asyncio.ensure_future(self._waiting.outcome(held)), asyncio.ensure_future(dropped.wait())
         try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([outcome, drop], return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             await self._waiting.release(held, "the call that wanted to run it was let go")
             raise
         finally:
-            for wait in waits:
-                wait.cancel()
-        ask = await self._waiting.do(self._waiting.desk.get, held.ask.id)
-        if ask.state is State.PENDING:
+            drop.cancel()
+        if not outcome.done():
+            outcome.cancel()
             await self._withdraw(held, wanted.asker)
             return "It was cancelled before anyone had allowed it."
+        ask = outcome.result()
         await self._waiting.delivered(held)
         return _refusal(ask)
 

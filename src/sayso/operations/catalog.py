@@ -61,7 +61,8 @@ class Catalog:
         self.stock = Stock(tools={tool.name: tool for tool in tools}, faults=found.faults, files=len(self._seen))
         for fault in found.faults:
             logger.warning("A tool file was left out: %s", fault)
-        logger.info("Serving %d command tools from %d tool files", len(tools), len(found.tools))
+        if found.tools:
+            logger.info("Serving %d command tools from %d tool files", len(tools), len(found.tools))
         return self.stock
 
     def look(self) -> Stock | None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 TIDY_EVERY = 3600.0
+LOOK_PAUSE = 0.05
+"""Seconds to let a burst of changes pass: most are our own, and nobody who cancels a running command waits for this."""
 
 
 class Chores:
@@ -34,6 +36,7 @@ class Chores:
         """Look after each ring of the bell, and about once a second without."""
         while True:
             await self._shop.news()
+            await anyio.sleep(LOOK_PAUSE)
             try:
                 if self._shop.jobs:
                     await self._heed_cancels()

@@ -28,6 +28,7 @@ _STEP = 50
 """Operations in one step of collecting: few, because whoever wants to write waits for the step."""
 
 _PAUSE = 0.1
+_MOST_NAMED = 10
 _ID_CHARACTERS = set("0123456789abcdef.")
 
 
@@ -173,7 +174,7 @@ class OperationDesk:
         if not roots:
             raise NotFound(f"No operation has the id {short_id!r}. `sayso ops list` shows them.")
         if len(roots) > 1 and prefix not in roots:
-            raise AmbiguousId(short_id, roots)
+            raise AmbiguousId(short_id, roots[:_MOST_NAMED])
         return self.get(prefix if prefix in roots else roots[0])
 
     def steps(self, sequence: str) -> list[Operation]:

@@ -8,7 +8,6 @@ from collections import deque
 from sayso.operations.alerts import Alerts
 from sayso.operations.excerpt import Excerpts
 from sayso.operations.operation import Operation
-from sayso.operations.order import Order
 
 _MOST_ALERTS = 20
 
@@ -16,9 +15,8 @@ _MOST_ALERTS = 20
 class Job:
     """An operation under way. `operation` is as this process last saw it; `end` is set once it has ended."""
 
-    def __init__(self, operation: Operation, excerpts: Excerpts, order: Order | None = None) -> None:
+    def __init__(self, operation: Operation, excerpts: Excerpts) -> None:
         self.operation = operation
-        self.order = order
         self.end: asyncio.Future[Operation] = asyncio.get_running_loop().create_future()
         self.under_way = asyncio.Event()
         """Set when it runs, when it has to wait for its turn or a person, and when it has ended."""

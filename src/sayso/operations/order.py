@@ -46,7 +46,7 @@ class Order:
             cwd=str(command.cwd),
             asker=self.asker,
             lock=settings.lock if settings.lock != self.held_lock else None,
-            success_exit_codes=settings.success_exit_codes or (0,),
+            success_exit_codes=(0,) if self.tool.leaf.sequence else settings.success_exit_codes or (0,),
             timeout_seconds=self._timeout(command, config),
             parent=self.parent,
             background=not command.synchronous and not self.parent,

@@ -71,11 +71,11 @@ class Workshop:
         self._chores = Chores(self, config)
 
     async def open(self) -> None:
-        """Begin to listen, and take over what earlier servers left."""
+        """Take over what earlier servers left, and begin to listen."""
+        await self.recover()
         self._hearing.open()
         self._spawn(self._chores.watch())
         self._spawn(self._chores.tidy())
-        await self.recover()
 
     # Running
 
@@ -86,7 +86,9 @@ class Workshop:
     async def start(self, order: Order) -> Job:
         """Open the operation and see it through. An InvalidInput or ToolUnavailable says why nothing was begun."""
         command, operation = await self.in_thread(self._open, order)
-        job = self._take_on(operation, order)
+        job = self._take_on(operation)
+        logger.info("Operation %s (%s) is %s", operation.id, operation.tool, operation.state)
+        logger.debug("Operation %s: %s in %s", operation.id, command.argv, command.cwd)
         job.task = self._spawn(self._see_through(job, order, command))
         return job
 
@@ -122,7 +124,7 @@ class Workshop:
         async with self._recovering:
             for operation in await self.do(self.desk.recover):
                 logger.info("Found operation %s (%s) of an earlier server again", operation.id, operation.tool)
-                job = self._take_on(operation, None)
+                job = self._take_on(operation)
                 job.run()
                 self._spawn(self._follow(job))
 
@@ -139,9 +141,7 @@ class Workshop:
     async def leave(self) -> None:
         """The client has gone. Background commands go on by themselves; what was waited for, or waits, is cancelled."""
         jobs = list(self.jobs.values())
-        waited_for = [
-            job for job in jobs if not job.operation.background or job.operation.state is OperationState.QUEUED
-        ]
+        waited_for = [job for job in jobs if self._is_waited_for(job) or job.operation.state is OperationState.QUEUED]
         await self._drop(waited_for, LEFT)
         if ends := [job.end for job in waited_for]:
             await asyncio.wait(ends, timeout=LEAVE_SECONDS)
@@ -150,6 +150,11 @@ class Workshop:
                 await self._abandon(job)
         await anyio.to_thread.run_sync(self._starter.spawner.leave)
         await self._close()
+
+    def _is_waited_for(self, job: Job) -> bool:
+        """Whether a call waits for it, or for the sequence that it is a step of."""
+        whole = self.jobs.get(job.operation.parent, job)
+        return not whole.operation.background
 
     async def stop(self) -> None:
         """Cancel everything and return when no process of any command is left."""
@@ -167,7 +172,10 @@ class Workshop:
     async def _abandon(self, sequence: Job) -> None:
         number = sequence.step.id.rpartition(".")[2] if sequence.step else "?"
         text = f"Its server ended during step {number}. That step goes on by itself; those after it were not begun."
-        await self.do(self.desk.end, sequence.id, Status(reason="lost", text=text))
+        try:
+            await self.do(self.desk.end, sequence.id, Status(reason="lost", text=text))
+        except SaysoError as error:
+            logger.warning("Could not note that operation %s is left: %s", sequence.id, error)
 
     async def _close(self) -> None:
         self._chores.ending.set()
@@ -254,13 +262,14 @@ class Workshop:
     async def _finish(self, job: Job, status: Status | None) -> None:
         ended = await self.do(self.desk.end, job.id, status) if status else await self.do(self.desk.get, job.id)
         self.jobs.pop(job.id, None)
+        logger.info("Operation %s (%s) ended: %s", ended.id, ended.tool, ended.state)
         job.finish(ended)
         self.tell(job)
 
     # The rest
 
-    def _take_on(self, operation: Operation, order: Order | None) -> Job:
-        job = Job(operation, self.excerpts, order)
+    def _take_on(self, operation: Operation) -> Job:
+        job = Job(operation, self.excerpts)
         self.jobs[job.id] = job
         return job
 

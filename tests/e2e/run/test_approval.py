@@ -1,0 +1,108 @@
+"""A person's say-so before a command runs: through the ordinary inbox, and anything but a yes is a no."""
+
+from __future__ import annotations
+
+import pytest
+from tests.e2e.run.kit import (
+    WAIT,
+    Place,
+    background,
+    data_of,
+    eventually,
+    text_of,
+    waited_for,
+    worker,
+)
+
+from sayso.asks.model import Ask, Settler
+
+
+def about(script: str) -> object:
+    def fits(ask: Ask) -> bool:
+        return script in ask.questions[0].text
+
+    return fits
+
+
+def test_a_command_waits_for_a_yes_and_the_agent_goes_on(place: Place, mode: str) -> None:
+    background(place, approve="always")
+    with worker(place, mode) as one, place.person() as person:
+        result = one.do("bg", script="touch done; echo ran")
+        data = data_of(result)
+        assert data["status"] == "queued"
+        assert "begins after the user's say-so" in text_of(result)
+        ask = person.wait_for_ask(about("touch done"))  # type: ignore[arg-type]
+        assert ask.title == "Run bg?"
+        assert "bash -c 'touch done; echo ran'" in ask.questions[0].text
+        assert str(place.project) in ask.questions[0].text
+        assert one.status(data["id"])["status"] == "queued"
+        assert not (place.project / "done").exists()
+        person.answer(ask, "Yes")
+        assert one.ended(data["id"])["stdout"] == "ran\n"
+        again = one.start("bg", script="touch done; echo ran")
+        assert person.wait_for_ask(about("touch done")).id != ask.id  # type: ignore[arg-type]
+        one.do("cancel", id=again)
+
+
+@pytest.mark.parametrize("no", ["No", "reject", "decline", "cancel"])
+def test_whatever_else_a_person_does_the_command_is_not_run(place: Place, no: str) -> None:
+    waited_for(place, approve="always")
+    with worker(place) as one, place.person() as person:
+        call = one.call("fg", {"script": "touch never"})
+        ask = person.wait_for_ask(about("never"))  # type: ignore[arg-type]
+        ada = Settler(person="ada", surface="test")
+        match no:
+            case "No":
+                person.answer(ask, "No")
+            case "reject":
+                person.reject(ask, "too dangerous")
+            case "decline":
+                person.desk.decline(ask.id, ada)
+            case "cancel":
+                person.desk.cancel(ask.id, ada)
+        result = call.result(WAIT)
+        assert result.is_error
+        assert "ada did not allow it" in text_of(result)
+        assert ("Reason: too dangerous" in text_of(result)) == (no == "reject")
+        assert data_of(result)["status"] == "cancelled"
+    assert not (place.project / "never").exists()
+
+
+def test_once_holds_for_the_tool_as_long_as_the_server_lives(place: Place) -> None:
+    background(place, approve="once")
+    with worker(place) as one, place.person() as person:
+        first, second = one.start("bg", script="echo one"), one.start("bg", script="echo two")
+        ask = person.wait_for_ask(lambda ask: ask.title == "Run bg?")
+        assert "A yes holds for all further calls of bg in this session." in ask.questions[0].text
+        assert len(person.inbox()) == 1
+        person.answer(ask, "Yes")
+        assert (one.ended(first)["stdout"], one.ended(second)["stdout"]) == ("one\n", "two\n")
+        assert data_of(one.do("bg", script="echo three"))["status"] == "started"
+        assert person.inbox() == []
+    with worker(place) as again, place.person() as person:
+        again.start("bg", script="echo four")
+        assert person.wait_for_ask(lambda ask: ask.title == "Run bg?")
+
+
+def test_nobody_is_bothered_any_more_once_the_operation_is_cancelled(place: Place) -> None:
+    background(place, approve="always")
+    with worker(place) as one, place.person() as person:
+        queued = one.start("bg", script="touch never")
+        person.wait_for_ask(about("never"))  # type: ignore[arg-type]
+        one.do("cancel", id=queued)
+        person.wait_until(lambda: True if not person.inbox() else None)
+        assert one.status(queued)["status"] == "cancelled"
+    assert not (place.project / "never").exists()
+
+
+def test_a_call_that_cannot_wait_any_longer_leaves_the_question_open_for_the_next(place: Place) -> None:
+    waited_for(place, approve="always")
+    with worker(place, environment={"SAYSO_CALL_LIMITS": "tester=1s"}) as one, place.person() as person:
+        early = one.do("fg", script="echo allowed")
+        assert early.is_error
+        assert "nobody has allowed it yet. The question stays open" in text_of(early)
+        (ask,) = person.inbox()
+        person.wait_until_unattended(ask)
+        person.answer(ask, "Yes")
+        assert text_of(one.do("fg", script="echo allowed")) == "allowed"
+        eventually(lambda: person.inbox() == [])

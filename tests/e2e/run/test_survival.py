@@ -1,0 +1,156 @@
+"""Operations outlive their server: found again by the next one, under the same id, and their result is not lost."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+from tests.e2e.run.kit import (
+    Place,
+    background,
+    data_of,
+    eventually,
+    fresh_token,
+    gone,
+    text_of,
+    waited_for,
+    with_argument,
+    worker,
+    write_tool,
+)
+from tests.e2e.stdio.harness import new_place
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def lasting_place(request: pytest.FixtureRequest) -> Iterator[Place]:
+    """A machine whose store is of each kind."""
+    settings = {"store": request.getfixturevalue("postgres_address")} if request.param == "postgresql" else {}
+    with new_place(**settings) as place:
+        background(place)
+        yield place
+
+
+def test_an_operation_goes_on_after_its_server_was_killed_and_is_found_again(lasting_place: Place) -> None:
+    place, gate, token = lasting_place, lasting_place.project / "gate", fresh_token()
+    script = f"echo before; until test -e {gate}; do sleep 0.05; done; echo after; exit 4"
+    with worker(place) as one:
+        running, hanging = one.start("bg", script=script), one.start("bg", script=f"sleep {token}")
+        finished = one.start("bg", script="echo quick")
+        one.printed(running, "before")
+        eventually(lambda: one.status(hanging)["status"] == "running")
+        one.server.kill()
+        one.server.wait(30)
+    assert one.exit_code == 128 + signal.SIGKILL
+    assert with_argument(token)
+    with worker(place) as again:
+        assert again.status(running)["status"] == "running"
+        gate.touch()
+        data = again.ended(running)
+        assert (data["status"], data["exit_code"], data["stdout"]) == ("failed", 4, "before\nafter\n")
+        assert again.status(finished)["stdout"] == "quick\n"
+        assert "was cancelled" in text_of(again.do("cancel", id=hanging))
+        assert gone(token)
+
+
+def test_a_result_that_came_while_no_server_ran_is_delivered_at_the_next_contact(place: Place, mode: str) -> None:
+    background(place)
+    with worker(place, mode) as one:
+        running = one.start("bg", script="sleep 0.5; echo result")
+        one.server.kill()
+        one.server.wait(30)
+    status = place.state / "operations" / running / "status.json"
+    eventually(status.exists)
+    with worker(place, mode) as again:
+        result = again.do("bg", script="true")
+        assert [each["id"] for each in data_of(result)["finished"]] == [running]
+        assert data_of(result)["finished"][0]["stdout"] == "result\n"
+        after = data_of(again.do("bg", script="true"))
+        assert running not in [each["id"] for each in after.get("finished", [])]
+
+
+def test_a_result_is_not_given_to_another_client_or_another_living_session(place: Place) -> None:
+    background(place)
+    with worker(place) as mine, worker(place) as living, worker(place, name="somebody else") as other:
+        done = mine.start("bg", script="echo mine")
+        eventually(lambda: "succeeded" in text_of(mine.do("status")))
+        assert "finished" not in data_of(living.do("bg", script="true"))
+        assert other.do("status", id=done).is_error
+        assert other.do("cancel", id=done).is_error
+        assert "finished" in data_of(mine.do("bg", script="true"))
+
+
+def test_an_operation_goes_on_after_its_client_has_left(place: Place, mode: str) -> None:
+    background(place)
+    gate = place.project / "gate"
+    with worker(place, mode) as one:
+        running = one.start("bg", script=f"until test -e {gate}; do sleep 0.05; done; echo late")
+    assert one.exit_code == 0
+    gate.touch()
+    with worker(place, mode) as again:
+        assert again.ended(running)["stdout"] == "late\n"
+
+
+def test_what_was_queued_and_what_comes_next_in_a_sequence_is_not_run_by_nobody(place: Place) -> None:
+    background(place, lock="one")
+    step = {"tool": "free", "subcommand": "default"}
+    gate = place.project / "gate"
+    background(place, "free")
+    waiting = {**step, "args": {"script": f"until test -e {gate}; do sleep 0.05; done"}}
+    write_tool(place, "both", command="true", sequence=[waiting, {**step, "args": {"script": "touch never"}}])
+    with worker(place) as one:
+        first = one.start("bg", script=f"until test -e {gate}; do sleep 0.05; done")
+        queued = one.start("bg", script="touch never")
+        both = one.start("both")
+        eventually(lambda: one.status(both)["steps"][0]["status"] == "running")
+    gate.touch()
+    with worker(place) as again:
+        assert again.ended(first)["status"] == "completed"
+        assert again.ended(f"{both}.1")["status"] == "completed"
+        assert again.status(queued)["status"] == "cancelled"
+        told = again.status(both)
+        assert told["status"] == "lost"
+        assert "Its server ended during step 1. That step goes on by itself" in told["reason"]
+    assert not (place.project / "never").exists()
+
+
+def test_a_person_can_see_and_cancel_what_an_agent_runs(place: Place) -> None:
+    from sayso.operations.operation import OperationState
+    from sayso.operations.window import OperationWindow
+    from sayso.store import open_store
+
+    background(place)
+    waited_for(place)
+    tokens = [fresh_token(), fresh_token()]
+    with worker(place) as one:
+        running = one.start("bg", script=f"echo hello; sleep {tokens[0]}")
+        waiting = one.call("fg", {"script": f"echo there; sleep {tokens[1]}"})
+        one.printed(running, "hello")
+        eventually(lambda: with_argument(tokens[1]))
+        store = open_store(place.config())
+        try:
+            window = OperationWindow(store, place.config())
+            seen = {each.tool: each for each in window.recent(project=str(place.project))}
+            assert {each.state for each in seen.values()} == {OperationState.RUNNING}
+            assert window.report(seen["bg"]).stdout.head == "hello\n"
+            watching = window.watch(seen["fg"])
+            assert next(watching).text == "there\n"
+            for operation in seen.values():
+                window.cancel(operation, "ada, on the command line")
+            assert [each.operation.state for each in watching][-1] is OperationState.CANCELLED
+            assert "was cancelled by ada, on the command line" in text_of(waiting.result(30))
+            assert one.ended(running)["cancelled_by"] == "ada, on the command line"
+        finally:
+            store.close()
+        assert [gone(token) for token in tokens] == [True, True]
+
+
+def test_old_operations_are_deleted_when_a_server_opens_its_workshop(place: Place) -> None:
+    background(place)
+    with worker(place) as one:
+        old = one.start("bg", script="echo old")
+        one.ended(old)
+    with worker(place, environment={"SAYSO_KEEP_OPERATIONS": "1ms"}) as again:
+        again.do("status")
+        eventually(lambda: again.do("status", id=old).is_error)
+    eventually(lambda: not (place.state / "operations" / old).exists())
