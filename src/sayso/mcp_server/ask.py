@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import anyio
@@ -43,10 +44,18 @@ class AskCalls:
     def __init__(self, office: Office, *, strict: bool) -> None:
         self.office, self.config, self.strict = office, office.config, strict
         self._notifier = Notifier(office.config)
-        self._goodbyes: set[asyncio.Task[None]] = set()
+        self._goodbyes: set[asyncio.Future[None]] = set()
 
     async def call(self, tool: AskTool, ctx: Context, params: types.CallToolRequestParams) -> Result:
         """Put the call's questions to a person and wait. Every end is a result; only a cancel is not."""
+        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.office.when_cancelled(ctx, partial(self._is_leaving, ended))
+        try:
+            return await self._call(tool, ctx, params)
+        finally:
+            ended.set_result(None)
+
+    async def _call(self, tool: AskTool, ctx: Context, params: types.CallToolRequestParams) -> Result:
         try:
             request = tool.read(params.arguments or {}, self.office.asker_of(ctx), self.config)
         except InvalidInput as error:
@@ -65,8 +74,8 @@ class AskCalls:
     async def _take_up(self, request: Request, waiting: Waiting, came: Round | None) -> Held:
         """The ask of this call: the one it brings back, the same one asked before, or a new one."""
         if self._goodbyes:
-            # The call before may have just been cancelled: let it let go, or a person is asked twice.
-            await asyncio.wait(self._goodbyes)
+            # The call before was just cancelled: let it let go, or a person is asked twice.
+            await asyncio.wait(set(self._goodbyes))
         if came and (held := await self._attach(came, waiting)):
             return held
         return await waiting.hold(request.new)
@@ -97,9 +106,12 @@ class AskCalls:
 
     def say_goodbye(self, held: Held, waiting: Waiting, why: str) -> None:
         """Let go of an ask at once, whatever its call has yet to do before it ends."""
-        task = self.office.start(waiting.release(held, why))
-        self._goodbyes.add(task)
-        task.add_done_callback(self._goodbyes.discard)
+        self._is_leaving(self.office.start(waiting.release(held, why)))
+
+    def _is_leaving(self, ended: asyncio.Future[None]) -> None:
+        if not ended.done():
+            self._goodbyes.add(ended)
+            ended.add_done_callback(self._goodbyes.discard)
 
     async def notify(self, ask: Ask, waiting: Waiting, after: float) -> None:
         """Tell the person in their own way, unless a surface shows the ask or it has been settled by then."""
@@ -146,8 +158,7 @@ class Call:
             if form:
                 return await self._come_again(form)
             ask = await self._outcome()
-            if ask is None:
-                return await self._not_yet()
+            return await self._not_yet() if ask is None else self._hand_over(ask)
         except SaysoError as error:
             logger.error("Session failed: %s %s", error, _names(held.ask))
             await self._waiting.release(held, "the store failed")
@@ -159,7 +170,6 @@ class Call:
         except BaseException:
             await self._waiting.release(held, "its server failed")
             raise
-        return self._hand_over(ask)
 
     async def _round_with_form(self) -> Form | None:
         """A form that a modern client is to show now. It blocks the agent until it is filled in, so by itself only
@@ -168,9 +178,10 @@ class Call:
             return None
         if self._came:
             return await self._form.next_round(self._came, self._reply) if self._reply else None
-        if self._calls.config.forms == "auto" and await self._calls.somebody_looks(self._waiting):
+        form = self._form.first_round()
+        if form and self._calls.config.forms == "auto" and await self._calls.somebody_looks(self._waiting):
             return None
-        return self._form.first_round()
+        return form
 
     def _tell(self, form: Form | None) -> None:
         """Have the person told of a new ask; where the client shows a form, once that has had its moment."""

@@ -31,6 +31,10 @@ ERRANDS_GRACE = 1.0
 AfterWrite = Callable[[Context, Callable[[bool], None]], None]
 """Calls back when the response to a request has been written (True), or once it is clear that it never will be."""
 
+IfCancelled = Callable[[Context, Callable[[], None]], None]
+"""Calls back as soon as the client's cancel of a request is read, before the request itself hears of it. A transport
+whose messages come in no order has none."""
+
 AskerOf = Callable[[Context], Asker]
 """Tells who is behind a request; each transport knows that in its own way."""
 
@@ -47,6 +51,7 @@ class Office:
         *,
         asker_of: AskerOf,
         after_write: AfterWrite,
+        if_cancelled: IfCancelled = lambda _, __: None,
         folder_of: FolderOf | None = None,
         store: Store | None = None,
     ) -> None:
@@ -55,6 +60,7 @@ class Office:
         self.asker_of = asker_of
         self.folder_of = folder_of or (lambda _: config.project)
         self._after_write = after_write
+        self.when_cancelled = if_cancelled
         self._stack = AsyncExitStack()
         self._opening = asyncio.Lock()
         self._waiting: Waiting | None = None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import mcp_types as types
@@ -22,12 +23,14 @@ from sayso.dialects.profiles import Profile, profile
 from sayso.mcp_server.ask import AskCalls, Result
 from sayso.mcp_server.caller import Context, on_stdio
 from sayso.mcp_server.collect import CollectCalls
-from sayso.mcp_server.commands import CommandCalls
 from sayso.mcp_server.office import Office
 from sayso.mcp_server.questions import QuestionCalls
 from sayso.mcp_server.replies import fault
 from sayso.mcp_server.seal import StoreSeal
 from sayso.mcp_server.transport import StdioTransport
+
+if TYPE_CHECKING:
+    from sayso.mcp_server.commands import CommandCalls
 
 logger = logging.getLogger(__name__)
 
@@ -112,13 +115,20 @@ def build(shown: Profile, office: Office, commands: CommandCalls | None = None) 
 
 async def serve_stdio(config: Config, claimed: tuple[int, int] | None = None) -> None:
     """Serve one client on stdin and stdout until it leaves or a signal comes."""
+    # What was imported stays. Looking through all of it again and again costs more than all that is made from here on.
+    gc.freeze()
     transport = StdioTransport.over(*claimed) if claimed else StdioTransport.claim()
 
     def after_write(ctx: Context, tell: Callable[[bool], None]) -> None:
         if ctx.request_id is not None:
             transport.after_write(ctx.request_id, partial(tell, True), otherwise=partial(tell, False))
 
-    office, shown = Office(config, asker_of=on_stdio(config), after_write=after_write), profile(config)
+    def if_cancelled(ctx: Context, tell: Callable[[], None]) -> None:
+        if ctx.request_id is not None:
+            transport.after_write(ctx.request_id, _nothing, otherwise=tell)
+
+    shown = profile(config)
+    office = Office(config, asker_of=on_stdio(config), after_write=after_write, if_cancelled=if_cancelled)
     async with office, _commands(shown, office) as commands, anyio.create_task_group() as tasks:
         tasks.start_soon(_stop_on_signal, tasks.cancel_scope, commands)
         async with transport.streams() as (incoming, outgoing):
@@ -128,12 +138,19 @@ async def serve_stdio(config: Config, claimed: tuple[int, int] | None = None) ->
         tasks.cancel_scope.cancel()
 
 
+def _nothing() -> None:
+    """What is to be done about a response that was written as it should be."""
+
+
 @asynccontextmanager
 async def _commands(shown: Profile, office: Office) -> AsyncIterator[CommandCalls | None]:
     """The command tools, where the profile has any."""
     if not shown.commands:
         yield None
         return
+    # Only now: it takes its time to import, and a fast start is a feature.
+    from sayso.mcp_server.commands import CommandCalls
+
     async with CommandCalls(office, shown, AskCalls(office, strict=shown.strict).notify) as commands:
         yield commands
 

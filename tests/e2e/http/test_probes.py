@@ -1,0 +1,86 @@
+"""What those who run the server look at: is it up, can it work, and its numbers."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import httpx2
+import pytest
+from tests.e2e.clients.process import wait_until
+from tests.e2e.http.harness import TOOL, WAIT, Person, Replica, agent, bearer, number, replica
+from tests.e2e.stdio.harness import data_of, new_place, question
+from tests.postgres import Server
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "teams.md"
+SAMPLE = re.compile(r"[a-z_]+(\{[a-z]+=\"[^\"]*\"(,[a-z]+=\"[^\"]*\")*\})? -?[0-9.e+]+")
+
+
+@pytest.mark.parametrize("probe", ["healthz", "readyz"])
+def test_a_server_that_works_says_so_to_anybody(server: Replica, http: httpx2.Client, probe: str) -> None:
+    response = http.get(f"{server.address}/{probe}", headers={"X-Forwarded-For": "203.0.113.9"})
+    assert (response.status_code, response.text) == (200, "ok\n")
+
+
+def test_a_server_whose_store_is_away_is_up_but_not_ready(restartable: Server, http: httpx2.Client) -> None:
+    with restartable.new_database() as database, new_place(store=database) as place, replica(place) as server:
+        restartable.stop()
+        try:
+            away = http.get(f"{server.address}/readyz")
+            refused = http.post(server.mcp, headers=bearer("any"), json={})
+            up = http.get(f"{server.address}/healthz")
+        finally:
+            restartable.start()
+        assert (away.status_code, away.text) == (503, "the store does not answer\n")
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
+        assert up.status_code == 200
+        assert wait_until(lambda: http.get(f"{server.address}/readyz").status_code == 200, WAIT)
+
+
+def test_the_numbers_tell_of_asks_calls_and_times(
+    server: Replica, token: str, name: str, mode: str, person: Person, http: httpx2.Client
+) -> None:
+    waiting = f'sayso_calls_open{{tool="{TOOL}"}}'
+    done = f'sayso_call_seconds_count{{tool="{TOOL}"}}'
+    before = {sample: number(http, server, sample) for sample in (done, 'sayso_asks{state="answered"}')}
+    with agent(server.mcp, token, mode) as asking:
+        call = asking.ask(question(f"How many, {name}?"))
+        ask = person.wait_for_ask(f"How many, {name}?")
+        assert number(http, server, waiting) == 1
+        assert number(http, server, 'sayso_asks{state="pending"}') >= 1
+        person.answer(ask, "Yes")
+        data_of(call.result(WAIT))
+        person.wait_until_delivered(ask)
+    assert {sample: number(http, server, sample) - was for sample, was in before.items()} == dict.fromkeys(before, 1)
+    assert number(http, server, waiting) == 0
+    assert number(http, server, 'sayso_handovers_total{written="yes"}') >= 1
+
+
+def test_the_numbers_hold_no_text_and_no_name_of_anyone(
+    server: Replica, token: str, name: str, person: Person, http: httpx2.Client
+) -> None:
+    with agent(server.mcp, token) as asking:
+        call = asking.ask(question(f"A secret of {name}?"))
+        person.answer(person.wait_for_ask(f"A secret of {name}?"), "in-my-words")
+        call.result(WAIT)
+        asking.call(f"no-such-tool-{name}", {}).exception(WAIT)
+    text = http.get(f"{server.address}/metrics").text
+    for secret in (token, name, "in-my-words", "secret"):
+        assert secret not in text
+    for line in text.splitlines():
+        assert line.startswith("# ") or SAMPLE.fullmatch(line), line
+    assert number(http, server, 'sayso_calls_open{tool="unknown"}') == 0
+
+
+def test_every_number_is_documented(server: Replica, http: httpx2.Client) -> None:
+    kinds = dict(re.findall(r"^# TYPE (\w+) (\w+)$", http.get(f"{server.address}/metrics").text, re.M))
+    documented = dict(re.findall(r"^\| `(sayso_\w+)` \| (\w+) \|", DOCUMENT.read_text(), re.M))
+    assert documented == kinds
+
+
+def test_the_numbers_are_for_this_machine_and_for_tokens(server: Replica, token: str, http: httpx2.Client) -> None:
+    address, from_elsewhere = f"{server.address}/metrics", {"X-Forwarded-For": "203.0.113.9"}
+    assert http.get(address).status_code == 200
+    refused = http.get(address, headers=from_elsewhere)
+    assert (refused.status_code, refused.headers["www-authenticate"]) == (401, 'Bearer realm="sayso"')
+    assert http.get(address, headers={**from_elsewhere, **bearer(token)}).status_code == 200
