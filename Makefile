@@ -33,8 +33,9 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Real processes on a busy machine: a test that fails is tried once more, and counted as rerun.
 test: check $(TOOLS)
-	$(BIN)/pytest -n $(WORKERS) --dist loadfile
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile --reruns 1
 
 bench: $(READY)
 	$(BIN)/python bench/latency.py

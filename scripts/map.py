@@ -30,7 +30,7 @@ def lines(folder: Path, depth: int) -> Iterator[str]:
 
 
 def entry(name: str, text: str, depth: int) -> str:
-    return f"{'  ' * depth}{name:<{26 - 2 * depth}}{text}".rstrip()
+    return f"{'  ' * depth}{name:<{25 - 2 * depth}} {text}".rstrip()
 
 
 def about(module: Path) -> str:

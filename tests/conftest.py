@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from tests.asks.samples import FakeClock
 from tests.postgres import Server, shared_server
 
@@ -15,6 +16,10 @@ from sayso.asks.desk import Desk
 from sayso.store import Store
 from sayso.store.postgres import PostgresStore
 from sayso.store.sqlite import SqliteStore
+
+# A busy machine is no fault of the program's: nothing here fails by the clock on the wall.
+settings.register_profile("sayso", deadline=None, print_blob=True)
+settings.load_profile("sayso")
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +37,13 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One PostgreSQL server for the whole run, however many processes run it."""
     base = tmp_path_factory.getbasetemp()
     with shared_server(base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def restartable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Another server, which a test may stop and must start again."""
+    with shared_server(tmp_path_factory.mktemp("restartable")) as server:
         yield server
 
 

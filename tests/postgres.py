@@ -15,12 +15,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-import psutil
 import psycopg
 
 _SECONDS = 60
@@ -95,19 +95,23 @@ class Server:
 def shared_server(folder: Path) -> Iterator[Server]:
     """The one server of all who name this folder. The first starts it; it goes when the last has left."""
     with _locked(folder / "starting"):
-        server, users, keeper = _join(folder) or _begin(folder)
+        server, users = _join(folder) or _begin(folder)
     try:
         yield server
     finally:
         os.close(users)
         if "PYTEST_XDIST_WORKER" not in os.environ:
-            psutil.wait_procs([keeper] if keeper else [], timeout=_SECONDS)
+            _wait_until_gone(server.folder)
 
 
-_Using = tuple[Server, int, psutil.Process | None]
+def _wait_until_gone(folder: Path) -> None:
+    """The keeper removes the folder last."""
+    deadline = time.monotonic() + _SECONDS
+    while folder.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
 
 
-def _join(folder: Path) -> _Using | None:
+def _join(folder: Path) -> tuple[Server, int] | None:
     """Use the server that is there, unless its keeper has already begun to stop it."""
     try:
         server = Server(Path((folder / "current").read_text()))
@@ -119,17 +123,16 @@ def _join(folder: Path) -> _Using | None:
     except BlockingIOError:
         os.close(users)
         return None
-    return server, users, None
+    return server, users
 
 
-def _begin(folder: Path) -> _Using:
-    server = Server(Path(tempfile.mkdtemp(prefix="sayso-test-", dir="/tmp")))
+def _begin(folder: Path) -> tuple[Server, int]:
+    server = Server(Path(tempfile.mkdtemp(prefix="sayso-postgres-", dir="/tmp")))
     users = os.open(server.folder / "users", os.O_RDONLY | os.O_CREAT)
     fcntl.flock(users, fcntl.LOCK_SH)
-    command = [sys.executable, __file__, str(server.folder)]
-    told = subprocess.run(command, check=True, stdout=subprocess.PIPE, timeout=2 * _SECONDS).stdout
+    subprocess.run([sys.executable, __file__, str(server.folder)], check=True, timeout=2 * _SECONDS)
     (folder / "current").write_text(str(server.folder))
-    return server, users, psutil.Process(int(told))
+    return server, users
 
 
 @contextmanager
@@ -175,8 +178,7 @@ def _keep(folder: Path) -> None:
     server = Server(folder)
     server.create()
     server.start()
-    if keeper := os.fork():
-        print(keeper)
+    if os.fork():
         return
     os.setsid()
     null = os.open(os.devnull, os.O_RDWR)

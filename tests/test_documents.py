@@ -44,3 +44,17 @@ def test_every_error_is_drawn_in_the_tree() -> None:
 def test_every_document_is_linked_from_the_readme() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     assert [path.name for path in (ROOT / "docs").glob("*.md") if f"docs/{path.name}" not in readme] == []
+
+
+@pytest.mark.requirement("H-69")
+def test_running_commands_is_cut_into_the_parts_that_the_architecture_names() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    section = text.partition("## Running commands")[2].partition("\n## ")[0]
+    for part in ("Configuration", "Validation", "Service", "Execution"):
+        named = re.search(rf"\*\*{part}\*\*: `(operations/\w+\.py)`", section)
+        assert named, part
+        assert (ROOT / "src" / "sayso" / named[1]).exists()
+    # None of the first two may need the last: a tool file is judged without running anything.
+    for module in ("format", "toolfile", "argv"):
+        source = (ROOT / "src" / "sayso" / "operations" / f"{module}.py").read_text("utf-8")
+        assert not re.search(r"operations\.(spawner|runner|pool|workshop|desk)\b", source)

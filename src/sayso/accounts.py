@@ -10,6 +10,7 @@ import hmac
 import re
 import secrets
 from dataclasses import dataclass
+from functools import cached_property
 
 from sayso.asks.desk import Clock, now_ms
 from sayso.errors import InvalidInput, NotFound, Problem, SignInRefused
@@ -114,8 +115,12 @@ class Accounts:
         self._store.write(lambda tx: tx.run("drop_session", hash=_hash(secret)))
 
     def _csrf(self, secret: str) -> str:
-        key = self._store.secret("csrf_key")
-        return hmac.new(key, secret.encode(), hashlib.sha256).hexdigest()
+        return hmac.new(self._csrf_key, secret.encode(), hashlib.sha256).hexdigest()
+
+    @cached_property
+    def _csrf_key(self) -> bytes:
+        # Kept, because every page looks at a session and asking the store for a key is a write.
+        return self._store.secret("csrf_key")
 
     # Agents
 

@@ -14,15 +14,15 @@ from sayso.config import Config
 
 @dataclass(frozen=True, kw_only=True)
 class Client:
-    """How long a call may last, in seconds; None is for ever."""
+    """How long a call is held, in seconds, without and with progress notifications; None is for ever."""
 
     limit: float | None
     limit_with_progress: float | None
 
 
-_UNKNOWN = Client(limit=50, limit_with_progress=None)
+UNKNOWN = Client(limit=50, limit_with_progress=None)
 
-_CLIENTS: Mapping[str, Client] = {
+CLIENTS: Mapping[str, Client] = {
     "claude-code": Client(limit=None, limit_with_progress=None),
     "codex-mcp-client": Client(limit=290, limit_with_progress=290),
     "gemini-cli-mcp-client": Client(limit=590, limit_with_progress=590),
@@ -41,7 +41,7 @@ _CLIENTS: Mapping[str, Client] = {
 
 
 def known(name: str) -> Client:
-    return _CLIENTS.get(name.strip().lower(), _UNKNOWN)
+    return CLIENTS.get(name.strip().lower(), UNKNOWN)
 
 
 def call_limit(name: str, meta: Mapping[str, Any], config: Config) -> float | None:

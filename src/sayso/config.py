@@ -18,7 +18,7 @@ from typing import Any
 from sayso.errors import ConfigError
 from sayso.log import LEVELS
 
-PROFILES = ("all", "auq", "swissarmyhammer", "codenomad", "promptmanager")
+PROFILES = ("all", "auq", "swissarmyhammer", "ahma", "codenomad", "promptmanager")
 _UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _DAY = _UNITS["d"]
 _LONGEST = 36_500 * _DAY
@@ -108,6 +108,27 @@ def path(value: object) -> Path:
 
 def path_or_none(value: object) -> Path | None:
     return path(value) if value else None
+
+
+def paths(value: object) -> tuple[Path, ...]:
+    """A list of paths, or one text with the system's separator between them."""
+    parts = value.split(os.pathsep) if isinstance(value, str) else value
+    if not isinstance(parts, list):
+        raise ValueError("a list of paths")
+    return tuple(path(part) for part in parts)
+
+
+def patterns(value: object) -> tuple[str, ...]:
+    """A list of regular expressions, or one text that is one."""
+    parts = [value] if isinstance(value, str) else value
+    if not isinstance(parts, list) or not all(isinstance(part, str) and part for part in parts):
+        raise ValueError("a list of regular expressions")
+    for part in parts:
+        try:
+            re.compile(part)
+        except re.error as error:
+            raise ValueError(f"a list of regular expressions; {part!r} is none ({error})") from error
+    return tuple(parts)
 
 
 def key_table(value: object) -> tuple[tuple[str, str], ...]:
@@ -252,8 +273,82 @@ class Config:
         True, switch, "Let the terminal inbox use the mouse. `false` leaves it to your terminal."
     )
 
+    # The web inbox
+
+    web_host: str = _setting(
+        "127.0.0.1",
+        text,
+        "Where the web inbox listens. Anything but loopback lets other machines in: put it behind TLS.",
+    )
+    web_port: int = _setting(7297, whole(0, 65_535), "The port of the web inbox. `0` takes any that is free.")
+    web_url: str = _setting(
+        "", web_address, "The address people reach the web inbox at, when a proxy (for TLS, say) stands before it."
+    )
+    web_hosts: tuple[str, ...] = _setting((), words, "Further host names that the web inbox may be called by.")
+
+    # Commands
+
+    tools_dir: Path | None = _setting(  # noqa: RUF009
+        None, path_or_none, "The directory of tool files. Empty: the project's `.sayso/tools/`, then your own."
+    )
+    tools_from_project: bool = _setting(
+        True, switch, "Serve the tool files of the project's `.sayso/tools/`. `false` leaves them out."
+    )
+    command_timeout: int | None = _setting(
+        30 * _UNITS["m"],
+        duration_or_none,
+        "How long a command may run when neither the call nor its tool file says. `none` is for ever.",
+        anywhere=True,
+    )
+    inline_ms: int = _setting(
+        0,
+        whole(0, 60_000),
+        "Milliseconds that a background call holds on, so that a quick command returns its result at once.",
+        anywhere=True,
+    )
+    command_roots: tuple[Path, ...] = _setting(
+        (), paths, "Directories besides the project that paths in calls of commands may lie in."
+    )
+    command_grace: int = _setting(
+        2000, duration, "How long a command that is stopped has to end by itself before it is killed."
+    )
+    command_runners: int = _setting(
+        4, whole(1, 64), "How many runners are kept ready for the next commands, once there was one."
+    )
+    command_idle: int = _setting(60_000, duration, "How long runners are kept ready when no command comes.")
+    output_bytes: int = _setting(
+        10 * 1024 * 1024,
+        whole(1024, 2**30),
+        "The most bytes kept of each output stream of a command: its beginning and its end.",
+    )
+    reply_bytes: int = _setting(
+        16 * 1024,
+        whole(256, 1024 * 1024),
+        "The most bytes of each output stream that a result shows to the agent.",
+        anywhere=True,
+    )
+    mask_output: bool = _setting(
+        True, switch, "Hide what looks like a password, key or token in the output that agents are shown."
+    )
+    mask_patterns: tuple[str, ...] = _setting(
+        (),
+        patterns,
+        "Further regular expressions of what to hide: all that matches, or the group `secret` where there is one.",
+    )
+    keep_operations: int = _setting(7 * _DAY, duration, "How long a command's result and output are kept.")
+    keep_operations_bytes: int = _setting(
+        1024**3, whole(1024 * 1024, 2**50), "The most bytes that results and outputs take; the oldest go first."
+    )
+
     project: Path = field(default_factory=Path)
+    user_dir: Path = field(default_factory=Path)
+    """Where the user's own files for Sayso lie."""
     sources: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def project_name(self) -> str:
+        """The project as it is recorded: a path may hold bytes that are no text."""
+        return os.fsencode(self.project).decode(errors="replace")
 
     @property
     def database(self) -> Path:
@@ -262,6 +357,36 @@ class Config:
     @property
     def bell_dir(self) -> Path:
         return self.state_dir / "bell"
+
+    @property
+    def operations_dir(self) -> Path:
+        """Where each run of a command has a folder."""
+        return self.state_dir / "operations"
+
+    @property
+    def environments_dir(self) -> Path:
+        return self.state_dir / "environments"
+
+    @property
+    def tools_dirs(self) -> tuple[Path, ...]:
+        """Where tool files are looked for, the first of a name wins. Those that are not named need not be there."""
+        if self.tools_dir:
+            return (self.tools_dir,)
+        ours = (self.project_tools_dir,) if self.tools_from_project else ()
+        return (*ours, self.user_tools_dir)
+
+    @property
+    def project_tools_dir(self) -> Path:
+        return self.project / ".sayso" / "tools"
+
+    @property
+    def user_tools_dir(self) -> Path:
+        return self.user_dir / "tools"
+
+    @property
+    def web_address_file(self) -> Path:
+        """Where the web inbox notes the address it serves at, so that other commands can name it."""
+        return self.state_dir / "web-address"
 
 
 SETTINGS = {item.name: item for item in fields(Config) if "read" in item.metadata}
@@ -291,7 +416,7 @@ def load(
     take({key: value for key, value in (flags or {}).items() if value is not None}, _flag)
     values["person"] = values.get("person") or _login()
     values["state_dir"] = values.get("state_dir") or default_state_dir(environ)
-    return Config(**values, project=project, sources=sources)
+    return Config(**values, project=project, user_dir=user.parent, sources=sources)
 
 
 def user_file(environ: Mapping[str, str] = os.environ) -> Path:

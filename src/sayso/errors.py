@@ -9,11 +9,13 @@ SaysoError                      exit code 1
 ├── NotYours                    5   an agent tried to answer itself
 ├── WaitEnded                   6   the ask is still open, but this wait is over
 ├── SpawnerUnavailable          8   no command can be started now, or the server lets go of those that run
+├── ToolUnavailable             8   the program of a tool is not there; the text says how to install it
 ├── NoClient                    1   standard input or output is closed, so no MCP client can be there
 ├── FormUnavailable             1   the client's own form cannot be had; other surfaces go on
 ├── NotificationFailed          1   a person could not be told of a question
 ├── SignInRefused               5   a link, a session or a token that does not let anyone in
 ├── HistoryError                1   a question and its answer could not be written to the project's files
+├── CannotListen                1   the web inbox cannot listen where it should
 └── StoreError                  7   the store cannot do its work
     ├── StoreUnavailable            it is not there, or not for us
     ├── StoreReadOnly               it cannot be written
@@ -146,5 +148,18 @@ class StoreTooNew(StoreError):
 
 class SpawnerUnavailable(SaysoError):
     """No command can be started now, or the server lets go of those that run."""
+
+    exit_code = 8
+
+
+# The web inbox
+
+
+class CannotListen(SaysoError):
+    """The web inbox cannot listen where it should."""
+
+
+class ToolUnavailable(SaysoError):
+    """The program of a tool is not there."""
 
     exit_code = 8

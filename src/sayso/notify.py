@@ -9,16 +9,17 @@ import asyncio
 import json
 import logging
 import os
+import threading
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from email.header import Header
+from http.client import HTTPException
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
-
-import anyio
-import anyio.to_thread
 
 from sayso.asks.model import Ask
 from sayso.config import Config
@@ -32,6 +33,11 @@ BURST = 0.5
 
 PATIENCE = 20.0
 """Seconds that one way of telling may take."""
+
+MOST_LINES = 10
+"""Questions that a message names; of more it says how many."""
+
+Way = Callable[[Sequence[Ask]], Awaitable[None]]
 
 
 class Notifier:
@@ -52,10 +58,10 @@ class Notifier:
             return
         await asyncio.sleep(BURST)
         asks, self._asks = self._asks, []
-        ways = [self._run_command, self._post, self._by_apprise]
+        ways: list[Way] = [self._run_command, self._post, self._by_apprise]
         await asyncio.gather(*(self._try(way, asks) for way in ways))
 
-    async def _try(self, way: Any, asks: Sequence[Ask]) -> None:
+    async def _try(self, way: Way, asks: Sequence[Ask]) -> None:
         try:
             async with asyncio.timeout(PATIENCE):
                 await way(asks)
@@ -65,26 +71,27 @@ class Notifier:
             logger.warning("A notification failed: %s", error)
 
     async def _run_command(self, asks: Sequence[Ask]) -> None:
-        if not self._config.notify_command:
+        command = self._config.notify_command
+        if not command:
             return
         environment = {**os.environ, "SAYSO_ASK_ID": asks[0].id, "SAYSO_COUNT": str(len(asks))}
         text = f"{headline(asks)}\n{details(asks)}\n".encode()
         try:
-            done = await anyio.run_process(
-                self._config.notify_command, input=text, check=False, stdout=None, stderr=None, env=environment
-            )
+            code = await _run(command, text, environment)
         except OSError as error:
-            raise NotificationFailed(f"notify_command {self._config.notify_command[0]!r}: {error.strerror}") from error
-        if done.returncode:
-            raise NotificationFailed(f"notify_command ended with exit code {done.returncode}")
+            raise NotificationFailed(f"notify_command {command[0]!r}: {error.strerror}") from error
+        if code:
+            raise NotificationFailed(f"notify_command {command[0]!r} ended with exit code {code}")
 
     async def _post(self, asks: Sequence[Ask]) -> None:
-        if self._config.notify_url:
-            await anyio.to_thread.run_sync(_post, self._config.notify_url, headline(asks), self._body(asks), asks)
+        if url := self._config.notify_url:
+            request = _request(url, self._config.notify_format, headline(asks), self._body(asks), asks)
+            await _apart(lambda: _post(request))
 
     async def _by_apprise(self, asks: Sequence[Ask]) -> None:
-        if self._config.notify_apprise:
-            await anyio.to_thread.run_sync(_by_apprise, self._config.notify_apprise, headline(asks), self._body(asks))
+        if services := self._config.notify_apprise:
+            title, body = headline(asks), self._body(asks)
+            await _apart(lambda: _by_apprise(services, title, body))
 
     def _body(self, asks: Sequence[Ask]) -> str:
         """What leaves the machine: the questions' own words only where the person wants that."""
@@ -101,26 +108,64 @@ def headline(asks: Sequence[Ask]) -> str:
 
 
 def details(asks: Sequence[Ask]) -> str:
-    return "\n".join(f"{ask.id[:8]}  {one_line(_subject(ask), 120)}" for ask in asks)
+    lines = [f"{ask.id[:8]}  {one_line(ask.title or ask.questions[0].text, 120)}" for ask in asks[:MOST_LINES]]
+    more = len(asks) - len(lines)
+    return "\n".join([*lines, f"and {more} more"] if more else lines)
 
 
-def _subject(ask: Ask) -> str:
-    return ask.title or ask.questions[0].text
+async def _run(command: Sequence[str], text: bytes, environment: dict[str, str]) -> int:
+    """Run a command to its end, or to ours. It need not read what it is given."""
+    process = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.PIPE, env=environment)
+    try:
+        await process.communicate(text)
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+    return process.returncode or 0
 
 
-def _post(url: str, title: str, body: str, asks: Sequence[Ask]) -> None:
-    """As plain text to ntfy, which makes a message of it; as JSON with a `text` to everything else."""
-    if "ntfy" in (urlsplit(url).hostname or ""):
-        data, headers = body.encode(), {"Title": title.encode("ascii", "replace").decode(), "Tags": "question"}
+async def _apart(work: Callable[[], None]) -> None:
+    """Do slow work in a thread that neither a cancelled task nor an ending process waits for."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+
+    def settle(error: BaseException | None) -> None:
+        if not done.done():
+            done.set_exception(error) if error else done.set_result(None)
+
+    def run() -> None:
+        error: BaseException | None = None
+        try:
+            work()
+        except Exception as raised:  # whatever it is belongs to the task that waits
+            error = raised
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(settle, error)
+
+    threading.Thread(target=run, name="sayso-notify", daemon=True).start()
+    await done
+
+
+def _request(url: str, form: str, title: str, body: str, asks: Sequence[Ask]) -> urllib.request.Request:
+    """As plain text for ntfy, which makes a message of it; as JSON with a `text` for everything else."""
+    if form == "ntfy" or (form == "auto" and "ntfy" in (urlsplit(url).hostname or "")):
+        name = title if title.isascii() else Header(title, "utf-8").encode(maxlinelen=0)
+        data, headers = body.encode(), {"Title": name, "Tags": "question"}
     else:
         payload = {"text": f"{title}\n{body}", "title": title, "asks": [ask.id for ask in asks]}
         data, headers = json.dumps(payload).encode(), {"Content-Type": "application/json"}
-    request = urllib.request.Request(url, data=data, headers=headers, method="POST")  # noqa: S310
+    return urllib.request.Request(url, data=data, headers=headers, method="POST")  # noqa: S310
+
+
+def _post(request: urllib.request.Request) -> None:
     try:
         with urllib.request.urlopen(request, timeout=PATIENCE / 2) as reply:  # noqa: S310
             reply.read(1)
-    except (urllib.error.URLError, OSError, ValueError) as error:
-        raise NotificationFailed(f"notify_url {urlsplit(url).hostname}: {error}") from error
+    except (urllib.error.URLError, HTTPException, OSError, ValueError) as error:
+        # The address itself may be the secret.
+        raise NotificationFailed(f"notify_url at {request.host}: {error or type(error).__name__}") from error
 
 
 def _by_apprise(services: Sequence[str], title: str, body: str) -> None:
@@ -132,5 +177,9 @@ def _by_apprise(services: Sequence[str], title: str, body: str) -> None:
     for service in services:
         if not sender.add(service):
             raise NotificationFailed("notify_apprise holds an address that apprise does not know")
-    if not sender.notify(title=title, body=body):
+    try:
+        delivered = sender.notify(title=title, body=body)
+    except Exception as error:  # each service is a program of somebody else's
+        raise NotificationFailed(f"apprise failed with {type(error).__name__}") from error
+    if not delivered:
         raise NotificationFailed("apprise could not deliver the message to every service")

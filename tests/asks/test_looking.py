@@ -9,7 +9,7 @@ from tests.asks.samples import AGENT, ANNA, BEN, RED, FakeClock, ask, own_text
 from tests.conftest import OpenStore
 
 from sayso.asks.desk import Desk
-from sayso.asks.model import Ask
+from sayso.asks.model import Ask, State
 from sayso.errors import AmbiguousId, NotFound
 
 
@@ -40,6 +40,31 @@ def test_the_inbox_of_a_project_shows_its_asks_only(desk: Desk) -> None:
     assert desk.inbox(project=AGENT.project) == [here]
     assert desk.inbox(project="/elsewhere") == [there]
     assert desk.inbox(project="/nowhere") == []
+
+
+def test_an_ask_with_an_owner_is_shown_to_that_person_and_to_whoever_sees_all(desk: Desk, clock: FakeClock) -> None:
+    hers = desk.leave(ask(asker=replace(AGENT, owner="anna")))
+    clock.forward(1)
+    anyones = desk.leave(ask("Anyone?"))
+    assert [one.id for one in desk.inbox(person="anna")] == [hers.id, anyones.id]
+    assert [one.id for one in desk.inbox(person="ben")] == [anyones.id]
+    assert [one.id for one in desk.inbox()] == [hers.id, anyones.id]
+    for one in (hers, anyones):
+        clock.forward(1)
+        desk.decline(one.id, ANNA)
+    assert [one.id for one in desk.history(person="ben")] == [anyones.id]
+    assert [one.id for one in desk.history()] == [anyones.id, hers.id]
+
+
+def test_the_asks_are_counted_by_state(desk: Desk, clock: FakeClock) -> None:
+    assert set(desk.sizes().values()) == {0}
+    opened = _open(desk, clock, 4)
+    desk.answer(opened[0].id, RED, ANNA)
+    held = desk.hold(ask("Timed out?", timeout_ms=1))
+    desk.time_out(held)
+    counted = desk.sizes()
+    assert (counted[State.PENDING], counted[State.ANSWERED], counted[State.TIMED_OUT]) == (3, 1, 1)
+    assert sum(counted.values()) == 5
 
 
 def test_the_history_shows_what_ended_newest_first_in_pages(desk: Desk, clock: FakeClock) -> None:

@@ -82,8 +82,11 @@ def test_an_answer_that_was_not_fetched_is_kept_longer(desk: Desk, clock: FakeCl
     desk.answer(left.id, RED, ANNA)
     clock.forward(30 * DAY)
     assert desk.clean_up(KEEP) == NOTHING
-    assert desk.hold(ask()).ask.answer("1") == RED[0]
+    held = desk.hold(ask())
+    assert held.ask.answer("1") == RED[0]
     clock.forward(HOUR)
+    assert desk.clean_up(KEEP) == NOTHING, "a call is about to hand it over"
+    desk.release(held, "gone")
     assert desk.clean_up(KEEP).deleted == 1
 
 
@@ -108,8 +111,8 @@ def test_more_than_one_batch_is_cleaned_up_and_the_rest_is_untouched(desk: Desk,
     assert desk.clean_up(KEEP) == NOTHING
 
 
-def test_cleaning_up_where_there_is_nothing_to_do_rings_no_bell(open_sqlite: OpenStore) -> None:
-    listening, cleaning = open_sqlite(), Desk(open_sqlite())
+def test_cleaning_up_where_there_is_nothing_to_do_rings_no_bell(open_shared: OpenStore) -> None:
+    listening, cleaning = open_shared(), Desk(open_shared())
     held = Desk(listening).hold(ask())
     while listening.bell().wait(0):
         """Take in the rings of the opening."""

@@ -22,11 +22,6 @@ from sayso.store.sqlite import SqliteStore
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "state" / "sayso.db"
-
-
-@pytest.fixture
 def store(file: Path) -> Iterator[SqliteStore]:
     store = SqliteStore(file)
     yield store
@@ -99,12 +94,35 @@ def test_the_socket_of_a_dead_process_is_taken_down_by_the_next_ring(store: Sqli
     assert not socket_file.exists()
 
 
-def test_a_bell_that_is_closed_leaves_no_file(file: Path) -> None:
-    store = SqliteStore(file)
-    socket_file = file.parent / "bell" / f"{store.bell().process}.sock"
-    assert socket_file.exists()
-    store.close()
-    assert not socket_file.exists()
+def test_the_last_bell_that_is_closed_takes_down_the_folder(file: Path) -> None:
+    first, last = SqliteStore(file), SqliteStore(file)
+    folder = file.parent / "bell"
+    names = {f"{store.bell().process}.sock" for store in (first, last)}
+    assert set(os.listdir(folder)) == names
+    first.close()
+    assert set(os.listdir(folder)) == {f"{last.bell().process}.sock"}
+    last.close()
+    assert not folder.exists()
+
+
+def test_bells_are_hung_and_taken_down_by_many_at_once(file: Path) -> None:
+    start, processes = threading.Barrier(8), list[str]()
+
+    def hang_and_take_down() -> None:
+        store = SqliteStore(file)
+        for _ in range(20):
+            start.wait(25)
+            other = SqliteStore(file)
+            processes.append(other.bell().process)
+            other.close()
+        store.close()
+
+    threads = [threading.Thread(target=hang_and_take_down) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(set(processes)) == 160
 
 
 @pytest.mark.parametrize("swept", ["the socket", "the whole folder"])
@@ -138,18 +156,18 @@ def test_the_bells_are_private(store: SqliteStore, file: Path, bell: Bell) -> No
 
 
 @pytest.fixture
-def far_away(tmp_path: Path) -> Iterator[Path]:
-    """A state folder whose path is too long for a socket; the short folder for it goes afterwards."""
+def far_away(tmp_path: Path) -> Path:
+    """A state folder whose path is too long for a socket."""
     far = tmp_path / ("long" * 20) / ("longer" * 10)
     far.mkdir(parents=True)
-    yield far
-    shutil.rmtree(bell_folder(far / "bell"), ignore_errors=True)
+    return far
 
 
 def test_a_long_path_uses_a_short_private_folder_that_all_processes_find(far_away: Path, tmp_path: Path) -> None:
     shorter = tmp_path / "s"
     shorter.symlink_to(far_away)
     store = SqliteStore(far_away / "sayso.db")
+    store.bell()
     short = bell_folder(far_away / "bell")
     assert len(os.fsencode(short)) < 60
     assert stat.S_IMODE(short.stat().st_mode) == 0o700
@@ -160,12 +178,13 @@ def test_a_long_path_uses_a_short_private_folder_that_all_processes_find(far_awa
         other.begin("wait", 25)
         Desk(store).leave(ask())
         assert other.result() is True
+    Desk(store).leave(ask("The killed one's socket?"))
     store.close()
+    assert not short.exists()
 
 
 def test_a_short_folder_that_is_not_ours_is_refused(far_away: Path, tmp_path: Path) -> None:
     short = bell_folder(far_away / "bell")
-    short.rmdir()
     short.symlink_to(tmp_path)
     store = SqliteStore(far_away / "sayso.db")
     try:

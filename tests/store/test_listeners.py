@@ -17,7 +17,7 @@ RINGS = 50
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[SqliteStore]:
-    store = SqliteStore(tmp_path / "sayso.db", Path("/tmp") / f"sayso-test-{tmp_path.name}-bell")
+    store = SqliteStore(tmp_path / "sayso.db")
     yield store
     store.close()
 
@@ -47,7 +47,8 @@ def test_every_listener_of_a_bell_hears_every_ring(store: SqliteStore) -> None:
     ears = [Ear(store) for _ in range(3)]
     for number in range(RINGS):
         _ring(store, str(number))
-        assert all([ear.heard() for ear in ears]), f"ring {number} was lost"
+        heard = [ear.heard() for ear in ears]
+        assert all(heard), f"ring {number} was lost"
     for ear in ears:
         ear.close()
 

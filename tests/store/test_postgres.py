@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from tests.asks.samples import ANNA, RED, ask
-from tests.postgres import Server, shared_server
+from tests.postgres import Server
 from tests.store.other import OtherProcess
 
 from sayso.asks.desk import Desk
@@ -26,13 +26,6 @@ def store(postgres_address: str) -> Iterator[PostgresStore]:
     store = PostgresStore(postgres_address)
     yield store
     store.close()
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    """A server of this test's own, to be stopped and started as it likes."""
-    with shared_server(tmp_path) as server:
-        yield server
 
 
 def test_a_commit_wakes_another_process(store: PostgresStore, postgres_address: str) -> None:
@@ -92,18 +85,21 @@ def test_the_living_are_told_from_the_dead_while_every_connection_is_in_use(stor
     assert len(opened - {first.ask.id}) == 20
 
 
-def test_the_bell_comes_back_after_the_server_was_restarted(server: Server) -> None:
-    with server.new_database() as address:
+def test_the_bell_comes_back_after_the_server_was_restarted(
+    restartable: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sayso.store.postgres.CONNECT_SECONDS", 2)
+    with restartable.new_database() as address:
         store, other = PostgresStore(address), PostgresStore(address)
         bell = store.bell()
         held = Desk(store).hold(ask())
         assert bell.wait(25)
-        server.stop()
+        restartable.stop()
         assert bell.wait(25), "a lost connection counts as a ring"
         assert bell.wait(0), "and so does every look while it is away"
         with pytest.raises(StoreUnavailable, match=r"does not work"):
             bell.alive(["1-somebody"])
-        server.start()
+        restartable.start()
         assert bell.wait(0)
         _until_quiet(bell)
         assert Desk(other).release_the_dead() == 0, "the process shows again that it lives"
@@ -111,6 +107,18 @@ def test_the_bell_comes_back_after_the_server_was_restarted(server: Server) -> N
         assert bell.wait(25)
         assert Desk(store).delivered(held).delivered
         other.close()
+        store.close()
+
+
+def test_a_bell_that_cannot_be_hung_is_told_and_hung_once_it_can(restartable: Server) -> None:
+    with restartable.new_database() as address:
+        store = PostgresStore(address)
+        restartable.stop()
+        with pytest.raises(StoreUnavailable):
+            store.bell()
+        restartable.start()
+        Desk(store).hold(ask())
+        assert store.bell().wait(25)
         store.close()
 
 
@@ -155,12 +163,12 @@ def test_a_full_disk_is_told_and_leaves_no_half_of_an_ask(postgres: Server) -> N
         store.close()
 
 
-def test_a_server_that_stops_between_two_calls_is_told_and_then_used_again(server: Server) -> None:
-    with server.new_database() as address:
+def test_a_server_that_was_restarted_between_two_calls_is_used_again(restartable: Server) -> None:
+    with restartable.new_database() as address:
         store = PostgresStore(address)
         left = Desk(store).leave(ask())
-        server.stop()
-        server.start()
+        restartable.stop()
+        restartable.start()
         assert Desk(store).answer(left.id, RED, ANNA).state is State.ANSWERED
         store.close()
 

@@ -71,6 +71,15 @@ class Retention:
     undelivered: int
     unattended: int
 
+    def bounds(self, now: int) -> dict[str, int]:
+        """Before which moment something of each kind is overdue."""
+        return {
+            "ended_before": now - self.ended,
+            "undelivered_before": now - max(self.undelivered, self.ended),
+            "unattended_before": now - self.unattended,
+            "claimed_before": now - max(self.ended, self.unattended),
+        }
+
 
 @dataclass(frozen=True, kw_only=True)
 class CleanedUp:
@@ -325,19 +334,22 @@ class Desk:
         the rest is left for another time once `ending` is set."""
         ending = ending or threading.Event()
         self.release_the_dead()
+        bounds = keep.bounds(self._clock())
+        if not self._store.read(lambda tx: tx.one("overdue", **bounds)):
+            return CleanedUp(expired=0, deleted=0)
         with self._store.aside() as store:
             apart = Desk(store, clock=self._clock, keeps_history=self._keeps_history)
             apart._forget_claims(keep)
             return CleanedUp(expired=apart._expire(keep, ending), deleted=apart._delete(keep, ending))
 
     def _forget_claims(self, keep: Retention) -> None:
-        before = self._clock() - max(keep.ended, keep.unattended)
+        before = keep.bounds(self._clock())["claimed_before"]
         self._store.write(lambda tx: tx.run("forget_claims", before=before))
 
     def _expire(self, keep: Retention, ending: threading.Event) -> int:
         def work(tx: Transaction) -> int:
             now = self._clock()
-            rows = tx.all("expirable", unattended_before=now - keep.unattended, most=STEP)
+            rows = tx.all("expirable", unattended_before=keep.bounds(now)["unattended_before"], most=STEP)
             for ask in map(_ask, rows):
                 self._change(tx, replace(ask, state=State.EXPIRED, ended_at=now), ask, kind="expired")
             return len(rows)
@@ -346,11 +358,11 @@ class Desk:
 
     def _delete(self, keep: Retention, ending: threading.Event) -> int:
         def work(tx: Transaction) -> int:
-            now = self._clock()
+            bounds = keep.bounds(self._clock())
             return tx.run(
                 "delete_ended",
-                ended_before=now - keep.ended,
-                undelivered_before=now - max(keep.undelivered, keep.ended),
+                ended_before=bounds["ended_before"],
+                undelivered_before=bounds["undelivered_before"],
                 most=STEP,
             )
 

@@ -142,6 +142,8 @@ class Waiting:
                 await anyio.sleep_until(confirm_at)
 
     async def _resolve(self) -> None:
+        if all(end.done() for _, end in self._ends.values()):
+            return
         for ask in await self.do(self.desk.ended_waits):
             assert ask.wait is not None
             self._end(ask.wait.id, ask)

@@ -35,6 +35,8 @@ class Tool:
     annotations: Mapping[str, bool] = field(default_factory=dict)
     needs_form: bool = False
     """Listed only to clients that can show a form."""
+    always_loaded: bool = True
+    """False for those of which there may be many: clients may leave them out until they are looked for."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,14 +5,13 @@ The questions of all dialects are read here: they differ in names and limits, no
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from sayso.asks.model import Kind, Option, Problems, Question, check_text
 from sayso.text import quoted
 
-_RECOMMENDED = re.compile(r"\s*[(\[]recommended[)\]]\s*$", re.I)
+_RECOMMENDED = ("(recommended)", "[recommended]")
 
 NON_BLOCKING = {
     "type": "boolean",
@@ -122,7 +121,7 @@ def object_option(problems: Problems, raw: object, path: str, option_id: str) ->
         return Option(id=option_id, label="")
     fields = cast("dict[str, Any]", raw)
     label = text(problems, fields, ["label"], path, required=True)
-    recommended = boolean(problems, fields, "recommended", path, default=bool(_RECOMMENDED.search(label)))
+    recommended = boolean(problems, fields, "recommended", path, default=label.rstrip().lower().endswith(_RECOMMENDED))
     about = text(problems, fields, ["description"], path, required=False)
     return Option(id=option_id, label=label, description=about, recommended=recommended)
 

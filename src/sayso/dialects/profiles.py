@@ -17,6 +17,12 @@ _INSTRUCTIONS = (
 )
 
 
+_COMMAND_INSTRUCTIONS = (
+    "The other tools run commands in the project. Most run in the background: a call returns at once with an operation "
+    "id, and the result is delivered to you with a later reply. Go on with other work meanwhile; do not poll or wait."
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Profile:
     """A server as a client sees it."""
@@ -25,6 +31,8 @@ class Profile:
     tools: tuple[Tool, ...]
     server_version: str = __version__
     instructions: str = _INSTRUCTIONS
+    commands: str = ""
+    """Instructions for the tools that tool files give; empty: this profile shows none of them."""
     strict: bool = True
     """One seed's contract to the letter: nothing is added to its results, and calls are held to the end."""
 
@@ -41,6 +49,7 @@ def _all(config: Config) -> Profile:
     return Profile(
         server_name="sayso",
         strict=False,
+        commands=_COMMAND_INSTRUCTIONS,
         tools=(
             ask_user.tool(config),
             auq.united_tool(config),
@@ -60,6 +69,11 @@ def _swissarmyhammer(config: Config) -> Profile:
     return Profile(server_name="swissarmyhammer", tools=tools)
 
 
+def _ahma(config: Config) -> Profile:
+    about = _COMMAND_INSTRUCTIONS.replace("The other tools", "These tools")
+    return Profile(server_name="ahma", tools=(), instructions="", commands=about)
+
+
 def _codenomad(config: Config) -> Profile:
     return Profile(server_name="CodeNomad", tools=(codenomad.tool(config),))
 
@@ -72,6 +86,7 @@ _PROFILES: dict[str, Callable[[Config], Profile]] = {
     "all": _all,
     "auq": _auq,
     "swissarmyhammer": _swissarmyhammer,
+    "ahma": _ahma,
     "codenomad": _codenomad,
     "promptmanager": _promptmanager,
 }

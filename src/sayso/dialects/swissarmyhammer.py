@@ -62,12 +62,15 @@ def read_question(arguments: Arguments) -> str:
 
 
 def read_limit(arguments: Arguments) -> int | None:
-    problems = Problems()
     value = arguments.get("limit")
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+    if value is None:
+        return None
+    problems = Problems()
+    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    if not whole or isinstance(value, bool) or value < 0:
         problems.add("limit", f"expected a whole number from 0, got {fields.given(value)}.")
     problems.check()
-    return value
+    return int(value)
 
 
 def form_schema(question: str) -> dict[str, Any]:

@@ -27,6 +27,8 @@ LOOK_EVERY = 1.0
 _LONGEST_ADDRESS = 100
 """Bytes in a socket's path that every system allows (104 on macOS, 108 on Linux)."""
 
+_TRIES = 20
+
 
 class _Readable(Protocol):
     def fileno(self) -> int: ...
@@ -139,7 +141,11 @@ class SocketBell(Bell):
     def __init__(self, folder: Path, look: Look) -> None:
         super().__init__()
         self._folder, self._look = folder, look
-        self._socket = self._hang()
+        try:
+            self._socket = self._hang()
+        except BaseException:
+            super().close()
+            raise
         self._seen = look()
 
     @property
@@ -150,12 +156,20 @@ class SocketBell(Bell):
         bell = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
             bell.setblocking(False)
-            bell.bind(str(self._address))
+            self._bind(bell)
             self._address.chmod(0o600)
         except BaseException:
             bell.close()
             raise
         return bell
+
+    def _bind(self, bell: socket.socket) -> None:
+        for _ in range(_TRIES):
+            # Whoever leaves last takes the folder down; it may just have done so.
+            with suppress(FileNotFoundError, FileExistsError):
+                _make_ours(self._folder)
+                return bell.bind(str(self._address))
+        raise StoreUnavailable(f"{self._folder} cannot be made, or does not stay. See what stands there or removes it.")
 
     def wait(self, timeout: float) -> bool:
         if not self._heard_something(self._socket, timeout):
@@ -171,9 +185,8 @@ class SocketBell(Bell):
 
     def _hang_again_if_swept(self) -> None:
         """Something that tidies folders may have removed the socket's file; without it nobody can ring."""
-        with suppress(OSError):  # where it cannot hang now, looking goes on
+        with suppress(OSError, StoreUnavailable):  # where it cannot hang now, looking goes on
             if not self._address.exists():
-                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 silent, self._socket = self._socket, self._hang()
                 silent.close()
                 self.hung_again += 1
@@ -187,6 +200,7 @@ class SocketBell(Bell):
         self._socket.close()
         with suppress(OSError):
             self._address.unlink()
+            self._folder.rmdir()
 
 
 class LookingBell(Bell):
@@ -258,12 +272,16 @@ def bell_folder(wanted: Path) -> Path:
     wanted = Path(os.path.realpath(wanted))
     if len(os.fsencode(wanted)) > _LONGEST_ADDRESS - len("/1234567-123456789abc.sock"):
         name = hashlib.sha256(os.fsencode(wanted)).hexdigest()[:12]
-        # Everyone must find the same short folder, so TMPDIR does not count; it is checked below to be ours alone.
+        # Everyone must find the same short folder, so TMPDIR does not count; it is checked to be ours when it is made.
         wanted = Path(f"/tmp/sayso-{os.getuid()}-{name}")  # noqa: S108
-    wanted.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = wanted.lstat()
-    if hasattr(os, "getuid") and (found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode)):
-        raise StoreUnavailable(
-            f"{wanted} belongs to somebody else. Remove it, or set SAYSO_STATE_DIR to a shorter path."
-        )
     return wanted
+
+
+def _make_ours(folder: Path) -> None:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = folder.lstat()
+    # Root may look after somebody else's store; in a folder for everyone only what is our own is safe.
+    if found.st_uid not in (os.getuid(), folder.parent.stat().st_uid) or not stat.S_ISDIR(found.st_mode):
+        raise StoreUnavailable(
+            f"{folder} belongs to somebody else. Remove it, or set SAYSO_STATE_DIR to a shorter path."
+        )

@@ -126,7 +126,12 @@ class PostgresBell(Bell):
         self._address = address
         # Its own: whoever asks who is alive may be holding on to a connection of the store's.
         self._pool = _pool(address, most=2)
-        self._connection: psycopg.Connection[dict[str, Any]] | None = self._hang()
+        self._connection: psycopg.Connection[dict[str, Any]] | None = None
+        try:
+            self._connection = self._hang()
+        except BaseException:
+            self.close()
+            raise
 
     def _hang(self) -> psycopg.Connection[dict[str, Any]]:
         connection = _connect(self._address)

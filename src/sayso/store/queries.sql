@@ -84,6 +84,18 @@ SELECT * FROM asks
 WHERE state IN ('pending', 'timed_out') AND state = 'pending' AND wait_id IS NULL AND unattended_at < :unattended_before
 ORDER BY created_at LIMIT :most;
 
+-- name: overdue
+-- Whether there is anything to expire, delete or forget: found out without keeping anyone from writing.
+SELECT 1 AS found FROM asks
+WHERE state IN ('pending', 'timed_out') AND state = 'pending' AND wait_id IS NULL AND unattended_at < :unattended_before
+UNION ALL
+SELECT 1 AS found FROM asks
+WHERE ended_at < :ended_before AND wait_id IS NULL
+  AND (delivered_at IS NOT NULL OR state <> 'answered' OR ended_at < :undelivered_before)
+UNION ALL
+SELECT 1 AS found FROM claims WHERE claimed_at < :claimed_before
+LIMIT 1;
+
 -- name: delete_ended
 DELETE FROM asks WHERE id IN (
     SELECT id FROM asks

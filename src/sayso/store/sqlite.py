@@ -274,6 +274,10 @@ def _explain_file(error: OSError, where: str) -> StoreError:
     return StoreUnavailable(f"{told} Set SAYSO_STATE_DIR to a folder you can use.")
 
 
+def _writable(file: str) -> bool:
+    return os.access(file, os.R_OK | os.W_OK) and os.access(os.path.dirname(file), os.W_OK | os.X_OK)
+
+
 _IO_ERRORS_OF_WRITING = {f"SQLITE_IOERR_{what}" for what in ("WRITE", "FSYNC", "DIR_FSYNC", "TRUNCATE", "SHMSIZE")}
 
 
@@ -284,7 +288,7 @@ def _explain(error: sqlite3.Error, where: str) -> StoreError:
             f"The file {where} is damaged or is not a Sayso store ({error}). "
             "Move it away and start anew, or put back a copy of it."
         )
-    if kind.startswith("SQLITE_READONLY"):
+    if kind.startswith("SQLITE_READONLY") or (kind.startswith("SQLITE_CANTOPEN") and not _writable(where)):
         return StoreReadOnly(f"The store at {where} cannot be written ({error}). Check the permissions of its folder.")
     if kind.startswith("SQLITE_FULL"):
         return StoreFull(

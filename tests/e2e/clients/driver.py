@@ -1,7 +1,8 @@
-"""Runs one real MCP client program and the stdio server under test, for plain synchronous tests.
+"""Runs one real MCP client program and the server under test, for plain synchronous tests.
 
 The program is a process of its own around one client library (`driver_mcp2.py`, `driver_ts1.mjs`, ...); it starts
-the server just as that library does. Here is only the remote control, and every wait in it has an end.
+the server just as that library does, or goes to one that runs. Here is only the remote control, and every wait in it
+has an end.
 """
 
 from __future__ import annotations
@@ -48,6 +49,14 @@ class ServerCommand:
     cwd: Path
 
 
+@dataclass(frozen=True, kw_only=True)
+class ServerAddress:
+    """Where a server is that runs already, and what every request to it carries."""
+
+    url: str
+    headers: dict[str, str] = field(default_factory=dict)
+
+
 class ClientProgram:
     """One client program. Use it as a context manager: leaving ends the program and the server."""
 
@@ -73,7 +82,7 @@ class ClientProgram:
 
     def connect(
         self,
-        server: ServerCommand,
+        server: ServerCommand | ServerAddress,
         *,
         name: str = "sayso-tests",
         version: str = "1.0",
@@ -83,25 +92,20 @@ class ClientProgram:
         log_level: str | None = None,
         timeout: float = WAIT,
     ) -> Connected:
-        """Start the server and shake hands. `elicitation` is the declared capability, None for none at all;
-        `log_level` asks for log messages in the modern era, where none come unasked."""
+        """Start the server, or go to it, and shake hands. `elicitation` is the declared capability, None for none at
+        all; `log_level` asks for log messages in the modern era, where none come unasked."""
         value = self._ask(
             "connect",
             timeout,
-            server={
-                "command": server.command,
-                "args": list(server.args),
-                "env": server.env,
-                "cwd": str(server.cwd),
-                "stderr": str(self._server_stderr),
-            },
+            server=self._described(server),
             client={"name": name, "version": version},
             mode=self.kind.mode,
             elicitation=elicitation,
             log_level=log_level,
             **_policy(replies, default_reply),
         )
-        self._server = self._process.children()[0]
+        if isinstance(server, ServerCommand):
+            self._server = self._process.children()[0]
         self._connected = Connected(
             protocol_version=value["protocolVersion"],
             server_info=value["serverInfo"],
@@ -109,6 +113,17 @@ class ClientProgram:
             instructions=value["instructions"],
         )
         return self._connected
+
+    def _described(self, server: ServerCommand | ServerAddress) -> Json:
+        if isinstance(server, ServerAddress):
+            return {"url": server.url, "headers": server.headers}
+        return {
+            "command": server.command,
+            "args": list(server.args),
+            "env": server.env,
+            "cwd": str(server.cwd),
+            "stderr": str(self._server_stderr),
+        }
 
     @property
     def connected(self) -> Connected:

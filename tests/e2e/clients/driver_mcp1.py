@@ -14,6 +14,7 @@ from typing import Any
 from tests.e2e.clients.driver_python import Driver, Json, OnProgress, emit, main, server_stderr
 
 mcp: Any = importlib.import_module("mcp")
+http: Any = importlib.import_module("mcp.client.streamable_http")
 stdio: Any = importlib.import_module("mcp.client.stdio")
 types: Any = importlib.import_module("mcp.types")
 
@@ -86,23 +87,33 @@ async def open_session(command: Json, driver: Driver) -> AsyncIterator[Mcp1Sessi
         raise RuntimeError("mcp 1 has no mode but 'legacy'")
     if command["elicitation"] not in (None, {"form": {}, "url": {}}):
         raise RuntimeError("mcp 1 can declare elicitation only as {'form': {}, 'url': {}} or not at all")
+    async with (
+        _streams(command) as (read, write),
+        mcp.ClientSession(
+            read,
+            write,
+            client_info=types.Implementation(**command["client"]),
+            elicitation_callback=on_form if command["elicitation"] is not None else None,
+            logging_callback=on_log,
+            message_handler=on_message,
+        ) as session,
+    ):
+        yield Mcp1Session(session, await session.initialize())
+
+
+@asynccontextmanager
+async def _streams(command: Json) -> AsyncIterator[tuple[Any, Any]]:
     server = command["server"]
+    if "url" in server:
+        async with http.streamablehttp_client(server["url"], headers=server["headers"]) as (read, write, _):
+            yield read, write
+        return
     parameters = mcp.StdioServerParameters(
         command=server["command"], args=server["args"], env=server["env"], cwd=server["cwd"]
     )
     with server_stderr(command) as stderr:
-        async with (
-            stdio.stdio_client(parameters, errlog=stderr) as (read, write),
-            mcp.ClientSession(
-                read,
-                write,
-                client_info=types.Implementation(**command["client"]),
-                elicitation_callback=on_form if command["elicitation"] is not None else None,
-                logging_callback=on_log,
-                message_handler=on_message,
-            ) as session,
-        ):
-            yield Mcp1Session(session, await session.initialize())
+        async with stdio.stdio_client(parameters, errlog=stderr) as (read, write):
+            yield read, write
 
 
 if __name__ == "__main__":

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
+import httpx2
 import mcp_types as types
 from mcp import Client, StdioServerParameters
+from mcp.client._transport import TransportStreams
 from mcp.client.session import ClientRequestContext, IncomingMessage
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel
 from tests.e2e.clients.driver_python import Driver, Json, OnProgress, emit, main, server_stderr
@@ -83,21 +86,33 @@ async def open_session(command: Json, driver: Driver) -> AsyncIterator[Mcp2Sessi
 
     if command["elicitation"] not in (None, {"form": {}, "url": {}}):
         raise RuntimeError("mcp 2 can declare elicitation only as {'form': {}, 'url': {}} or not at all")
-    server = command["server"]
-    parameters = StdioServerParameters(
-        command=server["command"], args=server["args"], env=server["env"], cwd=server["cwd"]
-    )
-    with server_stderr(command) as stderr:
-        async with Client(
-            stdio_client(parameters, errlog=stderr),
+    async with (
+        _transport(command) as transport,
+        Client(
+            transport,
             mode=command["mode"],
             client_info=types.Implementation(**command["client"]),
             elicitation_callback=on_form if command["elicitation"] is not None else None,
             logging_callback=on_log,
             log_level=command["log_level"],
             message_handler=on_message,
-        ) as client:
-            yield Mcp2Session(client)
+        ) as client,
+    ):
+        yield Mcp2Session(client)
+
+
+@asynccontextmanager
+async def _transport(command: Json) -> AsyncIterator[AbstractAsyncContextManager[TransportStreams]]:
+    server = command["server"]
+    if "url" in server:
+        async with httpx2.AsyncClient(headers=server["headers"], timeout=None) as http:
+            yield streamable_http_client(server["url"], http_client=http)
+        return
+    parameters = StdioServerParameters(
+        command=server["command"], args=server["args"], env=server["env"], cwd=server["cwd"]
+    )
+    with server_stderr(command) as stderr:
+        yield stdio_client(parameters, errlog=stderr)
 
 
 if __name__ == "__main__":

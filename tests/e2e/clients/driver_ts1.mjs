@@ -3,6 +3,7 @@ import { emit, load, main, serverParameters } from "./driver_node.mjs";
 
 const { Client } = load("@modelcontextprotocol/sdk/client/index.js");
 const { StdioClientTransport } = load("@modelcontextprotocol/sdk/client/stdio.js");
+const { StreamableHTTPClientTransport } = load("@modelcontextprotocol/sdk/client/streamableHttp.js");
 const {
   ElicitRequestSchema,
   LoggingMessageNotificationSchema,
@@ -37,21 +38,28 @@ async function allTools(client) {
 
 // The negotiated version is told to transports alone.
 function rememberVersion(transport) {
+  const tell = transport.setProtocolVersion?.bind(transport);
   transport.setProtocolVersion = (version) => {
-    transport.protocolVersion = version;
+    transport.negotiated = version;
+    tell?.(version);
   };
   return transport;
+}
+
+function transportTo(server) {
+  if (server.url === undefined) return new StdioClientTransport(serverParameters(server));
+  return new StreamableHTTPClientTransport(new URL(server.url), { requestInit: { headers: server.headers } });
 }
 
 main(async ({ server, client: info, mode, elicitation }, answer) => {
   if (mode !== "legacy") throw new Error("the 1.x SDK has no mode but 'legacy'");
   const client = new Client(info, { capabilities: elicitation === null ? {} : { elicitation } });
   register(client, elicitation, answer);
-  const transport = rememberVersion(new StdioClientTransport(serverParameters(server)));
+  const transport = rememberVersion(transportTo(server));
   await client.connect(transport);
   return {
     describe: () => ({
-      protocolVersion: transport.protocolVersion,
+      protocolVersion: transport.negotiated,
       serverInfo: client.getServerVersion(),
       capabilities: client.getServerCapabilities(),
       instructions: client.getInstructions() ?? null,

@@ -2,7 +2,9 @@
 // protocol version. Started by `driver.py`.
 import { emit, load, main, serverParameters } from "./driver_node.mjs";
 
-const { Client, LOG_LEVEL_META_KEY, ProtocolError, ProtocolErrorCode } = load("@modelcontextprotocol/client");
+const { Client, LOG_LEVEL_META_KEY, ProtocolError, ProtocolErrorCode, StreamableHTTPClientTransport } = load(
+  "@modelcontextprotocol/client",
+);
 const { StdioClientTransport } = load("@modelcontextprotocol/client/stdio");
 
 function negotiation(mode) {
@@ -22,11 +24,16 @@ function register(client, declared, answer) {
   });
 }
 
+function transportTo(server) {
+  if (server.url === undefined) return new StdioClientTransport(serverParameters(server));
+  return new StreamableHTTPClientTransport(new URL(server.url), { requestInit: { headers: server.headers } });
+}
+
 main(async ({ server, client: info, mode, elicitation, log_level: logLevel }, answer) => {
   const capabilities = elicitation === null ? {} : { elicitation };
   const client = new Client(info, { capabilities, ...negotiation(mode) });
   register(client, elicitation, answer);
-  await client.connect(new StdioClientTransport(serverParameters(server)));
+  await client.connect(transportTo(server));
   const modern = client.getProtocolEra() === "modern";
   // Here the library leaves it to the program to ask for log messages, request by request.
   const asksForLogs = modern && logLevel !== null ? { [LOG_LEVEL_META_KEY]: logLevel } : {};

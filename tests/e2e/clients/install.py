@@ -50,9 +50,9 @@ def command_for(library: Library) -> list[str]:
         case "mcp-1":
             return [str(_python_with_mcp1()), "-m", "tests.e2e.clients.driver_mcp1"]
         case "ts-1" | "ts-2":
-            node = _node()
+            node = node_since(OLDEST_NODE)
             program = HERE / f"driver_{library.replace('-', '')}.mjs"
-            return [str(node.node), str(program), str(_packages(library, node))]
+            return [str(node.node), str(program), str(packages(PINS / library, node))]
 
 
 def _python_with_mcp1() -> Path:
@@ -65,8 +65,8 @@ def _python_with_mcp1() -> Path:
     return build_once("mcp-1", pins.read_bytes() + _PYTHON, build) / "bin" / "python"
 
 
-def _packages(library: Library, node: Node) -> Path:
-    pins = PINS / library
+def packages(pins: Path, node: Node) -> Path:
+    """The folder with what a `package-lock.json` pins."""
 
     def build(folder: Path) -> None:
         for name in ("package.json", "package-lock.json"):
@@ -74,13 +74,13 @@ def _packages(library: Library, node: Node) -> Path:
         quiet = ("--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
         _run([*node.npm, "ci", *quiet, "--fetch-retries=1", "--fetch-retry-mintimeout=1000"], cwd=folder)
 
-    return build_once(library, (pins / "package-lock.json").read_bytes(), build)
+    return build_once(pins.name, (pins / "package-lock.json").read_bytes(), build)
 
 
-def _node() -> Node:
+def node_since(major: int) -> Node:
     """The machine's, if it is new enough; else one from PyPI."""
     node, npm = shutil.which("node"), shutil.which("npm")
-    if node and npm and _major(node) >= OLDEST_NODE:
+    if node and npm and _major(node) >= major:
         return Node(node=Path(node), npm=(npm,))
     pins = PINS / "node.txt"
 

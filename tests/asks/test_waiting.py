@@ -1,0 +1,333 @@
+"""Coroutines that wait for people: each gets its own answer, in time, whatever happens to the store meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import psutil
+import pytest
+from tests.asks.samples import ANNA, KEEP, RED, ask, own_text
+from tests.conftest import OpenStore
+from tests.postgres import Server
+
+from sayso.asks import waiting as waiting_module
+from sayso.asks.desk import Desk, now_ms
+from sayso.asks.model import Ask, State
+from sayso.asks.waiting import Waiting
+from sayso.errors import NotFound
+from sayso.store import Store
+from sayso.store.postgres import PostgresBell, PostgresStore
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Confirm the waits so often that a test need not wait long for it."""
+    monkeypatch.setattr(waiting_module, "CONFIRM_EVERY", 0.1)
+
+
+@asynccontextmanager
+async def waits(store: Store) -> AsyncIterator[Waiting]:
+    with anyio.fail_after(60):
+        async with Waiting(store, Desk(store)) as waiting:
+            yield waiting
+
+
+async def test_a_wait_ends_with_the_answer_that_another_process_gave(open_shared: OpenStore) -> None:
+    other = Desk(open_shared())
+    async with waits(open_shared()) as waiting:
+        held = await waiting.hold(ask())
+        await anyio.to_thread.run_sync(other.answer, held.ask.id, RED, ANNA)
+        settled = await waiting.outcome(held)
+        assert (settled.id, settled.state, settled.answer("1")) == (held.ask.id, State.ANSWERED, RED[0])
+        await waiting.delivered(held)
+    assert other.get(held.ask.id).delivered
+
+
+async def test_a_wait_ends_with_an_answer_given_in_the_same_process(store: Store) -> None:
+    async with waits(store) as waiting:
+        held = await waiting.hold(ask())
+        await waiting.do(waiting.desk.reject, held.ask.id, "no", ANNA)
+        assert (await waiting.outcome(held)).state is State.REJECTED
+
+
+async def test_an_answer_that_is_already_there_ends_the_wait_at_once(store: Store) -> None:
+    desk = Desk(store)
+    desk.answer(desk.leave(ask()).id, RED, ANNA)
+    async with waits(store) as waiting:
+        held = await waiting.hold(ask())
+        assert held.reattached
+        assert (await waiting.outcome(held)).answer("1") == RED[0]
+
+
+async def test_attach_waits_for_an_ask_that_is_there(store: Store) -> None:
+    left = Desk(store).leave(ask())
+    async with waits(store) as waiting:
+        held = await waiting.attach(left.id)
+        assert held is not None
+        assert await waiting.attach(left.id) is None
+        await waiting.do(waiting.desk.answer, left.id, RED, ANNA)
+        assert (await waiting.outcome(held)).state is State.ANSWERED
+
+
+async def test_a_thousand_asks_held_at_once_each_get_their_own_answer(open_sqlite: OpenStore) -> None:
+    other = Desk(open_sqlite())
+    answered: dict[str, Ask] = {}
+
+    async def put(waiting: Waiting, number: int) -> None:
+        held = await waiting.hold(ask(f"Question {number}?"))
+        answered[held.ask.questions[0].text] = await waiting.outcome(held)
+        await waiting.delivered(held)
+
+    def answer_all() -> None:
+        page = other.inbox(most=1000)
+        for one in reversed(page):
+            other.answer(one.id, own_text(f"to {one.questions[0].text}"), ANNA)
+
+    async with waits(open_sqlite()) as waiting, anyio.create_task_group() as calls:
+        for number in range(1000):
+            calls.start_soon(put, waiting, number)
+        await until(lambda: other.inbox_size() == 1000)
+        await anyio.to_thread.run_sync(answer_all)
+    assert len(answered) == 1000
+    assert all(got.answer("1") == own_text(f"to {text}")[0] for text, got in answered.items())
+    assert {one.delivered for one in other.history(most=1000)} == {True}
+
+
+@pytest.mark.parametrize("timeout_ms", [1, 250])
+async def test_a_wait_times_out_at_its_time_and_not_before(store: Store, timeout_ms: int) -> None:
+    async with waits(store) as waiting:
+        begun = time.monotonic()
+        held = await waiting.hold(ask(timeout_ms=timeout_ms))
+        ended = await waiting.outcome(held)
+        assert time.monotonic() - begun >= timeout_ms / 1000
+        assert ended.state is State.TIMED_OUT
+        await waiting.delivered(held)
+        assert (await waiting.do(waiting.desk.get, held.ask.id)).delivered
+
+
+async def test_an_answer_after_the_timeout_is_kept_for_the_next_call(store: Store) -> None:
+    async with waits(store) as waiting:
+        held = await waiting.hold(ask(timeout_ms=1))
+        assert (await waiting.outcome(held)).state is State.TIMED_OUT
+        await waiting.do(waiting.desk.answer, held.ask.id, RED, ANNA)
+        await waiting.delivered(held)
+        again = await waiting.hold(ask(timeout_ms=1))
+        assert (await waiting.outcome(again)).answer("1") == RED[0]
+
+
+async def test_a_call_that_is_let_go_leaves_the_ask_open_and_unattended(store: Store) -> None:
+    async with waits(store) as waiting:
+        held = await waiting.hold(ask())
+        with anyio.move_on_after(0.01):
+            try:
+                await waiting.outcome(held)
+            finally:
+                await waiting.release(held, "the client let go of the call")
+        left = await waiting.do(waiting.desk.get, held.ask.id)
+        assert (left.state, left.wait) == (State.PENDING, None)
+        assert (await waiting.hold(ask())).reattached
+
+
+async def test_a_call_cancelled_while_its_ask_is_opened_still_gets_it_to_let_go_of(store: Store) -> None:
+    async with waits(store) as waiting:
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            with anyio.CancelScope(shield=True):
+                held = await waiting.hold(ask())
+            await waiting.outcome(held)
+        assert scope.cancelled_caught
+        await waiting.release(held, "the client let go of the call")
+        assert await waiting.do(waiting.desk.held_here) == {}
+
+
+async def test_a_wait_that_nobody_waits_on_is_found_and_ended(store: Store, often: None) -> None:
+    async with waits(store) as waiting:
+        kept = await waiting.hold(ask("Which size?"))
+        stray = await anyio.to_thread.run_sync(waiting.desk.hold, ask())
+        await until(lambda: set(waiting.desk.held_here()) == {kept.wait.id})
+        assert waiting.desk.events(stray.ask.id)[-1].detail == "nobody waits for it any more"
+
+
+async def test_a_task_killed_while_its_ask_is_opened_leaves_no_wait_behind(store: Store, often: None) -> None:
+    opening, go_on = threading.Event(), threading.Event()
+
+    def slow_clock() -> int:
+        opening.set()
+        assert go_on.wait(25)
+        return now_ms()
+
+    with anyio.fail_after(60):
+        async with Waiting(store, Desk(store, clock=slow_clock)) as waiting:
+            go_on.set()
+            kept = await waiting.hold(ask("Which size?"))
+            opening.clear()
+            go_on.clear()
+            call = asyncio.create_task(waiting.hold(ask()))
+            await anyio.to_thread.run_sync(opening.wait, 25)
+            call.cancel()
+            go_on.set()
+            await asyncio.wait([call])
+            if not call.cancelled():
+                await waiting.release(call.result(), "the client let go of the call")
+            await until(lambda: set(Desk(store).held_here()) == {kept.wait.id})
+
+
+async def test_leaving_lets_go_of_everything(open_shared: OpenStore) -> None:
+    other = Desk(open_shared())
+    async with waits(open_shared()) as waiting:
+        held = [await waiting.hold(ask(f"Question {number}?")) for number in range(5)]
+    assert [other.get(one.ask.id).wait for one in held] == [None] * 5
+    assert other.events(held[0].ask.id)[-1].detail == "its server stopped"
+
+
+async def test_a_wait_that_others_took_for_dead_is_put_back(open_shared: OpenStore, often: None) -> None:
+    other = Desk(open_shared())
+    async with waits(open_shared()) as waiting:
+        held = await waiting.hold(ask())
+        await anyio.to_thread.run_sync(other.release, held, "its process ended")
+        await until(lambda: other.get(held.ask.id).wait == held.wait)
+        await anyio.to_thread.run_sync(other.answer, held.ask.id, RED, ANNA)
+        assert (await waiting.outcome(held)).answer("1") == RED[0]
+
+
+async def test_an_answer_given_while_others_took_us_for_dead_still_arrives(open_shared: OpenStore, often: None) -> None:
+    other = Desk(open_shared())
+    async with waits(open_shared()) as waiting:
+        held = await waiting.hold(ask())
+
+        def settle_as_unattended() -> None:
+            other.release(held, "its process ended")
+            other.answer(held.ask.id, RED, ANNA)
+
+        await anyio.to_thread.run_sync(settle_as_unattended)
+        assert (await waiting.outcome(held)).answer("1") == RED[0]
+        await waiting.delivered(held)
+        assert (await waiting.do(waiting.desk.get, held.ask.id)).delivered
+
+
+async def test_a_lost_wait_is_put_back_although_the_bell_never_rests(open_shared: OpenStore, often: None) -> None:
+    other = Desk(open_shared())
+    async with waits(open_shared()) as waiting:
+        held = await waiting.hold(ask())
+        await anyio.to_thread.run_sync(other.release, held, "its process ended")
+
+        def make_noise_until_it_is_back() -> None:
+            while other.get(held.ask.id).wait is None:
+                other.leave(ask("Noise?"))
+                other.keep_draft(held.ask.id, "anna", f"{time.monotonic()}")
+
+        await anyio.to_thread.run_sync(make_noise_until_it_is_back)
+
+
+async def test_a_wait_whose_ask_was_deleted_ends_with_an_error(open_shared: OpenStore, often: None) -> None:
+    store = open_shared()
+    far_future = Desk(open_shared(), clock=lambda: 2**50)
+    async with waits(store) as waiting:
+        held = await waiting.hold(ask())
+        later = await waiting.hold(ask("Which size?"))
+
+        def delete() -> None:
+            far_future.release(held, "its process ended")
+            far_future.cancel(held.ask.id, ANNA)
+            Desk(open_shared(), clock=lambda: 2**51).clean_up(KEEP)
+
+        await anyio.to_thread.run_sync(delete)
+        with pytest.raises(NotFound):
+            await waiting.outcome(held)
+        await waiting.release(held, "it is gone")
+        await waiting.delivered(held)
+        await waiting.do(waiting.desk.answer, later.ask.id, RED, ANNA)
+        assert (await waiting.outcome(later)).state is State.ANSWERED, "the others go on"
+
+
+async def test_waits_survive_a_restart_of_the_server_even_if_others_take_us_for_dead_meanwhile(
+    restartable: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_hang, hang = threading.Event(), PostgresBell._hang
+
+    def hang_when_allowed(bell: PostgresBell) -> Any:
+        assert bell.process != held.wait.process or may_hang.wait(25)
+        return hang(bell)
+
+    with restartable.new_database() as address:
+        store = PostgresStore(address)
+        async with waits(store) as waiting:
+            held = await waiting.hold(ask())
+            with monkeypatch.context() as patched:
+                patched.setattr(PostgresBell, "_hang", hang_when_allowed)
+                restartable.stop()
+                restartable.start()
+                other = PostgresStore(address)
+                assert await anyio.to_thread.run_sync(Desk(other).release_the_dead) == 1
+                await anyio.to_thread.run_sync(Desk(other).answer, held.ask.id, RED, ANNA)
+                may_hang.set()
+                with anyio.fail_after(waiting_module.CONFIRM_EVERY - 5):
+                    assert (await waiting.outcome(held)).answer("1") == RED[0]
+            other.close()
+        store.close()
+
+
+IDLE = """
+import sys
+import anyio
+from sayso.asks.desk import Desk, now_ms
+from sayso.asks.waiting import Waiting
+from tests.asks.samples import ask
+from tests.store.other import _open
+
+async def main() -> None:
+    store = _open(sys.argv[1])
+    async with Waiting(store, Desk(store)) as waiting:
+        for number in range(50):
+            await waiting.hold(ask(f"Question {number}?"))
+        print("ready", flush=True)
+        await anyio.to_thread.run_sync(sys.stdin.read)
+
+anyio.run(main)
+"""
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_fifty_held_asks_cost_next_to_nothing_while_nothing_happens(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    place = tmp_path / "sayso.db" if kind == "sqlite" else request.getfixturevalue("postgres_address")
+    command = [sys.executable, "-c", IDLE, str(place)]
+    root = Path(__file__).parents[2]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=root) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"ready\n"
+        process = psutil.Process(child.pid)
+        before, begun = process.cpu_times(), time.monotonic()
+        with pytest.raises(subprocess.TimeoutExpired):
+            child.wait(4)
+        after, seconds = process.cpu_times(), time.monotonic() - begun
+        assert child.stdin is not None
+        child.stdin.close()
+        child.wait(30)
+    used = after.user + after.system - before.user - before.system
+    assert used / seconds < 0.005
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Look from outside, as another process would, until it is so."""
+    with anyio.fail_after(30):
+        while not await anyio.to_thread.run_sync(condition):  # noqa: ASYNC110  # it happens elsewhere
+            await anyio.sleep(0.02)

@@ -1,0 +1,128 @@
+"""How an outcome is told in each dialect: every end of an ask, as text and as data, error or not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sayso.asks.model import Answer, Ask, Asker, Kind, Option, Outcome, Question, State
+from sayso.dialects import auq, codenomad, get_answers, promptmanager
+from sayso.dialects.outcomes import outcome_data
+
+OPTIONS = (Option(id="1", label="Red"), Option(id="2", label="Blue"))
+COLOUR = Question(id="1", text="Which colour?", kind=Kind.SELECT, options=OPTIONS)
+OPEN = Ask(
+    id="3f2a" * 8,
+    call_id="call",
+    tool="ask_user",
+    questions=(COLOUR,),
+    asker=Asker(),
+    created_at=0,
+    changed_at=0,
+    timeout_ms=90_000,
+)
+BY_ADA = Outcome(person="ada", surface="terminal")
+BLUE = replace(
+    OPEN,
+    state=State.ANSWERED,
+    ended_at=1000,
+    outcome=replace(BY_ADA, answers=(Answer(question="1", chosen=("2",)),)),
+)
+NO = replace(OPEN, state=State.REJECTED, ended_at=1000, outcome=replace(BY_ADA, reason="not now"))
+LATE = replace(OPEN, state=State.TIMED_OUT, ended_at=1000)
+
+ENDS = {
+    "auq answered": (auq.render(BLUE), "Here are the user's answers:\n\n1. Which colour?\n   → Blue", False),
+    "auq rejected": (
+        auq.render(NO),
+        "The user rejected these questions. Reason: not now Do not assume an answer.",
+        False,
+    ),
+    "auq timed out": (
+        auq.render(LATE),
+        "Timeout: nobody answered within 90 seconds. Do not assume an answer. "
+        "The question stays open; call again with the same questions to receive a late answer.",
+        True,
+    ),
+    "one answered": (promptmanager.render(BLUE), "User selected: Blue", False),
+    "one timed out": (promptmanager.render(LATE), promptmanager.TIMED_OUT, True),
+    "one timed out, united": (
+        promptmanager.render_united(LATE),
+        f"{promptmanager.TIMED_OUT} The question stays open; call again to receive a late answer.",
+        True,
+    ),
+    "many timed out": (
+        codenomad.render(LATE),
+        '{"answered": false, "cancelled": false, "timedOut": true, "answers": []}',
+        False,
+    ),
+    "many rejected": (
+        codenomad.render(NO),
+        '{"answered": false, "cancelled": true, "timedOut": false, "answers": []}',
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_each_end_is_told_in_its_dialects_words(end: str) -> None:
+    reply, text, is_error = ENDS[end]
+    assert (reply.text, reply.is_error) == (text, is_error)
+
+
+def test_the_data_says_who_answered_where_and_when() -> None:
+    assert outcome_data(BLUE) == {
+        "outcome": "answered",
+        "ask_id": OPEN.id,
+        "call_id": "call",
+        "answers": [
+            {
+                "question_id": "1",
+                "question": "Which colour?",
+                "selected": ["Blue"],
+                "selected_ids": ["2"],
+                "text": None,
+                "skipped": False,
+            }
+        ],
+        "reason": None,
+        "answered_by": "ada",
+        "surface": "terminal",
+        "answered_at": "1970-01-01T00:00:01.000Z",
+        "late": False,
+    }
+
+
+@pytest.mark.parametrize("state", [state for state in State if state not in (State.ANSWERED, State.PENDING)])
+def test_no_end_but_an_answer_carries_answers(state: State) -> None:
+    ended = replace(OPEN, state=state, ended_at=1000)
+    for reply in (auq.render(ended), codenomad.render(ended), promptmanager.render(ended)):
+        assert reply.data is not None
+        assert (reply.data["outcome"], reply.data["answers"]) == (state, [])
+        assert "Blue" not in reply.text
+
+
+def test_several_own_words_and_a_note_are_all_told_in_a_sentence() -> None:
+    question = replace(COLOUR, kind=Kind.MULTI_SELECT)
+    answer = Answer(question="1", chosen=("1", "2"), text="and green", note="if it fits")
+    told = replace(BLUE, questions=(question,), outcome=replace(BY_ADA, answers=(answer,)))
+    assert (
+        promptmanager.render(told).text == "User selected: Red, Blue\nUser answered: and green\nUser noted: if it fits"
+    )
+
+
+def test_what_was_wiped_never_passes_for_an_empty_answer() -> None:
+    wiped = replace(BLUE, questions=(), outcome=BY_ADA, delivered_at=1000)
+    reply = get_answers.render([wiped])
+    assert "Its texts were wiped then" in reply.text
+    assert reply.data is not None
+    assert reply.data["answers"][0]["wiped"] is True
+
+
+def test_open_asks_are_named_and_nothing_is_assumed() -> None:
+    reply = get_answers.render([OPEN, LATE])
+    assert reply.text.startswith("Not answered yet, still open. Do not assume an answer:")
+    assert reply.data is not None
+    assert reply.data["message"] == reply.text
+    assert [one["outcome"] for one in reply.data["pending"]] == ["pending", "timed_out"]

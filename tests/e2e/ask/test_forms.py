@@ -1,0 +1,250 @@
+"""The client's own form beside the inbox: what it shows in each version, who wins, and when it is not shown."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.e2e.ask.house import AUTO, LEGACY, UNSEEN, answered, asks_named, connected, form_about
+from tests.e2e.clients.driver import ClientProgram
+from tests.e2e.clients.events import Json, accept, refuse
+from tests.e2e.clients.kinds import OLDER_PROTOCOL, ClientKind
+from tests.e2e.stdio.harness import Person, Place
+from tests.e2e.stdio.pipe import MODERN
+
+from sayso.asks.model import Ask, State
+
+OTHER = "Other: in my own words"
+SETUP: Json = {
+    "title": "Setup",
+    "questions": [
+        {"id": "name", "question": "What name?", "header": "Name"},
+        {"id": "db", "question": "Which store?", "options": [{"label": "SQLite", "description": "One file."}, "Other"]},
+        {
+            "id": "parts",
+            "question": "Which parts?",
+            "type": "multi-select",
+            "options": ["A", {"label": "B", "recommended": True}],
+        },
+        {"id": "sure", "question": "Sure?", "type": "confirm"},
+        {"id": "more", "question": "More?", "required": False},
+    ],
+}
+
+
+def setup(text: str) -> Json:
+    first, *rest = SETUP["questions"]
+    return {**SETUP, "title": text, "questions": [{**first, "question": text}, *rest]}
+
+
+def test_a_form_of_today_has_titled_choices_and_several_of_them(either_client: ClientProgram) -> None:
+    either_client.answer_with(
+        accept({"name": "Ada", "db": "SQLite", "db.other": "for now", "parts": ["B"], "sure": "Yes", "more": ""})
+    )
+    key = either_client.call_start("ask_user", setup("A form of today?"))
+    form = form_about(either_client, "A form of today?")
+    assert form.schema is not None
+    fields = form.schema["properties"]
+    assert form.schema["required"] == ["name", "db", "parts", "sure"]
+    assert fields["db"]["oneOf"] == [{"const": name, "title": name} for name in ("SQLite", "Other", OTHER)]
+    assert "- SQLite: One file." in fields["db"]["description"]
+    assert fields["parts"]["items"]["anyOf"] == [
+        {"const": "A", "title": "A"},
+        {"const": "B", "title": "B (recommended)"},
+    ]
+    assert fields["sure"]["oneOf"] == [{"const": "Yes", "title": "Yes"}, {"const": "No", "title": "No"}]
+    assert fields["name"]["title"] == "Name"
+    assert fields.keys() == {"name", "db", "db.other", "parts", "parts.other", "sure", "more"}
+    assert json.loads(either_client.wait_result(key).text)["answers"] == [
+        {"questionId": "name", "values": ["Ada"]},
+        {"questionId": "db", "values": ["SQLite"], "customText": "for now"},
+        {"questionId": "parts", "values": ["B"]},
+        {"questionId": "sure", "values": ["yes"]},
+        {"questionId": "more", "values": []},
+    ]
+
+
+def test_a_form_of_2025_06_18_is_cut_down_to_what_that_version_knows(place: Place) -> None:
+    with connected(OLDER_PROTOCOL, place) as program:
+        assert program.connected.protocol_version == "2025-06-18"
+        filled = {"name": "Ada", "db": OTHER, "db.other": "DuckDB", "parts.1": True, "parts": "Take what I ticked"}
+        program.answer_with(accept({**filled, "sure": "No"}))
+        key = program.call_start("ask_user", setup("An older form?"))
+        form = form_about(program, "An older form?")
+        assert form.schema is not None
+        fields = form.schema["properties"]
+        plain = {"string", "boolean", "number", "integer"}
+        assert {field["type"] for field in fields.values()} <= plain
+        assert not [field for field in fields.values() if field.keys() & {"oneOf", "anyOf", "items"}]
+        assert fields["db"]["enum"] == fields["db"]["enumNames"] == ["SQLite", "Other", OTHER]
+        assert (fields["parts.1"]["title"], fields["parts.2"]["title"]) == ("A", "B (recommended)")
+        assert [one["values"] for one in json.loads(program.wait_result(key).text)["answers"]] == [
+            ["Ada"],
+            ["DuckDB"],
+            ["A"],
+            ["no"],
+            [],
+        ]
+
+
+def test_equal_labels_stay_apart_in_a_form(either_client: ClientProgram) -> None:
+    arguments = {"questions": [{"id": "q", "question": "Which Same?", "options": ["Same", "Same", OTHER]}]}
+    either_client.answer_with(
+        accept({"q": "Same (2)"}), accept({"q": OTHER}), accept({"q": f"{OTHER} (2)", "q.other": "x"})
+    )
+    ids = [either_client.call("ask_user", arguments).structured["answers"][0] for _ in range(3)]
+    assert [(one["selected_ids"], one["text"]) for one in ids] == [(["2"], None), (["3"], None), ([], "x")]
+
+
+def test_a_form_filled_in_wrongly_is_shown_again_with_what_was_wrong(either_client: ClientProgram) -> None:
+    arguments = {"questions": [{"id": "q", "question": "Fill me in?", "options": ["A", "B"]}]}
+    either_client.answer_with(accept({}), accept({"q": "C"}), accept({"q": "B"}))
+    result = either_client.call("ask_user", arguments)
+    assert result.structured["answers"][0]["selected"] == ["B"]
+    shown = [form_about(either_client, "Fill me in?").message for _ in range(3)]
+    assert shown[0] == "Fill me in?"
+    assert "an answer is required" in shown[1]
+    assert '"C" is not one of its options. They are "A", "B".' in shown[2]
+
+
+def held_for_good(person: Person, text: str, program: ClientProgram) -> Ask | None:
+    """The ask once its call has come back from as many rounds as forms were shown."""
+    (ask,) = asks_named(person, text)
+    rounds = [event for event in person.desk.events(ask.id) if event.kind == "attended"]
+    return ask if ask.wait and len(rounds) == (3 if program.kind.modern else 0) else None
+
+
+def test_a_form_that_stays_wrong_is_given_up_and_the_inbox_goes_on(
+    either_client: ClientProgram, person: Person
+) -> None:
+    either_client.answer_with(default=accept({}))
+    text = f"Can {either_client.kind.id} fill in anything?"
+    key = either_client.call_start("ask_user", {"question": text, "options": ["A", "B"]})
+    for _ in range(3):
+        form_about(either_client, text)
+    # A modern client lets go of the ask between its rounds: the last one holds it for good.
+    ask = person.wait_until(lambda: held_for_good(person, text, either_client))
+    person.answer(ask, "A")
+    result = either_client.wait_result(key)
+    assert (result.content[0]["text"], result.structured["surface"]) == ("User selected: A", "test")
+    shown = [event for event in either_client.events("elicitation") if text in str(event.fields)]
+    assert len(shown) == 3
+
+
+def test_a_form_that_could_be_accepted_empty_is_not_shown(either_client: ClientProgram, person: Person) -> None:
+    arguments = {"questions": [{"question": "Nothing needed?", "required": False}]}
+    result = answered(either_client, person, "ask_user", arguments, "yes")
+    assert result.structured["surface"] == "test"
+    assert not [event for event in either_client.events("elicitation") if "Nothing needed?" in str(event.fields)]
+
+
+def test_a_form_the_client_cannot_show_leaves_the_inbox(place: Place) -> None:
+    with connected(LEGACY, place) as program, place.person() as person:
+        program.answer_with(refuse("no dialogs here"))
+        result = answered(program, person, "ask_user", {"question": "Any dialog?"}, "no")
+        assert result.text == "User answered: no"
+
+
+@pytest.mark.parametrize("kind", [AUTO, LEGACY], ids=["auto", "legacy"])
+def test_forms_can_be_switched_off(kind: ClientKind, place: Place) -> None:
+    with connected(kind, place, forms="never") as program, place.person() as person:
+        assert answered(program, person, "ask_user", {"question": "No form?"}, "none").text == "User answered: none"
+        assert program.events("elicitation") == []
+
+
+def test_a_modern_client_is_asked_to_show_a_form_only_where_nobody_could_answer_elsewhere(place: Place) -> None:
+    with connected(AUTO, place) as program, place.person() as person:
+        program.answer_with(accept({"1": "in the form"}))
+        assert program.call("ask_user", {"question": "Nobody there?"}).structured["surface"] == "client form"
+        person.desk.show_up("terminal", "ada")
+        result = answered(program, person, "ask_user", {"question": "Somebody there?"}, "me")
+        assert result.structured["surface"] == "test"
+        assert len(program.events("elicitation")) == 1
+
+
+def test_a_modern_client_is_not_asked_to_show_a_form_where_the_person_is_notified(place: Place) -> None:
+    with connected(AUTO, place, notify_command="true") as program, place.person() as person:
+        assert answered(program, person, "ask_user", {"question": "Notified?"}, "yes").text == "User answered: yes"
+        assert program.events("elicitation") == []
+
+
+def test_with_always_a_modern_client_shows_a_form_beside_an_open_inbox(place: Place) -> None:
+    with connected(AUTO, place, forms="always") as program, place.person() as person:
+        person.desk.show_up("terminal", "ada")
+        program.answer_with(accept({"1": "in the form"}))
+        assert program.call("ask_user", {"question": "Always?"}).structured["surface"] == "client form"
+
+
+def test_a_run_that_says_it_is_headless_is_not_asked_to_show_forms(
+    either_client: ClientProgram, person: Person
+) -> None:
+    meta = {"x-codex-turn-metadata": {"turn_trigger": "exec"}}
+    key = either_client.call_start("ask_user", {"question": "Anyone in front of it?"}, meta=meta)
+    person.answer(person.wait_for_ask("Anyone in front of it?"), "no")
+    assert either_client.wait_result(key).text == "User answered: no"
+    shown = [event for event in either_client.events("elicitation") if "in front of it" in str(event.fields)]
+    assert shown == []
+
+
+def test_strict_profiles_never_use_a_form(codenomad: ClientProgram, person: Person) -> None:
+    answered(codenomad, person, "ask_user", {"questions": [{"question": "A strict form?"}]}, "none")
+    assert codenomad.events("elicitation") == []
+
+
+def test_an_automatic_no_is_never_a_persons(either_client: ClientProgram, person: Person) -> None:
+    either_client.answer_with(default=UNSEEN)
+    key = either_client.call_start("ask_user", {"question": "Did you cancel?"})
+    ask = person.wait_for_ask("Did you cancel?")
+    assert ask.state is State.PENDING
+    person.answer(ask, "not I")
+    assert either_client.wait_result(key).text == "User answered: not I"
+    assert [event.kind for event in person.desk.events(ask.id) if event.person] == ["answered"]
+
+
+def test_what_a_form_answered_is_the_persons_own(either_client: ClientProgram, person: Person, machine: Place) -> None:
+    either_client.answer_with(accept({"1": "I"}))
+    told = either_client.call("ask_user", {"question": "Who answers?"}).structured
+    assert (told["answered_by"], told["surface"]) == (machine.config().person, "client form")
+
+
+def test_a_round_brought_back_twice_gives_the_same_answer_and_asks_nobody_again(place: Place) -> None:
+    with place.pipe(program="sayso") as pipe, place.person() as person:
+        pipe.connect(MODERN, {"elicitation": {}})
+        asked: Json = {"name": "ask_user", "arguments": {"question": "Only once?"}}
+        first = pipe.request("tools/call", **asked)
+        ((key, _),) = first["inputRequests"].items()
+        reply = {"inputResponses": {key: {"action": "accept", "content": {"1": "once"}}}}
+        again = {**asked, "requestState": first["requestState"], **reply}
+        for _ in range(2):
+            assert pipe.request("tools/call", **again)["structuredContent"]["answers"][0]["text"] == "once"
+        assert len(asks_named(person, "Only once?")) == 1
+
+
+def test_a_round_whose_state_was_changed_or_belongs_to_another_call_is_refused(place: Place) -> None:
+    with place.pipe(program="sayso") as pipe:
+        pipe.connect(MODERN, {"elicitation": {}})
+        state = pipe.request("tools/call", name="ask_user", arguments={"question": "Mine?"})["requestState"]
+        for name, question, given in [
+            ("ask_user", "Mine?", state[:-4] + "AAAA"),
+            ("ask_user", "Yours?", state),
+            ("question_ask", "Mine?", state),
+        ]:
+            call = pipe.begin("tools/call", name=name, arguments={"question": question}, requestState=given)
+            assert pipe.response(call)["error"]["message"] == "Invalid or expired requestState"
+
+
+def test_without_history_a_delivered_round_does_not_pass_for_an_empty_answer(place: Place) -> None:
+    with place.pipe(program="sayso", environment={"SAYSO_HISTORY": "false"}) as pipe, place.person() as person:
+        pipe.connect(MODERN, {"elicitation": {}})
+        asked: Json = {"name": "ask_user", "arguments": {"question": "Wiped?"}}
+        first = pipe.request("tools/call", **asked)
+        ((key, _),) = first["inputRequests"].items()
+        reply = {"inputResponses": {key: {"action": "accept", "content": {"1": "secret"}}}}
+        again = {**asked, "requestState": first["requestState"], **reply}
+        answered_ask = pipe.request("tools/call", **again)["structuredContent"]["ask_id"]
+        person.wait_until_delivered(person.desk.get(answered_ask))
+        call = pipe.begin("tools/call", **{**again, "inputResponses": {}})
+        ask = person.wait_for_ask("Wiped?")
+        assert ask.id != answered_ask
+        person.answer(ask, "anew")
+        assert pipe.response(call)["result"]["structuredContent"]["answers"][0]["text"] == "anew"

@@ -1,0 +1,157 @@
+"""What the queries cost: they use their indexes, and asks that ended long ago cost today's nothing."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from tests.postgres import Server
+
+from sayso.store.postgres import PostgresStore, _in_its_style
+from sayso.store.sqlite import SqliteStore
+from sayso.store.store import queries
+
+FEW, MANY = 100, 100_000
+PENDING = 50
+
+PARAMETERS: dict[str, dict[str, object]] = {
+    "inbox": {"project": None, "person": None, "after_time": -1, "after_id": "", "most": 20},
+    "history": {"project": None, "person": None, "pattern": None, "before_time": 2**62, "before_id": "", "most": 20},
+    "alike": {"fingerprint": "fingerprint-1"},
+    "waits_ended": {"process": "1-a"},
+    "held_by": {"process": "1-a", "most": 20},
+    "waiting_processes": {},
+    "inbox_size": {},
+    "asks_by_state": {},
+    "undelivered": {"agent": "", "client": "an-agent", "project": "/p", "host": "h", "most": 20},
+    "asks_by_prefix": {"prefix": "pending-1", "beyond": "pending-2"},
+    "expirable": {"unattended_before": 5, "most": 20},
+    "delete_ended": {"ended_before": 5, "undelivered_before": 5, "most": 20},
+    "overdue": {"ended_before": 5, "undelivered_before": 5, "unattended_before": 5, "claimed_before": 5},
+}
+
+FILL = """
+INSERT INTO asks (id, version, state, call_id, tool, fingerprint, agent, client, project, owner, host, body, words,
+                  outcome, wait_id, wait_process, unattended_at, created_at, changed_at, ended_at, delivered_at)
+SELECT {name} || n, 1, {state}, 'call', 'tool', 'fingerprint-' || {name} || n, '', 'an-agent', '/p', '', 'h', '{{}}',
+       '', '{{}}', {wait}, {wait}, NULL, {time} + n, n, {ended}, {ended}
+FROM ({numbers}) AS numbers
+"""
+
+
+def _fill(numbers: str, name: str) -> str:
+    """Rows for asks; the ended ones are older than the pending ones."""
+    kinds = {
+        "ended": {"state": "'answered'", "wait": "NULL", "time": "0", "ended": "1000000 + n"},
+        "pending": {"state": "'pending'", "wait": "'1-a'", "time": "10000000", "ended": "NULL"},
+    }
+    return FILL.format(numbers=numbers, name=f"'{name}-'", **kinds[name])
+
+
+@pytest.fixture(scope="module", params=[FEW, MANY])
+def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _sqlite_with(tmp_path_factory.mktemp("plans") / "sayso.db", request.param)
+
+
+def _sqlite_with(file: Path, ended: int) -> Path:
+    SqliteStore(file).close()
+    numbers = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < {}) SELECT n FROM c"
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute(_fill(numbers.format(ended), "ended"))
+        connection.execute(_fill(numbers.format(PENDING), "pending"))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("query", "index"),
+    [
+        ("inbox", "asks_inbox"),
+        ("inbox_size", "asks_inbox"),
+        ("asks_by_state", "COVERING INDEX asks_ended"),
+        ("history", "asks_ended"),
+        ("alike", "asks_alike"),
+        ("waits_ended", "asks_waits"),
+        ("held_by", "asks_waits"),
+        ("waiting_processes", "asks_waits"),
+        ("undelivered", "asks_undelivered"),
+        ("expirable", "asks_inbox"),
+        ("delete_ended", "asks_ended"),
+        ("overdue", "asks_ended"),
+        ("overdue", "asks_inbox"),
+        ("asks_by_prefix", "sqlite_autoindex_asks_1"),
+    ],
+)
+def test_a_query_uses_its_index(file: Path, query: str, index: str) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        rows = connection.execute(f"EXPLAIN QUERY PLAN {queries()[query]}", PARAMETERS[query]).fetchall()
+    plan = "\n".join(row[3] for row in rows)
+    assert index in plan, plan
+    assert "SCAN asks\n" not in plan + "\n", plan
+
+
+@pytest.mark.parametrize("query", ["inbox", "history"])
+def test_a_page_needs_no_sorting(file: Path, query: str) -> None:
+    with closing(sqlite3.connect(file)) as connection:
+        rows = connection.execute(f"EXPLAIN QUERY PLAN {queries()[query]}", PARAMETERS[query]).fetchall()
+    assert not [row for row in rows if "TEMP B-TREE" in row[3]]
+
+
+@pytest.fixture(scope="module")
+def small_and_large(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("costs")
+    return _sqlite_with(folder / "few.db", FEW), _sqlite_with(folder / "many.db", MANY)
+
+
+@pytest.mark.parametrize("query", sorted(PARAMETERS.keys() - {"asks_by_state"}))
+def test_a_thousand_times_as_many_ended_asks_cost_the_same(small_and_large: tuple[Path, Path], query: str) -> None:
+    few, many = (_steps(file, query) for file in small_and_large)
+    assert many < 2 * few, f"{few} steps with {FEW} ended asks, {many} with {MANY}"
+
+
+def _steps(file: Path, query: str) -> int:
+    """How many instructions of SQLite's machine the query takes."""
+    steps = 0
+
+    def count() -> int:
+        nonlocal steps
+        steps += 1
+        return 0
+
+    with closing(sqlite3.connect(file)) as connection:
+        connection.set_progress_handler(count, 1)
+        connection.execute(queries()[query], PARAMETERS[query]).fetchall()
+        connection.rollback()
+    return steps
+
+
+@pytest.fixture(scope="module")
+def addresses(postgres: Server) -> Iterator[tuple[str, str]]:
+    with postgres.new_database() as few, postgres.new_database() as many:
+        for address, ended in ((few, FEW), (many, MANY)):
+            PostgresStore(address).close()
+            with psycopg.connect(address, autocommit=True) as connection:
+                connection.execute(_fill(f"SELECT generate_series(1, {ended}) AS n", "ended").encode())
+                connection.execute(_fill(f"SELECT generate_series(1, {PENDING}) AS n", "pending").encode())
+                connection.execute("VACUUM ANALYZE asks")
+        yield few, many
+
+
+@pytest.mark.parametrize("query", ["inbox", "history", "alike", "waits_ended", "undelivered"])
+def test_they_cost_the_same_on_postgresql(addresses: tuple[str, str], query: str) -> None:
+    few, many = (_pages_read(address, query) for address in addresses)
+    assert many <= few + 30, f"{few} pages with {FEW} ended asks, {many} with {MANY}"
+
+
+def _pages_read(address: str, query: str) -> int:
+    """How many pages of its buffers PostgreSQL touches for the query."""
+    explained = b"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + _in_its_style(query)
+    with psycopg.connect(address) as connection:
+        row: Any = connection.execute(explained, PARAMETERS[query]).fetchone()
+    plan = row[0] if isinstance(row[0], list) else json.loads(row[0])
+    return int(plan[0]["Plan"]["Shared Hit Blocks"] + plan[0]["Plan"]["Shared Read Blocks"])

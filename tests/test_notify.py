@@ -1,0 +1,81 @@
+"""What a notification says, and that bursts become one. Its ways out are tested end to end with the server."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.asks.samples import ask as new_ask
+
+from sayso import notify
+from sayso.asks.desk import Desk
+from sayso.asks.model import Ask, Asker
+from sayso.config import Config, load
+from sayso.notify import Notifier, details, headline
+from sayso.store.sqlite import SqliteStore
+
+PAGE = (Path(__file__).parents[1] / "docs" / "notifications.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> list[Ask]:
+    """Three asks that are open."""
+    store = SqliteStore(tmp_path / "state" / "sayso.db")
+    desk = Desk(store)
+    asks = [desk.leave(new_ask(f"Number {number}?", title="")) for number in range(3)]
+    store.close()
+    return asks
+
+
+def config(**settings: str) -> Config:
+    return load(environ={f"SAYSO_{name.upper()}": value for name, value in settings.items()})
+
+
+def test_a_headline_names_who_asks_and_where(opened: list[Ask]) -> None:
+    asker = Asker(client="claude-code\x1b[31m", project="/home/ada/shop")
+    assert headline([replace(opened[0], asker=asker)]) == "claude-code\\x1b[31m in shop asks you something"
+    assert headline([replace(opened[0], asker=Asker())]) == "An agent asks you something"
+    assert headline(opened) == "3 questions are waiting for you"
+
+
+def test_details_are_one_safe_line_per_ask_and_not_without_end(opened: list[Ask]) -> None:
+    assert details(opened).splitlines() == [f"{ask.id[:8]}  Number {n}?" for n, ask in enumerate(opened)]
+    many = details(opened * 5).splitlines()
+    assert (len(many), many[-1]) == (notify.MOST_LINES + 1, "and 5 more")
+
+
+def test_nothing_is_configured_by_itself() -> None:
+    assert not Notifier(config()).configured
+    for setting in ("notify_command", "notify_url", "notify_apprise"):
+        assert Notifier(config(**{setting: "http://x"})).configured
+
+
+def test_asks_of_one_moment_share_a_message_and_a_later_one_has_its_own(opened: list[Ask], tmp_path: Path) -> None:
+    script = tmp_path / "append.py"
+    script.write_text(f"import sys; open({str(tmp_path / 'said')!r}, 'a').write(sys.stdin.readline())")
+    notifier = Notifier(config(notify_command=f"{sys.executable} {script}"))
+
+    async def tell() -> None:
+        await asyncio.gather(*(notifier.tell(ask) for ask in opened))
+        await notifier.tell(opened[0])
+
+    asyncio.run(tell())
+    first, second = (tmp_path / "said").read_text().splitlines()
+    assert first == "3 questions are waiting for you"
+    assert second.endswith("asks you something")
+
+
+def test_a_command_that_does_not_end_is_given_up_and_killed(
+    opened: list[Ask], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(notify, "PATIENCE", 0.2)
+    asyncio.run(Notifier(config(notify_command="sleep 60")).tell(opened[0]))
+    assert "took longer than 0 seconds and was given up" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["notify_command", "notify_url", "notify_format", "notify_apprise", "notify_details"])
+def test_the_page_explains_every_setting(name: str) -> None:
+    assert f"`{name}`" in PAGE

@@ -1,0 +1,53 @@
+"""Processes are named so that a pid used again is not taken for the process that had it before."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from sayso.processes import ProcessName, ancestry, name_of
+
+NAMES = "from sayso.processes import ancestry; print(*((one.pid, one.started) for one in ancestry()), sep=';')"
+
+
+def test_a_process_is_named_the_same_by_itself_and_by_its_child() -> None:
+    told = subprocess.run([sys.executable, "-c", NAMES], capture_output=True, text=True, timeout=60, check=True).stdout
+    line = told.strip().split(";")
+    me = name_of(os.getpid())
+    assert me is not None
+    assert line[1] == str((me.pid, me.started))
+    assert line[1:] == [str((one.pid, one.started)) for one in ancestry()]
+
+
+def test_the_line_of_ancestors_begins_here_and_ends_at_the_first() -> None:
+    line = ancestry()
+    assert [one.pid for one in line[:2]] == [os.getpid(), os.getppid()]
+    assert len({one.pid for one in line}) == len(line)
+
+
+def test_a_process_that_is_gone_has_no_name() -> None:
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    assert name_of(child.pid) is not None
+    child.communicate(b"\n", timeout=60)
+    assert name_of(child.pid) is None
+
+
+def test_where_there_is_no_proc_the_name_does_not_depend_on_language_and_time_zone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A stand-in for `ps` that tells, in place of the moment, in which language and zone it was asked."""
+    (tmp_path / "ps").write_text('#!/bin/sh\necho " 1 $LC_ALL $TZ"\n')
+    (tmp_path / "ps").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    monkeypatch.setattr("sayso.processes.sys", SimpleNamespace(platform="darwin"))
+    assert name_of(7) == ProcessName(pid=7, started="C UTC")
+    (tmp_path / "ps").unlink()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert name_of(7) is None

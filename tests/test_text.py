@@ -1,0 +1,89 @@
+"""Text from agents and people is shown in a way that can neither drive nor deceive a terminal, and loses nothing."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sayso.text import age, iso_time, json_block, json_line, one_line, printable, quoted
+
+any_text = st.text(st.characters(exclude_categories=()))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain, ünïcode, 日本語\tand\nlines", "plain, ünïcode, 日本語\tand\nlines"),
+        ("\x1b[2J\x1b]0;owned\x07", "\\x1b[2J\\x1b]0;owned\\x07"),
+        ("\x9b31m", "\\x9b31m"),
+        ("a\rb\r\nc", "a\\x0db\nc"),
+        ("nul\x00", "nul\\x00"),
+        ("\u202egnp.exe", "<U+202E>gnp.exe"),
+        ("in\u200bvisible", "in<U+200B>visible"),
+        ("\U000e0041", "<U+E0041>"),
+        ("half \ud800", "half <U+D800>"),
+        ("👩🏽\u200d🚀 a\u200db", "👩🏽\u200d🚀 a<U+200D>b"),
+    ],
+)
+def test_what_could_drive_or_deceive_a_terminal_is_spelt_out(text: str, shown: str) -> None:
+    assert printable(text) == shown
+
+
+@given(any_text)
+def test_no_text_at_all_can_drive_a_terminal(text: str) -> None:
+    for character in printable(text):
+        assert character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cs")
+    for shown in (one_line(text), json_line(text), quoted(text)):
+        assert not any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in shown)
+
+
+@given(st.recursive(st.text() | st.integers() | st.booleans() | st.none(), lambda inner: st.lists(inner, max_size=3)))
+def test_json_for_a_terminal_reads_back_as_it_was(value: object) -> None:
+    assert json.loads(json_line(value)) == value
+    assert json.loads(json_block(value)) == value
+
+
+@given(any_text, st.integers(1, 200))
+def test_one_line_is_never_wider_than_asked(text: str, width: int) -> None:
+    shown = one_line(text, width)
+    assert len(shown) <= width
+    assert shown == shown.strip()
+
+
+def test_one_line_joins_lines_and_shows_that_it_was_cut() -> None:
+    assert one_line("  one\n\n two\tthree ") == "one two three"
+    assert one_line("x" * 100, 10) == "x" * 9 + "…"
+    assert one_line("\n" * 1_000_000 + "far below") == ""
+
+
+def test_a_value_in_an_error_is_json_cut_to_size() -> None:
+    assert quoted('say "hi"\n') == '"say \\"hi\\"\\n"'
+    assert quoted("x" * 1000) == '"' + "x" * 59 + "…"
+    assert quoted({"a": [1, None]}) == '{"a": [1, null]}'
+
+
+def test_times_are_rfc_3339_in_utc() -> None:
+    assert iso_time(1_700_000_000_123) == "2023-11-14T22:13:20.123Z"
+    assert iso_time(0) == "1970-01-01T00:00:00.000Z"
+    assert iso_time(None) is None
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "said"),
+    [
+        (0, "now"),
+        (999, "now"),
+        (-5, "now"),
+        (1000, "1s"),
+        (59_999, "59s"),
+        (60_000, "1m"),
+        (7_200_000, "2h"),
+        (345_600_000, "4d"),
+    ],
+)
+def test_an_age_is_told_as_people_say_it(milliseconds: int, said: str) -> None:
+    assert age(milliseconds) == said
