@@ -75,7 +75,7 @@ class QuestionCalls:
             state = Round(ask=secrets.token_hex(16), at=now_ms())
             return elicit.input_required(state.sealed_later(), form)
         if not await self._first_time(came):
-            taken = "This reply to the form has been taken already, and its answer saved."
+            taken = "This reply to the form has been taken already. question_summary has what was saved."
             return result(Reply(text=taken, data={"outcome": "failed"}, is_error=True))
         return await self._take(ctx, question, reply, now_ms() - came.at)
 
