@@ -33,9 +33,9 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Real processes on a busy machine: a test that fails is tried once more, and counted as rerun.
+# Real processes on a busy machine: a test that fails is tried again, twice at most, and counted as rerun.
 test: check $(TOOLS)
-	$(BIN)/pytest -n $(WORKERS) --dist loadfile --reruns 1
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile --reruns 2
 
 bench: $(READY)
 	$(BIN)/python bench/latency.py

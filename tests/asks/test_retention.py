@@ -114,9 +114,10 @@ def test_more_than_one_batch_is_cleaned_up_and_the_rest_is_untouched(desk: Desk,
 def test_cleaning_up_where_there_is_nothing_to_do_rings_no_bell(open_shared: OpenStore) -> None:
     listening, cleaning = open_shared(), Desk(open_shared())
     held = Desk(listening).hold(ask())
-    while listening.bell().wait(0):
-        """Take in the rings of the opening."""
+    assert listening.bell().wait(25)
+    while listening.bell().wait(0.1):
+        """Take in all rings of the opening."""
     assert cleaning.clean_up(KEEP) == NOTHING
-    assert not listening.bell().wait(0)
+    assert not listening.bell().wait(0.1)
     cleaning.answer(held.ask.id, RED, ANNA)
     assert listening.bell().wait(10)

@@ -184,8 +184,9 @@ def test_many_threads_of_one_desk_settle_many_asks_without_a_mix_up(desk: Desk) 
 def test_a_settle_wakes_whoever_listens_to_the_bell(open_shared: OpenStore) -> None:
     waiting, settling = open_shared(), Desk(open_shared())
     held = Desk(waiting).hold(ask())
-    while waiting.bell().wait(0):
-        """Take in the rings of the opening."""
+    assert waiting.bell().wait(25)
+    while waiting.bell().wait(0.1):
+        """Take in all rings of the opening."""
     settling.answer(held.ask.id, BLUE, BEN)
     assert waiting.bell().wait(10)
     assert [ended.id for ended in Desk(waiting).ended_waits()] == [held.ask.id]

@@ -104,13 +104,14 @@ class Person:
         return "\n".join(strip.text.rstrip() for strip in strips)
 
     async def press(self, *keys: str) -> None:
-        """Press keys, each after the screen has taken in the one before."""
+        """Press keys, and wait until they have done what they do."""
         for key in keys:
             character = key if len(key) == 1 else " " if key == "space" else None
             name = "space" if key == " " else _character_to_key(key) if len(key) == 1 else key
             self.app.post_message(Key(name, character))
-            for _ in range(3):
-                await self.pilot.pause(0)
+        await self.pilot.pause(0)
+        await until(lambda: self.app.shared.typing.idle or not self.app.is_running, self.screen)
+        await self.pilot.pause(0)
 
     async def type(self, text: str) -> None:
         await self.press(*text)

@@ -114,40 +114,41 @@ class SettlingScreen(SaysoScreen[None]):
 
     async def send(self) -> None:
         """Send the answers, if they are complete and nobody was faster."""
-        ask, draft = self.ask, self.draft
+        ask, draft, texts = self.ask, self.draft, self.shared.texts
         waited_for = ask.state is State.PENDING and ask.wait is not None
-        if await self._settle(lambda desk: desk.answer(ask.id, drafts.answers(ask, draft), self.shared.settler)):
-            texts = self.shared.texts
-            told = texts.sent if waited_for else texts.sent_unattended
-            self._part(told.format(client=self.shared.wording.client(ask)))
+        await self._settle(
+            lambda desk: desk.answer(ask.id, drafts.answers(ask, draft), self.shared.settler),
+            texts.sent if waited_for else texts.sent_unattended,
+        )
 
     async def reject(self) -> None:
         """Say no to all of it, with a reason if there is one."""
-        said = await ask_for_rejection(self, self.ask, self.draft.reason)
+        ask, said = self.ask, await ask_for_rejection(self, self.ask, self.draft.reason)
         self.enter(replace(self.draft, reason=said.text))
-        ask_id = self.ask.id
-        if said.confirmed and await self._settle(lambda desk: desk.reject(ask_id, said.text, self.shared.settler)):
-            self._part(self.shared.texts.rejected.format(client=self.shared.wording.client(self.ask)))
+        if said.confirmed:
+            told = self.shared.texts.rejected
+            await self._settle(lambda desk: desk.reject(ask.id, said.text, self.shared.settler), told)
 
     async def elaborate(self, place: int, question: Question) -> None:
         """Hand the ask back to the agent: it should explain one question and ask again."""
-        said = await ask_what_is_unclear(self, place, self.draft.reason)
+        ask, said = self.ask, await ask_what_is_unclear(self, place, self.draft.reason)
         self.enter(replace(self.draft, reason=said.text))
-        ask_id, reason = self.ask.id, elaboration(self.ask, place, question, said.text)
-        if said.confirmed and await self._settle(lambda desk: desk.reject(ask_id, reason, self.shared.settler)):
-            self._part(self.shared.texts.asked_back.format(client=self.shared.wording.client(self.ask)))
+        if said.confirmed:
+            reason, told = elaboration(ask, place, question, said.text), self.shared.texts.asked_back
+            await self._settle(lambda desk: desk.reject(ask.id, reason, self.shared.settler), told)
 
-    async def _settle(self, work: Callable[[Desk], Ask]) -> bool:
-        """Whether it was us who settled it. What was entered stays when it was not."""
+    async def _settle(self, work: Callable[[Desk], Ask], told: str) -> None:
+        """Settle it, say so and leave. What was entered stays when somebody was faster, or it cannot be done."""
         if self._settling or self._settled:
-            return False
+            return
         if not self.answerable:
             self.warn(self.shared.wording.truth(self.ask if self._there else None))
-            return False
+            return
         self._settling = True
         try:
             with self.shared.typing.held():
-                return await self._settle_once(work)
+                if await self._settle_once(work):
+                    self._part(told.format(client=self.shared.wording.client(self.ask)))
         finally:
             self._settling = False
 
@@ -168,7 +169,6 @@ class SettlingScreen(SaysoScreen[None]):
         return True
 
     def _part(self, told: str) -> None:
-        """It is settled: say so, and show what else there is."""
         self._settled = True
         self.shared.board.drafts.discard(self.ask.id)
         self.shared.board.unsaved.pop(self.ask.id, None)

@@ -5,6 +5,7 @@ Textual gives each widget a queue of its own, so keys of one burst would reach t
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
@@ -18,6 +19,7 @@ from textual.message import Message
 Deliver = Callable[[events.Event], Awaitable[None]]
 _ROUNDS = 4
 """How often a key is followed from the focus up to the app: what it sets off may set off more."""
+_LOST_AFTER = 0.1
 _PATIENCE = 2.0
 """Seconds after which keys are handed on whatever is still under way. Never lose a key, never hang."""
 
@@ -44,6 +46,11 @@ class TypeAhead:
 
     def begin(self, app: App[Any], deliver: Deliver) -> None:
         self._app, self._deliver = app, deliver
+
+    @property
+    def idle(self) -> bool:
+        """Whether every key has been handed on and has done what it does."""
+        return self._since is None and not self._waiting
 
     async def take(self, event: events.Event) -> None:
         """Hand this key or paste on when its turn has come."""
@@ -72,7 +79,13 @@ class TypeAhead:
 
     def _follow(self) -> None:
         self._turn += 1
-        self._send(Passed(self._turn, _ROUNDS))
+        self._set_out(self._turn)
+
+    def _set_out(self, turn: int) -> None:
+        """Follow, and follow again when nothing has arrived: a follower is lost with a screen that goes away."""
+        if turn == self._turn and self._since is not None and self._app is not None and self._app.is_running:
+            self._send(Passed(turn, _ROUNDS))
+            asyncio.get_running_loop().call_later(_LOST_AFTER, self._set_out, turn)
 
     def _send(self, message: Passed) -> None:
         """Up from the focus to the app, behind everything that waits in the queues on the way."""

@@ -25,6 +25,7 @@ ROOT = HERE.parents[2]
 CACHE = ROOT / ".cache" / "clients"
 PINS = HERE / "pins"
 OLDEST_NODE = 20
+CONFORMANCE_NODE = 22
 STEP_SECONDS = 100  # less than a test may take, so that the error below is seen and not the test's time limit
 _PYTHON = f"{sys.version} {sys.base_prefix}".encode()
 _PLATFORM = f"{sys.platform} {platform.machine()}".encode()
@@ -53,6 +54,13 @@ def command_for(library: Library) -> list[str]:
             node = node_since(OLDEST_NODE)
             program = HERE / f"driver_{library.replace('-', '')}.mjs"
             return [str(node.node), str(program), str(packages(PINS / library, node))]
+
+
+def conformance_suite() -> list[str]:
+    """How to start the protocol's official suite of tests; fetches it if need be."""
+    node = node_since(CONFORMANCE_NODE)
+    installed = packages(PINS / "conformance", node) / "node_modules" / "@modelcontextprotocol" / "conformance"
+    return [str(node.node), str(installed / "dist" / "index.js")]
 
 
 def _python_with_mcp1() -> Path:
@@ -160,6 +168,7 @@ def main() -> None:
     libraries: tuple[Library, ...] = ("mcp-1", "ts-1", "ts-2")
     for library in libraries:
         command_for(library)
+    conformance_suite()
 
 
 if __name__ == "__main__":

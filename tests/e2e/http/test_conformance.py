@@ -14,12 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.e2e.clients.install import node_since, packages
+from tests.e2e.clients.install import conformance_suite
 from tests.e2e.http.harness import Place, Replica, new_token
 from tests.e2e.http.proxy import with_token
 
-PINS = Path(__file__).parent / "pins" / "conformance"
-OLDEST_NODE = 22
 SUITE_SECONDS = 100
 VERSIONS = {"2025-11-25": 41, "2026-07-28": 84}
 """The protocol versions that the suite knows, and how many checks pass at least."""
@@ -110,11 +108,9 @@ class Check:
 
 
 def run_suite(address: str, version: str, folder: Path) -> list[Check]:
-    node = node_since(OLDEST_NODE)
-    program = packages(PINS, node) / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
     flags = ["--suite", "all", "--spec-version", version, "--output-dir", str(folder)]
     subprocess.run(
-        [node.node, program, "server", "--url", f"{address}/mcp", *flags],
+        [*conformance_suite(), "server", "--url", f"{address}/mcp", *flags],
         capture_output=True,
         timeout=SUITE_SECONDS,
         check=False,  # it fails when any check does, also one that does not apply
