@@ -84,8 +84,10 @@ class McpOverHttp:
         try:
             token = await self._door.token(scope)
         except SaysoError as error:
+            # Where the store is, is no business of somebody who may be anybody.
             logger.warning("Cannot tell who is calling: %s", error)
-            await refusal(503, str(error), {"Retry-After": "5"})(scope, receive, send)
+            told = refusal(503, "Sayso's store does not answer. Call again in a while.", {"Retry-After": "5"})
+            await told(scope, receive, send)
             return
         if token is None:
             self._metrics.refused()

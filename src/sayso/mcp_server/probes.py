@@ -56,13 +56,17 @@ class Probes:
                 return PlainTextResponse("ok\n")
             except SaysoError as error:
                 logger.warning("Not ready: %s", error)
-        return PlainTextResponse("the store does not answer\n", 503)
+        return _no_store()
 
     async def numbers(self, request: Request) -> Response:
         """For Prometheus: on this machine without more ado, from elsewhere with any agent's token."""
-        if not _is_local(request) and await self._door.token(request.scope) is None:
-            return self._door.refuse(request.scope)
-        asks = await self._door.do(self._desk.sizes)
+        try:
+            if not _is_local(request) and await self._door.token(request.scope) is None:
+                return self._door.refuse(request.scope)
+            asks = await self._door.do(self._desk.sizes)
+        except SaysoError as error:
+            logger.warning("Cannot count: %s", error)
+            return _no_store()
         exchanges = len(self._traffic.exchanges)
         text = self._metrics.text(asks=asks, sessions=self._traffic.sessions, exchanges=exchanges)
         return PlainTextResponse(text, headers={"Content-Type": CONTENT_TYPE})
@@ -70,6 +74,10 @@ class Probes:
     async def no_such_discovery(self, request: Request) -> Response:
         """Clients that are refused at /mcp look here for a way to sign in by OAuth; there is none."""
         return refusal(404, "There is no OAuth here. Agents come in by tokens: `sayso token add NAME`.")
+
+
+def _no_store() -> Response:
+    return PlainTextResponse("the store does not answer\n", 503)
 
 
 def _is_local(request: Request) -> bool:

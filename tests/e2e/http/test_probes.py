@@ -27,12 +27,15 @@ def test_a_server_whose_store_is_away_is_up_but_not_ready(restartable: Server, h
         restartable.stop()
         try:
             away = http.get(f"{server.address}/readyz")
+            uncounted = http.get(f"{server.address}/metrics")
             refused = http.post(server.mcp, headers=bearer("any"), json={})
             up = http.get(f"{server.address}/healthz")
         finally:
             restartable.start()
-        assert (away.status_code, away.text) == (503, "the store does not answer\n")
+        for told in (away, uncounted):
+            assert (told.status_code, told.text) == (503, "the store does not answer\n")
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
+        assert "postgresql" not in refused.text
         assert up.status_code == 200
         assert wait_until(lambda: http.get(f"{server.address}/readyz").status_code == 200, WAIT)
 
