@@ -1,7 +1,7 @@
 """How long a question and its answer are on their way: a real server on stdio, a person in another process.
 
-Each figure is also given as a ratio to what no design can avoid, measured in the same run: one durable SQLite commit
-plus one round trip through a pipe. Milliseconds depend on the disk and on what else the machine does; ratios less so.
+Each figure is also given as a ratio to what no design can avoid: one durable SQLite commit plus one round trip through
+a pipe, measured in turns with it. Milliseconds depend on the disk and on what else the machine does; ratios less so.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from sayso import __version__
 from sayso.asks.desk import Desk
@@ -31,7 +31,9 @@ from sayso.store import Bell
 from sayso.store.sqlite import SqliteStore
 
 WARM_UP = 20
+REST = 0.01
 PATIENCE = 30.0
+COMMIT, ROUND_TRIP = "one SQLite commit", "one pipe round trip"
 ECHO = "import os\nwhile line := os.read(0, 65536): os.write(1, line)"
 
 
@@ -51,35 +53,21 @@ class Timings:
         return statistics.quantiles(self.samples, n=100, method="inclusive")[98]
 
 
-def measured(name: str, rounds: int, work: Callable[[int], None]) -> Timings:
-    samples: list[float] = []
-    for number in range(WARM_UP + rounds):
-        begun = time.perf_counter()
-        work(number)
-        samples.append((time.perf_counter() - begun) * 1000)
-    return Timings(name=name, samples=tuple(samples[WARM_UP:]))
+class Unavoidable:
+    """A small row, durable on this disk when its commit returns; and a line to a child process and back."""
 
+    def __init__(self, rows: sqlite3.Connection, into: int, out: int) -> None:
+        self._rows, self._into, self._out = rows, into, out
+        rows.execute("PRAGMA journal_mode = WAL")
+        rows.execute("PRAGMA synchronous = FULL")
+        rows.execute("CREATE TABLE rows (body TEXT)")
 
-def commits(folder: Path, rounds: int) -> Timings:
-    """One small row, durable on this disk when the commit returns."""
-    with closing(sqlite3.connect(folder / "commit.db", isolation_level=None)) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("CREATE TABLE rows (body TEXT)")
-        return measured(
-            "one SQLite commit", rounds, lambda _: connection.execute("INSERT INTO rows VALUES ('x')").close()
-        )
+    def commit(self) -> None:
+        self._rows.execute("INSERT INTO rows VALUES ('x')")
 
-
-def pipe_round_trips(rounds: int) -> Timings:
-    """A line to a child process and back."""
-    with _child([sys.executable, "-c", ECHO]) as (into, out):
-
-        def there_and_back(_: int) -> None:
-            os.write(into, b"x\n")
-            os.read(out, 65536)
-
-        return measured("one pipe round trip", rounds, there_and_back)
+    def round_trip(self) -> None:
+        os.write(self._into, b"x\n")
+        os.read(self._out, 65536)
 
 
 @contextmanager
@@ -127,51 +115,68 @@ class Client:
                 return dict(message["result"])
 
 
-class Round:
-    """One question after the other: how long until it can be seen, and until its answer is back on the wire."""
+class Question:
+    """One question on its way, answered by a person in this process."""
 
-    def __init__(self, client: Client, desk: Desk, bell: Bell) -> None:
-        self._client, self._desk, self._bell = client, desk, bell
-        self.seen: list[float] = []
-        self.back: list[float] = []
+    def __init__(self, client: Client, desk: Desk, bell: Bell, number: int) -> None:
+        self._client, self._desk, self._bell, self._number = client, desk, bell, number
+        self._seen: Ask | None = None
 
-    def __call__(self, number: int) -> None:
-        while self._bell.wait(0):
-            """Take in what is left of the last round."""
-        begun = time.perf_counter()
-        self._client.ask(number)
-        ask = self._next()
-        self.seen.append((time.perf_counter() - begun) * 1000)
-        begun = time.perf_counter()
-        self._desk.answer(ask.id, [Answer(question=ask.questions[0].id, chosen=("1",))], PERSON)
-        assert not self._client.result(number).get("isError")
-        self.back.append((time.perf_counter() - begun) * 1000)
-
-    def _next(self) -> Ask:
+    def ask_and_see(self) -> None:
+        self._client.ask(self._number)
         while not (inbox := self._desk.inbox(most=1)):
             self._bell.wait(1)
-        return inbox[0]
+        self._seen = inbox[0]
+
+    def settle_and_get_back(self) -> None:
+        assert self._seen
+        answer = Answer(question=self._seen.questions[0].id, chosen=("1",))
+        self._desk.answer(self._seen.id, [answer], Settler(person="bench", surface="bench"))
+        assert not self._client.result(self._number).get("isError")
 
 
-PERSON = Settler(person="bench", surface="bench")
-
-
-def way_of_a_question(folder: Path, rounds: int) -> list[Timings]:
+def measure(folder: Path, rounds: int) -> list[Timings]:
     state = folder / "state"
-    env = {**os.environ, "SAYSO_STATE_DIR": str(state), "SAYSO_CONFIG": os.devnull, "SAYSO_LOG_LEVEL": "warning"}
-    env = {name: value for name, value in env.items() if name not in ("SAYSO_STORE", "SAYSO_PROFILE")}
-    command = [str(Path(sys.executable).with_name("sayso")), "server"]
-    with _child(command, env=env, cwd=folder) as (into, out), closing(SqliteStore(state / "sayso.db")) as store:
-        client = Client(into, out)
+    server = [str(Path(sys.executable).with_name("sayso")), "server"]
+    with (
+        _child([sys.executable, "-c", ECHO]) as echo,
+        _child(server, env=_environment(state), cwd=folder) as pipes,
+        closing(sqlite3.connect(folder / "rows.db", isolation_level=None)) as rows,
+        closing(SqliteStore(state / "sayso.db")) as store,
+    ):
+        client, desk, bell = Client(*pipes), Desk(store), store.bell()
         client.shake_hands()
-        one = Round(client, Desk(store), store.bell())
+        unavoidable = Unavoidable(rows, *echo)
+        taken: dict[str, list[float]] = {}
         for number in range(WARM_UP + rounds):
-            one(number)
-    seen, back = tuple(one.seen[WARM_UP:]), tuple(one.back[WARM_UP:])
-    return [
-        Timings(name="call sent -> ask seen in another process", samples=seen),
-        Timings(name="settled in another process -> result on the wire", samples=back),
-    ]
+            question = Question(client, desk, bell, number)
+            steps = {
+                COMMIT: unavoidable.commit,
+                ROUND_TRIP: unavoidable.round_trip,
+                "call sent -> ask seen in another process": question.ask_and_see,
+                "settled in another process -> result on the wire": question.settle_and_get_back,
+            }
+            for name, work in steps.items():
+                _let_it_rest(bell)
+                taken.setdefault(name, []).append(_milliseconds(work))
+    return [Timings(name=name, samples=tuple(samples[WARM_UP:])) for name, samples in taken.items()]
+
+
+def _environment(state: Path) -> dict[str, str]:
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("SAYSO_")}
+    return {**ours, "SAYSO_STATE_DIR": str(state), "SAYSO_CONFIG": os.devnull, "SAYSO_LOG_LEVEL": "warning"}
+
+
+def _let_it_rest(bell: Bell) -> None:
+    """People take their time; what the last step left to do is done by then."""
+    while bell.wait(REST):
+        pass
+
+
+def _milliseconds(work: Callable[[], None]) -> float:
+    begun = time.perf_counter()
+    work()
+    return (time.perf_counter() - begun) * 1000
 
 
 def machine() -> str:
@@ -186,12 +191,12 @@ def machine() -> str:
     return f"{os.cpu_count()} x {model}, {platform.system()} {platform.release()}{busy}"
 
 
-def print_table(measured: list[Timings], unit: float, to: IO[str]) -> None:
-    print(f"{'':50}{'p50 ms':>9}{'p99 ms':>9}{'p50':>8}{'p99':>8}", file=to)
+def print_table(measured: list[Timings], unit: float) -> None:
+    print(f"{'':50}{'p50 ms':>9}{'p99 ms':>9}{'p50':>8}{'p99':>8}")
     for row in measured:
         ratios = f"{row.p50 / unit:7.1f}x{row.p99 / unit:7.1f}x"
-        print(f"{row.name:50}{row.p50:9.3f}{row.p99:9.3f}{ratios}", file=to)
-    print(f"\nThe ratios are to one commit plus one round trip: {unit:.2f} ms (p50).", file=to)
+        print(f"{row.name:50}{row.p50:9.3f}{row.p99:9.3f}{ratios}")
+    print(f"\nThe ratios are to one commit plus one round trip: {unit:.2f} ms (p50).")
 
 
 def main() -> None:
@@ -203,9 +208,8 @@ def main() -> None:
         f"Sayso {__version__}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {rounds} rounds\n"
     )
     with tempfile.TemporaryDirectory(prefix="sayso-bench-") as folder:
-        unavoidable = [commits(Path(folder), rounds), pipe_round_trips(rounds)]
-        ours = way_of_a_question(Path(folder), rounds)
-    print_table([*unavoidable, *ours], sum(row.p50 for row in unavoidable), sys.stdout)
+        measured = measure(Path(folder), rounds)
+    print_table(measured, sum(row.p50 for row in measured if row.name in (COMMIT, ROUND_TRIP)))
 
 
 if __name__ == "__main__":

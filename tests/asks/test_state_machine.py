@@ -81,10 +81,12 @@ class TwoProcesses(RuleBasedStateMachine):
         self.words = 0
 
     def teardown(self) -> None:
-        self.hand_over_all_that_is_owed()
-        for process in self.processes:
-            process.store.close()
-        shutil.rmtree(self.folder)
+        try:
+            self.hand_over_all_that_is_owed()
+        finally:
+            for process in self.processes:
+                process.store.close()
+            shutil.rmtree(self.folder)
 
     @rule(move=st.sampled_from(MOVES), which=either, pick=any_one, data=st.data())
     def next_move(self, move: str, which: int, pick: int, data: st.DataObject) -> None:

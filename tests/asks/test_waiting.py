@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import anyio
 import anyio.to_thread
 import psutil
 import pytest
-from tests.asks.samples import ANNA, KEEP, RED, ask, own_text
+from tests.asks.samples import ANNA, RED, ask, own_text
 from tests.conftest import OpenStore
 from tests.postgres import Server
 
@@ -236,19 +237,14 @@ async def test_a_lost_wait_is_put_back_although_the_bell_never_rests(open_shared
         await anyio.to_thread.run_sync(make_noise_until_it_is_back)
 
 
-async def test_a_wait_whose_ask_was_deleted_ends_with_an_error(open_shared: OpenStore, often: None) -> None:
-    store = open_shared()
-    far_future = Desk(open_shared(), clock=lambda: 2**50)
-    async with waits(store) as waiting:
+async def test_a_wait_whose_ask_was_deleted_ends_with_an_error(
+    open_sqlite: OpenStore, tmp_path: Path, often: None
+) -> None:
+    async with waits(open_sqlite()) as waiting:
         held = await waiting.hold(ask())
         later = await waiting.hold(ask("Which size?"))
-
-        def delete() -> None:
-            far_future.release(held, "its process ended")
-            far_future.cancel(held.ask.id, ANNA)
-            Desk(open_shared(), clock=lambda: 2**51).clean_up(KEEP)
-
-        await anyio.to_thread.run_sync(delete)
+        with closing(sqlite3.connect(tmp_path / "state" / "sayso.db")) as connection, connection:
+            connection.execute("DELETE FROM asks WHERE id = ?", (held.ask.id,))
         with pytest.raises(NotFound):
             await waiting.outcome(held)
         await waiting.release(held, "it is gone")

@@ -17,7 +17,7 @@ from sayso.tui.asklist import AskList
 from sayso.tui.bars import Line
 from sayso.tui.markdown import Block
 from sayso.tui.outline import copy_text, record, whole_text
-from sayso.tui.prose import Prose
+from sayso.tui.prose import Prose, page
 from sayso.tui.rows import Rows
 from sayso.tui.screen import Copy, Open, Read, SaysoScreen
 from sayso.tui.shared import Shared
@@ -205,7 +205,7 @@ class HistoryScreen(SaysoScreen[None]):
             self.post_message(Read(whole_text(self.shared, ask)))
 
     def action_read_up(self) -> None:
-        self.query_one("#beside").scroll_page_up(animate=False)
+        page(self.query_one("#beside"), -1)
 
     def action_read_down(self) -> None:
-        self.query_one("#beside").scroll_page_down(animate=False)
+        page(self.query_one("#beside"), 1)

@@ -43,6 +43,11 @@ class Prose(Widget):
         return self._laid_out[1:]
 
 
+def page(around: Widget, pages: int) -> None:
+    """Scroll what is around a text by pages, at once: held keys must not wait for a redraw each."""
+    around.scroll_relative(y=pages * max(around.size.height - 1, 1), animate=False, immediate=True)
+
+
 def lay_out(blocks: Sequence[Block], width: int) -> Iterator[Content]:
     """The lines of the blocks, none wider than `width` cells."""
     for place, block in enumerate(blocks):

@@ -22,7 +22,7 @@ from sayso.tui.draft import Said
 from sayso.tui.field import Field
 from sayso.tui.outline import question_blocks
 from sayso.tui.programs import edit, editor
-from sayso.tui.prose import Prose
+from sayso.tui.prose import Prose, page
 from sayso.tui.rows import Rows
 from sayso.tui.shared import Shared
 
@@ -221,7 +221,7 @@ class Step(Vertical):
     # Reading
 
     def read_up(self) -> None:
-        self.query_one("#reading").scroll_page_up(animate=False)
+        page(self.query_one("#reading"), -1)
 
     def read_down(self) -> None:
-        self.query_one("#reading").scroll_page_down(animate=False)
+        page(self.query_one("#reading"), 1)

@@ -26,8 +26,9 @@ SignIn = Callable[..., Page]
 expect.set_options(timeout=15_000)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """One for each file: while it is open an event loop runs in this thread, and tests with their own cannot."""
     found = find()
     assert found, "no Chromium is there: python scripts/install_browser.py installs one"
     with sync_playwright() as playwright:
