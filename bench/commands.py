@@ -20,9 +20,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sayso.operations.environment import Environments
-from sayso.operations.launch import Launch
-from sayso.operations.spawner import Spawner
+from sayso.running.environment import Environments
+from sayso.running.launch import Launch
+from sayso.running.spawner import Spawner
 
 SIZES_MB = (30, 300)
 PROFILE = "sleep 0.1\n"

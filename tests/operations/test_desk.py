@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from tests.asks.samples import AGENT, DAY, HOUR, FakeClock
 from tests.conftest import OpenStore
-from tests.operations.processes import eventually, fresh_token, shell, with_argument
+from tests.running.processes import eventually, fresh_token, shell, with_argument
 
 from sayso.asks.model import Asker
 from sayso.errors import AmbiguousId, NotFound
 from sayso.operations.desk import OperationDesk
-from sayso.operations.folder import Captured, Status, is_running
 from sayso.operations.operation import Limits, NewOperation, Operation, OperationState, new_id, step_id
-from sayso.operations.spawner import Spawner
+from sayso.running.folder import Captured, Status, is_running
+from sayso.running.spawner import Spawner
 from sayso.store import Store
 
 DONE = Status(reason="exit", exit_code=0)

@@ -16,10 +16,10 @@ from sayso.cli.terminal import put, put_json, say, table
 from sayso.config import Config
 from sayso.dialects.operation_replies import data, headline, result
 from sayso.operations.desk import OperationDesk, now_ms
-from sayso.operations.excerpt import Excerpts
 from sayso.operations.operation import Operation, OperationState
-from sayso.operations.output import Piece
 from sayso.operations.report import report_on
+from sayso.running.excerpt import Excerpts
+from sayso.running.output import Piece
 from sayso.store import Bell
 from sayso.store.bell import LOOK_EVERY
 from sayso.text import age, one_line, printable

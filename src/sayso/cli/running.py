@@ -18,7 +18,6 @@ from sayso.cli.terminal import put, put_json, say
 from sayso.config import Config
 from sayso.dialects.operation_replies import data, result
 from sayso.operations.approval import Approvals
-from sayso.operations.catalog import Catalog, CommandTool
 from sayso.operations.operation import OperationState
 from sayso.operations.order import Order
 from sayso.operations.report import Report, report_on
@@ -26,6 +25,7 @@ from sayso.operations.workshop import Workshop
 from sayso.processes import name_of
 from sayso.store import Store
 from sayso.text import printable
+from sayso.toolfiles.catalog import Catalog, CommandTool
 
 SHOWN_BYTES = 1 << 16
 

@@ -14,12 +14,12 @@ from sayso.cli.session import settings
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.config import Config
 from sayso.errors import InvalidInput, NotFound, Problem
-from sayso.operations.catalog import Catalog, CommandTool
-from sayso.operations.leaves import leaves
-from sayso.operations.model import Fault, OptionSpec, ToolFile
-from sayso.operations.schema import input_schema, published_schema
-from sayso.operations.toolfile import load_dir, load_file, ready_files
 from sayso.text import one_line, printable
+from sayso.toolfiles.catalog import Catalog, CommandTool
+from sayso.toolfiles.leaves import leaves
+from sayso.toolfiles.model import Fault, OptionSpec, ToolFile
+from sayso.toolfiles.schema import input_schema, published_schema
+from sayso.toolfiles.toolfile import load_dir, load_file, ready_files
 
 
 @click.group()

@@ -8,10 +8,10 @@ from typing import Any
 from sayso.asks.model import Problems
 from sayso.dialects import fields
 from sayso.dialects.dialect import Arguments, Tool, description
-from sayso.operations import guidance
-from sayso.operations.catalog import CommandTool
-from sayso.operations.schema import input_schema
-from sayso.operations.values import nearest
+from sayso.toolfiles import guidance
+from sayso.toolfiles.catalog import CommandTool
+from sayso.toolfiles.schema import input_schema
+from sayso.toolfiles.values import nearest
 
 STATUS, AWAIT, CANCEL, OUTPUT = "status", "await", "cancel", "output"
 NAMES = (STATUS, AWAIT, CANCEL, OUTPUT)

@@ -9,13 +9,13 @@ from typing import Any
 from sayso.dialects.dialect import Reply
 from sayso.errors import InvalidInput
 from sayso.operations.desk import now_ms
-from sayso.operations.excerpt import Excerpt
-from sayso.operations.folder import Status
-from sayso.operations.model import Fault
 from sayso.operations.operation import Operation, OperationState
-from sayso.operations.output import Found, Piece
 from sayso.operations.report import Report
+from sayso.running.excerpt import Excerpt
+from sayso.running.folder import Status
+from sayso.running.output import Found, Piece
 from sayso.text import iso_time
+from sayso.toolfiles.model import Fault
 
 MOST_FAULTS = 20
 

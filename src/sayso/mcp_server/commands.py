@@ -27,12 +27,12 @@ from sayso.mcp_server.push import Push
 from sayso.mcp_server.replies import result
 from sayso.mcp_server.tasks import Tasks
 from sayso.mcp_server.works import Notify, Works
-from sayso.operations.catalog import Catalog, CommandTool, Stock
-from sayso.operations.guidance import start_hint
 from sayso.operations.job import Job
 from sayso.operations.operation import Operation, OperationState
 from sayso.operations.order import Order
 from sayso.operations.workshop import SAY_SO, Workshop
+from sayso.toolfiles.catalog import Catalog, CommandTool, Stock
+from sayso.toolfiles.guidance import start_hint
 
 logger = logging.getLogger(__name__)
 

@@ -15,10 +15,10 @@ from sayso.dialects.dialect import Reply
 from sayso.mcp_server.caller import Context
 from sayso.mcp_server.replies import result
 from sayso.mcp_server.works import Works
-from sayso.operations.catalog import Catalog
-from sayso.operations.excerpt import Excerpts
 from sayso.operations.operation import Operation, OperationState
+from sayso.running.excerpt import Excerpts
 from sayso.text import one_line
+from sayso.toolfiles.catalog import Catalog
 
 CANCEL_SECONDS = 5.0
 """How long a cancel waits, beyond the command's grace, to tell how it ended."""

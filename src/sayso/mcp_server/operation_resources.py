@@ -11,8 +11,8 @@ from sayso.errors import SaysoError
 from sayso.mcp_server.caller import Context
 from sayso.mcp_server.push import Push
 from sayso.mcp_server.works import Works
-from sayso.operations.catalog import Catalog
 from sayso.operations.operation import Operation
+from sayso.toolfiles.catalog import Catalog
 
 SCHEME = "operation://"
 LEFT_OUT_URI = "toolfiles://left-out"

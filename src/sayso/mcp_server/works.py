@@ -16,11 +16,11 @@ from sayso.errors import AmbiguousId, NotFound, SaysoError
 from sayso.mcp_server.caller import Context
 from sayso.mcp_server.office import Office
 from sayso.operations.approval import Approvals
-from sayso.operations.catalog import Catalog
 from sayso.operations.job import Job
 from sayso.operations.operation import Operation
 from sayso.operations.report import Report, report_on
 from sayso.operations.workshop import Workshop
+from sayso.toolfiles.catalog import Catalog
 
 logger = logging.getLogger(__name__)
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from sayso.operations.capture import STREAMS
-from sayso.operations.excerpt import Excerpts
-from sayso.operations.model import ToolFile
+from sayso.running.capture import STREAMS
+from sayso.running.excerpt import Excerpts
+from sayso.toolfiles.model import ToolFile
 
 _AT_ONCE = 1 << 16
 _MOST_LINES = 20

@@ -12,7 +12,7 @@ from sayso.asks.desk import Held
 from sayso.asks.model import Ask, Asker, Kind, NewAsk, Question, Settler, State
 from sayso.asks.waiting import Waiting
 from sayso.errors import AlreadySettled
-from sayso.operations.catalog import CommandTool
+from sayso.toolfiles.catalog import CommandTool
 
 logger = logging.getLogger(__name__)
 

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sayso.errors import ToolUnavailable
-from sayso.operations.folder import Status
-from sayso.operations.launch import Launch
-from sayso.operations.leaves import Leaf, Probe
-from sayso.operations.spawner import Spawner
+from sayso.running.folder import Status
+from sayso.running.launch import Launch
+from sayso.running.spawner import Spawner
+from sayso.toolfiles.leaves import Leaf, Probe
 
 PROBE_SECONDS = 20.0
 _OUTPUT_BYTES = 4096

@@ -10,8 +10,8 @@ import anyio
 
 from sayso.config import Config
 from sayso.errors import SaysoError, StoreError
-from sayso.operations import folder as runner_folder
 from sayso.operations.operation import Limits
+from sayso.running import folder as runner_folder
 
 if TYPE_CHECKING:
     from sayso.operations.workshop import Workshop

@@ -17,10 +17,10 @@ from pathlib import Path
 
 from sayso.asks.model import Asker
 from sayso.errors import AmbiguousId, NotFound
-from sayso.operations import folder as runner_folder
 from sayso.operations import rows
-from sayso.operations.folder import Status
 from sayso.operations.operation import Limits, NewOperation, Operation, OperationState
+from sayso.running import folder as runner_folder
+from sayso.running.folder import Status
 from sayso.store import Conflict, Row, Store, Transaction
 
 _FAR_FUTURE = 2**62

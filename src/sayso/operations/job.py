@@ -6,8 +6,8 @@ import asyncio
 from collections import deque
 
 from sayso.operations.alerts import Alerts
-from sayso.operations.excerpt import Excerpts
 from sayso.operations.operation import Operation
+from sayso.running.excerpt import Excerpts
 
 _MOST_ALERTS = 20
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from sayso.asks.model import Asker
-from sayso.operations.folder import Status
+from sayso.running.folder import Status
 
 
 class OperationState(StrEnum):

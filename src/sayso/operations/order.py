@@ -9,9 +9,9 @@ from pathlib import Path
 from sayso.asks.model import Asker
 from sayso.config import Config
 from sayso.operations.alerts import alert_pattern, alert_streams
-from sayso.operations.argv import Command, build_argv
-from sayso.operations.catalog import CommandTool
 from sayso.operations.operation import NewOperation, new_id
+from sayso.toolfiles.argv import Command, build_argv
+from sayso.toolfiles.catalog import CommandTool
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sayso.operations.desk import OperationDesk, now_ms
-from sayso.operations.excerpt import Excerpt, Excerpts
 from sayso.operations.operation import Operation, OperationState
+from sayso.running.excerpt import Excerpt, Excerpts
 
 
 @dataclass(frozen=True, kw_only=True)

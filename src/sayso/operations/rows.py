@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from sayso.asks.model import Asker
-from sayso.operations.folder import parse_status
 from sayso.operations.operation import Operation, OperationState
+from sayso.running.folder import parse_status
 from sayso.store import Row
 
 _FOLDER_BYTES = 4096

@@ -11,15 +11,15 @@ from typing import Any, Protocol
 import anyio
 
 from sayso.errors import SaysoError
-from sayso.operations.argv import Command
-from sayso.operations.catalog import CommandTool
 from sayso.operations.desk import OperationDesk
-from sayso.operations.folder import Reason, Status
 from sayso.operations.job import Job
-from sayso.operations.leaves import WORKING_DIRECTORY, leaf_name
-from sayso.operations.model import SequenceStep
 from sayso.operations.operation import NewOperation, Operation, OperationState, step_id
 from sayso.operations.order import Order
+from sayso.running.folder import Reason, Status
+from sayso.toolfiles.argv import Command
+from sayso.toolfiles.catalog import CommandTool
+from sayso.toolfiles.leaves import WORKING_DIRECTORY, leaf_name
+from sayso.toolfiles.model import SequenceStep
 
 _REASONS: dict[OperationState, Reason] = {
     OperationState.CANCELLED: "cancelled",

@@ -9,14 +9,14 @@ from concurrent.futures import Future
 from dataclasses import replace
 
 from sayso.config import Config
-from sayso.operations.argv import Command
 from sayso.operations.availability import Availability
-from sayso.operations.environment import Environments
-from sayso.operations.folder import Status
-from sayso.operations.launch import Launch
 from sayso.operations.operation import Operation
 from sayso.operations.order import Order
-from sayso.operations.spawner import Spawner
+from sayso.running.environment import Environments
+from sayso.running.folder import Status
+from sayso.running.launch import Launch
+from sayso.running.spawner import Spawner
+from sayso.toolfiles.argv import Command
 
 BEFORE_SECONDS = 60.0
 """How long the command that empties a log before it is followed may take."""

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sayso.config import Config
-from sayso.operations.capture import STREAMS
 from sayso.operations.desk import OperationDesk
-from sayso.operations.excerpt import Excerpts
-from sayso.operations.masking import Masks
 from sayso.operations.operation import Operation
-from sayso.operations.output import Found, Piece
 from sayso.operations.report import Report, report_on
+from sayso.running.capture import STREAMS
+from sayso.running.excerpt import Excerpts
+from sayso.running.masking import Masks
+from sayso.running.output import Found, Piece
 from sayso.store import Store
 
 LOOK_SECONDS = 0.2

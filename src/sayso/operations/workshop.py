@@ -16,15 +16,10 @@ import anyio.to_thread
 
 from sayso.config import Config
 from sayso.errors import SaysoError, SpawnerUnavailable, StoreError
-from sayso.operations import folder as runner_folder
 from sayso.operations.approval import Approvals, Wanted
-from sayso.operations.argv import Command
 from sayso.operations.availability import install_hint
-from sayso.operations.catalog import Catalog, CommandTool
 from sayso.operations.chores import Chores
 from sayso.operations.desk import OperationDesk
-from sayso.operations.excerpt import Excerpts
-from sayso.operations.folder import Status
 from sayso.operations.hearing import Hearing
 from sayso.operations.job import Job
 from sayso.operations.operation import Operation, OperationState
@@ -32,7 +27,12 @@ from sayso.operations.order import Order
 from sayso.operations.sequence import Sequence
 from sayso.operations.starter import Starter
 from sayso.operations.turns import Turns
+from sayso.running import folder as runner_folder
+from sayso.running.excerpt import Excerpts
+from sayso.running.folder import Status
 from sayso.store import Store
+from sayso.toolfiles.argv import Command
+from sayso.toolfiles.catalog import Catalog, CommandTool
 
 logger = logging.getLogger(__name__)
 P = ParamSpec("P")

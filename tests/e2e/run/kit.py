@@ -22,7 +22,7 @@ from mcp.client.subscriptions import Subscription
 from mcp.shared.exceptions import MCPDeprecationWarning
 from tests.e2e.stdio.harness import WAIT, Agent, Command, Place, data_of
 from tests.e2e.stdio.log import Log
-from tests.operations.processes import PLANT, eventually, fresh_token, with_argument
+from tests.running.processes import PLANT, eventually, fresh_token, with_argument
 
 __all__ = [
     "WAIT",

@@ -13,8 +13,8 @@ import pytest
 from tests.e2e.run.kit import Place, background, text_of, tools_dir, worker, write_tool
 from tests.e2e.stdio.harness import MODES, new_place
 
-from sayso.operations.guidance import BACKGROUND
-from sayso.operations.toolfile import ready_files
+from sayso.toolfiles.guidance import BACKGROUND
+from sayso.toolfiles.toolfile import ready_files
 
 CARGO = {
     "command": "cargo",

@@ -19,7 +19,7 @@ from tests.e2e.run.kit import (
     with_argument,
     worker,
 )
-from tests.operations.plant import KINDS
+from tests.running.plant import KINDS
 
 EVERY_KIND = [*KINDS, "all_of_them"]
 

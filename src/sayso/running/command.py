@@ -1,0 +1,250 @@
+"""A command at work: started, its output taken, its deadline kept, its process tree ended to the last descendant.
+
+Stdlib only and small, because every runner carries it. It needs nobody: when the server is gone it goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+
+from sayso.running import program, record, tree
+from sayso.running.capture import STREAMS, Capture
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+STARTED = b"started"
+CANCEL = b"cancel\n"
+CHUNK = 1 << 16
+
+HAS_SUBREAPER = sys.platform == "linux"
+KILL_SECONDS = 10.0
+KILL_ROUND_SECONDS = 0.05
+LONGEST_POLL_SECONDS = 3600.0
+DRAIN_READS = 64
+
+QUICK_SECONDS = 0.004
+"""A command that ends sooner is not reported as started first."""
+
+
+class Command:
+    """One command, its output and all that descends from it. Made ahead of need, used once."""
+
+    def __init__(self) -> None:
+        self._captures: dict[str, Capture] = {}
+        self._open: dict[int, Capture] = {}
+        self._line: socket.socket | None = None
+        self._exit_fd: int | None = None
+        self._pid = 0
+        self._exit: int | None = None
+        self._cancelled = False
+        self._childless = True
+        self._survivors: list[int] = []
+        self._started_at = 0.0
+        # The process it was forked from ignores its children, and they would leave no status.
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGTERM, self._cancel)
+        self._mark = os.urandom(16).hex()
+        self._identity = {"pid": os.getpid(), "started": tree.started(os.getpid()), "mark": self._mark}
+        self._nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        self._pipes = [os.pipe() for _ in STREAMS]
+        self._wake, self._waker = os.pipe()
+        self._poll = select.poll()
+        for end in (self._wake, self._waker, *(read for read, _ in self._pipes)):
+            os.set_blocking(end, False)
+        signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
+
+    def close(self) -> None:
+        """Give back what would otherwise go with the process."""
+        for fd in (self._wake, self._waker, *(read for read, _ in self._pipes)):
+            os.close(fd)
+
+    def execute(self, launch: dict[str, Any], line: socket.socket, more: bytes) -> dict[str, Any]:
+        """Run the command to its end and say how it ended."""
+        self._started_at = time.time()
+        self._cancelled = bool(more)
+        try:
+            self._start(launch)
+        except (OSError, ValueError) as error:
+            return self._status("spawn_failed", str(error))
+        begun = time.monotonic()
+        self._listen(launch, line)
+        record.write(launch["folder"], record.RUNNER_FILE, {**self._identity, "group": self._pid})
+        # The end of a quick command also says that it started, and goes straight to whoever waits for the start.
+        if not self._pump(begun + QUICK_SECONDS, self._is_over):
+            self._heed_children()
+            say(line, STARTED)
+        timeout = launch["timeout_seconds"]
+        reason = self._watch(None if timeout is None else begun + timeout)
+        self._end_tree(launch["grace_seconds"])
+        self._drain()
+        return self._status(reason, "")
+
+    def fail(self, error: Exception) -> dict[str, Any]:
+        """The runner itself is at fault: still leave nothing running, and say so."""
+        self._end_tree(0)
+        return self._status("lost", f"The runner of this command failed: {error!r}")
+
+    def _cancel(self, *_: object) -> None:
+        """SIGTERM: cancels the command; a runner without one has nothing to wait for."""
+        if not self._started_at:
+            os._exit(0)
+        self._cancelled = True
+
+    def _listen(self, launch: dict[str, Any], line: socket.socket) -> None:
+        self._line = line
+        self._poll.register(self._wake, select.POLLIN)
+        self._poll.register(line, select.POLLIN)
+        self._exit_fd = tree.open_exit(self._pid)
+        if self._exit_fd is None:
+            self._heed_children()
+        else:
+            self._poll.register(self._exit_fd, select.POLLIN)
+        for (read, _), name in zip(self._pipes, STREAMS, strict=True):
+            self._captures[name] = self._open[read] = Capture(launch["folder"], name, launch["max_bytes"])
+            self._poll.register(read, select.POLLIN)
+
+    def _heed_children(self) -> None:
+        """From now on the end of any child wakes the poll. Before, only the command's does, which is faster."""
+        signal.signal(signal.SIGCHLD, _noted)
+        self._reap()
+
+    def _start(self, launch: dict[str, Any]) -> None:
+        program.enter(launch["cwd"])
+        stdin = record.open_stdin(launch["folder"]) if launch["stdin"] else self._nothing
+        stdio = [stdin, *(write for _, write in self._pipes)]
+        self._pid = program.start(launch["argv"], {**launch["env"], tree.MARK: self._mark}, stdio)
+        self._childless = False
+        for fd in stdio:
+            os.close(fd)
+
+    def _is_over(self) -> bool:
+        return self._exit is not None or self._cancelled
+
+    def _watch(self, deadline: float | None) -> str:
+        self._pump(deadline, self._is_over)
+        if self._exit is not None:
+            return "exit"
+        return "cancelled" if self._cancelled else "timed_out"
+
+    def _pump(self, until: float | None, finished: Callable[[], bool]) -> bool:
+        """Move output to disk until it is finished or time is up; says whether it is finished."""
+        while not finished():
+            left = LONGEST_POLL_SECONDS if until is None else until - time.monotonic()
+            if left <= 0:
+                return False
+            for fd, _ in self._poll.poll(min(left, LONGEST_POLL_SECONDS) * 1000 + 1):
+                self._attend(fd)
+        return True
+
+    def _attend(self, fd: int) -> None:
+        if fd in (self._wake, self._exit_fd):
+            self._reap()
+        elif fd in self._open:
+            self._take(fd)
+        elif self._line and fd == self._line.fileno() and not self._hears_cancel(self._line):
+            self._poll.unregister(fd)
+
+    def _hears_cancel(self, line: socket.socket) -> bool:
+        """The line carries one word from the server; when the server is gone the command goes on without it."""
+        try:
+            word = line.recv(len(CANCEL))
+        except OSError:
+            word = b""
+        self._cancelled = self._cancelled or bool(word)
+        return bool(word)
+
+    def _take(self, fd: int) -> bool:
+        try:
+            data = os.read(fd, CHUNK)
+        except BlockingIOError:
+            return False
+        if data:
+            self._open[fd].write(data)
+            return True
+        self._poll.unregister(fd)
+        del self._open[fd]
+        return False
+
+    def _reap(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._wake, CHUNK)
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if pid == 0:
+                    return
+                if pid == self._pid:
+                    self._exit = status
+                    self._close_exit_fd()
+        self._childless = True
+
+    def _close_exit_fd(self) -> None:
+        if self._exit_fd is not None:
+            self._poll.unregister(self._exit_fd)
+            os.close(self._exit_fd)
+            self._exit_fd = None
+
+    def _alone(self) -> bool:
+        """A subreaper without children has no descendants; elsewhere the table has to be searched."""
+        return self._childless and (HAS_SUBREAPER or not tree.marked(self._mark))
+
+    def _strays(self) -> list[tree.Process]:
+        found = tree.descendants(os.getpid())
+        return found if HAS_SUBREAPER else found + tree.marked(self._mark)
+
+    def _end_tree(self, grace: float) -> None:
+        if self._alone():
+            return
+        self._heed_children()
+        tree.send(signal.SIGTERM, self._strays())
+        if self._pump(time.monotonic() + grace, self._alone):
+            return
+        give_up = time.monotonic() + KILL_SECONDS
+        while time.monotonic() < give_up:
+            tree.kill(self._strays())
+            if self._pump(time.monotonic() + KILL_ROUND_SECONDS, self._alone):
+                return
+        self._survivors = [process.pid for process in self._strays()]
+
+    def _drain(self) -> None:
+        """Take what is left in the pipes, without waiting for whoever may still hold them open."""
+        for fd in list(self._open):
+            for _ in range(DRAIN_READS):
+                if not self._take(fd):
+                    break
+
+    def _status(self, reason: str, text: str) -> dict[str, Any]:
+        code = None if self._exit is None else os.waitstatus_to_exitcode(self._exit)
+        streams = {
+            name: {"seen": capture.seen, "kept": capture.kept, "fault": capture.fault}
+            for name, capture in self._captures.items()
+        }
+        return {
+            "reason": reason,
+            "exit_code": code if code is not None and code >= 0 else None,
+            "signal": -code if code is not None and code < 0 else None,
+            "text": text,
+            "started_at": self._started_at,
+            "ended_at": time.time(),
+            "survivors": self._survivors,
+            **streams,
+        }
+
+
+def say(line: socket.socket, text: bytes) -> None:
+    """Say one word to whoever is at the other end, if anyone still is."""
+    with contextlib.suppress(OSError):
+        line.sendall(text + b"\n")
+
+
+def _noted(*_: object) -> None:
+    """A signal that only has to wake the poll."""

@@ -1,0 +1,143 @@
+"""What an operation's folder says of its process, and what any process may do about it: look, wait, cancel.
+
+The runner alone writes the folder. Nothing here needs the server that started the command.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from sayso.running import tree
+from sayso.running.capture import STREAMS
+from sayso.running.command import KILL_ROUND_SECONDS, KILL_SECONDS
+from sayso.running.record import RUNNER_FILE, STATUS_FILE
+
+Reason = Literal["exit", "cancelled", "timed_out", "spawn_failed", "lost"]
+
+LONG_SECONDS = 3600.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Captured:
+    """What came of one stream: bytes seen and bytes kept, and why storing stopped, if it had to."""
+
+    seen: int = 0
+    kept: int = 0
+    fault: str = ""
+
+    @property
+    def cut(self) -> int:
+        """Bytes that were seen but are not on disk."""
+        return self.seen - self.kept
+
+
+@dataclass(frozen=True, kw_only=True)
+class Status:
+    """How a command ended. `signal` is set when a signal ended it; both it and `exit_code` are None if it never ran."""
+
+    reason: Reason
+    exit_code: int | None = None
+    signal: int | None = None
+    text: str = ""
+    started_at: float = 0.0
+    ended_at: float = 0.0
+    stdout: Captured = Captured()
+    stderr: Captured = Captured()
+    survivors: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunnerName:
+    """Which process runs the command: pid and start time name it for ever; its command's group, and the tree's mark."""
+
+    pid: int
+    started: str
+    group: int
+    mark: str
+
+
+def parse_status(text: bytes) -> Status:
+    """A Status from what the runner wrote."""
+    fields: dict[str, Any] = json.loads(text)
+    for stream in STREAMS:
+        fields[stream] = Captured(**fields.get(stream, {}))
+    fields["survivors"] = tuple(fields["survivors"])
+    return Status(**fields)
+
+
+def read_status(folder: Path) -> Status | None:
+    """How the command ended, or None while it has not."""
+    try:
+        return parse_status((folder / STATUS_FILE).read_bytes())
+    except FileNotFoundError:
+        return None
+
+
+def read_runner(folder: Path) -> RunnerName | None:
+    """Who runs the command, or None when it never started."""
+    try:
+        return RunnerName(**json.loads((folder / RUNNER_FILE).read_bytes()))
+    except FileNotFoundError:
+        return None
+
+
+def is_running(folder: Path) -> bool:
+    """Whether the command's runner is still at work."""
+    runner = _at_work(folder)
+    return runner is not None and tree.is_running(runner.pid, runner.started)
+
+
+def cancel(folder: Path) -> bool:
+    """Tell the runner to end the command and all that descends from it; False when there is no runner to tell."""
+    runner = _at_work(folder)
+    return runner is not None and tree.terminate(runner.pid, runner.started)
+
+
+def wait(folder: Path, timeout: float) -> Status | None:
+    """How the command ended, as soon as it has; None when it still runs after `timeout` seconds."""
+    runner = _at_work(folder)
+    if runner and not tree.wait_gone(runner.pid, runner.started, timeout):
+        return None
+    return _end_of(folder)
+
+
+def _at_work(folder: Path) -> RunnerName | None:
+    """The runner, unless it has said how the command ended and is only leaving."""
+    return None if (folder / STATUS_FILE).exists() else read_runner(folder)
+
+
+def await_end(folder: Path) -> Status:
+    """How the command ended, as soon as it has. Endless on purpose: it lasts as long as the command may."""
+    while (status := wait(folder, LONG_SECONDS)) is None:
+        pass
+    return status
+
+
+def _end_of(folder: Path) -> Status:
+    """How the command of a runner that is gone ended; what a killed runner left behind is ended here."""
+    status = read_status(folder)
+    if status:
+        return status
+    text = "The runner of this command ended without a status: it was killed, or the machine was restarted."
+    return Status(reason="lost", text=text, ended_at=time.time(), survivors=_end_leftovers(folder))
+
+
+def _end_leftovers(folder: Path) -> tuple[int, ...]:
+    runner = read_runner(folder)
+    give_up = time.monotonic() + KILL_SECONDS
+    while runner and (left := _left_by(runner)):
+        if time.monotonic() > give_up:
+            return tuple(process.pid for process in left)
+        tree.kill(left)
+        for process in left:
+            tree.wait_gone(process.pid, process.started, KILL_ROUND_SECONDS)
+    return ()
+
+
+def _left_by(runner: RunnerName) -> list[tree.Process]:
+    found = tree.marked(runner.mark)
+    return found + [child for process in found for child in tree.descendants(process.pid)]

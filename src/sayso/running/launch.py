@@ -1,0 +1,81 @@
+"""What a runner is told: the command, where it runs, what it sees, and how far it may go. Checked before it is sent."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sayso.errors import InvalidInput, Problem
+from sayso.running.record import RUNNER_FILE, STATUS_FILE, STDIN_FILE
+
+LEAST_BYTES = 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class Launch:
+    """One command to run. The folder is the operation's own; `env` is the whole environment; no `stdin` is /dev/null.
+
+    `max_bytes` is the limit of each stream on disk. `grace_seconds` lie between SIGTERM and SIGKILL.
+    """
+
+    folder: Path
+    argv: Sequence[str]
+    cwd: Path
+    env: Mapping[str, str]
+    stdin: bytes | None = None
+    timeout_seconds: float | None = None
+    grace_seconds: float = 2.0
+    max_bytes: int = 10 << 20
+
+    def __post_init__(self) -> None:
+        if problems := list(self._problems()):
+            raise InvalidInput(problems)
+
+    def _problems(self) -> Iterator[Problem]:
+        if not self.argv or not self.argv[0]:
+            yield Problem(path="argv", text="is empty; it must begin with the command to run.")
+        for name, path in (("folder", str(self.folder)), ("cwd", str(self.cwd))):
+            if not os.path.isabs(path):
+                yield Problem(path=name, text=f"is {path!r}; it must be an absolute path.")
+        if self.timeout_seconds is not None and not self.timeout_seconds > 0:
+            yield Problem(path="timeout_seconds", text=f"is {self.timeout_seconds}; it must be more than 0.")
+        if not self.grace_seconds >= 0:
+            yield Problem(path="grace_seconds", text=f"is {self.grace_seconds}; it must be 0 or more.")
+        if self.max_bytes < LEAST_BYTES:
+            yield Problem(path="max_bytes", text=f"is {self.max_bytes}; it must be {LEAST_BYTES} or more.")
+
+    def prepare_folder(self) -> None:
+        """Make the folder, for nobody else to read, and leave the input in it."""
+        try:
+            os.mkdir(self.folder, 0o700)
+        except FileNotFoundError:
+            os.makedirs(self.folder, 0o700)
+        except FileExistsError:
+            self._take_over_folder()
+        if self.stdin is not None:
+            fd = os.open(self.folder / STDIN_FILE, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with open(fd, "wb") as file:
+                file.write(self.stdin)
+
+    def _take_over_folder(self) -> None:
+        if any((self.folder / name).exists() for name in (RUNNER_FILE, STATUS_FILE)):
+            text = f"{str(self.folder)!r} already holds an operation; each operation needs a folder of its own."
+            raise InvalidInput([Problem(path="folder", text=text)])
+        os.chmod(self.folder, 0o700)
+
+    def message(self) -> bytes:
+        """The line that is sent to the runner."""
+        fields = {
+            "folder": str(self.folder),
+            "argv": list(self.argv),
+            "cwd": str(self.cwd),
+            "env": dict(self.env),
+            "stdin": self.stdin is not None,
+            "timeout_seconds": self.timeout_seconds,
+            "grace_seconds": self.grace_seconds,
+            "max_bytes": self.max_bytes,
+        }
+        return json.dumps(fields).encode() + b"\n"

@@ -1,0 +1,172 @@
+"""Reading back what a command wrote: a range, the end, or the lines that match, of one stream of an operation's folder.
+
+Long output was cut in the middle when it was captured (capture.py); nothing here glues over the cut in silence.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sayso.errors import InvalidInput, Problem
+from sayso.running import isolated, search
+from sayso.running.capture import STREAMS, segments
+from sayso.running.folder import read_status
+
+MOST_BYTES = 1 << 20
+MOST_MATCHES = 1000
+GREP_SECONDS = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """Part of a stream as text. Read on at `next_offset`; there is nothing more (yet) when that is `seen`.
+
+    `skipped` bytes lay between the place asked for and `offset`, and were cut when the output was captured.
+    """
+
+    text: str
+    offset: int
+    next_offset: int
+    seen: int
+    skipped: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Match:
+    """A line that matches, shortened if it is long, and where it begins in the stream."""
+
+    offset: int
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """The first lines that match; `more` says there are others, `cut` how many bytes could not be searched."""
+
+    matches: tuple[Match, ...]
+    more: bool
+    cut: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Stretch:
+    """Bytes that lie on disk without a gap."""
+
+    begin: int
+    end: int
+    files: tuple[tuple[int, int, str], ...]
+
+
+def read(folder: Path, stream: str, *, offset: int = 0, limit: int = 16384) -> Piece:
+    """At most `limit` bytes from `offset` on; a cut ends the piece, and is skipped when the piece begins in it."""
+    _check(stream, limit, MOST_BYTES)
+    if offset < 0:
+        raise _wrong("offset", f"is {offset}; it must be 0 or more.")
+    stretches, seen = _layout(folder, stream)
+    for stretch in stretches:
+        if offset < stretch.end:
+            begin = max(offset, stretch.begin)
+            return _decode(_load(stretch, begin, limit), begin=begin, seen=seen, skipped=begin - offset)
+    return Piece(text="", offset=seen, next_offset=seen, seen=seen, skipped=max(0, seen - offset))
+
+
+def tail(folder: Path, stream: str, *, limit: int = 4096) -> Piece:
+    """The last `limit` bytes, fewer when a cut comes before, from the beginning of a character on."""
+    _check(stream, limit, MOST_BYTES)
+    stretches, seen = _layout(folder, stream)
+    if not stretches:
+        return Piece(text="", offset=seen, next_offset=seen, seen=seen)
+    last = stretches[-1]
+    begin = max(last.begin, last.end - limit)
+    data = _load(last, begin, limit)
+    broken = _broken_start(data) if begin else 0
+    return Piece(text=data[broken:].decode(errors="replace"), offset=begin + broken, next_offset=seen, seen=seen)
+
+
+def grep(folder: Path, stream: str, pattern: str, *, limit: int = 100) -> Found:
+    """The first `limit` lines in which the regular expression is found, within a time limit whatever the pattern."""
+    _check(stream, limit, MOST_MATCHES)
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise _wrong("grep", f"is {pattern!r}; it must be a regular expression: {error}.") from error
+    command = isolated.command(search.__name__, str(folder), stream, str(limit), pattern)
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=GREP_SECONDS, check=True, cwd="/"
+        )
+    except subprocess.TimeoutExpired as error:
+        text = f"is {pattern!r}, which takes more than {GREP_SECONDS:.0f} s on this output; use a simpler pattern."
+        raise _wrong("grep", text) from error
+    rows = json.loads(done.stdout)
+    matches = tuple(Match(offset=offset, text=text) for offset, text in rows[:limit])
+    return Found(matches=matches, more=len(rows) > limit, cut=_cut(folder, stream))
+
+
+def _cut(folder: Path, stream: str) -> int:
+    stretches, seen = _layout(folder, stream)
+    return seen - sum(stretch.end - stretch.begin for stretch in stretches)
+
+
+def _layout(folder: Path, stream: str) -> tuple[list[_Stretch], int]:
+    """The stretches of a stream in order, and how many bytes of it were seen."""
+    stretches: list[_Stretch] = []
+    for offset, size, path in segments(str(folder), stream):
+        file = (offset, size, path)
+        if stretches and stretches[-1].end == offset:
+            last = stretches.pop()
+            stretches.append(_Stretch(begin=last.begin, end=offset + size, files=(*last.files, file)))
+        elif size:
+            stretches.append(_Stretch(begin=offset, end=offset + size, files=(file,)))
+    status = read_status(folder)
+    captured = {"stdout": status.stdout, "stderr": status.stderr}[stream].seen if status else 0
+    return stretches, max(captured, stretches[-1].end if stretches else 0)
+
+
+def _load(stretch: _Stretch, begin: int, limit: int) -> bytes:
+    return b"".join(_chunks(stretch, begin, min(stretch.end, begin + limit)))
+
+
+def _chunks(stretch: _Stretch, begin: int, end: int) -> Iterator[bytes]:
+    for offset, size, path in stretch.files:
+        if offset < end and begin < offset + size:
+            start = max(begin, offset)
+            try:
+                with open(path, "rb") as file:
+                    file.seek(start - offset)
+                    yield file.read(min(end, offset + size) - start)
+            except FileNotFoundError:
+                # The command goes on writing and this file has just been dropped; what follows it is a later piece.
+                return
+
+
+def _decode(data: bytes, *, begin: int, seen: int, skipped: int) -> Piece:
+    """Text without half a character at its end, unless there is nothing else."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    text = decoder.decode(data)
+    used = len(data) - len(decoder.getstate()[0])
+    if not text:
+        text, used = decoder.decode(b"", final=True), len(data)
+    return Piece(text=text, offset=begin, next_offset=begin + used, seen=seen, skipped=skipped)
+
+
+def _broken_start(data: bytes) -> int:
+    """How many bytes at the beginning are the rest of a character that began before."""
+    return next((index for index, byte in enumerate(data[:3]) if byte & 0xC0 != 0x80), min(3, len(data)))
+
+
+def _check(stream: str, limit: int, most: int) -> None:
+    if stream not in STREAMS:
+        raise _wrong("stream", f"is {stream!r}; it must be one of {', '.join(STREAMS)}.")
+    if not 1 <= limit <= most:
+        raise _wrong("limit", f"is {limit}; it must be from 1 to {most:,}.")
+
+
+def _wrong(path: str, text: str) -> InvalidInput:
+    return InvalidInput([Problem(path=path, text=text)])

@@ -1,0 +1,78 @@
+"""A runner: a process forked ahead of need that takes one launch, sees the command through, and leaves its status.
+
+It is the leader of its own session and adopts every orphan of the command. Stdlib only, and little of it. What
+happens to the command meanwhile is in command.py.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import select
+import socket
+
+from sayso.running import record
+from sayso.running.command import CHUNK, HAS_SUBREAPER, Command, say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+PR_SET_CHILD_SUBREAPER = 36
+
+REHEARSAL = {
+    "folder": os.devnull,
+    "argv": ["true"],
+    "cwd": "/",
+    "env": {"PATH": os.defpath},
+    "stdin": False,
+    "timeout_seconds": 1.0,
+    "grace_seconds": 1.0,
+    "max_bytes": 1024,
+}
+
+_libc = ctypes.CDLL(None) if HAS_SUBREAPER else None
+
+
+def serve(line: socket.socket) -> NoReturn:
+    """Be a runner: get ready, wait for the launch, see it through. An end of the line while idle is the end."""
+    os.setsid()
+    if _libc:
+        _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    if not select.select([line], [], [], 0)[0]:
+        _rehearse()
+    _serve_once(Command(), line)
+    os._exit(0)
+
+
+def _serve_once(command: Command, line: socket.socket) -> None:
+    # Endless on purpose: an idle runner lives exactly as long as the server that keeps it.
+    message, _, more = _read_line(line)
+    if not message:
+        return
+    launch = json.loads(message)
+    try:
+        status = command.execute(launch, line, more)
+    except Exception as error:
+        status = command.fail(error)
+    say(line, record.write(launch["folder"], record.STATUS_FILE, status))
+
+
+def _rehearse() -> None:
+    """Run a command that does nothing: what a fork shares is copied at the first touch, which is slow, so touch it."""
+    command = Command()
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        say(ours, json.dumps(REHEARSAL).encode())
+        _serve_once(command, theirs)
+    command.close()
+
+
+def _read_line(line: socket.socket) -> tuple[bytes, bytes, bytes]:
+    parts: list[bytes] = []
+    while part := line.recv(CHUNK):
+        parts.append(part)
+        if b"\n" in part:
+            return b"".join(parts).partition(b"\n")
+    return b"", b"", b""

@@ -1,0 +1,98 @@
+"""From the arguments of a call to what is executed: the words of the command, its standard input, its files.
+
+A list of words, never a shell string; a value can fill its own word and nothing else. Nothing is run or written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sayso.errors import InvalidInput, Problem
+from sayso.text import quoted
+from sayso.toolfiles.arguments import check_values, completed
+from sayso.toolfiles.confine import escapes
+from sayso.toolfiles.leaves import EXECUTION_MODE, SYNCHRONOUS, TIMEOUT_SECONDS, WORKING_DIRECTORY, Leaf
+from sayso.toolfiles.line import ArgumentFile, command_line
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """All that is needed to run one call. `before` is a command to run first, whose failure does not matter."""
+
+    argv: tuple[str, ...]
+    cwd: Path
+    env: Mapping[str, str]
+    stdin: bytes | None
+    files: tuple[ArgumentFile, ...]
+    synchronous: bool
+    timeout_seconds: int | None
+    before: tuple[str, ...] = ()
+
+
+def check_arguments(leaf: Leaf, arguments: Mapping[str, object]) -> tuple[Problem, ...]:
+    """Everything wrong with the arguments that can be told without looking at the file system."""
+    given = completed(leaf, arguments)
+    wrong = list(check_values(leaf, given))
+    spoilt = {problem.path.partition("[")[0] for problem in wrong}
+    line = command_line(leaf, {name: value for name, value in given.items() if name not in spoilt}, Path())
+    return (*wrong, *line.problems)
+
+
+def build_argv(
+    leaf: Leaf, arguments: Mapping[str, object], *, project: Path, roots: Sequence[Path], folder: Path
+) -> Command:
+    """The command of a call; an InvalidInput names every argument that does not fit.
+
+    `roots` are the directories that paths may lie in, `folder` is the operation's own, for values passed by file.
+    """
+    problems = list(check_arguments(leaf, arguments))
+    given = completed(leaf, arguments)
+    cwd = _cwd(leaf, given, project)
+    if not problems:
+        problems = list(_astray(leaf, given, project=project, cwd=cwd, roots=roots))
+    if problems:
+        raise InvalidInput(problems)
+    line = command_line(leaf, given, folder)
+    timeout = given.get(TIMEOUT_SECONDS.name, leaf.settings.timeout_seconds)
+    stdin = leaf.stdin if line.stdin is None else line.stdin
+    return Command(
+        argv=tuple(line.words),
+        cwd=cwd,
+        env=line.env,
+        stdin=None if stdin is None else stdin.encode(),
+        files=tuple(line.files),
+        synchronous=leaf.synchronous or given.get(EXECUTION_MODE.name) == SYNCHRONOUS,
+        timeout_seconds=int(timeout) if isinstance(timeout, int | float) else None,
+        before=tuple(line.before),
+    )
+
+
+def _cwd(leaf: Leaf, given: Mapping[str, object], project: Path) -> Path:
+    asked = given.get(WORKING_DIRECTORY.name)
+    return project / (asked if isinstance(asked, str) else leaf.settings.cwd or "")
+
+
+def _astray(
+    leaf: Leaf, given: Mapping[str, object], *, project: Path, cwd: Path, roots: Sequence[Path]
+) -> Iterator[Problem]:
+    """Paths that lead out of the roots, and a working directory that is none."""
+    asked = given.get(WORKING_DIRECTORY.name)
+    reason = escapes(asked, base=project, roots=roots) if isinstance(asked, str) else ""
+    if not reason and not cwd.is_dir():
+        reason = f"is {quoted(str(cwd))}, which is not a directory."
+    if reason:
+        yield Problem(path=WORKING_DIRECTORY.name, text=reason)
+    for spec in (*leaf.options, *leaf.positional_args):
+        value = given.get(spec.name)
+        if spec.is_path and isinstance(value, str):
+            yield from _path_problem(spec.name, escapes(value, base=cwd, roots=roots))
+        elif spec.is_path and isinstance(value, list):
+            for index, item in enumerate(value):
+                yield from _path_problem(f"{spec.name}[{index}]", escapes(str(item), base=cwd, roots=roots))
+
+
+def _path_problem(path: str, reason: str) -> Iterator[Problem]:
+    if reason:
+        yield Problem(path=path, text=reason)
