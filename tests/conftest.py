@@ -26,10 +26,11 @@ settings.load_profile("sayso")
 def _user_of_their_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No test reads or writes what belongs to the person who runs it."""
     for name in list(os.environ):
-        if name.startswith(("SAYSO_", "CLAUDE", "XDG_", "PG")) or name == "ASK_USER_CONFIG":
+        if name.startswith(("SAYSO_", "CLAUDE", "XDG_", "PG", "MAKE", "MFLAGS")) or name == "ASK_USER_CONFIG":
             monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "xdg-state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg-config"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg-cache"))
 
 
 @pytest.fixture(scope="session")

@@ -29,6 +29,18 @@ SIZE = (80, 24)
 T = TypeVar("T")
 
 
+def never_twice(clock: Callable[[], int]) -> Callable[[], int]:
+    """A clock by which no two asks are of the same age, so that their order is known."""
+    last = 0
+
+    def now() -> int:
+        nonlocal last
+        last = max(last + 1, clock())
+        return last
+
+    return now
+
+
 class Place:
     """One machine: a store, the agents that ask, and inboxes that can be opened on it."""
 
@@ -41,7 +53,7 @@ class Place:
             **{f"SAYSO_{name.upper()}": value for name, value in settings.items()},
         }
         self.store = open_store(self.config)
-        self.desk = Desk(self.store, clock=clock)
+        self.desk = Desk(self.store, clock=never_twice(clock))
 
     @property
     def config(self) -> Config:

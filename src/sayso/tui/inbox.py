@@ -197,4 +197,6 @@ class InboxScreen(SaysoScreen[None]):
         except (AlreadySettled, NotFound, NotYours, StoreError) as error:
             self.warn(self.shared.texts.not_sent.format(error=error))
         else:
+            self.shared.board.settle(ask.id)
+            self.board_changed()
             self.say(self.shared.texts.rejected.format(client=self.shared.wording.client(ask)))

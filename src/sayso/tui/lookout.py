@@ -68,7 +68,8 @@ class Lookout:
     def _take_in(self, sight: Sight) -> None:
         board = self._shared.board
         first, board.looked = not board.looked, True
-        board.asks, board.trouble, board.trouble_since = sight.asks, "", None
+        board.show(sight.asks)
+        board.trouble, board.trouble_since = "", None
         board.drafts |= sight.drafts | sight.saved.keys()
         board.unsaved = {key: body for key, body in board.unsaved.items() if sight.saved.get(key) != body}
         if first:

@@ -170,8 +170,7 @@ class SettlingScreen(SaysoScreen[None]):
 
     def _part(self, told: str) -> None:
         self._settled = True
-        self.shared.board.drafts.discard(self.ask.id)
-        self.shared.board.unsaved.pop(self.ask.id, None)
+        self.shared.board.settle(self.ask.id)
         self.say(told)
         self.leave()
 

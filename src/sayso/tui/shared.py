@@ -30,6 +30,20 @@ class Board:
     """Asks with something entered for them."""
     unsaved: dict[str, str] = field(default_factory=dict)
     """Drafts that could not be kept in the store yet, by ask."""
+    settled: set[str] = field(default_factory=set)
+    """Asks that were settled here. A look that began before that may still show them."""
+
+    def show(self, asks: Sequence[Ask]) -> None:
+        """Take in what a look has shown."""
+        self.settled &= {ask.id for ask in asks}
+        self.asks = [ask for ask in asks if ask.id not in self.settled]
+
+    def settle(self, ask_id: str) -> None:
+        """An ask was settled here: it is off the board before the next look."""
+        self.settled.add(ask_id)
+        self.asks = [ask for ask in self.asks if ask.id != ask_id]
+        self.drafts.discard(ask_id)
+        self.unsaved.pop(ask_id, None)
 
     @property
     def unseen(self) -> Ask | None:
