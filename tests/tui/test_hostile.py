@@ -149,6 +149,7 @@ async def test_a_long_question_is_cut_and_says_how_to_read_the_rest(place: Place
     place.ask(Question(id="q", text="word " * 20_000))
     async with place.inbox() as anna:
         await anna.open()
+        await anna.sees("word word")
         await anna.press("escape", *["pagedown"] * 40)
         await anna.sees("94,000 more characters. v shows the whole text.")
 
