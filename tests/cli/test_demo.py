@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import re
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
+from urllib.error import URLError
+from urllib.parse import urlencode
+from urllib.request import HTTPCookieProcessor, build_opener
 
 import psutil
 import pytest
@@ -46,7 +51,7 @@ def test_a_person_answers_three_questions_and_sees_what_the_agent_received(home:
         shown = terminal.screen[terminal.screen.index("What the agent received") :]
     for words in ("→ SQLite", "→ Formatter", "→ Unit tests", "→ Other: on Friday"):
         assert words in shown
-    for words in ("claude mcp add sayso -- sayso server", "codex mcp add sayso -- sayso server", '"mcpServers"'):
+    for words in ("Connect your agents:", "sayso install claude-code", "sayso doctor"):
         assert words in shown
 
 
@@ -63,7 +68,7 @@ def test_leaving_sends_nothing_and_still_tells_how_to_connect(home: Home) -> Non
         terminal.reply("own words: ", "/q")
         assert terminal.end() == 0
         assert "the agent received nothing" in terminal.screen
-        assert "claude mcp add" in terminal.screen
+        assert "sayso install" in terminal.screen
 
 
 def test_ctrl_c_at_a_prompt_ends_it_cleanly(home: Home) -> None:
@@ -107,6 +112,96 @@ def test_a_signal_ends_it_cleanly(home: Home, number: signal.Signals) -> None:
         demo.send_signal(number)
         _, err = demo.communicate(timeout=SECONDS)
     assert (demo.returncode, err) == (128 + number, "")
+
+
+def test_with_the_page_and_a_person_the_sample_agent_is_answered_on_the_page_or_in_the_terminal(home: Home) -> None:
+    with Terminal(home, "demo", "--web", TERM="xterm-256color") as terminal:
+        link = terminal.expect("To have an agent").partition("minutes:")[2].split()[0]
+        assert "/mcp --header" in terminal.expect("Enter lets it ask")
+        terminal.type("")
+        assert "Where should the new service keep its data?" in terminal.expect("Enter opens the terminal inbox")
+        page = Visitor(link)
+        page.answer_first("Where should the new service", q0="1", q1="0", q2="0")
+        terminal.expect("What the agent received")
+        assert "→ PostgreSQL" in terminal.expect("Enter lets it ask")
+        terminal.type("")
+        terminal.reply("Enter opens the terminal inbox", "")
+        terminal.expect("demo-agent")
+        terminal.press(b"\x11")
+        terminal.reply("Enter opens the terminal inbox", "q")
+        terminal.expect("the agent received nothing")
+        terminal.expect("Enter lets it ask")
+        terminal.press(b"\x03")
+        assert terminal.end() == 0
+        assert "The page is gone" in terminal.screen
+        assert "Traceback" not in terminal.screen
+    with pytest.raises(URLError):
+        page.get("/")
+
+
+def test_with_the_page_and_without_a_terminal_it_plays_to_the_end(home: Home) -> None:
+    ran = home.run("demo", "--web")
+    assert (ran.code, ran.err) == (0, "")
+    for words in (
+        "/sign-in?link=",
+        "plays the person as well",
+        "→ SQLite",
+        "→ After you have looked at it",
+        "sayso web",
+    ):
+        assert words in ran.out
+
+
+def test_make_start_is_the_demo_with_the_page() -> None:
+    told = subprocess.run(
+        ["make", "--dry-run", "start"],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=True,
+    )
+    assert told.stdout.splitlines()[-1] == ".venv/bin/sayso demo --web"
+
+
+def test_a_port_that_is_taken_is_told(home: Home) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        ran = home.run("demo", "--web", "--port", str(taken.getsockname()[1]))
+    assert ran.code == 1
+    assert "Cannot listen on 127.0.0.1" in ran.err
+    assert "Traceback" not in ran.err
+
+
+class Visitor:
+    """A person's browser, by hand."""
+
+    def __init__(self, link: str) -> None:
+        self._base = link.partition("/sign-in")[0]
+        self._opener = build_opener(HTTPCookieProcessor())
+        csrf = self._csrf(self.get(link.removeprefix(self._base)))
+        self._post("/sign-in", csrf=csrf, link=link.partition("link=")[2])
+
+    def get(self, path: str) -> str:
+        with self._opener.open(self._base + path, timeout=SECONDS) as reply:
+            return str(reply.read().decode())
+
+    def answer_first(self, question: str, **answers: str) -> None:
+        found = re.search(r'href="(/asks/\w+)"', self.get("/"))
+        assert found
+        shown = self.get(found[1])
+        assert question in shown
+        assert "Answered" in self._post(found[1], csrf=self._csrf(shown), settle="answer", **answers)
+
+    def _post(self, path: str, **fields: str) -> str:
+        with self._opener.open(self._base + path, urlencode(fields).encode(), timeout=SECONDS) as reply:
+            return str(reply.read().decode())
+
+    def _csrf(self, page: str) -> str:
+        found = re.search(r'name="csrf" value="([^"]+)"', page)
+        assert found
+        return found[1]
 
 
 def _how_to_answer(demo: subprocess.Popen[str]) -> tuple[str, str]:

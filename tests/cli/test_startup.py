@@ -36,6 +36,8 @@ def test_each_program_tells_its_version(home: Home, program: str) -> None:
         ["reject", "ID"],
         ["history"],
         ["config"],
+        ["install", "cursor", "--print"],
+        ["hook"],
     ],
     ids=lambda arguments: arguments[0],
 )
@@ -45,19 +47,32 @@ def test_quick_commands_import_nothing_heavy(home: Home, arguments: list[str]) -
     ran = home.run(*(ask.id if part == "ID" else part for part in arguments), PYTHONPATH=str(home.folder))
     assert ran.code == 0, ran.err
     imported = next(line for line in ran.err.splitlines() if line.startswith("IMPORTED")).split()
-    assert "click" in imported
+    assert ("click" in imported) == (arguments != ["hook"])
     assert not set(HEAVY) & set(imported)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_has_a_short_help_and_an_example(home: Home, name: str) -> None:
-    command: click.Command = import_module(f"sayso.cli.{name}").command
+def every_command() -> dict[str, click.Command]:
+    """By its words, those below others too."""
+    found: dict[str, click.Command] = {}
+    for name in COMMANDS:
+        command: click.Command = import_module(f"sayso.cli.{name}").command
+        below = command.commands.items() if isinstance(command, click.Group) else ()
+        found |= {name: command, **{f"{name} {word}": inner for word, inner in below}}
+    return found
+
+
+@pytest.mark.parametrize("words", every_command())
+def test_every_command_has_a_short_help_and_an_example(words: str) -> None:
+    command = every_command()[words]
     assert len(command.get_short_help_str(limit=100)) > 10
-    for flag in ("-h", "--help"):
-        ran = home.run(name, flag)
-        assert ran.code == 0
-        assert "Example:" in ran.out
-        assert f"sayso {name}" in ran.out
+    text = command.get_help(click.Context(command, info_name=f"sayso {words}"))
+    example = text.partition("Example:")[2]
+    assert f"sayso {words}" in example
+
+
+def test_help_is_asked_for_by_either_option(home: Home) -> None:
+    assert home.run("install", "-h").out == home.run("install", "--help").out
+    assert "Example:" in home.run("tools", "list", "-h").out
 
 
 def test_help_names_every_command(home: Home) -> None:
@@ -100,5 +115,7 @@ def test_completion_offers_commands_and_the_ids_of_open_asks(home: Home) -> None
     ask = home.leave(choice())
     commands = home.run(_SAYSO_COMPLETE="bash_complete", COMP_WORDS="sayso an", COMP_CWORD="1")
     assert commands.out == "plain,answer\n"
+    clients = home.run(_SAYSO_COMPLETE="bash_complete", COMP_WORDS="sayso install cu", COMP_CWORD="2")
+    assert clients.out == "plain,cursor\n"
     ids = home.run(_SAYSO_COMPLETE="bash_complete", COMP_WORDS="sayso answer ", COMP_CWORD="2")
     assert ids.out == f"plain,{ask.id[:8]}\n"

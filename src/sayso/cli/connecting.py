@@ -1,35 +1,67 @@
-"""How to connect an agent: the commands and the JSON that people paste into their clients."""
+"""How to connect an agent: the program that its client starts, and what a person is told to run."""
 
 from __future__ import annotations
 
-import shlex
+import os
+import re
 import shutil
 import sys
 from pathlib import Path
 
 from sayso.cli.commands import program_name
-from sayso.text import json_line
+from sayso.install.entry import Server
+
+CARRIED = ("SAYSO_STATE_DIR", "SAYSO_CONFIG")
+"""What a client must hand on, because it may be started where the person's shell settings do not hold."""
+
+_PASSING = {
+    re.compile(r"[/\\]uv[/\\](?:cache[/\\])?archive-v\d"): ("uvx",),
+    re.compile(r"cache[/\\]pipx[/\\]|pipx[/\\]\.cache[/\\]"): ("pipx", "run"),
+}
+"""Where `uvx` and `pipx run` keep programs for a while only: a client must start them the same way."""
 
 
 def this_command() -> str:
     """How this program is called: by name where the shell would find this very one, else by its path."""
     name = program_name()
-    found, ours = shutil.which(name), Path(sys.executable).parent / name
+    found, ours = shutil.which(name), our_program()
     if not ours.exists() or (found and Path(found).samefile(ours)):
         return name
     return str(ours)
 
 
+def our_program() -> Path:
+    """The file of this program, as it lies beside the Python that runs it."""
+    return Path(sys.executable).parent / (program_name() + (".exe" if os.name == "nt" else ""))
+
+
+def this_server() -> Server:
+    """What a client starts: this very program by its path, since a client's PATH may be another one."""
+    words = words_for(our_program())
+    env = {name: os.environ[name] for name in CARRIED if os.environ.get(name)}
+    return Server(name=program_name(), command=words[0], args=(*words[1:], "server"), env=env)
+
+
+def shared_server() -> Server:
+    """What everybody's client starts in a shared project: by name where that works, and nothing of one person's."""
+    return Server(name=program_name(), command=this_command())
+
+
+def words_for(program: Path) -> list[str]:
+    """A program of ours as words that start it from anywhere, for long."""
+    starter = next((words for pattern, words in _PASSING.items() if pattern.search(str(program))), None)
+    if starter:
+        return [shutil.which(starter[0]) or starter[0], *starter[1:], "sayso"]
+    return [str(program) if program.exists() else shutil.which(program_name()) or program_name()]
+
+
 def how_to_connect() -> str:
-    """What to run or to paste, for the clients most people have and for all others."""
+    """What to run, for all agents that are found or for one of them."""
     command = this_command()
-    typed = f"{program_name()} -- {shlex.quote(command)} server"
-    entry = {"mcpServers": {program_name(): {"command": command, "args": ["server"]}}}
-    return "\n".join(
-        [
-            "Connect an agent of yours:",
-            f"  Claude Code   claude mcp add {typed}",
-            f"  Codex         codex mcp add {typed}",
-            f"  any other     {json_line(entry)}",
-        ]
-    )
+    lines = {
+        f"{command} install": "all that are found; --dry-run only shows what would change",
+        f"{command} install claude-code": "or one by name",
+        f"{command} doctor": "see what works and what does not",
+    }
+    width = max(map(len, lines))
+    return "\n".join(["Connect your agents:", *(f"  {line:<{width}}   {meaning}" for line, meaning in lines.items())])

@@ -73,14 +73,14 @@ def _python_with_mcp1() -> Path:
     return build_once("mcp-1", pins.read_bytes() + _PYTHON, build) / "bin" / "python"
 
 
-def packages(pins: Path, node: Node) -> Path:
+def packages(pins: Path, node: Node, seconds: float = STEP_SECONDS) -> Path:
     """The folder with what a `package-lock.json` pins."""
 
     def build(folder: Path) -> None:
         for name in ("package.json", "package-lock.json"):
             shutil.copy(pins / name, folder / name)
         quiet = ("--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
-        _run([*node.npm, "ci", *quiet, "--fetch-retries=1", "--fetch-retry-mintimeout=1000"], cwd=folder)
+        _run([*node.npm, "ci", *quiet, "--fetch-retries=1", "--fetch-retry-mintimeout=1000"], folder, seconds)
 
     return build_once(pins.name, (pins / "package-lock.json").read_bytes(), build)
 
@@ -142,11 +142,11 @@ def _pip(*arguments: str) -> None:
     _run([sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--retries=1", *arguments])
 
 
-def _run(argv: list[str], cwd: Path = ROOT) -> str:
+def _run(argv: list[str], cwd: Path = ROOT, seconds: float = STEP_SECONDS) -> str:
     try:
-        done = subprocess.run(argv, cwd=cwd, capture_output=True, text=True, timeout=STEP_SECONDS, check=True)
+        done = subprocess.run(argv, cwd=cwd, capture_output=True, text=True, timeout=seconds, check=True)
     except subprocess.TimeoutExpired:
-        raise InstallError(f"{_named(argv)} did not end within {STEP_SECONDS} s. {_WHAT_TO_DO}") from None
+        raise InstallError(f"{_named(argv)} did not end within {seconds:g} s. {_WHAT_TO_DO}") from None
     except subprocess.CalledProcessError as failed:
         said = (failed.stdout + failed.stderr).strip()[-2000:]
         raise InstallError(f"{_named(argv)} ended with {failed.returncode}. {_WHAT_TO_DO}\n{said}") from None

@@ -1,4 +1,6 @@
-"""Every client program against the reference server: the drivers do what they say, and the kinds differ as written."""
+"""Every client program against the reference server: the drivers do what they say, and the kinds differ as written.
+
+What they do when a side goes away is seen with the real server, in `tests/e2e/ask/test_matrix.py`."""
 
 from __future__ import annotations
 
@@ -14,7 +16,6 @@ from tests.e2e.clients.events import (
     HOLD,
     CallCancelled,
     CallFailed,
-    ClientGone,
     Connected,
     accept,
     refuse,
@@ -271,71 +272,11 @@ def test_a_silent_client_does_nothing_until_it_wakes(client: ClientProgram) -> N
     assert client.wait_result(key).structured["text"] == "later"
 
 
-def test_a_client_that_closes_ends_the_server_cleanly(client_program: ClientProgram) -> None:
-    client_program.connect(reference())
-    client_program.call("echo")
-    client_program.close()
-    client_program.wait_server_exit()
-    assert client_program.server_stderr == "reference server ended\n"
-
-
-def test_a_client_that_vanishes_in_the_middle_leaves_broken_pipes(client_program: ClientProgram) -> None:
-    client_program.connect(reference(), default_reply=HOLD)
-    key = client_program.call_start("wait", {"label": "left alone"}, progress=True)
-    client_program.wait_progress(key)
-    client_program.call_start("ask")
-    client_program.wait_elicitation()
-    client_program.vanish()
-    client_program.wait_server_stderr("wait cancelled: left alone")
-    client_program.wait_server_exit()
-    assert ("form failed: -32000" in client_program.server_stderr) != client_program.kind.modern
-    with pytest.raises(ClientGone):
-        client_program.wait_result(key)
-
-
-def test_a_server_killed_in_the_middle_fails_the_calls(client_program: ClientProgram) -> None:
-    client_program.connect(reference(), default_reply=HOLD)
-    waiting = client_program.call_start("wait", {"label": "killed"}, progress=True)
-    client_program.wait_progress(waiting)
-    asking = client_program.call_start("ask")
-    form = client_program.wait_elicitation()
-    client_program.kill_server()
-    client_program.wait_server_exit()
-    if client_program.kind.modern or not client_program.kind.sees_withdrawal:
-        client_program.reply(form.form, DECLINE)
-    else:
-        client_program.wait_withdrawn(form.form)
-    for key in (waiting, asking):
-        with pytest.raises(CallFailed):
-            client_program.wait_result(key)
-
-
-def test_a_client_without_forms_declares_no_elicitation(client_program: ClientProgram) -> None:
-    client_program.connect(reference(), elicitation=None)
-    assert client_program.call("echo").structured["elicitation"] is None
-
-
 @pytest.mark.parametrize("client", ALL, indirect=True)
 def test_every_client_can_declare_forms_and_links(client: ClientProgram) -> None:
     assert client.call("echo").structured["elicitation"] == FORMS
 
 
-def test_a_bare_declaration_is_possible_where_the_library_lets_the_program_choose(
-    client_program: ClientProgram,
-) -> None:
-    if client_program.kind.declares_freely:
-        client_program.connect(reference(), elicitation={})
-        assert client_program.call("echo").structured["elicitation"] == {}
-    else:
-        with pytest.raises(CallFailed, match="can declare elicitation only as"):
-            client_program.connect(reference(), elicitation={})
-
-
 def test_an_older_protocol_version_can_be_offered(tmp_path: Path) -> None:
     with ClientProgram(OLDER_PROTOCOL, tmp_path) as program:
         assert program.connect(reference()).protocol_version == "2025-06-18"
-
-
-def test_a_server_that_cannot_start_fails_the_connect(client_program: ClientProgram, tmp_path: Path) -> None:
-    with pytest.raises(CallFailed):
-        client_program.connect(ServerCommand(command=str(tmp_path / "missing"), cwd=tmp_path))

@@ -1,0 +1,121 @@
+"""`sayso doctor`: what works, what does not, and what mends it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import click
+
+from sayso import __version__
+from sayso.cli.connecting import this_command, this_server
+from sayso.cli.installing import complete_client, named
+from sayso.cli.session import settings
+from sayso.cli.terminal import bold, put, put_json
+from sayso.config import Config
+from sayso.doctor import connections, ground, surroundings
+from sayso.doctor.finding import Finding, Level, exit_code, fault, ok
+from sayso.errors import CannotEdit, ConfigError
+from sayso.install.machine import Machine, this_machine
+from sayso.install.registration import Registration
+from sayso.install.targets import Scope, Target
+from sayso.text import printable
+
+_SAID = {Level.OK: "ok", Level.NOTE: "", Level.WARNING: "warning", Level.FAULT: "FAULT"}
+
+
+@click.command()
+@click.option("--client", metavar="NAME", shell_complete=complete_client, help="Start what this client would, and ask.")
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+def command(client: str | None, as_json: bool) -> None:
+    """See what works, what does not, and what mends it.
+
+    It looks at settings, store, bell, permissions, versions, the entries and limits of every client, the hook, tool
+    files, notifications and the browser, and says what is enforced and what is not. It changes nothing and sends
+    nothing.
+
+    With --client it starts the server that is registered with that client, exactly as the client would, and goes the
+    whole way with it: handshake, a question in your inbox, an answer.
+
+    The exit code is 0 when all is well, 1 when something is not as it should be, 2 when something does not work.
+
+    \b
+    Example:
+      sayso doctor
+      sayso doctor --client claude-code
+      sayso doctor --json
+    """
+    findings = list(_examine(client))
+    code = exit_code(findings)
+    if as_json:
+        put_json({"version": __version__, "exit_code": code, "findings": [finding.data() for finding in findings]})
+    else:
+        _show(findings)
+    raise click.exceptions.Exit(code)
+
+
+def _examine(client: str | None) -> Iterator[Finding]:
+    try:
+        config = settings()
+    except ConfigError as error:
+        yield fault("settings", str(error), "Mend that setting; nothing of Sayso starts before.")
+        return
+    machine = this_machine(config.project)
+    yield from _with_client(named([client])[0], config, machine) if client else _all(config, machine)
+
+
+def _all(config: Config, machine: Machine) -> Iterator[Finding]:
+    yield from ground.versions()
+    yield ok("settings", f"{len(config.sources)} set by you; `sayso config` shows all")
+    yield from ground.state_folder(config)
+    yield from ground.store(config)
+    yield from connections.connections(config, machine, this_server())
+    yield from surroundings.tool_files(config)
+    yield from surroundings.notifications(config)
+    yield from surroundings.browser(config)
+    yield from surroundings.enforcement(config)
+
+
+def _with_client(target: Target, config: Config, machine: Machine) -> Iterator[Finding]:
+    """The project's entry where there is one, as the client would take it; else the person's."""
+    for scope in (Scope.PROJECT, Scope.USER):
+        if not target.takes(scope):
+            continue
+        piece = Registration(target=target, scope=scope, machine=machine, server=this_server())
+        try:
+            registered = piece.registered()
+        except CannotEdit as error:
+            yield fault(target.key, str(error), f"Mend that file, then: sayso install {target.key}")
+            return
+        if registered:
+            from sayso.doctor.probe import probe
+
+            yield from connections.entry(target, scope, registered, config, machine)
+            yield from probe(target, registered.server, config)
+            return
+    yield fault(target.key, f"{target.title} is not connected.", f"sayso install {target.key}")
+
+
+def _show(findings: list[Finding]) -> None:
+    width = max(len(finding.subject) for finding in findings)
+    for finding in findings:
+        said = _SAID[finding.level]
+        mark = bold(f"{said:<8}") if finding.level in (Level.WARNING, Level.FAULT) else f"{said:<8}"
+        put(f"{mark}{finding.subject:<{width}}  {printable(finding.text)}")
+        if finding.mend:
+            put(f"{'':<{8 + width}}  → {printable(_as_typed(finding.mend))}")
+    _sum_up(findings)
+
+
+def _as_typed(mend: str) -> str:
+    """With this program's path where the shell would not find it by its name."""
+    return re.sub(r"\bsayso (?=install|uninstall|tools|config|doctor)", lambda _: f"{this_command()} ", mend)
+
+
+def _sum_up(findings: list[Finding]) -> None:
+    faults = sum(finding.level is Level.FAULT for finding in findings)
+    warnings = sum(finding.level is Level.WARNING for finding in findings)
+    if faults or warnings:
+        put(f"\n{faults} that do not work, {warnings} that are not as they should be.")
+    else:
+        put("\nAll is well.")

@@ -1,0 +1,119 @@
+"""Late answers for the agent whose client runs `sayso hook`: what is owed to it, told once.
+
+Imported at every step of an agent, so it imports little: no click, nothing of MCP. Whatever goes wrong, the agent is
+neither kept waiting nor failed, and the answer stays for the next step.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from sayso.asks.desk import Desk, Held
+from sayso.asks.model import Ask, Asker
+from sayso.config import load
+from sayso.store import open_store
+
+CLIENT = "claude-code"
+PATIENCE = 3.0
+"""Seconds after which it gives up: an agent waits for it at every step."""
+
+MOST_CHARACTERS = 9_000
+"""What the client takes at once; more it would put aside."""
+
+_INTRODUCTION = "Answers to questions that you asked with sayso earlier have arrived. Each is told here once.\n\n"
+_TOO_LONG = "A long answer to a question of yours has arrived. Call get_answers with ask_id {ask_id} to receive it."
+
+
+def run() -> None:
+    """Read the event that a client hands to its hooks, and print what there is to tell."""
+    limit = threading.Timer(PATIENCE, os._exit, (0,))
+    limit.daemon = True
+    limit.start()
+    with suppress(Exception):  # nothing may keep the agent from its work
+        hand_over(_event())
+
+
+def _event() -> Mapping[str, Any]:
+    found = json.loads(sys.stdin.buffer.read() or b"{}")
+    return found if isinstance(found, dict) else {}
+
+
+def hand_over(event: Mapping[str, Any]) -> None:
+    """Print what is owed to this agent. It counts as delivered once it is written."""
+    config = load(cwd=Path(event["cwd"]) if event.get("cwd") else None)
+    if not config.store and not config.database.exists():
+        return
+    store = open_store(config)
+    try:
+        desk = Desk(store, keeps_history=lambda _: config.history)
+        asker = Asker(client=CLIENT, project=config.project_name, host=socket.gethostname())
+        owed = [ask for ask in desk.undelivered(asker) if _is_settled(ask) and _is_for(ask.asker, event)]
+        _tell(desk, _fitting(owed), str(event.get("hook_event_name") or "UserPromptSubmit"))
+    finally:
+        store.close()
+
+
+def _tell(desk: Desk, asks: list[Ask], event: str) -> None:
+    held = list(_taken(desk, asks))
+    if not held:
+        return
+    from sayso.dialects.get_answers import render
+
+    text = _INTRODUCTION + render([one.ask for one in held]).text
+    if len(text) > MOST_CHARACTERS:
+        _put(event, _TOO_LONG.format(ask_id=held[0].ask.id))
+        desk.release(held[0], "too long for a hook")
+        return
+    _put(event, text)
+    for one in held:
+        desk.delivered(one)
+
+
+def _taken(desk: Desk, asks: list[Ask]) -> Iterator[Held]:
+    """Those that are ours to tell: another step of the agent, or a call of its, may have been faster."""
+    for ask in asks:
+        if held := desk.attach(ask.id):
+            if held.ask.delivered:
+                desk.release(held, "it was handed over meanwhile")
+            else:
+                yield held
+
+
+def _put(event: str, text: str) -> None:
+    print(json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}), flush=True)
+
+
+def _is_settled(ask: Ask) -> bool:
+    return not ask.state.answerable
+
+
+def _is_for(asker: Asker, event: Mapping[str, Any]) -> bool:
+    """Whether the one who asked is this agent, or one that is gone. Another that is at work fetches its own."""
+    if asker.session and asker.session == event.get("session_id"):
+        return True
+    # Only now: at most steps there is nothing to hand over, and each import costs the agent time.
+    from sayso.asks.guard import kinship
+    from sayso.processes import ProcessName, name_of
+
+    is_gone = not asker.pid or name_of(asker.pid) != ProcessName(pid=asker.pid, started=asker.started)
+    return is_gone or bool(kinship(asker, os.environ))
+
+
+def _fitting(asks: list[Ask]) -> list[Ask]:
+    """As many as the client takes at once, one at least. The rest comes at the next step."""
+    fitting: list[Ask] = []
+    room = MOST_CHARACTERS
+    for ask in asks:
+        room -= 2 * sum(map(len, ask.words())) + 200
+        if fitting and room < 0:
+            break
+        fitting.append(ask)
+    return fitting

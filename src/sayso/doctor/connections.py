@@ -1,0 +1,166 @@
+"""The agents' clients: whether each is connected, to this very Sayso, with limits that fit."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from sayso import __version__
+from sayso.clients import known
+from sayso.config import Config, limits
+from sayso.doctor.finding import Finding, fault, note, ok, warning
+from sayso.errors import CannotEdit
+from sayso.install import files
+from sayso.install.entry import Registered, Server
+from sayso.install.hooks import registered_command, settings_file
+from sayso.install.machine import Machine
+from sayso.install.part import about
+from sayso.install.registration import Registration
+from sayso.install.targets import TARGETS, Scope, Target
+
+VERSION_SECONDS = 20.0
+OURS = ("sayso", "auq")
+FETCHERS = ("uvx", "uv", "pipx")
+NOT_CONNECTED = "is not connected."
+
+
+def connections(config: Config, machine: Machine, server: Server) -> Iterator[Finding]:
+    """Every client that is used on this machine, or that has an entry here."""
+    used = [target for target in TARGETS if target.is_used(machine)]
+    if not used:
+        yield note("agents", "No agent's client was found on this machine.", "sayso install CLIENT")
+    findings = [finding for target in used for finding in connection(target, config, machine, server)]
+    yield from findings
+    if used and all(finding.text.endswith(NOT_CONNECTED) for finding in findings):
+        yield warning("agents", "No agent is connected, so nobody can ask you anything.", "sayso install")
+    yield from hook(machine)
+
+
+def connection(target: Target, config: Config, machine: Machine, server: Server) -> Iterator[Finding]:
+    found: list[tuple[Scope, Registered]] = []
+    for scope in Scope:
+        if not target.takes(scope):
+            continue
+        piece = Registration(target=target, scope=scope, machine=machine, server=server)
+        try:
+            registered = piece.registered()
+        except CannotEdit as error:
+            yield fault(target.key, str(error), f"Mend that file, then: sayso install {target.key}{_flag(scope)}")
+            return
+        if registered:
+            found.append((scope, registered))
+            yield from entry(target, scope, registered, config, machine)
+    if not found:
+        yield note(target.key, f"{target.title} {NOT_CONNECTED}", f"sayso install {target.key}")
+    elif any(registered.server != found[0][1].server for _, registered in found if not registered.is_disabled):
+        yield warning(
+            target.key,
+            f"{target.title} has two different entries, yours and this project's; the project's holds here.",
+            f"Take one away: sayso uninstall {target.key}, or sayso uninstall {target.key} --project",
+        )
+
+
+def entry(target: Target, scope: Scope, registered: Registered, config: Config, machine: Machine) -> Iterator[Finding]:
+    """One entry: what it starts, and whether that fits what the client and this Sayso do."""
+    again, title = f"sayso install {target.key}{_flag(scope)}", f"{target.title} ({scope})"
+    if registered.is_disabled:
+        yield warning(target.key, f"{title}: the entry is switched off.", "Switch it on in the client, or remove it.")
+        return
+    program = shutil.which(registered.server.command, path=machine.environ.get("PATH"))
+    if not program:
+        yield fault(target.key, f"{title} starts {registered.server.command}, which is not there.", again)
+        return
+    wrong = [
+        *_other_version(target, title, program, registered.server, again),
+        *_other_state(target, title, scope, registered.server, config),
+        *_limits(target, title, registered, config, again),
+    ]
+    yield from wrong or [ok(target.key, f"{title} starts {shlex.join(registered.server.argv)}")]
+
+
+def _other_version(target: Target, title: str, program: str, server: Server, again: str) -> Iterator[Finding]:
+    """Whether it is Sayso, and this one. What fetches programs is not asked: it might fetch one."""
+    name = Path(program).stem
+    if name in FETCHERS:
+        return
+    if name not in OURS:
+        yield warning(target.key, f"{title} starts {server.command}, which is not Sayso.", again)
+        return
+    told = _version(program)
+    if told != __version__:
+        what = f"version {told}" if told else "something that does not tell its version"
+        yield warning(target.key, f"{title} starts {what}; this is {__version__}.", again)
+
+
+@cache
+def _version(program: str) -> str:
+    try:
+        ran = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, timeout=VERSION_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return ran.stdout.split()[-1] if ran.returncode == 0 and ran.stdout.split() else ""
+
+
+def _other_state(target: Target, title: str, scope: Scope, server: Server, config: Config) -> Iterator[Finding]:
+    """A server with another store asks where nobody looks. A project's entry says nothing of one person's folder."""
+    again = f"sayso install {target.key}{_flag(scope)}"
+    theirs = server.env.get("SAYSO_STATE_DIR")
+    if theirs and Path(theirs).expanduser() != config.state_dir:
+        text = f"{title} keeps its questions in {theirs}, but your inbox is {config.state_dir}."
+        yield fault(target.key, text, again)
+    elif not theirs and scope is Scope.USER and config.sources.get("state_dir") == "SAYSO_STATE_DIR":
+        text = f"SAYSO_STATE_DIR is set in this shell, and {title} does not know of it."
+        yield warning(target.key, text, again)
+
+
+def _limits(target: Target, title: str, registered: Registered, config: Config, again: str) -> Iterator[Finding]:
+    """A call must come back before the client gives it up."""
+    ours = _budget(target, registered.server, config)
+    theirs = registered.limit_seconds
+    limit = target.shape.limit
+    if limit is None or (theirs is None and ours == known(target.known_as).limit):
+        return
+    if theirs is None or ours is None or ours >= theirs:
+        given = f"{limit.key} is {theirs:g} s" if theirs is not None else f"it has no {limit.key}"
+        held = f"{ours:g} s" if ours is not None else "for ever"
+        yield warning(target.key, f"{title}: {given}, but a call is held {held}: the client gives it up first.", again)
+
+
+def _budget(target: Target, server: Server, config: Config) -> float | None:
+    given = dict(config.call_limits)
+    if told := server.env.get("SAYSO_CALL_LIMITS"):
+        given = dict(limits(told))
+    if target.known_as in given:
+        return given[target.known_as] / 1000 or None
+    return known(target.known_as).limit
+
+
+def hook(machine: Machine) -> Iterator[Finding]:
+    """The hook for late answers, where one is set up."""
+    for scope in Scope:
+        path = settings_file(machine, scope)
+        try:
+            with about(path):
+                command = registered_command(files.as_text(files.content(path)).removeprefix(files.BOM))
+        except CannotEdit as error:
+            yield fault("hook", str(error), "Mend that file: Claude Code reads its hooks and permissions from it.")
+            continue
+        if not command:
+            continue
+        program = shlex.split(command, posix=os.name == "posix")[0]
+        if shutil.which(program, path=machine.environ.get("PATH")):
+            yield ok("hook", f"late answers reach Claude Code at its next step ({scope})")
+        else:
+            mend = f"sayso install claude-code --hook{_flag(scope)}"
+            yield fault("hook", f"{path} runs {program}, which is not there.", mend)
+
+
+def _flag(scope: Scope) -> str:
+    return " --project" if scope is Scope.PROJECT else ""

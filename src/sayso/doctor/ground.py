@@ -1,0 +1,128 @@
+"""What every process of Sayso stands on: its versions, its store, its bell, who may read its files."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sqlite3
+import stat
+import time
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+from sayso import __version__
+from sayso.config import Config
+from sayso.doctor.finding import Finding, fault, note, ok, warning
+from sayso.errors import SaysoError, StoreCorrupt, StoreFull, StoreTooNew
+from sayso.store import Store, open_store
+from sayso.store.bell import LookingBell, bell_folder
+
+LITTLE_SPACE = 100 * 1024 * 1024
+RING_SECONDS = 2.0
+_PRIVATE = stat.S_IRWXG | stat.S_IRWXO
+
+
+def versions() -> Iterator[Finding]:
+    parts = [f"Python {platform.python_version()}", f"SQLite {sqlite3.sqlite_version}"]
+    parts += [f"{name} {metadata.version(name)}" for name in ("mcp", "textual", "starlette")]
+    yield ok("versions", f"Sayso {__version__}; {', '.join(parts)}; {platform.system()} {platform.machine()}")
+
+
+def state_folder(config: Config) -> Iterator[Finding]:
+    """Whether the folder is ours alone, and has room."""
+    folder = config.state_dir
+    if folder.exists() and not folder.is_dir():
+        yield fault(
+            "state", f"{folder} is not a folder.", "Move that file away, or set SAYSO_STATE_DIR to another folder."
+        )
+        return
+    if not folder.exists():
+        yield note("state", f"{folder} is not there yet; it is made at the first use.")
+        return
+    if os.name == "posix":
+        yield from _private(folder)
+    free = shutil.disk_usage(folder).free
+    if free < LITTLE_SPACE:
+        yield warning("state", f"{folder}: only {free // 2**20} MB are free.", "Make room on that disk.")
+
+
+def _private(folder: Path) -> Iterator[Finding]:
+    found = folder.stat()
+    if found.st_mode & _PRIVATE:
+        mode = stat.filemode(found.st_mode)
+        yield warning("state", f"{folder} is open to others ({mode}): they could read answers.", f"chmod 700 {folder}")
+    elif found.st_uid != os.getuid():
+        yield warning("state", f"{folder} belongs to another user.", f"chown -R {os.getuid()} {folder}")
+    else:
+        yield ok("state", f"{folder}, for you alone")
+
+
+def store(config: Config) -> Iterator[Finding]:
+    """Whether the store opens, can be written, and wakes those who wait."""
+    subject = "postgresql" if config.store else "store"
+    if config.state_dir.exists() and not config.state_dir.is_dir():
+        return
+    try:
+        opened = open_store(config)
+    except SaysoError as error:
+        yield fault(subject, str(error), _mend(error, config))
+        return
+    try:
+        yield (
+            ok(subject, f"{_where(config)} opens, and can be written" + _size(config))
+            if _can_write(opened)
+            else (fault(subject, f"{_where(config)} cannot be written.", "See who may write to it."))
+        )
+        yield from bell(opened, config)
+    except SaysoError as error:
+        yield fault(subject, str(error), _mend(error, config))
+    finally:
+        opened.close()
+
+
+def _can_write(opened: Store) -> bool:
+    return bool(opened.secret("doctor"))
+
+
+def bell(opened: Store, config: Config) -> Iterator[Finding]:
+    """Ring once and see how long it takes to be heard."""
+    hung = opened.bell()
+    with opened.aside() as other:
+        begun = time.perf_counter()
+        other.claim(f"doctor {time.time_ns()}", 0)
+    heard = hung.wait(RING_SECONDS)
+    took = (time.perf_counter() - begun) * 1000
+    if not heard:
+        folder = bell_folder(config.bell_dir)
+        yield warning(
+            "bell", f"A ring was not heard within {RING_SECONDS:g} s.", f"See what removes files in {folder}."
+        )
+    elif isinstance(hung, LookingBell):
+        yield note("bell", "This system has no unix sockets: processes look at the store several times a second.")
+    else:
+        yield ok("bell", f"A change is heard after {took:.1f} ms")
+
+
+def _mend(error: SaysoError, config: Config) -> str:
+    match error:
+        case StoreCorrupt():
+            return f"Move {config.database} away; the next start makes a new one. What was in it stays in that file."
+        case StoreTooNew():
+            return "Update Sayso: pip install --upgrade sayso, or git pull and make start in a checkout."
+        case StoreFull():
+            return f"Make room on the disk of {config.state_dir}."
+    if config.store:
+        return "Check the address in `store` (sayso config shows where it is set), and that the server runs."
+    return f"Check {config.state_dir}, or set SAYSO_STATE_DIR to another folder."
+
+
+def _where(config: Config) -> str:
+    return "PostgreSQL" if config.store else str(config.database)
+
+
+def _size(config: Config) -> str:
+    if config.store or not config.database.exists():
+        return ""
+    return f" ({config.database.stat().st_size / 2**20:.1f} MB)"

@@ -1,0 +1,138 @@
+"""Starting a registered server exactly as its client would, and going the whole way of a question with it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, TextIO
+
+import anyio
+import anyio.to_thread
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp_types import Implementation, TextContent
+
+from sayso.asks.desk import Desk
+from sayso.asks.model import Answer, Ask, Settler
+from sayso.config import Config
+from sayso.doctor.finding import Finding, fault, ok
+from sayso.errors import SaysoError
+from sayso.install.entry import Server
+from sayso.install.targets import Target
+from sayso.store import open_store
+from sayso.store.bell import LOOK_EVERY
+
+SECONDS = 40.0
+FEW = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LC_ALL", "TMPDIR", "TZ")
+"""What clients that hand on little of their environment do hand on."""
+
+SPARING = ("codex", "claude-desktop")
+_REPLY = "All is well."
+_TAIL = 600
+
+
+def probe(target: Target, server: Server, config: Config) -> Iterator[Finding]:
+    """The steps as they were gone, each with the time it took; or the first that failed, and what the server said."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
+        steps: list[Finding] = []
+        try:
+            anyio.run(_whole_way, target, server, config, steps, log)
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            yield from steps
+            log.seek(0)
+            said = log.read()[-_TAIL:].strip()
+            text = f"After {len(steps)} of 4 steps: {_first(error)}." + (f" The server said: {said}" if said else "")
+            yield fault(target.key, text, f"sayso install {target.key}, then look again")
+            return
+        yield from steps
+
+
+async def _whole_way(target: Target, server: Server, config: Config, steps: list[Finding], log: TextIO) -> None:
+    begun = time.perf_counter()
+
+    def step(text: str) -> None:
+        steps.append(ok(target.key, f"{text} ({(time.perf_counter() - begun) * 1000:.0f} ms)"))
+
+    parameters = StdioServerParameters(
+        command=server.command, args=list(server.args), env=environment(target, server, os.environ), cwd=config.project
+    )
+    name = Implementation(name=target.known_as, version="doctor")
+    with anyio.fail_after(SECONDS):
+        async with Client(stdio_client(parameters, errlog=log), client_info=name) as client:
+            step(f"started as {target.title} would, speaks MCP {client.protocol_version}")
+            tools = {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
+            step(f"lists {len(tools)} tools: {', '.join(sorted(tools)[:6])}")
+            mark = f"sayso doctor {secrets.token_hex(4)}: a test question, answered by itself"
+            tool, arguments = _question(tools, mark)
+            returned = threading.Event()
+            async with anyio.create_task_group() as beside:
+                beside.start_soon(anyio.to_thread.run_sync, _answer, config, mark, returned)
+                reply = await client.call_tool(tool, arguments)
+                returned.set()
+            step("asked, and the question was in your inbox")
+            text = "\n".join(part.text for part in reply.content if isinstance(part, TextContent))
+            if _REPLY not in text:
+                raise SaysoError(f"the agent received {text[:200]!r} instead of the answer")
+            step("answered, and the agent received it")
+
+
+def environment(target: Target, server: Server, environ: Mapping[str, str]) -> dict[str, str]:
+    """What the client hands to the server."""
+    kept = {name: environ[name] for name in FEW if name in environ} if target.key in SPARING else dict(environ)
+    return {**kept, **server.env}
+
+
+def _question(tools: Mapping[str, Any], mark: str) -> tuple[str, dict[str, Any]]:
+    """One that the tools at hand can put."""
+    if "question" in tools.get("ask_user", {}).get("properties", {}):
+        return "ask_user", {"question": mark, "options": [_REPLY, "Something is wrong."]}
+    options = [{"label": _REPLY}, {"label": "Something is wrong."}]
+    if "ask_user_questions" in tools:
+        asked = {"title": "Doctor", "prompt": mark, "options": options, "multiSelect": False}
+        return "ask_user_questions", {"questions": [asked]}
+    if "ask_user" in tools:
+        return "ask_user", {"questions": [{"id": "1", "question": mark, "type": "select", "options": options}]}
+    raise SaysoError(f"it shows no tool that asks a person, only {', '.join(sorted(tools)) or 'none'}")
+
+
+def _answer(config: Config, mark: str, returned: threading.Event) -> None:
+    """Look for the question as the person's inbox would, and answer it; unless the call is over before."""
+    opened = open_store(config)
+    try:
+        desk, end = Desk(opened), time.monotonic() + SECONDS / 2
+        desk.show_up("doctor", config.person)
+        try:
+            ask = _found(desk, mark)
+            while ask is None and not returned.is_set() and time.monotonic() < end:
+                opened.bell().wait(LOOK_EVERY)
+                ask = _found(desk, mark)
+            if returned.is_set():
+                return
+            if ask is None:
+                raise SaysoError("the question did not arrive in your inbox: the server uses another store")
+            chosen = next(option.id for option in ask.questions[0].choices if option.label == _REPLY)
+            answer = Answer(question=ask.questions[0].id, chosen=(chosen,))
+            desk.answer(ask.id, [answer], Settler(person=config.person, surface="doctor"))
+        finally:
+            desk.go_away()
+    finally:
+        opened.close()
+
+
+def _found(desk: Desk, mark: str) -> Ask | None:
+    return next((ask for ask in desk.inbox(most=1000) if ask.questions and ask.questions[0].text == mark), None)
+
+
+def _first(error: BaseException) -> str:
+    """The innermost reason, in words."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, TimeoutError):
+        return f"nothing came within {SECONDS:g} s"
+    return (str(error) or type(error).__name__).rstrip(".")

@@ -1,0 +1,137 @@
+"""What else a person relies on: tool files, notifications, the browser; and what is enforced and what is not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import webbrowser
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib.util import find_spec
+from urllib.parse import urlsplit
+
+from sayso.config import Config
+from sayso.doctor.finding import Finding, fault, note, ok, warning
+from sayso.toolfiles.catalog import Catalog
+
+CONNECT_SECONDS = 3.0
+
+
+def tool_files(config: Config) -> Iterator[Finding]:
+    stock = Catalog(config).load()
+    for wrong in stock.faults:
+        yield fault("tools", str(wrong), "Mend that line; `sayso tools validate` checks it again.")
+    if not stock.faults:
+        yield (
+            ok("tools", f"{len(stock.tools)} tools from {stock.files} tool files")
+            if stock.tools
+            else note("tools", "There are no tool files here, so agents get no commands.", "sayso tools init git")
+        )
+
+
+def notifications(config: Config) -> Iterator[Finding]:
+    """Whether each way of telling could work. Nothing is sent."""
+    ways = [*_command(config), *_address(config), *_apprise(config)]
+    yield from ways or [
+        note(
+            "notifications",
+            "None are set up: you hear of a question only while an inbox is open, or from the agent's own form.",
+            "See docs/notifications.md, for example notify_command.",
+        )
+    ]
+
+
+def _command(config: Config) -> Iterator[Finding]:
+    if config.notify_command:
+        program = config.notify_command[0]
+        yield (
+            ok("notifications", f"notify_command runs {program}")
+            if shutil.which(program)
+            else fault(
+                "notifications",
+                f"notify_command is {program!r}, which is not there.",
+                "Correct it, or install it.",
+            )
+        )
+
+
+def _address(config: Config) -> Iterator[Finding]:
+    if not config.notify_url:
+        return
+    parts = urlsplit(config.notify_url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        socket.create_connection((parts.hostname or "", port), CONNECT_SECONDS).close()
+    except OSError as error:
+        text = f"notify_url: {parts.hostname} cannot be reached ({error})."
+        yield fault("notifications", text, "Check the address and the network.")
+    else:
+        yield ok("notifications", f"notify_url: {parts.hostname} can be reached")
+
+
+def _apprise(config: Config) -> Iterator[Finding]:
+    if config.notify_apprise:
+        yield (
+            ok("notifications", "apprise is there")
+            if find_spec("apprise")
+            else fault("notifications", "notify_apprise needs one more package.", "pip install 'sayso[apprise]'")
+        )
+
+
+def browser(config: Config) -> Iterator[Finding]:
+    """Whether the web inbox can be served, and shown here."""
+    serving = _serving(config)
+    if serving:
+        yield ok("browser", f"the web inbox is served at {serving}")
+    elif config.web_port and _is_taken(config.web_host, config.web_port):
+        yield warning(
+            "browser",
+            f"Another program listens on port {config.web_port}, where the web inbox should.",
+            "Set web_port to another number, or to 0 for any that is free.",
+        )
+    else:
+        yield ok("browser", f"port {config.web_port} is free for `sayso web`")
+    if os.environ.get("SSH_CONNECTION") or not _has_browser():
+        yield note("browser", "No browser can be opened here: `sayso web` prints a link for one elsewhere.")
+
+
+def _serving(config: Config) -> str:
+    """The address that a web inbox which still runs has noted."""
+    with suppress(OSError):
+        address = config.web_address_file.read_text("utf-8").strip()
+        parts = urlsplit(address)
+        if parts.hostname and _is_taken(config.web_host, parts.port or config.web_port):
+            return address
+    return ""
+
+
+def _is_taken(host: str, port: int) -> bool:
+    try:
+        socket.create_connection((host, port), 1).close()
+    except OSError:
+        return False
+    return True
+
+
+def _has_browser() -> bool:
+    try:
+        webbrowser.get()
+    except webbrowser.Error:
+        return False
+    return True
+
+
+def enforcement(config: Config) -> Iterator[Finding]:
+    """What holds whatever an agent does, and what only guards against accidents."""
+    yield note("enforced", "A question is settled once, by the first valid answer. Silence is never an answer.")
+    yield note("enforced", "A project's own settings cannot choose your store, your notifications or your inbox.")
+    secrets = "hidden" if config.mask_output else "shown (mask_output is off)"
+    yield note("enforced", f"Commands stay in the project and command_roots; secrets in their output are {secrets}.")
+    tools = "run as you" if config.tools_from_project else "are not used (tools_from_project is off)"
+    yield note("not enforced", f"Tool files of a project {tools}. Commands have all of your rights: no sandbox.")
+    yield note(
+        "not enforced",
+        "An agent with a shell of yours can do what you can. That it cannot answer itself from a command line guards "
+        "against accidents; the wall is the web inbox on an account that it does not have.",
+    )

@@ -1,0 +1,159 @@
+"""One thing that Sayso puts into one file of another program: put there, looked for, and taken back."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from sayso.errors import CannotEdit
+from sayso.install import files
+from sayso.install.ledger import Ledger, Record
+
+
+class Part(Protocol):
+    """What is put where. Texts are whole files, without a byte order mark; an empty one is a file that is not there."""
+
+    @property
+    def path(self) -> Path: ...
+    def is_in(self, text: str) -> bool:
+        """Whether anything of it is there, up to date or not."""
+        ...
+
+    def added(self, text: str) -> str: ...
+    def removed(self, text: str, made: int) -> str: ...
+    def makes(self, text: str) -> int:
+        """How many tables it would make around itself."""
+        ...
+
+
+class Done(StrEnum):
+    """What became of a part."""
+
+    ADDED = "added"
+    CHANGED = "changed"
+    ALREADY = "already there"
+    REMOVED = "removed"
+    RESTORED = "restored"
+    ABSENT = "was not there"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """A file as it is, and as it would be with the part."""
+
+    path: Path
+    before: bytes | None
+    after: bytes
+    was_in: bool
+    makes: int
+
+    @property
+    def is_needed(self) -> bool:
+        return self.before != self.after
+
+    def difference(self) -> str:
+        """As `diff -u` shows it."""
+        before, after = (files.as_text(side).splitlines() for side in (self.before, self.after))
+        return "\n".join(difflib.unified_diff(before, after, str(self.path), str(self.path), lineterm=""))
+
+
+def look(part: Part) -> Look:
+    """What adding the part would do. CannotEdit names the file and what is wrong with it."""
+    with about(part.path):
+        before = files.content(part.path)
+        text, mark = _without_mark(before)
+        after = part.added(text)
+        is_same = after == text and before is not None
+        return Look(
+            path=part.path,
+            before=before,
+            after=before if is_same and before is not None else (mark + after).encode(),
+            was_in=part.is_in(text),
+            makes=part.makes(text),
+        )
+
+
+def add(part: Part, ledger: Ledger) -> Done:
+    """Put the part into its file, with a backup beside it."""
+    seen = look(part)
+    if not seen.is_needed:
+        return Done.ALREADY
+    with about(part.path):
+        note = begin(part, seen, ledger)
+        files.write(part.path, seen.after, seen.before)
+        ledger.put(part.path, finish(note, part.path))
+    return Done.CHANGED if seen.was_in else Done.ADDED
+
+
+def write_in(part: Part) -> None:
+    """Put the part into its file as a further step of a change that was begun."""
+    seen = look(part)
+    if seen.is_needed:
+        with about(part.path):
+            files.write(part.path, seen.after, seen.before)
+
+
+def begin(part: Part, seen: Look, ledger: Ledger) -> Record:
+    """Copy the file before it is changed, and note what it takes to put it back."""
+    earlier = ledger.get(part.path)
+    if earlier and earlier.restores and earlier.after == files.fingerprint(seen.before):
+        return earlier
+    folders = tuple(str(folder) for folder in files.missing_folders(part.path))
+    backup = str(files.back_up(part.path)) if seen.before is not None else ""
+    return Record(after="", restores=not seen.was_in, backup=backup, made=seen.makes, folders=folders)
+
+
+def finish(note: Record, path: Path) -> Record:
+    return Record(**{**vars(note), "after": files.fingerprint(files.content(path))})
+
+
+def take_back(part: Part, ledger: Ledger) -> Done:
+    """Put the file back as it was, if nobody changed it since; else take out of it what is ours."""
+    with about(part.path):
+        record, now = ledger.get(part.path), files.content(part.path)
+        if record and _can_restore(record, now):
+            _restore(part.path, record, now)
+            ledger.drop(part.path)
+            return Done.RESTORED
+        text, mark = _without_mark(now)
+        ledger.drop(part.path)
+        if now is None or not part.is_in(text):
+            return Done.ABSENT
+        left = part.removed(text, record.made if record else 0)
+        if left:
+            files.write(part.path, (mark + left).encode(), now)
+        else:
+            files.remove(part.path, [])
+    return Done.REMOVED
+
+
+def _can_restore(record: Record, now: bytes | None) -> bool:
+    is_ours = record.restores and files.fingerprint(now) == record.after
+    return is_ours and (not record.backup or Path(record.backup).exists())
+
+
+def _restore(path: Path, record: Record, now: bytes | None) -> None:
+    if not record.backup:
+        files.remove(path, [Path(folder) for folder in record.folders])
+        return
+    files.write(path, Path(record.backup).read_bytes(), now)
+    Path(record.backup).unlink()
+
+
+def _without_mark(data: bytes | None) -> tuple[str, str]:
+    text = files.as_text(data)
+    return (text[1:], files.BOM) if text.startswith(files.BOM) else (text, "")
+
+
+@contextmanager
+def about(path: Path) -> Iterator[None]:
+    """Says which file an error is about, and that it was left alone."""
+    try:
+        yield
+    except CannotEdit as error:
+        raise CannotEdit(f"{path} {error} The file was left as it is.") from error

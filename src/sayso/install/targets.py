@@ -1,0 +1,288 @@
+"""Every client that Sayso can be installed in: how it is recognised, where it keeps its servers, in which words.
+
+Places and units as the clients had them in autumn 2026. How long each lets a call last by itself is in `clients.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from sayso.install.entry import Limit, Server, Shape
+from sayso.install.machine import Machine
+
+DAY = 86_400
+Place = Callable[[Machine], Path]
+OwnWords = Callable[[Server, "Scope", Mapping[str, str]], list[str]]
+
+
+class Scope(StrEnum):
+    """For whom an entry holds: for a person in every project, or for everybody in one."""
+
+    USER = "user"
+    PROJECT = "project"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnCommand:
+    """The client's own program for its servers, and how it is told to add and to remove one."""
+
+    program: str
+    add: OwnWords
+    remove: OwnWords
+    scopes: tuple[Scope, ...] = (Scope.USER, Scope.PROJECT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """One client."""
+
+    key: str
+    title: str
+    known_as: str
+    """Its name in `clients.py`, by which it introduces itself over MCP."""
+    user_file: Place
+    table: tuple[str, ...] = ("mcpServers",)
+    notation: str = "json"
+    shape: Shape = field(default_factory=Shape)
+    project_file: str = ""
+    """Relative to the project; empty where the client has no such file."""
+    programs: tuple[str, ...] = ()
+    home: Place | None = None
+    """A folder whose presence shows that the client is used here; by default that of its file."""
+    own: OwnCommand | None = None
+    skills: tuple[Place, str] | None = None
+    """Where it reads skills: the person's folder, and the project's."""
+    notes: tuple[Place, str] | None = None
+    """The file of instructions that it always reads: the person's, and the project's."""
+
+    def file(self, machine: Machine, scope: Scope) -> Path:
+        return self.user_file(machine) if scope is Scope.USER else machine.project / self.project_file
+
+    def takes(self, scope: Scope) -> bool:
+        return scope is Scope.USER or bool(self.project_file)
+
+    def is_used(self, machine: Machine) -> bool:
+        """Whether the client seems to be on this machine: its program is found, or its folder is there."""
+        folder = self.home(machine) if self.home else self.user_file(machine).parent
+        return any(machine.which(program) for program in self.programs) or folder.is_dir()
+
+
+def _claude_home(machine: Machine) -> Path:
+    return machine.folder("CLAUDE_CONFIG_DIR", ".claude")
+
+
+def _claude_file(machine: Machine) -> Path:
+    named = machine.environ.get("CLAUDE_CONFIG_DIR")
+    return (Path(named) if named else machine.home) / ".claude.json"
+
+
+def _codex_home(machine: Machine) -> Path:
+    return machine.folder("CODEX_HOME", ".codex")
+
+
+def _gemini_home(machine: Machine) -> Path:
+    return machine.folder("GEMINI_CLI_HOME", "") / ".gemini"
+
+
+def _opencode_home(machine: Machine) -> Path:
+    return (
+        machine.folder("OPENCODE_CONFIG_DIR", "")
+        if machine.environ.get("OPENCODE_CONFIG_DIR")
+        else (machine.config_home() / "opencode")
+    )
+
+
+def _opencode_file(machine: Machine) -> Path:
+    if named := machine.environ.get("OPENCODE_CONFIG"):
+        return Path(named)
+    with_comments = _opencode_home(machine) / "opencode.jsonc"
+    return with_comments if with_comments.exists() else with_comments.with_suffix(".json")
+
+
+def _vs_code(machine: Machine) -> Path:
+    return machine.app_data() / "Code" / "User"
+
+
+def _cline_home(machine: Machine) -> Path:
+    """That of the editor's extension, else that of its command line."""
+    in_editor = _vs_code(machine) / "globalStorage" / "saoudrizwan.claude-dev"
+    alone = machine.folder("CLINE_DIR", ".cline") / "data"
+    return alone if alone.is_dir() and not in_editor.is_dir() else in_editor
+
+
+def _goose_file(machine: Machine) -> Path:
+    if machine.system == "win32":
+        return machine.app_data() / "Block" / "goose" / "config" / "config.yaml"
+    return machine.config_home() / "goose" / "config.yaml"
+
+
+def _zed_file(machine: Machine) -> Path:
+    return (
+        machine.app_data() / "Zed" if machine.system == "win32" else machine.config_home() / "zed"
+    ) / "settings.json"
+
+
+def _flags(flag: str, env: Mapping[str, str]) -> list[str]:
+    return [word for key, value in env.items() for word in (flag, f"{key}={value}")]
+
+
+CLAUDE_COMMAND = OwnCommand(
+    program="claude",
+    add=lambda server, scope, env: [
+        *("claude", "mcp", "add", "--scope", scope, server.name, *_flags("-e", env), "--", *server.argv)
+    ],
+    remove=lambda server, scope, env: ["claude", "mcp", "remove", "--scope", scope, server.name],
+)
+CODEX_COMMAND = OwnCommand(
+    program="codex",
+    add=lambda server, scope, env: [*("codex", "mcp", "add", server.name, *_flags("--env", env), "--", *server.argv)],
+    remove=lambda server, scope, env: ["codex", "mcp", "remove", server.name],
+    scopes=(Scope.USER,),
+)
+GEMINI_LIMIT = Limit(key="timeout", seconds=DAY, units=1000)
+GEMINI_COMMAND = OwnCommand(
+    program="gemini",
+    # Its option for variables takes every word that follows, so it stands last.
+    add=lambda server, scope, env: [
+        *("gemini", "mcp", "add", server.name, *server.argv, "--scope", scope),
+        *("--timeout", str(GEMINI_LIMIT.value()), *_flags("--env", env)),
+    ],
+    remove=lambda server, scope, env: ["gemini", "mcp", "remove", "--scope", scope, server.name],
+)
+
+TARGETS: tuple[Target, ...] = (
+    Target(
+        key="claude-code",
+        title="Claude Code",
+        known_as="claude-code",
+        programs=("claude",),
+        user_file=_claude_file,
+        project_file=".mcp.json",
+        home=_claude_home,
+        shape=Shape(extras={"type": "stdio"}),
+        own=CLAUDE_COMMAND,
+        skills=(lambda machine: _claude_home(machine) / "skills", ".claude/skills"),
+        notes=(lambda machine: _claude_home(machine) / "CLAUDE.md", "CLAUDE.md"),
+    ),
+    Target(
+        key="codex",
+        title="Codex",
+        known_as="codex-mcp-client",
+        programs=("codex",),
+        user_file=lambda machine: _codex_home(machine) / "config.toml",
+        project_file=".codex/config.toml",
+        notation="toml",
+        table=("mcp_servers",),
+        shape=Shape(limit=Limit(key="tool_timeout_sec", seconds=DAY), disabled=("enabled", False)),
+        own=CODEX_COMMAND,
+        skills=(lambda machine: machine.home / ".agents" / "skills", ".agents/skills"),
+        notes=(lambda machine: _codex_home(machine) / "AGENTS.md", "AGENTS.md"),
+    ),
+    Target(
+        key="cursor",
+        title="Cursor",
+        known_as="cursor-vscode",
+        programs=("cursor", "cursor-agent"),
+        user_file=lambda machine: machine.home / ".cursor" / "mcp.json",
+        project_file=".cursor/mcp.json",
+        skills=(lambda machine: machine.home / ".cursor" / "skills", ".cursor/skills"),
+    ),
+    Target(
+        key="vscode",
+        title="VS Code",
+        known_as="visual studio code",
+        programs=("code",),
+        user_file=lambda machine: _vs_code(machine) / "mcp.json",
+        project_file=".vscode/mcp.json",
+        table=("servers",),
+        shape=Shape(extras={"type": "stdio"}),
+    ),
+    Target(
+        key="gemini",
+        title="Gemini CLI",
+        known_as="gemini-cli-mcp-client",
+        programs=("gemini",),
+        user_file=lambda machine: _gemini_home(machine) / "settings.json",
+        project_file=".gemini/settings.json",
+        shape=Shape(limit=GEMINI_LIMIT),
+        own=GEMINI_COMMAND,
+        skills=(lambda machine: _gemini_home(machine) / "skills", ".gemini/skills"),
+        notes=(lambda machine: _gemini_home(machine) / "GEMINI.md", "GEMINI.md"),
+    ),
+    Target(
+        key="opencode",
+        title="opencode",
+        known_as="opencode",
+        programs=("opencode",),
+        user_file=_opencode_file,
+        project_file="opencode.json",
+        table=("mcp",),
+        shape=Shape(
+            args="",
+            env="environment",
+            extras={"type": "local", "enabled": True},
+            limit=Limit(key="timeout", seconds=DAY, units=1000),
+            disabled=("enabled", False),
+        ),
+        skills=(lambda machine: _opencode_home(machine) / "skills", ".opencode/skills"),
+        notes=(lambda machine: _opencode_home(machine) / "AGENTS.md", "AGENTS.md"),
+    ),
+    Target(
+        key="claude-desktop",
+        title="Claude Desktop",
+        known_as="claude-ai",
+        user_file=lambda machine: machine.app_data() / "Claude" / "claude_desktop_config.json",
+    ),
+    Target(
+        key="goose",
+        title="Goose",
+        known_as="goose",
+        programs=("goose",),
+        user_file=_goose_file,
+        notation="yaml",
+        table=("extensions",),
+        shape=Shape(
+            command="cmd",
+            env="envs",
+            extras={
+                "enabled": True,
+                "type": "stdio",
+                "name": "sayso",
+                "description": "Asks the person you work for, and runs commands in the background",
+            },
+            limit=Limit(key="timeout", seconds=DAY),
+            disabled=("enabled", False),
+        ),
+    ),
+    Target(
+        key="zed",
+        title="Zed",
+        known_as="zed",
+        programs=("zed", "zeditor"),
+        user_file=_zed_file,
+        project_file=".zed/settings.json",
+        table=("context_servers",),
+        shape=Shape(limit=Limit(key="timeout", seconds=600), disabled=("enabled", False)),
+    ),
+    Target(
+        key="cline",
+        title="Cline",
+        known_as="cline",
+        programs=("cline",),
+        home=_cline_home,
+        user_file=lambda machine: _cline_home(machine) / "settings" / "cline_mcp_settings.json",
+        shape=Shape(limit=Limit(key="timeout", seconds=3600)),
+    ),
+    Target(
+        key="windsurf",
+        title="Windsurf",
+        known_as="windsurf",
+        programs=("windsurf",),
+        user_file=lambda machine: machine.home / ".codeium" / "windsurf" / "mcp_config.json",
+    ),
+)
+
+BY_KEY: Mapping[str, Target] = {target.key: target for target in TARGETS}

@@ -1,0 +1,253 @@
+"""`sayso doctor`: each way in which a set-up can be broken is named, with what mends it."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from tests.cli.program import BIN, Home, choice
+
+from sayso.cli.doctor import command
+
+SAYSO = str(BIN / "sayso")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """A home whose environment this process has taken on."""
+
+    home: Home
+    monkeypatch: pytest.MonkeyPatch
+    stack: ExitStack
+
+    def write(self, path: str, text: str) -> Path:
+        file = self.home.folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        return file
+
+    def settings(self, text: str) -> None:
+        self.write(".config/sayso/config.toml", text)
+
+    def cursor(self, **entry: Any) -> None:
+        whole = {"command": SAYSO, "args": ["server"], "env": {"SAYSO_STATE_DIR": str(self.home.state)}, **entry}
+        self.write(".cursor/mcp.json", json.dumps({"mcpServers": {"sayso": whole}}))
+
+    def codex(self, limits: str) -> None:
+        env = f'[mcp_servers.sayso.env]\nSAYSO_STATE_DIR = "{self.home.state}"\n'
+        entry = f'[mcp_servers.sayso]\ncommand = "{SAYSO}"\nargs = ["server"]\n'
+        self.write(".codex/config.toml", f"{entry}{limits.partition('|')[0]}\n{env}{limits.partition('|')[2]}\n")
+
+    def examine(self, *arguments: str) -> tuple[int, list[dict[str, str]]]:
+        ran = CliRunner().invoke(command, ["--json", *arguments])
+        assert ran.exception is None or isinstance(ran.exception, SystemExit), ran.exception
+        data = json.loads(ran.stdout)
+        assert data["exit_code"] == ran.exit_code
+        return ran.exit_code, data["findings"]
+
+
+@pytest.fixture
+def machine(home: Home, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
+    for name in [*os.environ]:
+        if name.startswith(("SAYSO_", "XDG_", "CLAUDE", "CODEX", "GEMINI", "OPENCODE", "SSH_")):
+            monkeypatch.delenv(name)
+    for name, value in home.env.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("SAYSO_WEB_PORT", "0")
+    monkeypatch.chdir(home.project)
+    monkeypatch.setattr("sys.argv", [SAYSO])
+    with ExitStack() as stack:
+        yield Machine(home=home, monkeypatch=monkeypatch, stack=stack)
+
+
+def garbage(machine: Machine) -> None:
+    machine.home.state.mkdir(mode=0o700)
+    (machine.home.state / "sayso.db").write_bytes(b"no store " * 1000)
+
+
+def too_new(machine: Machine) -> None:
+    machine.home.leave(choice())
+    with sqlite3.connect(machine.home.state / "sayso.db") as store:
+        store.execute("UPDATE meta SET value = '999' WHERE key = 'schema_version'")
+    store.close()
+
+
+def open_to_others(machine: Machine) -> None:
+    machine.home.state.mkdir()
+    machine.home.state.chmod(0o755)
+
+
+def taken_port(machine: Machine) -> None:
+    other = machine.stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+    machine.monkeypatch.setenv("SAYSO_WEB_PORT", str(other.getsockname()[1]))
+
+
+def two_entries(machine: Machine) -> None:
+    machine.cursor()
+    other = {"command": str(BIN / "auq"), "args": ["server"], "env": {"SAYSO_STATE_DIR": str(machine.home.state)}}
+    machine.write("project/.cursor/mcp.json", json.dumps({"mcpServers": {"sayso": other}}))
+
+
+def hook_gone(machine: Machine) -> None:
+    machine.cursor()
+    hook = {"hooks": [{"type": "command", "command": "/gone/sayso hook"}]}
+    machine.write(".claude/settings.json", json.dumps({"hooks": {"SessionStart": [hook]}}))
+
+
+BROKEN: dict[str, tuple[Callable[[Machine], object], str, str, str, str]] = {
+    "settings that are no TOML": (
+        lambda m: m.settings("profile = all"),
+        *("settings", "fault", "is not valid TOML", "Mend that setting"),
+    ),
+    "a project that sets what only a person may": (
+        lambda m: m.write("project/.sayso/config.toml", 'store = "postgresql://evil"\n'),
+        *("settings", "fault", "store may not be set by a project", "Mend that setting"),
+    ),
+    "a file where the state folder should be": (
+        lambda m: m.write("state", ""),
+        *("state", "fault", "is not a folder", "set SAYSO_STATE_DIR"),
+    ),
+    "a state folder that others can read": (
+        open_to_others,
+        *("state", "warning", "is open to others (drwxr-xr-x)", "chmod 700"),
+    ),
+    "a store that is none": (garbage, "store", "fault", "sayso.db", "Move"),
+    "a store of a newer version": (too_new, "store", "fault", "999", "Update Sayso"),
+    "a PostgreSQL that is not there": (
+        lambda m: m.settings('store = "postgresql://ada:secret@127.0.0.1:9/asks"\n'),
+        *("postgresql", "fault", "127.0.0.1", "that the server runs"),
+    ),
+    "a client's file that cannot be read": (
+        lambda m: m.write(".cursor/mcp.json", '{"mcpServers": '),
+        *("cursor", "fault", "is not valid JSON", "sayso install cursor"),
+    ),
+    "a program that is gone": (
+        lambda m: m.cursor(command="/gone/sayso"),
+        *("cursor", "fault", "starts /gone/sayso, which is not there", "sayso install cursor"),
+    ),
+    "a program that is another": (
+        lambda m: m.cursor(command="/bin/true"),
+        *("cursor", "warning", "which is not Sayso", "sayso install cursor"),
+    ),
+    "questions that go to another store": (
+        lambda m: m.cursor(env={"SAYSO_STATE_DIR": "/elsewhere"}),
+        *("cursor", "fault", "keeps its questions in /elsewhere", "sayso install cursor"),
+    ),
+    "a variable that the client does not hand on": (
+        lambda m: m.cursor(env={}),
+        *("cursor", "warning", "does not know of it", "sayso install cursor"),
+    ),
+    "an entry that is switched off": (
+        lambda m: m.cursor(disabled=True),
+        *("cursor", "warning", "switched off", "Switch it on"),
+    ),
+    "a limit shorter than calls are held": (
+        lambda m: m.codex('tool_timeout_sec = 60|SAYSO_CALL_LIMITS = "codex-mcp-client=290s"'),
+        *("codex", "warning", "tool_timeout_sec is 60 s, but a call is held 290 s", "sayso install codex"),
+    ),
+    "a limit that is missing": (
+        lambda m: m.codex('|SAYSO_CALL_LIMITS = "codex-mcp-client=1h"'),
+        *("codex", "warning", "it has no tool_timeout_sec", "sayso install codex"),
+    ),
+    "two entries that differ": (two_entries, "cursor", "warning", "two different entries", "sayso uninstall cursor"),
+    "no agent that is connected": (
+        lambda m: m.write(".cursor/mcp.json", "{}"),
+        *("agents", "warning", "No agent is connected", "sayso install"),
+    ),
+    "a hook whose program is gone": (
+        hook_gone,
+        *("hook", "fault", "runs /gone/sayso, which is not there", "sayso install claude-code --hook"),
+    ),
+    "a tool file with a fault": (
+        lambda m: m.write("project/.sayso/tools/git.json", '{"name": "git", "description": "git"}'),
+        *("tools", "fault", "git.json", "sayso tools validate"),
+    ),
+    "a notification command that is not there": (
+        lambda m: m.settings('notify_command = ["/gone/notify"]\n'),
+        *("notifications", "fault", "'/gone/notify', which is not there", "Correct it"),
+    ),
+    "a notification address that cannot be reached": (
+        lambda m: m.settings('notify_url = "http://127.0.0.1:9/secret-topic"\n'),
+        *("notifications", "fault", "127.0.0.1 cannot be reached", "Check the address"),
+    ),
+    "a port that another program has": (taken_port, "browser", "warning", "Another program listens", "web_port"),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_a_broken_set_up_is_named_with_what_mends_it(machine: Machine, what: str) -> None:
+    break_it, subject, level, text, mend = BROKEN[what]
+    break_it(machine)
+    code, findings = machine.examine()
+    found = [finding for finding in findings if finding["level"] in ("warning", "fault")]
+    assert [finding["subject"] for finding in found] == [subject]
+    assert found[0]["level"] == level
+    assert text in found[0]["text"]
+    assert mend in found[0]["mend"]
+    assert "ada:secret" not in json.dumps(findings)
+    assert "secret-topic" not in json.dumps(findings)
+    assert code == {"warning": 1, "fault": 2}[level]
+
+
+def test_a_sound_set_up_gets_a_clean_bill_and_is_not_changed(machine: Machine) -> None:
+    machine.home.leave(choice())
+    machine.cursor()
+    before = {path: path.read_bytes() for path in machine.home.folder.rglob("mcp.json")}
+    code, findings = machine.examine()
+    assert code == 0
+    said = {finding["subject"] for finding in findings if finding["level"] == "ok"}
+    assert {"versions", "settings", "state", "store", "bell", "cursor", "browser"} <= said
+    assert {"enforced", "not enforced"} <= {finding["subject"] for finding in findings}
+    assert {path: path.read_bytes() for path in machine.home.folder.rglob("mcp.json")} == before
+
+
+def test_on_a_terminal_every_finding_is_a_line_and_the_end_sums_up(home: Home) -> None:
+    ran = home.run("doctor")
+    assert ran.code == 0, ran.out
+    assert "ok      store" in ran.out
+    assert ran.out.endswith("\nAll is well.\n")
+    (home.folder / ".cursor").mkdir()
+    broken = home.run("doctor")
+    assert broken.code == 1
+    assert "→ sayso install\n" in broken.out
+
+
+def test_what_a_client_would_start_is_started_and_asks_for_real(home: Home) -> None:
+    home.run("install", "codex")
+    ran = home.run("doctor", "--client", "codex", "--json")
+    assert ran.code == 0, ran.out
+    steps = [finding["text"] for finding in ran.data["findings"]][1:]
+    for step, words in zip(steps, ("started as Codex would", "lists", "in your inbox", "received it"), strict=True):
+        assert words in step
+    asked = home.run("history", "--json").data
+    assert [(ask["status"], ask["delivered"], ask["asker"]["client"]) for ask in asked] == [
+        ("answered", True, "codex-mcp-client")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [("#!/bin/sh\necho went wrong >&2\nexit 1\n", "went wrong"), (None, "is not connected")],
+    ids=["it fails", "there is none"],
+)
+def test_a_server_that_does_not_start_is_told_with_what_it_said(home: Home, program: str | None, words: str) -> None:
+    if program:
+        home.run("install", "codex")
+        file = home.folder / "sayso"
+        file.write_text(program)
+        file.chmod(0o755)
+        config = home.folder / ".codex" / "config.toml"
+        config.write_text(config.read_text().replace(str(BIN / "sayso"), str(file)))
+    ran = home.run("doctor", "--client", "codex")
+    assert ran.code == 2
+    assert words in ran.out
+    assert "sayso install codex" in ran.out

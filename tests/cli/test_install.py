@@ -1,0 +1,171 @@
+"""`sayso install` and `sayso uninstall` as people run them, in a home of their own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.program import BIN, Home
+from tests.cli.pseudo_terminal import Terminal
+
+from sayso.asks.model import State
+from sayso.cli.ask import EXIT_CODES
+from sayso.cli.connecting import words_for
+from sayso.config import Config
+from sayso.dialects.profiles import profile
+from sayso.install.skill import paragraph, skill
+
+
+@pytest.fixture
+def cursor(home: Home) -> Path:
+    """The file of a client that is used here."""
+    folder = home.folder / ".cursor"
+    folder.mkdir()
+    return folder / "mcp.json"
+
+
+def files(home: Home) -> set[str]:
+    found = {str(path.relative_to(home.folder)) for path in home.folder.rglob("*") if path.is_file()}
+    return {path for path in found if not path.startswith("state/")}
+
+
+def test_the_clients_that_are_found_are_connected_and_disconnected_again(home: Home, cursor: Path) -> None:
+    (home.folder / ".codex").mkdir()
+    ran = home.run("install")
+    assert ran.code == 0, ran.err
+    assert ran.out == "Codex: added in ~/.codex/config.toml\nCursor: added in ~/.cursor/mcp.json\n"
+    assert "ask me with sayso" in ran.err
+    entry = json.loads(cursor.read_text())["mcpServers"]["sayso"]
+    assert (entry["command"], entry["args"]) == (str(BIN / "sayso"), ["server"])
+    assert entry["env"] == {"SAYSO_STATE_DIR": str(home.state)}
+    assert home.run("install").out.count("already there") == 2
+    gone = home.run("uninstall")
+    assert gone.out == "Codex: restored in ~/.codex/config.toml\nCursor: restored in ~/.cursor/mcp.json\n"
+    assert files(home) == set()
+    assert "nothing to take back" in home.run("uninstall").err
+
+
+def test_a_dry_run_shows_the_difference_and_changes_nothing(home: Home, cursor: Path) -> None:
+    cursor.write_text('{\n  "mcpServers": {}\n}\n')
+    ran = home.run("install", "cursor", "--skill", "--dry-run")
+    assert ran.code == 0
+    assert '-  "mcpServers": {}\n' in ran.out
+    assert '+    "sayso": {\n' in ran.out
+    assert "SKILL.md" in ran.out
+    assert "Nothing was changed." in ran.err
+    assert files(home) == {".cursor/mcp.json"}
+    assert cursor.read_text() == '{\n  "mcpServers": {}\n}\n'
+
+
+def test_what_to_paste_is_printed_and_nothing_is_changed(home: Home) -> None:
+    ran = home.run("install", "cursor", "codex", "goose", "--skill", "--print")
+    assert ran.code == 0
+    assert "Cursor in ~/.cursor/mcp.json:" in ran.out
+    assert "[mcp_servers.sayso]" in ran.out
+    assert "extensions:\n  sayso:" in ran.out
+    assert skill(EXIT_CODES).strip() in ran.out
+    assert paragraph().strip() in ran.out
+    assert files(home) == set()
+
+
+def test_a_projects_entry_names_the_program_as_everybody_has_it(home: Home) -> None:
+    ran = home.run("install", "claude-code", "--project", "--hook")
+    assert ran.code == 0, ran.err
+    entry = json.loads((home.project / ".mcp.json").read_text())["mcpServers"]["sayso"]
+    assert entry == {"type": "stdio", "command": "sayso", "args": ["server"]}
+    assert '"command": "sayso hook"' in (home.project / ".claude" / "settings.json").read_text()
+    assert home.run("uninstall", "--project").code == 0
+    assert files(home) == set()
+
+
+def test_one_broken_file_keeps_no_other_client_from_being_connected(home: Home, cursor: Path) -> None:
+    cursor.write_text("{")
+    (home.folder / ".codex").mkdir()
+    ran = home.run("install")
+    assert ran.code == 1
+    assert f"{cursor} is not valid JSON" in ran.err
+    assert "left as it is" in ran.err
+    assert "Codex: added" in ran.out
+    assert cursor.read_text() == "{"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ([], 1, "No agent's client was found on this machine. Name one: sayso install claude-code."),
+        (["cursr"], 2, "There is no client 'cursr'. Did you mean cursor?"),
+        (["cursor", "--hook"], 2, "--hook is for Claude Code. Name claude-code too, or leave --hook out."),
+        (["zed", "--skill"], 2, "None of these clients reads skills or instructions from a file."),
+        (["windsurf", "--project"], 2, "Windsurf has no file of its own in projects. Leave --project out."),
+    ],
+)
+def test_what_cannot_be_done_is_said_with_what_can(home: Home, arguments: list[str], code: int, words: str) -> None:
+    ran = home.run("install", *arguments)
+    assert ran.code == code
+    assert words in ran.error
+
+
+def test_the_hook_and_the_skill_come_with_a_client_and_go_with_it(home: Home) -> None:
+    settings = home.folder / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    mine = '{\n  "permissions": {"allow": ["Bash(ls)"]},\n  "hooks": {"PostToolUse": [{"hooks": []}]}\n}\n'
+    settings.write_text(mine)
+    notes = home.folder / ".claude" / "CLAUDE.md"
+    notes.write_text("# Mine\n")
+    ran = home.run("install", "claude-code", "--hook", "--skill")
+    assert ran.code == 0, ran.err
+    hooks = json.loads(settings.read_text())["hooks"]
+    assert set(hooks) == {"SessionStart", "UserPromptSubmit", "PostToolUse"}
+    assert hooks["PostToolUse"][1]["hooks"][0]["command"] == f"{BIN / 'sayso'} hook"
+    assert (home.folder / ".claude" / "skills" / "sayso" / "SKILL.md").read_text() == skill(EXIT_CODES)
+    assert notes.read_text().startswith("# Mine\n\n<!-- sayso -->\n## Asking me")
+    assert home.run("install", "claude-code", "--hook", "--skill").out.count("already there") == 4
+    settings.write_text(settings.read_text().replace("Bash(ls)", "Bash(pwd)"))
+    notes.write_text(notes.read_text() + "More.\n")
+    assert home.run("uninstall").code == 0
+    assert settings.read_text() == mine.replace("Bash(ls)", "Bash(pwd)")
+    assert notes.read_text() == "# Mine\nMore.\n"
+    assert {name for name in files(home) if "before-sayso" not in name} == {
+        ".claude/settings.json",
+        ".claude/CLAUDE.md",
+    }
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("/home/ada/.cache/uv/archive-v0/x1/bin/sayso", ["uvx", "sayso"]),
+        (r"C:\Users\Ada\AppData\Local\uv\cache\archive-v0\x1\Scripts\sayso.exe", ["uvx", "sayso"]),
+        ("/home/ada/.cache/pipx/5ffe11/bin/sayso", ["pipx", "run", "sayso"]),
+        ("/home/ada/.local/pipx/.cache/5ffe11/bin/sayso", ["pipx", "run", "sayso"]),
+        (str(BIN / "sayso"), [str(BIN / "sayso")]),
+    ],
+)
+def test_a_program_that_is_there_for_a_while_only_is_started_as_it_was(program: str, words: list[str]) -> None:
+    found = words_for(Path(program))
+    assert [Path(found[0]).name if len(found) > 1 else found[0], *found[1:]] == words
+
+
+def test_in_a_terminal_the_clients_and_the_hook_are_offered(home: Home) -> None:
+    (home.folder / ".claude").mkdir()
+    with Terminal(home, "install") as terminal:
+        terminal.reply("Connect Sayso to each of them? [Y/n]", "y")
+        terminal.reply("Add the hook? [Y/n]", "n")
+        assert terminal.end() == 0
+    assert files(home) == {".claude.json"}
+
+
+@pytest.mark.requirement("N-57")
+def test_the_skill_says_of_every_tool_and_outcome_what_their_definitions_say() -> None:
+    text = skill(EXIT_CODES)
+    for tool in profile(Config()).for_models:
+        assert f"### `{tool.name}`" in text
+        assert tool.description in text
+    for state, code in EXIT_CODES.items():
+        assert f"| {code} | {state} | " in text
+    assert text.startswith("---\nname: sayso\ndescription: ")
+    assert "never a yes" in text
+    for name in ("ask_user", "ask_user_questions", "get_answers"):
+        assert f"`{name}`" in paragraph()
+    assert State.REJECTED in EXIT_CODES
