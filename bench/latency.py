@@ -2,15 +2,13 @@
 
 Each figure is also given as a ratio to what no design can avoid: one durable SQLite commit plus one round trip through
 a pipe, measured in turns with it. Milliseconds depend on the disk and on what else the machine does; ratios less so.
+Usage: python -m bench.latency [--rounds N] [--pending N]
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import platform
-import select
 import sqlite3
 import statistics
 import subprocess
@@ -20,11 +18,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from sayso import __version__
+from bench.tables import ratio, setting, table
+from bench.wire import Client, server
+
 from sayso.asks.desk import Desk
 from sayso.asks.model import Answer, Ask, Settler
 from sayso.store import Bell
@@ -32,25 +30,24 @@ from sayso.store.sqlite import SqliteStore
 
 WARM_UP = 20
 REST = 0.01
-PATIENCE = 30.0
+IDLE_SECONDS = 10.0
+PATIENCE = 120.0
 COMMIT, ROUND_TRIP = "one SQLite commit", "one pipe round trip"
+SEEN = "call sent -> ask seen in another process"
+SETTLED = "settled in another process -> result on the wire"
 ECHO = "import os\nwhile line := os.read(0, 65536): os.write(1, line)"
+PERSON = Settler(person="bench", surface="bench")
+
+Samples = dict[str, list[float]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Timings:
-    """What was measured of one thing, in milliseconds."""
+class Measured:
+    """Milliseconds of every step in every round, and the processor time of the server that only waits."""
 
-    name: str
-    samples: tuple[float, ...]
-
-    @property
-    def p50(self) -> float:
-        return statistics.median(self.samples)
-
-    @property
-    def p99(self) -> float:
-        return statistics.quantiles(self.samples, n=100, method="inclusive")[98]
+    pending: int
+    samples: Samples
+    idle: float
 
 
 class Unavoidable:
@@ -60,7 +57,7 @@ class Unavoidable:
         self._rows, self._into, self._out = rows, into, out
         rows.execute("PRAGMA journal_mode = WAL")
         rows.execute("PRAGMA synchronous = FULL")
-        rows.execute("CREATE TABLE rows (body TEXT)")
+        rows.execute("CREATE TABLE IF NOT EXISTS rows (body TEXT)")
 
     def commit(self) -> None:
         self._rows.execute("INSERT INTO rows VALUES ('x')")
@@ -71,145 +68,126 @@ class Unavoidable:
 
 
 @contextmanager
-def _child(command: list[str], **more: Any) -> Iterator[tuple[int, int]]:
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, **more) as child:
+def _echo() -> Iterator[tuple[int, int]]:
+    command = [sys.executable, "-c", ECHO]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as child:
         assert child.stdin
         assert child.stdout
         yield child.stdin.fileno(), child.stdout.fileno()
-        child.stdin.close()
-        child.wait(PATIENCE)
 
 
-class Client:
-    """An MCP client cut down to the wire, so that only the server's time is measured."""
-
-    def __init__(self, into: int, out: int) -> None:
-        self._into, self._out = into, out
-        self._lines = b""
-
-    def shake_hands(self) -> None:
-        about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
-        self.send({"id": "hello", "method": "initialize", "params": about})
-        self.result("hello")
-        self.send({"method": "notifications/initialized"})
-
-    def ask(self, number: int) -> None:
-        question = {"prompt": f"Question {number}?", "title": "Bench", "options": [{"label": "Yes"}, {"label": "No"}]}
-        params = {"name": "ask_user_questions", "arguments": {"questions": [question]}}
-        self.send({"id": number, "method": "tools/call", "params": params})
-
-    def send(self, message: dict[str, Any]) -> None:
-        os.write(self._into, json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-
-    def result(self, wanted: int | str) -> dict[str, Any]:
-        """The result of a request, as soon as its line is there."""
-        while True:
-            line, found, rest = self._lines.partition(b"\n")
-            if not found:
-                assert select.select([self._out], [], [], PATIENCE)[0], "the server says nothing"
-                self._lines += os.read(self._out, 65536)
-                continue
-            self._lines = rest
-            message = json.loads(line)
-            if message.get("id") == wanted:
-                return dict(message["result"])
+def ask(client: Client, text: str) -> int:
+    """Begin a call that asks this; the id of the request."""
+    question = {"prompt": text, "title": "Bench", "options": [{"label": "Yes"}, {"label": "No"}]}
+    return client.begin("tools/call", name="ask_user_questions", arguments={"questions": [question]})
 
 
 class Question:
     """One question on its way, answered by a person in this process."""
 
-    def __init__(self, client: Client, desk: Desk, bell: Bell, number: int) -> None:
-        self._client, self._desk, self._bell, self._number = client, desk, bell, number
+    def __init__(self, client: Client, desk: Desk, bell: Bell, known: int) -> None:
+        self._client, self._desk, self._bell, self._known = client, desk, bell, known
+        self._request = 0
         self._seen: Ask | None = None
 
     def ask_and_see(self) -> None:
-        self._client.ask(self._number)
-        while not (inbox := self._desk.inbox(most=1)):
+        self._request = ask(self._client, "How long does it take?")
+        while self._desk.inbox_size() <= self._known:
             self._bell.wait(1)
-        self._seen = inbox[0]
 
     def settle_and_get_back(self) -> None:
         assert self._seen
         answer = Answer(question=self._seen.questions[0].id, chosen=("1",))
-        self._desk.answer(self._seen.id, [answer], Settler(person="bench", surface="bench"))
-        assert not self._client.result(self._number).get("isError")
+        self._desk.answer(self._seen.id, [answer], PERSON)
+        assert not self._client.result(self._request).get("isError")
+
+    def look(self) -> None:
+        """Find it among those that wait; a person has done that long before answering."""
+        self._seen = next(
+            ask for ask in self._desk.inbox(most=self._known + 1) if ask.questions[0].text == "How long does it take?"
+        )
 
 
-def measure(folder: Path, rounds: int) -> list[Timings]:
-    state = folder / "state"
-    server = [str(Path(sys.executable).with_name("sayso")), "server"]
+def measure(folder: Path, rounds: int, pending: int) -> Measured:
+    """Every step of so many questions, while so many others wait in the same server."""
+    state = folder / f"state{pending}"
+    command = [str(Path(sys.executable).with_name("sayso")), "server", "--profile", "auq"]
     with (
-        _child([sys.executable, "-c", ECHO]) as echo,
-        _child(server, env=_environment(state), cwd=folder) as pipes,
+        _echo() as echo,
+        server(command, env=_environment(state), cwd=folder) as client,
         closing(sqlite3.connect(folder / "rows.db", isolation_level=None)) as rows,
         closing(SqliteStore(state / "sayso.db")) as store,
     ):
-        client, desk, bell = Client(*pipes), Desk(store), store.bell()
+        desk, bell = Desk(store), store.bell()
         client.shake_hands()
-        unavoidable = Unavoidable(rows, *echo)
-        taken: dict[str, list[float]] = {}
-        for number in range(WARM_UP + rounds):
-            question = Question(client, desk, bell, number)
-            steps = {
-                COMMIT: unavoidable.commit,
-                ROUND_TRIP: unavoidable.round_trip,
-                "call sent -> ask seen in another process": question.ask_and_see,
-                "settled in another process -> result on the wire": question.settle_and_get_back,
-            }
-            for name, work in steps.items():
-                _let_it_rest(bell)
-                taken.setdefault(name, []).append(_milliseconds(work))
-    return [Timings(name=name, samples=tuple(samples[WARM_UP:])) for name, samples in taken.items()]
+        for number in range(pending):
+            ask(client, f"Question {number}?")
+        _wait_for(lambda: desk.inbox_size() == pending)
+        unavoidable, taken = Unavoidable(rows, *echo), Samples()
+        for _ in range(WARM_UP + rounds):
+            question = Question(client, desk, bell, pending)
+            _time(taken, COMMIT, unavoidable.commit, bell)
+            _time(taken, ROUND_TRIP, unavoidable.round_trip, bell)
+            _time(taken, SEEN, question.ask_and_see, bell)
+            question.look()
+            _time(taken, SETTLED, question.settle_and_get_back, bell)
+        return Measured(
+            pending=pending,
+            samples={name: samples[WARM_UP:] for name, samples in taken.items()},
+            idle=_idle(client),
+        )
+
+
+def _time(taken: Samples, name: str, work: Callable[[], None], bell: Bell) -> None:
+    while bell.wait(REST):  # people take their time; what the last step left to do is done by then
+        pass
+    begun = time.perf_counter()
+    work()
+    taken.setdefault(name, []).append((time.perf_counter() - begun) * 1000)
+
+
+def _idle(client: Client) -> float:
+    """The share of a core that the server takes while nothing happens."""
+    time.sleep(1)
+    before = client.cpu_seconds()
+    time.sleep(IDLE_SECONDS)
+    return (client.cpu_seconds() - before) / IDLE_SECONDS
+
+
+def _wait_for(what: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not what():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(REST)
 
 
 def _environment(state: Path) -> dict[str, str]:
     ours = {name: value for name, value in os.environ.items() if not name.startswith("SAYSO_")}
-    return {**ours, "SAYSO_STATE_DIR": str(state), "SAYSO_CONFIG": os.devnull, "SAYSO_LOG_LEVEL": "warning"}
+    private = {"SAYSO_STATE_DIR": str(state), "SAYSO_CONFIG": os.devnull, "XDG_CACHE_HOME": str(state.parent / "cache")}
+    return {**ours, **private, "SAYSO_LOG_LEVEL": "error"}
 
 
-def _let_it_rest(bell: Bell) -> None:
-    """People take their time; what the last step left to do is done by then."""
-    while bell.wait(REST):
-        pass
-
-
-def _milliseconds(work: Callable[[], None]) -> float:
-    begun = time.perf_counter()
-    work()
-    return (time.perf_counter() - begun) * 1000
-
-
-def machine() -> str:
-    model = platform.processor() or platform.machine()
-    with_model = Path("/proc/cpuinfo")
-    if with_model.exists():
-        names = [
-            line.partition(":")[2] for line in with_model.read_text().splitlines() if line.startswith("model name")
-        ]
-        model = names[0].strip() if names else model
-    busy = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
-    return f"{os.cpu_count()} x {model}, {platform.system()} {platform.release()}{busy}"
-
-
-def print_table(measured: list[Timings], unit: float) -> None:
-    print(f"{'':50}{'p50 ms':>9}{'p99 ms':>9}{'p50':>8}{'p99':>8}")
-    for row in measured:
-        ratios = f"{row.p50 / unit:7.1f}x{row.p99 / unit:7.1f}x"
-        print(f"{row.name:50}{row.p50:9.3f}{row.p99:9.3f}{ratios}")
-    print(f"\nThe ratios are to one commit plus one round trip: {unit:.2f} ms (p50).")
+def shown(measured: Measured) -> str:
+    steps = measured.samples
+    unit = statistics.median(steps[COMMIT]) + statistics.median(steps[ROUND_TRIP])
+    rows = []
+    for name, samples in steps.items():
+        cuts = statistics.quantiles(samples, n=100, method="inclusive")
+        rows.append((name, f"{min(samples):.2f}", f"{cuts[49]:.2f}", f"{cuts[98]:.2f}", ratio(cuts[49], unit)))
+    head = (f"{measured.pending:,} other asks pending", "least ms", "p50 ms", "p99 ms", "p50 ratio")
+    idle = f"The server that only waits for {measured.pending:,} asks takes {measured.idle:.2%} of one core."
+    return f"{table(head, rows)}\n\n{idle} The ratios are to one commit plus one round trip, {unit:.2f} ms (p50)."
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=300)
-    rounds: int = parser.parse_args().rounds
-    print(f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {machine()}")
-    print(
-        f"Sayso {__version__}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {rounds} rounds\n"
-    )
-    with tempfile.TemporaryDirectory(prefix="sayso-bench-") as folder:
-        measured = measure(Path(folder), rounds)
-    print_table(measured, sum(row.p50 for row in measured if row.name in (COMMIT, ROUND_TRIP)))
+    parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--pending", type=int, default=1000)
+    given = parser.parse_args()
+    print(f"{setting()}\n")
+    with tempfile.TemporaryDirectory(prefix="sayso-bench-", dir="/tmp") as folder:
+        for pending in sorted({0, given.pending}):
+            print(shown(measure(Path(folder), given.rounds, pending)), end="\n\n", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""File descriptors for the transport: reading chunks, cutting lines, and keeping fds 0 and 1 out of harm's way."""
+"""File descriptors for the transport: reading chunks, cutting lines, watching them with the event loop or a thread."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final, Protocol
-
-from sayso.errors import NoClient
 
 _CHUNK: Final = 64 * 1024
 
@@ -156,34 +154,3 @@ def non_blocking(*fds: int) -> Iterator[None]:
     finally:
         for fd, blocking in before.items():
             os.set_blocking(fd, blocking)
-
-
-def claim_stdio() -> tuple[int, int]:
-    """Take fds 0 and 1 away from everyone else in this process and its children, for good; private ones for us."""
-    if sys.__stdin__ is None or sys.__stdout__ is None:
-        raise NoClient("Standard input or output is closed. An MCP client must start this command with both open.")
-    claimed = private_copy(0), private_copy(1)
-    divert(0, os.open(os.devnull, os.O_RDONLY))
-    divert(1, harmless_output())
-    return claimed
-
-
-def private_copy(fd: int) -> int:
-    if sys.platform == "win32":
-        return os.dup(fd)
-    import fcntl
-
-    return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)  # never in the place of a closed stderr
-
-
-def divert(fd: int, target: int) -> None:
-    os.dup2(target, fd)
-    os.close(target)
-
-
-def harmless_output() -> int:
-    """Stderr, unless it is closed or leads into the very pipe that is to be kept clean."""
-    with suppress(OSError):
-        if not os.path.samestat(os.fstat(1), os.fstat(2)):
-            return os.dup(2)
-    return os.open(os.devnull, os.O_WRONLY)

@@ -22,16 +22,9 @@ from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.shared.dispatcher import as_request_id
 from mcp.shared.message import SessionMessage
 
-from sayso.mcp_server.pipes import (
-    LineCutter,
-    PolledReader,
-    Reader,
-    ThreadedReader,
-    claim_stdio,
-    closing,
-    non_blocking,
-    pollable,
-)
+from sayso.mcp_server.claim import claim_stdio
+from sayso.mcp_server.pipes import LineCutter, PolledReader, Reader, ThreadedReader, closing, non_blocking, pollable
+from sayso.mcp_server.replay import Replay
 from sayso.mcp_server.wire import MAX_LINE, TOO_LONG, Refusal, decode
 
 Callback = Callable[[], None]
@@ -39,6 +32,9 @@ Callback = Callable[[], None]
 _MAX_QUEUED_LINES: Final = 256
 _MAX_QUEUED_BYTES: Final = 8 * 1024 * 1024
 _MAX_QUEUED_OFFERS: Final = 4096
+_MOST_IN_A_ROW: Final = 16
+_MOST_BEFORE_A_REQUEST: Final = 8
+_MOST_CROSSING: Final = 64
 _PATIENCE: Final = 0.5
 
 
@@ -48,21 +44,24 @@ logger = logging.getLogger(__name__)
 class StdioTransport:
     """The protocol's pipe: owns what were fds 0 and 1 and gives everyone else harmless ones. Good for one session."""
 
-    def __init__(self, *, read_fd: int, write_fd: int) -> None:
+    def __init__(self, *, read_fd: int, write_fd: int, heard: bytes = b"", replay: Replay | None = None) -> None:
+        """`heard` was read from the pipe before; the replay is of what was answered then."""
         self.input_ended = asyncio.Event()
         self._read_fd = read_fd
         self._write_fd = write_fd
-        self._outbound = Outbound(write_fd)
+        self._heard = heard
+        self._outbound = Outbound(write_fd, replay)
 
     @classmethod
     def claim(cls) -> Self:
         """Take fds 0 and 1 away from everyone else in this process and its children, for good."""
-        return cls.over(*claim_stdio())
-
-    @classmethod
-    def over(cls, read_fd: int, write_fd: int) -> Self:
-        """On fds that were claimed earlier."""
+        read_fd, write_fd = claim_stdio()
         return cls(read_fd=read_fd, write_fd=write_fd)
+
+    @property
+    def replay(self) -> Replay | None:
+        """What watches over the beginning of the session, until that is over."""
+        return self._outbound.replay
 
     @property
     def broken(self) -> bool:
@@ -75,6 +74,8 @@ class StdioTransport:
         with closing(self._read_fd, self._write_fd), non_blocking(self._read_fd, self._write_fd):
             inbound = Inbound(self._read_fd, self._outbound, self.input_ended)
             self._outbound.on_broken = inbound.end
+            if self._heard:
+                inbound.feed(self._heard)
             try:
                 yield inbound, self._outbound
             finally:
@@ -85,7 +86,9 @@ class StdioTransport:
 
     def after_write(self, request_id: types.RequestId, callback: Callback, otherwise: Callback | None = None) -> None:
         """Call `callback` once, on the event loop, when the kernel has taken the whole response to this request, or
-        `otherwise` when it is clear that it never will: the request was cancelled, or the client is gone.
+        `otherwise` when it is clear that it never will: the request was cancelled, or the client is gone. `otherwise`
+        is also called after `callback` when a cancel shows that response and cancel crossed: clients throw away what
+        comes after their cancel.
 
         The SDK's "Connection closed" at shutdown stands in for a response that never came, so it does not count.
         """
@@ -103,15 +106,32 @@ class Inbound(ObjectReceiveStream[SessionMessage]):
         self._outbound = outbound
         self._ended = ended
         self._at_end = self._closed = self._paused = False
+        self._seen: deque[SessionMessage] = deque()
         self._lines: deque[bytearray | None] = deque()
         self._queued_bytes = 0
         self._news = asyncio.Event()
         self._cutter = LineCutter(MAX_LINE)
         # The end of a file is not a client that left: whatever it asked is still answered.
         self._is_file = stat.S_ISREG(os.fstat(fd).st_mode)
-        self._reader: Reader = (PolledReader if pollable(fd) else ThreadedReader)(fd, self._feed)
+        self._reader: Reader = (PolledReader if pollable(fd) else ThreadedReader)(fd, self.feed)
+
+    async def opening(self) -> types.JSONRPCRequest | None:
+        """The first request, which is still to be received; None if there is none among the first messages."""
+        try:
+            while len(self._seen) < _MOST_BEFORE_A_REQUEST:
+                self._seen.append(await self._next())
+                if isinstance(message := self._seen[-1].message, types.JSONRPCRequest):
+                    return message
+        except anyio.EndOfStream:
+            logger.debug("the client left without a request")
+        return None
 
     async def receive(self) -> SessionMessage:
+        return self._seen.popleft() if self._seen else await self._next()
+
+    async def _next(self) -> SessionMessage:
+        if self._lines:
+            await asyncio.sleep(0)  # what came before is begun before this is read: it may be its cancel
         while not self._closed:
             if self._lines:
                 if (item := self._take(self._next_line())) is not None:
@@ -125,6 +145,7 @@ class Inbound(ObjectReceiveStream[SessionMessage]):
 
     def end(self) -> None:
         """Nobody reads our answers: end as if the client had closed its end."""
+        self._seen.clear()
         self._lines.clear()
         self._reader.stop()
         self._at_end = True
@@ -133,11 +154,13 @@ class Inbound(ObjectReceiveStream[SessionMessage]):
 
     async def aclose(self) -> None:
         self._closed = True
+        self._seen.clear()
         self._lines.clear()
         self._reader.stop()
         self._news.set()
 
-    def _feed(self, chunk: bytes) -> None:
+    def feed(self, chunk: bytes) -> None:
+        """Take what was read; nothing is the end of input."""
         for line in self._cutter.cut(chunk) if chunk else self._cutter.last():
             self._lines.append(line)
             self._queued_bytes += len(line or b"")
@@ -166,6 +189,8 @@ class Inbound(ObjectReceiveStream[SessionMessage]):
         if isinstance(read, Refusal):
             return self._refuse(read)
         self._outbound.note(read)
+        if self._outbound.replay and line is not None:
+            self._outbound.replay.hear(bytes(line))
         return SessionMessage(read)
 
     def _refuse(self, refusal: Refusal) -> SessionMessage | None:
@@ -224,16 +249,20 @@ class Outgoing:
 class Outbound(ObjectSendStream[SessionMessage]):
     """The write stream: whole messages in order, and a full pipe stops the sender alone, never the event loop."""
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, replay: Replay | None = None) -> None:
+        self.replay = replay
+        """There until the beginning of the session is over."""
         self.broken = False
         self.on_broken: Callback = lambda: None
         self.callbacks: dict[types.RequestId, list[AfterWrite]] = {}
+        self._sent: dict[types.RequestId, list[AfterWrite]] = {}
         self.all_answered = asyncio.Event()
         self.all_answered.set()
         self._unanswered: set[types.RequestId] = set()
         self._fd = fd
         self._queue: deque[Outgoing] = deque()
         self._empty = asyncio.Event()
+        self._in_a_row = 0
         self._closed = self._watching = False
 
     async def send(self, item: SessionMessage) -> None:
@@ -244,7 +273,11 @@ class Outbound(ObjectSendStream[SessionMessage]):
             raise anyio.ClosedResourceError
         if not await self._enqueue(item.message, self._callbacks_for(item.message)):
             raise anyio.BrokenResourceError
-        await asyncio.sleep(0)  # a sender in a loop must not keep the event loop for itself while the pipe has room
+        self._in_a_row += 1
+        if self._in_a_row == _MOST_IN_A_ROW:
+            # A sender in a loop must not keep the event loop for itself while the pipe has room.
+            self._in_a_row = 0
+            await asyncio.sleep(0)
 
     def offer(self, message: types.JSONRPCMessage) -> None:
         """Send without waiting. A client that never reads must cost neither memory nor our attention."""
@@ -256,11 +289,13 @@ class Outbound(ObjectSendStream[SessionMessage]):
         match message:
             case types.JSONRPCRequest(id=request_id):
                 self._give_up(request_id)
+                self._sent.pop(request_id, None)
                 self._unanswered.add(request_id)
                 self.all_answered.clear()
             case types.JSONRPCNotification(method="notifications/cancelled", params={"requestId": given}):
                 if (cancelled := as_request_id(given)) is not None:  # the SDK never answers it
                     self._give_up(cancelled)
+                    self._take_back(cancelled)
                     self._settled(cancelled)
 
     async def drain(self) -> None:
@@ -291,7 +326,20 @@ class Outbound(ObjectSendStream[SessionMessage]):
         self._settled(message.id)
         if isinstance(message, types.JSONRPCError) and message.error.code == types.CONNECTION_CLOSED:
             self._give_up(message.id)
-        return self.callbacks.pop(message.id, [])
+        callbacks = self.callbacks.pop(message.id, [])
+        if callbacks:
+            self._sent[message.id] = callbacks
+            if len(self._sent) > _MOST_CROSSING:
+                del self._sent[next(iter(self._sent))]
+        return callbacks
+
+    def _take_back(self, request_id: types.RequestId) -> None:
+        """The client threw the response to this request away unread, or will."""
+        callbacks = self._sent.pop(request_id, [])
+        unread = list(callbacks)
+        callbacks.clear()  # what is still in the queue is not to be told as written afterwards
+        for callback in unread:
+            callback.tell(False)
 
     def _give_up(self, request_id: types.RequestId) -> None:
         """The response to this request will not be written."""
@@ -306,10 +354,22 @@ class Outbound(ObjectSendStream[SessionMessage]):
     def _enqueue(self, message: types.JSONRPCMessage, callbacks: list[AfterWrite]) -> asyncio.Future[bool]:
         line = message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
         outgoing = Outgoing(rest=memoryview(line), callbacks=callbacks, done=asyncio.get_running_loop().create_future())
+        if self.replay and not self._is_new(message, line, self.replay):
+            outgoing.finish()
+            return outgoing.done
         self._queue.append(outgoing)
         if len(self._queue) == 1:
             self._flush()
         return outgoing.done
+
+    def _is_new(self, message: types.JSONRPCMessage, line: bytes, replay: Replay) -> bool:
+        """Whether the client has not been told this before the SDK was there."""
+        if not isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
+            return True
+        new = replay.lets_pass(message.id, line)
+        if replay.over:
+            self.replay = None
+        return new
 
     def _flush(self) -> None:
         try:

@@ -49,6 +49,7 @@ class Place:
     def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
         self.folder = folder
         self.home, self.state, self.project = folder / "home", folder / "state", folder / "project"
+        self.cache = folder / "cache"
         self.home.mkdir()
         self.project.mkdir()
         self.settings = dict(settings)
@@ -61,7 +62,12 @@ class Place:
         """`settings` become SAYSO_* variables."""
         named = {f"SAYSO_{name.upper()}": value for name, value in self.settings.items()}
         path = os.pathsep.join([str(_PROGRAMS), os.defpath])
-        folders = {"HOME": self.home, "XDG_CONFIG_HOME": self.home / ".config", "SAYSO_STATE_DIR": self.state}
+        folders = {
+            "HOME": self.home,
+            "XDG_CONFIG_HOME": self.home / ".config",
+            "XDG_CACHE_HOME": self.cache,
+            "SAYSO_STATE_DIR": self.state,
+        }
         return {**{name: str(folder) for name, folder in folders.items()}, "PATH": path, "LC_ALL": "C.UTF-8", **named}
 
     @property
@@ -72,7 +78,7 @@ class Place:
         return load(environ=self.environment, cwd=self.project)
 
     def files(self) -> set[str]:
-        """Everything that lies in the person's folders."""
+        """Everything that lies in the person's folders, but for what can be thrown away at any time."""
         roots = [self.home, self.state, self.project]
         return {str(path.relative_to(self.folder)) for root in roots for path in root.rglob("*")}
 

@@ -1,0 +1,97 @@
+"""Which requests at the beginning of a session can be answered by what was kept, and what their answers depend on."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from sayso.mcp_server.opening import Opening, Question, read
+
+NAMED = "io.modelcontextprotocol/"
+CLIENT = {"name": "tester", "version": "7"}
+HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": CLIENT}
+
+
+def modern(**more: Any) -> dict[str, Any]:
+    named = {"protocolVersion": "2026-07-28", "clientInfo": CLIENT, "clientCapabilities": {}}
+    return {"_meta": {**{NAMED + name: value for name, value in named.items()}, **more}}
+
+
+def request(method: str, params: Any = None, request_id: Any = 1) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": {} if params is None else params}
+
+
+def questions(*messages: dict[str, Any]) -> list[str | None]:
+    opening = Opening()
+    found = [opening.question(message) for message in messages]
+    return [question.depends_on if question else None for question in found]
+
+
+def test_a_handshake_and_the_list_after_it_depend_on_all_that_the_client_said_of_itself() -> None:
+    first = questions(request("initialize", HELLO), request("tools/list"))
+    assert None not in first
+    assert first == questions(request("initialize", HELLO), request("tools/list", {"_meta": {"progressToken": 3}}))
+    for other in (
+        {**HELLO, "protocolVersion": "2025-11-25"},
+        {**HELLO, "capabilities": {"elicitation": {}}},
+        {**HELLO, "clientInfo": {"name": "other", "version": "7"}},
+    ):
+        hello, tools = questions(request("initialize", other), request("tools/list"))
+        assert hello not in (None, first[0])
+        assert tools not in (None, first[1])
+
+
+def test_a_modern_request_depends_on_what_it_says_of_the_client_and_on_nothing_else() -> None:
+    discover, tools = questions(request("server/discover", modern()), request("tools/list", modern()))
+    assert None not in (discover, tools)
+    assert discover != tools
+    assert questions(request("tools/list", modern(progressToken="p"), "a")) == [tools]
+    able: dict[str, Any] = {NAMED + "clientCapabilities": {"elicitation": {}}}
+    assert questions(request("tools/list", modern(**able))) not in ([None], [tools])
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        pytest.param([request("tools/list")], id="a list without a handshake"),
+        pytest.param([request("server/discover")], id="a discovery without a version"),
+        pytest.param([request("initialize", HELLO), request("tools/list", {"cursor": "2"})], id="a further page"),
+        pytest.param([request("initialize", HELLO), request("tools/list", modern())], id="both eras at once"),
+        pytest.param([request("initialize", HELLO), request("tools/list", {"_meta": []})], id="marks that are none"),
+        pytest.param([request("tools/list", modern(progressToken=[]))], id="a mark that is none"),
+        pytest.param([request("initialize", [])], id="params that are no object"),
+        pytest.param([request("initialize", HELLO, True)], id="an id that is none"),
+        pytest.param([request("initialize", HELLO, 'a"b')], id="an id that is written in several ways"),
+        pytest.param([{**request("initialize", HELLO), "jsonrpc": "1.0"}], id="another JSON-RPC"),
+        pytest.param([request("tools/call", {"name": "x"})], id="a call"),
+        pytest.param([{"jsonrpc": "2.0", "method": "notifications/initialized"}], id="a notification"),
+    ],
+)
+def test_all_else_is_left_to_the_sdk(messages: list[dict[str, Any]]) -> None:
+    assert questions(*messages)[-1] is None
+
+
+def test_only_the_first_list_of_tools_is_kept_ready() -> None:
+    assert questions(*[request("tools/list", modern(), number) for number in range(3)])[1:] == [None, None]
+    twice = questions(request("initialize", HELLO), request("initialize", HELLO))
+    assert [found is None for found in twice] == [False, True]
+
+
+@pytest.mark.parametrize("request_id", [7, "seven"])
+def test_a_question_writes_and_reads_answers_as_the_sdk_writes_them(request_id: int | str) -> None:
+    line = json.dumps({"jsonrpc": "2.0", "id": request_id, "result": {"tools": []}}, separators=(",", ":")) + "\n"
+    question = Question(request_id, "")
+    assert question.result_in(line.encode()) == b'{"tools":[]}'
+    assert question.answered(b'{"tools":[]}') == line.encode()
+    assert question.result_in(line.replace("result", "error").encode()) is None
+
+
+def test_lines_are_read_as_the_json_package_reads_them() -> None:
+    value = {"a": [1, -2.5, "ü\n", None, True, {"b": {}}], "": "x"}
+    assert read(f" {json.dumps(value)}\r".encode()) == value
+    assert read(json.dumps(value, ensure_ascii=False).encode()) == value
+    deep = b"[" * 100_000
+    for line in (b"", b"x", b"[1]", b'{"a":1} {"b":2}', b'{"a":', b'{"a":"\xff"}', b"\xef\xbb\xbf{}", b'{"a":' + deep):
+        assert read(line) is None
