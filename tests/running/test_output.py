@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from sayso.errors import InvalidInput
 from sayso.running.capture import Capture
-from sayso.running.output import Piece, grep, read, tail
+from sayso.running.excerpt import Excerpts
+from sayso.running.masking import default_masks
+from sayso.running.output import Lines, Piece, grep, lines, newest_lines, read, tail
 
 
 @pytest.fixture
@@ -199,3 +201,68 @@ def test_output_can_be_read_while_it_is_written(folder: Path) -> None:
         assert end.seen == captured.seen
         assert end.text.endswith(f"{number:09d}\n")
     captured.close()
+
+
+def test_lines_come_whole_and_the_last_one_as_far_as_it_is_written(folder: Path) -> None:
+    captured = Capture(str(folder), "stdout", 1 << 20)
+    captured.write(b"one\ntwo\nthr")
+    first = lines(folder, "stdout")
+    assert first == Lines(text="one\ntwo\n", offset=0, next_offset=8, seen=11, unfinished="thr")
+    captured.write(b"ee\n")
+    captured.close()
+    then = lines(folder, "stdout", offset=first.next_offset)
+    assert then == Lines(text="three\n", offset=8, next_offset=14, seen=14)
+    assert lines(folder, "stdout", offset=14) == Lines(text="", offset=14, next_offset=14, seen=14)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    data=st.binary(max_size=400).map(lambda data: data.replace(b"\r", b"\n")),
+    limit=st.integers(min_value=4, max_value=60),
+    max_bytes=st.integers(min_value=40, max_value=300),
+)
+def test_lines_read_on_from_each_other_bring_every_kept_byte_once(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes, limit: int, max_bytes: int
+) -> None:
+    folder = tmp_path_factory.mktemp("lines")
+    captured = capture(folder, data, max_bytes=max_bytes, piece=7)
+    place, taken, skipped, found = 0, 0, 0, lines(folder, "stdout", limit=limit)
+    for _ in range(len(data) + 2):
+        skipped += found.skipped
+        taken += found.next_offset - found.offset
+        place = found.next_offset
+        if not found.text:
+            break
+        found = lines(folder, "stdout", offset=place, limit=limit)
+    assert taken + (found.seen - place) == captured.kept
+    assert skipped == captured.seen - captured.kept
+    assert b"\n" not in found.unfinished.encode()
+
+
+def test_the_newest_lines_begin_with_a_whole_one(folder: Path) -> None:
+    capture(folder, b"".join(b"line %03d\n" % number for number in range(100)) + b"begun")
+    newest = newest_lines(folder, "stdout", limit=30)
+    assert (newest.text, newest.unfinished) == ("line 098\nline 099\n", "begun")
+    assert (newest.offset, newest.next_offset, newest.seen) == (882, 900, 905)
+    assert newest_lines(folder, "stderr").text == ""
+
+
+def test_the_end_of_one_endless_line_is_shown_all_the_same(folder: Path) -> None:
+    capture(folder, "é".encode() * 1000)
+    newest = newest_lines(folder, "stdout", limit=21)
+    assert (newest.text, newest.unfinished) == ("", "é" * 10)
+
+
+def test_a_progress_line_is_shown_as_it_is_now_and_a_secret_in_it_never(folder: Path) -> None:
+    shown = Excerpts(default_masks())
+    captured = Capture(str(folder), "stdout", 1 << 20)
+    captured.write(b"begin\n\x1b[32m 10 %\r 20 %\r\x1b[1m 30 %")
+    first = shown.lines(folder, "stdout")
+    assert (first.text, first.unfinished) == ("begin\n", " 30 %")
+    captured.write(b"\r 40 %\ntoken=abcdef")
+    second = shown.lines(folder, "stdout", offset=first.next_offset)
+    assert (second.text, second.unfinished) == (" 40 %\n", "token=******")
+    captured.write(b"ghijkl\n")
+    captured.close()
+    assert shown.lines(folder, "stdout", offset=second.next_offset).text == "token=************\n"
+    assert shown.newest_lines(folder, "stdout").text.endswith("token=************\n")

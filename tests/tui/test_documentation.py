@@ -23,7 +23,9 @@ PLACES = {
     "answer": "answering",
     "field": "while typing",
     "history": "history",
+    "commands": "commands",
     "dialog": "dialogs",
+    "sure": "dialogs",
 }
 
 

@@ -7,10 +7,10 @@ import json
 import pytest
 from tests.tui.harness import DATABASE, FOUR, NAME, Place, select, until
 
+from sayso.asks.draft import Said, answer
 from sayso.asks.model import Answer, Ask, Asker, Kind, Option, Question
 from sayso.tui import draft as drafts
 from sayso.tui.answer import AnswerScreen
-from sayso.tui.draft import Draft, Said
 
 pytestmark = pytest.mark.anyio
 
@@ -106,40 +106,15 @@ async def test_a_draft_of_another_surface_is_taken_up(place: Place) -> None:
         await anna.sees("(*) 3. DuckDB", "[x] Database", "[x] Name")
 
 
-@pytest.mark.parametrize(
-    "body",
-    ["", "no json", "[]", '{"answers": 7}', '{"answers": [{"question": []}], "entered": [], "step": 99}', "null"],
-)
-def test_a_draft_that_cannot_be_read_is_an_empty_one(body: str) -> None:
-    assert drafts.from_json(ASK, body) == Draft()
-
-
-def test_options_that_are_not_offered_are_left_out_of_a_draft() -> None:
-    body = json.dumps({"entered": {"db": {"chosen": ["mysql", "pg"], "text": 7}}, "step": 1, "reason": "why"})
-    assert drafts.from_json(ASK, body) == Draft(said={"db": Said(chosen=("pg",))}, step=1, reason="why")
-
-
-def test_a_draft_comes_back_as_it_was_kept() -> None:
-    draft = Draft(
-        said={"db": Said(chosen=("pg",), note="sure"), "name": Said(text="x", own=True), "drop": Said(skipped=True)},
-        step=4,
-    )
-    assert drafts.from_json(ASK, drafts.to_json(ASK, draft)) == draft
-
-
-def test_an_empty_draft_is_not_kept() -> None:
-    assert drafts.to_json(ASK, Draft(said={"db": Said()}, step=2)) == ""
-
-
 def test_own_words_that_do_not_count_are_not_part_of_the_answer() -> None:
     said = drafts.choose(DATABASE, drafts.write(DATABASE, Said(), "MySQL"), "pg")
     assert said.text == "MySQL"
-    assert drafts.answer(DATABASE, said) == Answer(question="db", chosen=("pg",))
-    assert drafts.answer(DATABASE, drafts.toggle_own(DATABASE, said)) == Answer(question="db", text="MySQL")
+    assert answer(DATABASE, said) == Answer(question="db", chosen=("pg",))
+    assert answer(DATABASE, drafts.toggle_own(DATABASE, said)) == Answer(question="db", text="MySQL")
 
 
 def test_blank_words_are_no_answer() -> None:
-    assert drafts.answer(NAME, drafts.write(NAME, Said(), " \n ")).skipped
+    assert answer(NAME, drafts.write(NAME, Said(), " \n ")).skipped
 
 
 def test_only_the_first_recommended_option_counts_where_one_may_be_chosen() -> None:

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_the_help_shows_every_key_and_goes_away_again(place: Place) -> None:
-    async with place.inbox(size=(120, 90)) as anna:
+    async with place.inbox(size=(120, 110)) as anna:
         await anna.press("?")
         await anna.sees("Keys", "ask to explain", "ctrl+g", "editor", "[keys]")
         shown = anna.screen()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.asks.samples import FakeClock
+from tests.operations.works import Works
 from tests.tui.harness import FOUR, NAME, Person, Place, select, until
 
 from sayso.asks.model import Answer, Asker, NewAsk, Settler
@@ -113,6 +114,50 @@ async def test_an_ask_that_was_answered_elsewhere_looks_right_in_german_too(busy
         busy.desk.reject(ask.id, "", BEN)
         await anna.sees("Schon abgelehnt")
         await compare(anna, "settled", size)
+
+
+@pytest.fixture
+def at_work(busy: Place, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    """The same place with commands: one that runs, one that failed, a sequence that went well."""
+    monkeypatch.setattr("socket.gethostname", lambda: "buildbox")
+    works = Works(busy.store, busy.config.operations_dir, clock)
+    done = works.run(tool="release")
+    works.end(works.step(done, 1, "make", "dist"))
+    clock.forward(72_300)
+    works.end(done)
+    failed = works.run("cargo", "test", "--all-features", tool="cargo_test", printed="running 214 tests\n")
+    works.print(failed, "error: test failed, to rerun pass `--lib`\n", "stderr")
+    clock.forward(8_400)
+    works.end(failed, 101)
+    works.run(
+        "npm", "run", "build", printed="".join(f"[{number}/240] Compiling 東京 {number}\n" for number in range(90))
+    )
+    clock.forward(63_000)
+    yield busy
+    works.tidy()
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_the_commands_their_output_and_the_question_before_stopping_look_right(
+    at_work: Place, size: tuple[int, int]
+) -> None:
+    async with at_work.inbox(size=size) as anna:
+        await anna.press("r")
+        await anna.sees("npm run build")
+        await compare(anna, "commands", size)
+        await anna.press("enter")
+        await compare(anna, "output", size)
+        await anna.press("x")
+        await compare(anna, "stop", size)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_a_command_that_failed_looks_right_in_german_too(at_work: Place, size: tuple[int, int]) -> None:
+    async with at_work.inbox(size=size, environ={"LANG": "de_DE.UTF-8"}) as anna:
+        await anna.press("r")
+        await anna.sees("cargo test")
+        await anna.press("down", "enter", "s")
+        await compare(anna, "befehl", size)
 
 
 async def test_resizing_keeps_everything_in_reach(busy: Place) -> None:

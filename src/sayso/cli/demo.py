@@ -1,10 +1,12 @@
-"""`sayso demo`: a scripted agent asks, you answer, and you see what the agent received. It leaves nothing behind."""
+"""`sayso demo`: a scripted agent asks, you answer, and you see what the agent received. It leaves nothing behind.
+
+With --web the page is served as well; that is in demo_web.py.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-import textwrap
 import threading
 
 import click
@@ -13,33 +15,48 @@ from sayso.asks.model import Ask
 from sayso.cli.connecting import how_to_connect, this_command
 from sayso.cli.conversation import converse
 from sayso.cli.demo_stage import Agent, scripted_agent, stage
+from sayso.cli.demo_words import HANDOVER_SECONDS, told
 from sayso.cli.session import Session, open_session
 from sayso.cli.settling import settle, what_happens
-from sayso.cli.terminal import bold, is_interactive, put
+from sayso.cli.terminal import is_interactive, put
 from sayso.errors import AlreadySettled
 from sayso.text import printable
 
-HANDOVER_SECONDS = 30.0
 PATIENCE_SECONDS = 600.0
 
 
 @click.command()
-def command() -> None:
+@click.option("--web", is_flag=True, help="Serve the page too; answer there or in the terminal inbox.")
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=0, metavar="N", help="Where; by default on a free port."
+)
+def command(web: bool, port: int) -> None:
     """See it at work: a scripted agent asks you three questions.
 
     The agent is a real MCP client that starts a real server; all of it happens in a folder that is removed at the
     end. Without a terminal nothing is answered for you: it says how to answer from another one, and waits as long as
-    standard input is open, ten minutes at most.
+    standard input is open, ten minutes at most. With --web and without a terminal the demo plays the person as well,
+    and ends.
 
     \b
     Example:
       sayso demo
+      sayso demo --web
     """
+    if web:
+        from sayso.cli.demo_web import play
+
+        play(port)
+    else:
+        _at_prompts()
+
+
+def _at_prompts() -> None:
     with stage() as config, open_session(config) as session, scripted_agent(config) as agent:
         put("A scripted agent starts, connects to `sayso server` over MCP, and asks.\n")
         ask = agent.first_ask(session)
         received = _from_prompts(session, ask, agent) if is_interactive() else _from_elsewhere(session, ask, agent)
-    put(_told(received))
+    put(told(received))
     put(f"\n{how_to_connect()}\n\nWhen it asks you something, {this_command()} shows it.")
 
 
@@ -69,9 +86,3 @@ def _watch_stdin(agent: Agent) -> None:
     while sys.stdin and os.read(0, 1024):
         pass
     agent.stop_waiting()
-
-
-def _told(received: str | None) -> str:
-    if received is None:
-        return "Nothing was sent, so the agent received nothing: no answer is ever made up."
-    return f"\n{bold('What the agent received')}\n\n{textwrap.indent(printable(received), '  ')}"

@@ -10,6 +10,7 @@ import os
 import queue
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -36,13 +37,18 @@ _INHERITED = ("CLAUDE_PROJECT_DIR", SESSION_VARIABLE)
 
 
 class Agent:
-    """The scripted agent's process, and what is heard from it."""
+    """The scripted agent's process, and what is heard from it. Readable, for `select`, once something was heard."""
 
     def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
         self._process, self._log = process, log
         self._heard: queue.Queue[bytes | None] = queue.Queue()
+        self._ring, self._rung = socket.socketpair()
         assert process.stdout is not None
-        threading.Thread(target=self._listen, args=(process.stdout,), daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, args=(process.stdout,), daemon=True)
+        self._listener.start()
+
+    def fileno(self) -> int:
+        return self._rung.fileno()
 
     def first_ask(self, session: Session) -> Ask:
         """What it asks, once that is in the store."""
@@ -75,14 +81,23 @@ class Agent:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._listener.join(GRACE_SECONDS)
+        self._ring.close()
+        self._rung.close()
 
     def _listen(self, stdout: IO[bytes]) -> None:
         with stdout:
             self._heard.put(stdout.readline())
+        self._ring.send(b"!")
 
     def _failed(self, what: str) -> SaysoError:
-        told = self._log.read_text(errors="replace")[-_TAIL_CHARACTERS:].strip()
-        return SaysoError(f"The scripted agent {what}." + (f" It said:\n{told}" if told else ""))
+        return SaysoError(f"The scripted agent {what}. {said(self._log)}".strip())
+
+
+def said(log: Path) -> str:
+    """The end of what a process of the demo wrote to stderr."""
+    told = log.read_text(errors="replace")[-_TAIL_CHARACTERS:].strip()
+    return f"It said:\n{told}" if told else ""
 
 
 @contextmanager
@@ -90,10 +105,12 @@ def stage() -> Iterator[Config]:
     """Settings for a folder that is gone afterwards."""
     with _stopped_by_signals(), tempfile.TemporaryDirectory(prefix="sayso-") as folder:
         (Path(folder) / "project").mkdir()
-        config = load(environ=_environment(Path(folder)), cwd=Path(folder) / "project")
+        config = load(environ=environment(Path(folder)), cwd=Path(folder) / "project")
         try:
             yield config
         finally:
+            # From here on another Ctrl-C would only keep it from cleaning up.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
             # It lies outside where the folder's path is too long for a socket.
             shutil.rmtree(bell_folder(config.bell_dir), ignore_errors=True)
 
@@ -109,25 +126,27 @@ def scripted_agent(config: Config) -> Iterator[Agent]:
             stdout=subprocess.PIPE,
             stderr=errors,
             cwd=config.project,
-            env=_environment(config.state_dir),
+            env=environment(config.state_dir),
             start_new_session=True,
         )
     agent = Agent(process, log)
     try:
         yield agent
     finally:
-        # From here on a second Ctrl-C would only keep it from cleaning up.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        # Meanwhile a second Ctrl-C would only keep it from cleaning up.
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         agent.leave()
+        signal.signal(signal.SIGINT, before)
 
 
-def _environment(folder: Path) -> Mapping[str, str]:
+def environment(folder: Path) -> Mapping[str, str]:
     """Ours without any settings but the stage's own."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SAYSO_")}
     ours = {
         "SAYSO_STATE_DIR": str(folder),
         "SAYSO_CONFIG": str(folder / "config.toml"),
         "SAYSO_LOG_LEVEL": "warning",
+        "XDG_CACHE_HOME": str(folder / "cache"),
     }
     return {name: value for name, value in kept.items() if name not in _INHERITED} | ours
 

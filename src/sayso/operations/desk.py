@@ -204,6 +204,20 @@ class OperationDesk:
             most=most,
         )
 
+    def under_way(self, *, person: str | None = None, most: int = 100) -> list[Operation]:
+        """What is queued or running on any machine, newest first, without steps. With a person: for that person."""
+        return self._all("operations_under_way", person=person, most=most)
+
+    def ended(self, *, person: str | None = None, before: Operation | None = None, most: int = 100) -> list[Operation]:
+        """A page of what has ended, newest end first, without steps."""
+        return self._all(
+            "operations_ended",
+            person=person,
+            before_time=(before.ended_at if before else None) or _FAR_FUTURE,
+            before_id=before.id if before else "",
+            most=most,
+        )
+
     def wanted_cancelled(self) -> list[Operation]:
         """What this process sees through and somebody wants to end."""
         return self._all("cancelled_operations", process=self._store.bell().process)

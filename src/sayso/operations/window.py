@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,10 +11,10 @@ from sayso.config import Config
 from sayso.operations.desk import OperationDesk
 from sayso.operations.operation import Operation
 from sayso.operations.report import Report, report_on
+from sayso.running import output
 from sayso.running.capture import STREAMS
 from sayso.running.excerpt import Excerpts
-from sayso.running.masking import Masks
-from sayso.running.output import Found, Piece
+from sayso.running.output import Found, Lines, Piece
 from sayso.store import Store
 
 LOOK_SECONDS = 0.2
@@ -31,13 +32,40 @@ class Seen:
     text: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Overview:
+    """What is under way, and what ended last; both newest first. `more` has ended before those."""
+
+    under_way: tuple[Operation, ...]
+    ended: tuple[Operation, ...]
+    more: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """An operation with its steps, as one looks at it."""
+
+    operation: Operation
+    steps: tuple[Operation, ...] = ()
+
+    @property
+    def part(self) -> Operation:
+        """What prints now, or printed last: the newest step, else the operation itself."""
+        return self.steps[-1] if self.steps else self.operation
+
+    @property
+    def mark(self) -> str:
+        """Different whenever anything but the output has changed."""
+        return ".".join(str(each.version) for each in (self.operation, *self.steps))
+
+
 class OperationWindow:
-    """Operations as the people of one store see them. Output is made harmless for a terminal, and hides nothing."""
+    """Operations as the people of one store see them. Output is made harmless for a terminal, secrets are hidden."""
 
     def __init__(self, store: Store, config: Config) -> None:
         self._store = store
         self.desk = OperationDesk(store, config.operations_dir)
-        self._excerpts = Excerpts(Masks(()))
+        self._excerpts = Excerpts.of(config)
 
     def recent(
         self,
@@ -51,20 +79,46 @@ class OperationWindow:
         self.desk.end_the_dead()
         return self.desk.recent(project=project, person=person, before=before, most=most)
 
+    def overview(self, *, person: str | None = None, before: Operation | None = None, most: int = 50) -> Overview:
+        """All that is under way, and a page of what has ended. With a person: what that person may see."""
+        ended = self.desk.ended(person=person, before=before, most=most + 1)
+        under_way = self.desk.under_way(person=person)
+        return Overview(under_way=tuple(under_way), ended=tuple(ended[:most]), more=len(ended) > most)
+
     def find(self, short_id: str) -> Operation:
         """The operation whose id begins so."""
         self.desk.end_the_dead()
         return self.desk.find(short_id)
 
+    def view(self, operation_id: str) -> View:
+        """The operation with this id as it is now, and its steps."""
+        operation = self.desk.get(operation_id)
+        return View(operation=operation, steps=tuple(self.desk.steps(operation.id)) if operation.is_sequence else ())
+
     def report(self, operation: Operation, limit: int = 16384) -> Report:
         """All there is to tell of it, with the ends of what it printed."""
         return report_on(operation, self.desk, self._excerpts, limit)
 
+    def words(self, operation: Operation) -> str:
+        """Its command as one would type it. A sequence has none."""
+        return self._excerpts.hide(shlex.join(operation.argv))
+
     def output(self, operation: Operation, stream: str, *, offset: int = 0, limit: int = _AT_ONCE) -> Piece:
         return self._excerpts.read(operation.folder, stream, offset=offset, limit=limit)
 
+    def lines(self, operation: Operation, stream: str, *, offset: int = 0, limit: int = _AT_ONCE) -> Lines:
+        """Whole lines from a place on, and the one begun after them."""
+        return self._excerpts.lines(operation.folder, stream, offset=offset, limit=limit)
+
+    def newest_lines(self, operation: Operation, stream: str, *, limit: int = _AT_ONCE) -> Lines:
+        return self._excerpts.newest_lines(operation.folder, stream, limit=limit)
+
     def last_lines(self, operation: Operation, stream: str, count: int) -> Piece:
         return self._excerpts.last_lines(operation.folder, stream, count)
+
+    def printed(self, operation: Operation) -> tuple[int, ...]:
+        """How many bytes it has written so far to each of STREAMS."""
+        return tuple(output.size(operation.folder, stream) for stream in STREAMS)
 
     def grep(self, operation: Operation, stream: str, pattern: str, *, limit: int = 100) -> Found:
         return self._excerpts.grep(operation.folder, stream, pattern, limit=limit)

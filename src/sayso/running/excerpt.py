@@ -12,7 +12,7 @@ from pathlib import Path
 from sayso.config import Config
 from sayso.running import output
 from sayso.running.masking import Masks, default_masks
-from sayso.running.output import Found, Match, Piece
+from sayso.running.output import Found, Lines, Match, Piece
 from sayso.text import printable
 
 _CONTEXT = 8192
@@ -57,7 +57,7 @@ class Excerpts:
             return Excerpt(head="")
         whole = output.read(folder, stream, limit=limit)
         if whole.next_offset >= whole.seen:
-            return Excerpt(head=self._plain(whole.text), seen=whole.seen)
+            return Excerpt(head=self._plain(self._masks.hide(whole.text)), seen=whole.seen)
         head = self.read(folder, stream, limit=max(1, limit // 4))
         tail = self.tail(folder, stream, limit=max(1, limit - limit // 4))
         return Excerpt(
@@ -80,6 +80,18 @@ class Excerpts:
             return Piece(text="", offset=0, next_offset=0, seen=0)
         return self._piece(folder, stream, output.tail(folder, stream, limit=limit))
 
+    def lines(self, folder: Path, stream: str, *, offset: int = 0, limit: int = 16384) -> Lines:
+        """Whole lines from `offset` on, and the one begun after them."""
+        if not folder.is_dir():
+            return Lines(text="", offset=0, next_offset=0, seen=0)
+        return self._lines(folder, stream, output.lines(folder, stream, offset=offset, limit=limit))
+
+    def newest_lines(self, folder: Path, stream: str, *, limit: int = 16384) -> Lines:
+        """The lines at the end, and the one begun after them."""
+        if not folder.is_dir():
+            return Lines(text="", offset=0, next_offset=0, seen=0)
+        return self._lines(folder, stream, output.newest_lines(folder, stream, limit=limit))
+
     def last_lines(self, folder: Path, stream: str, count: int) -> Piece:
         """The last lines, as many as are wanted and not too long to show."""
         if not folder.is_dir():
@@ -101,6 +113,15 @@ class Excerpts:
         size = max(1, len(match.text.encode()))
         return replace(match, text=self.read(folder, stream, offset=match.offset, limit=size).text)
 
+    def hide(self, text: str) -> str:
+        """Any text with its secrets hidden."""
+        return self._masks.hide(text)
+
+    def _lines(self, folder: Path, stream: str, raw: Lines) -> Lines:
+        begun = Piece(text=raw.unfinished, offset=raw.next_offset, next_offset=raw.seen, seen=raw.seen)
+        unfinished = self._piece(folder, stream, begun).text if begun.text else ""
+        return replace(raw, text=self._piece(folder, stream, raw).text, unfinished=unfinished)
+
     def _piece(self, folder: Path, stream: str, piece: Piece) -> Piece:
         before = _before(folder, stream, piece)
         after = output.read(folder, stream, offset=piece.next_offset, limit=_CONTEXT)
@@ -109,8 +130,9 @@ class Excerpts:
         return replace(piece, text=self._plain(hidden[len(before) : len(before) + len(piece.text)]))
 
     def _plain(self, text: str) -> str:
+        shown = plain(text)
         # Once more without the sequences: colours may have stood between the letters of a secret.
-        return self._masks.hide(plain(text))
+        return self._masks.hide(shown) if shown != text else shown
 
 
 def plain(text: str) -> str:

@@ -38,6 +38,18 @@ class Piece:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Lines(Piece):
+    """Whole lines of a stream, and how far the one after them has come: what is to be shown of it until it is whole."""
+
+    unfinished: str = ""
+
+    @property
+    def more(self) -> bool:
+        """Whether reading on would bring more lines now."""
+        return bool(self.text) and not self.unfinished and self.next_offset < self.seen
+
+
+@dataclass(frozen=True, kw_only=True)
 class Match:
     """A line that matches, shortened if it is long, and where it begins in the stream."""
 
@@ -66,14 +78,43 @@ class _Stretch:
 def read(folder: Path, stream: str, *, offset: int = 0, limit: int = 16384) -> Piece:
     """At most `limit` bytes from `offset` on; a cut ends the piece, and is skipped when the piece begins in it."""
     _check(stream, limit, MOST_BYTES)
-    if offset < 0:
-        raise _wrong("offset", f"is {offset}; it must be 0 or more.")
+    _check_offset(offset)
     stretches, seen = _layout(folder, stream)
     for stretch in stretches:
         if offset < stretch.end:
             begin = max(offset, stretch.begin)
             return _decode(_load(stretch, begin, limit), begin=begin, seen=seen, skipped=begin - offset)
     return Piece(text="", offset=seen, next_offset=seen, seen=seen, skipped=max(0, seen - offset))
+
+
+def lines(folder: Path, stream: str, *, offset: int = 0, limit: int = 16384) -> Lines:
+    """Whole lines from `offset` on, at most `limit` bytes; a line that is longer, or was cut, comes in parts."""
+    _check(stream, limit, MOST_BYTES)
+    _check_offset(offset)
+    stretches, seen = _layout(folder, stream)
+    for stretch in stretches:
+        if offset < stretch.end:
+            begin = max(offset, stretch.begin)
+            data = _load(stretch, begin, limit)
+            if stretch is stretches[-1] and len(data) < limit:
+                return _growing(data, begin=begin, seen=seen, skipped=begin - offset)
+            whole = data[: data.rfind(b"\n") + 1] or data
+            return Lines(**vars(_decode(whole, begin=begin, seen=seen, skipped=begin - offset)))
+    return Lines(text="", offset=seen, next_offset=seen, seen=seen, skipped=max(0, seen - offset))
+
+
+def newest_lines(folder: Path, stream: str, *, limit: int = 16384) -> Lines:
+    """The lines at the end, at most `limit` bytes of them, none from before a cut."""
+    _check(stream, limit, MOST_BYTES)
+    stretches, seen = _layout(folder, stream)
+    if not stretches:
+        return Lines(text="", offset=seen, next_offset=seen, seen=seen)
+    last = stretches[-1]
+    begin = max(last.begin, last.end - limit)
+    data = _load(last, begin, limit)
+    # The rest of a line whose beginning is left out is left out too, unless there is nothing else.
+    rest = (data.find(b"\n", 0, -1) + 1 or _broken_start(data)) if begin > last.begin else 0
+    return _growing(data[rest:], begin=begin + rest, seen=seen, skipped=0)
 
 
 def tail(folder: Path, stream: str, *, limit: int = 4096) -> Piece:
@@ -107,6 +148,11 @@ def grep(folder: Path, stream: str, pattern: str, *, limit: int = 100) -> Found:
     rows = json.loads(done.stdout)
     matches = tuple(Match(offset=offset, text=text) for offset, text in rows[:limit])
     return Found(matches=matches, more=len(rows) > limit, cut=_cut(folder, stream))
+
+
+def size(folder: Path, stream: str) -> int:
+    """How many bytes were written to a stream so far, kept or not."""
+    return _layout(folder, stream)[1] if folder.is_dir() else 0
 
 
 def _cut(folder: Path, stream: str) -> int:
@@ -156,6 +202,14 @@ def _decode(data: bytes, *, begin: int, seen: int, skipped: int) -> Piece:
     return Piece(text=text, offset=begin, next_offset=begin + used, seen=seen, skipped=skipped)
 
 
+def _growing(data: bytes, *, begin: int, seen: int, skipped: int) -> Lines:
+    """All that is there of the end of a stream; its last line may go on."""
+    end = data.rfind(b"\n") + 1
+    unfinished = _decode(data[end:], begin=begin + end, seen=seen, skipped=0).text
+    whole = data[:end].decode(errors="replace")
+    return Lines(text=whole, offset=begin, next_offset=begin + end, seen=seen, skipped=skipped, unfinished=unfinished)
+
+
 def _broken_start(data: bytes) -> int:
     """How many bytes at the beginning are the rest of a character that began before."""
     return next((index for index, byte in enumerate(data[:3]) if byte & 0xC0 != 0x80), min(3, len(data)))
@@ -166,6 +220,11 @@ def _check(stream: str, limit: int, most: int) -> None:
         raise _wrong("stream", f"is {stream!r}; it must be one of {', '.join(STREAMS)}.")
     if not 1 <= limit <= most:
         raise _wrong("limit", f"is {limit}; it must be from 1 to {most:,}.")
+
+
+def _check_offset(offset: int) -> None:
+    if offset < 0:
+        raise _wrong("offset", f"is {offset}; it must be 0 or more.")
 
 
 def _wrong(path: str, text: str) -> InvalidInput:

@@ -8,11 +8,11 @@ from textual import on
 from textual.app import ComposeResult
 from textual.content import Content
 
+from sayso.asks.draft import Said, answers
 from sayso.asks.model import Question
 from sayso.text import one_line
 from sayso.tui import draft as drafts
 from sayso.tui.bars import Line, Steps
-from sayso.tui.draft import Said
 from sayso.tui.field import Field
 from sayso.tui.outline import copy_text, whole_text
 from sayso.tui.programs import editor
@@ -99,7 +99,7 @@ class AnswerScreen(SettlingScreen):
 
     def _show_tabs(self) -> None:
         names = [self.shared.wording.question_title(*each) for each in enumerate(self.ask.questions)]
-        done = [not answer.skipped for answer in drafts.answers(self.ask, self.draft)]
+        done = [not answer.skipped for answer in answers(self.ask, self.draft)]
         self.query_one(Steps).show([*names, self.shared.texts.review], [*done, False], self.draft.step)
 
     def _entered(self, question: Question, said: Said) -> None:
@@ -193,7 +193,7 @@ class AnswerScreen(SettlingScreen):
         self.post_message(Read(whole_text(self.shared, self.ask)))
 
     def action_copy(self) -> None:
-        self.post_message(Copy(copy_text(self.shared, self.ask, drafts.answers(self.ask, self.draft))))
+        self.post_message(Copy(copy_text(self.shared, self.ask, answers(self.ask, self.draft))))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only what makes sense at this step is offered."""

@@ -9,6 +9,7 @@ import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from textual import events
@@ -17,13 +18,13 @@ from textual.command import CommandPalette
 from textual.screen import Screen
 
 from sayso.asks.desk import now_ms
+from sayso.asks.draft import Draft, from_json
 from sayso.asks.model import Ask
 from sayso.config import Config
 from sayso.errors import ConfigError, StoreError
-from sayso.tui import draft as drafts
 from sayso.tui.answer import AnswerScreen
+from sayso.tui.commands import CommandsScreen
 from sayso.tui.dialogs import HelpScreen
-from sayso.tui.draft import Draft
 from sayso.tui.history import HistoryScreen
 from sayso.tui.inbox import InboxScreen
 from sayso.tui.keys import shown_key
@@ -70,7 +71,7 @@ def _no_log_on_the_screen() -> Iterator[None]:
 class SaysoApp(App[int], inherit_bindings=False):
     """Shows the screens, hands keys on in order, and tells the person what is new."""
 
-    CSS_PATH = "app.tcss"
+    CSS_PATH = Path(__file__).with_name("app.tcss")
     TITLE = "Sayso"
     ENABLE_COMMAND_PALETTE = True
     NOTIFICATION_TIMEOUT = 4
@@ -212,7 +213,7 @@ class SaysoApp(App[int], inherit_bindings=False):
     async def _draft(self, ask: Ask) -> Draft:
         person, unsaved = self.shared.config.person, self.shared.board.unsaved.get(ask.id)
         body = await self.shared.link.do(lambda desk: desk.draft(ask.id, person)) if unsaved is None else unsaved
-        return drafts.from_json(ask, body)
+        return from_json(ask, body)
 
     def on_open_near(self, message: OpenNear) -> None:
         inbox = self.screen_stack[0]
@@ -245,6 +246,9 @@ class SaysoApp(App[int], inherit_bindings=False):
 
     def action_history(self) -> None:
         self.push_screen(HistoryScreen(self.shared))
+
+    def action_commands(self) -> None:
+        self.push_screen(CommandsScreen(self.shared))
 
     def action_interrupt(self) -> None:
         """Copy what is selected with the mouse; pressed twice without a selection, quit."""

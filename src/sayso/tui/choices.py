@@ -8,9 +8,9 @@ from textual import events
 from textual.content import Content
 from textual.message import Message
 
+from sayso.asks.draft import Said
 from sayso.asks.model import Kind, Option, Question
 from sayso.text import one_line, printable
-from sayso.tui.draft import Said
 from sayso.tui.rows import Rows
 from sayso.tui.shared import Shared
 

@@ -1,4 +1,4 @@
-"""Small questions of ours to the person, over a screen: why a no, what is unclear; and the help."""
+"""Small questions of ours to the person, over a screen: why a no, what is unclear, if it is meant. And the help."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sayso.tui.screen import SaysoScreen
 from sayso.tui.shared import Shared
 
 _KEY_WIDTH = 12
-_CONTEXTS = ("everywhere", "inbox", "answer", "field", "history", "lists", "pages")
+_CONTEXTS = ("everywhere", "inbox", "answer", "field", "history", "commands", "lists", "pages")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +105,44 @@ async def ask_what_is_unclear(screen: SaysoScreen[None], place: int, begun: str)
         text=begun,
     )
     return await screen.app.push_screen_wait(dialog)
+
+
+class SureDialog(ModalScreen[bool]):
+    """Whether the person means it."""
+
+    AUTO_FOCUS = ""
+
+    def __init__(self, shared: Shared, *, title: str, about: str) -> None:
+        super().__init__()
+        self._shared, self._title, self._about = shared, title, about
+        shared.keys.bind(self, "sure")
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="dialog"):
+            yield Line(id="title")
+            yield Line(id="about")
+            yield Line(id="confirm")
+
+    def on_mount(self) -> None:
+        texts, keys = self._shared.texts, self._shared.keys
+        self.query_one("#title", Line).show(Content.styled(self._title, "bold"))
+        self.query_one("#about", Line).show(self._about)
+        confirm = Content(texts.confirm.format(key=keys.shown("confirm")))
+        back = Content(texts.go_back.format(key=keys.shown("back")))
+        clicks = ((confirm, "screen.confirm"), (back, "screen.back"))
+        ways = [way.stylize(Style.from_meta({"@click": click})) for way, click in clicks]
+        self.query_one("#confirm", Line).show(Content(" · ").join(ways))
+
+    def action_confirm(self) -> None:
+        self.dismiss(True)
+
+    def action_back(self) -> None:
+        self.dismiss(False)
+
+
+async def ask_whether(screen: SaysoScreen[None], *, title: str, about: str) -> bool:
+    """Whether the person means it. To be awaited in a worker."""
+    return await screen.app.push_screen_wait(SureDialog(screen.shared, title=title, about=about))
 
 
 class HelpScreen(ModalScreen[None]):

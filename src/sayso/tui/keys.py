@@ -60,12 +60,13 @@ DEFAULTS: Mapping[str, tuple[Key, ...]] = {
         Key(name="open", keys="enter"),
         Key(name="reject", keys="x"),
         Key(name="filter", keys="/"),
-        Key(name="project", keys="p"),
         Key(name="history", keys="h", action="app.history"),
+        Key(name="commands", keys="r", action="app.commands"),
         _quiet("order", "o"),
         _quiet("copy", "c"),
         _quiet("whole", "v"),
         Key(name="leave", keys="q", action="app.quit"),
+        Key(name="project", keys="p"),
         _quiet("back", "escape"),
     ),
     "answer": (
@@ -101,11 +102,22 @@ DEFAULTS: Mapping[str, tuple[Key, ...]] = {
         _quiet("read_down", "ctrl+f"),
         Key(name="back", keys="escape,q,h"),
     ),
+    "commands": (
+        Key(name="open", keys="enter"),
+        Key(name="stop", keys="x"),
+        Key(name="stream", keys="s"),
+        Key(name="copy", keys="c"),
+        Key(name="whole", keys="v"),
+        _quiet("read_up", "ctrl+b"),
+        _quiet("read_down", "ctrl+f"),
+        Key(name="back", keys="escape,q,r"),
+    ),
     "field": (
         Key(name="done", keys="enter", first=True),
         Key(name="newline", keys="ctrl+j,shift+enter,alt+enter", first=True),
     ),
     "dialog": (Key(name="back", keys="escape"),),
+    "sure": (Key(name="confirm", keys="enter,y"), Key(name="back", keys="escape,n")),
 }
 
 

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from sayso.asks.desk import Desk
 from sayso.config import Config
 from sayso.errors import SaysoError, StoreError, StoreUnavailable
+from sayso.operations.window import OperationWindow
 from sayso.store import Store, open_store
 from sayso.store.bell import LOOK_EVERY, Listener
 
@@ -49,6 +50,15 @@ class Link:
         done: asyncio.Future[T] = loop.create_future()
         self._work.put(partial(self._perform, work, done, loop))
         return await done
+
+    async def ask(self, work: Callable[[OperationWindow], T]) -> T:
+        """The same for what agents run."""
+
+        def look(_: Desk) -> T:
+            assert self._store is not None
+            return work(OperationWindow(self._store, self._config))
+
+        return await self.do(look)
 
     def close(self) -> None:
         """Say goodbye and end. A store that does not react is not waited for."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from textual import events
 from textual.content import Content
 
+from sayso.asks.draft import Draft, answer
 from sayso.asks.model import Ask, Question
 from sayso.text import one_line, printable
-from sayso.tui.draft import Draft, answer
 from sayso.tui.markdown import plain_line
 from sayso.tui.rows import Rows
 from sayso.tui.shared import Shared

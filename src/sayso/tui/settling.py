@@ -8,13 +8,12 @@ from dataclasses import replace
 from textual.timer import Timer
 
 from sayso.asks.desk import Desk
+from sayso.asks.draft import Draft, answers, to_json
 from sayso.asks.guard import refuse_self_answer
 from sayso.asks.model import Ask, Question, State
 from sayso.errors import AlreadySettled, InvalidInput, NotFound, NotYours, StoreError
-from sayso.tui import draft as drafts
 from sayso.tui.bars import Line
 from sayso.tui.dialogs import ask_for_rejection, ask_what_is_unclear
-from sayso.tui.draft import Draft
 from sayso.tui.markdown import plain_line
 from sayso.tui.screen import SaysoScreen
 from sayso.tui.shared import Shared
@@ -37,7 +36,7 @@ class SettlingScreen(SaysoScreen[None]):
         self._settling = False
         self._leaving = False
         self._saving: Timer | None = None
-        self._kept = drafts.to_json(ask, draft)
+        self._kept = to_json(ask, draft)
 
     # The draft
 
@@ -53,7 +52,7 @@ class SettlingScreen(SaysoScreen[None]):
 
     async def save(self) -> None:
         """Keep the draft. While the store is away it is kept on the board, until the store is back."""
-        body, board = drafts.to_json(self.ask, self.draft), self.shared.board
+        body, board = to_json(self.ask, self.draft), self.shared.board
         if self._settled or not self._there or body == self._kept:
             return
         ask_id, person = self.ask.id, self.shared.config.person
@@ -117,7 +116,7 @@ class SettlingScreen(SaysoScreen[None]):
         ask, draft, texts = self.ask, self.draft, self.shared.texts
         waited_for = ask.state is State.PENDING and ask.wait is not None
         await self._settle(
-            lambda desk: desk.answer(ask.id, drafts.answers(ask, draft), self.shared.settler),
+            lambda desk: desk.answer(ask.id, answers(ask, draft), self.shared.settler),
             texts.sent if waited_for else texts.sent_unattended,
         )
 

@@ -13,12 +13,12 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import TextArea
 
+from sayso.asks.draft import Said, answer
 from sayso.asks.model import Kind, Question
 from sayso.text import printable
 from sayso.tui import draft as drafts
 from sayso.tui.bars import Line
 from sayso.tui.choices import Choices
-from sayso.tui.draft import Said
 from sayso.tui.field import Field
 from sayso.tui.outline import question_blocks
 from sayso.tui.programs import edit, editor
@@ -142,7 +142,7 @@ class Step(Vertical):
         elif option is None:
             self.own_words()
         else:
-            several = question.kind is Kind.MULTI_SELECT and not drafts.answer(question, self._said).skipped
+            several = question.kind is Kind.MULTI_SELECT and not answer(question, self._said).skipped
             self._say(self._said if several else drafts.choose(question, self._said, option.id))
             self.post_message(self.Finished())
 

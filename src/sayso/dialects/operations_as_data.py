@@ -1,0 +1,65 @@
+"""Operations and what they print as JSON data, for people's programs. For agents: operation_replies.py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from sayso.operations.desk import now_ms
+from sayso.operations.operation import Operation
+from sayso.running.folder import Status
+from sayso.running.output import Found, Lines
+from sayso.text import iso_time
+
+
+def operation_data(operation: Operation, words: str) -> dict[str, Any]:
+    """Everything about an operation but its output. `words` is its command as it may be shown."""
+    status = operation.status or Status(reason="exit")
+    return {
+        "id": operation.id,
+        "status": operation.state.value,
+        "tool": operation.tool,
+        "command": words,
+        "folder": operation.cwd,
+        "parent": operation.parent or None,
+        "asker": asdict(operation.asker),
+        "host": operation.host,
+        "created_at": iso_time(operation.created_at),
+        "started_at": iso_time(operation.started_at),
+        "ended_at": iso_time(operation.ended_at),
+        "duration_ms": operation.lasted_ms(now_ms()),
+        "exit_code": status.exit_code,
+        "signal": status.signal,
+        "reason": status.text or None,
+        "cancelled_by": operation.cancelled_by or None,
+        "timeout_seconds": operation.timeout_seconds,
+    }
+
+
+def lines_data(operation: Operation, stream: str, lines: Lines) -> dict[str, Any]:
+    """Part of what it printed."""
+    return {
+        "id": operation.id,
+        "status": operation.state.value,
+        "stream": stream,
+        "offset": lines.offset,
+        "next_offset": lines.next_offset,
+        "total": lines.seen,
+        "skipped": lines.skipped,
+        "text": lines.text,
+        "unfinished": lines.unfinished,
+    }
+
+
+def found_data(operation: Operation, stream: str, found: Found) -> dict[str, Any]:
+    """The lines of its output that match."""
+    matches: Sequence[dict[str, Any]] = [{"offset": match.offset, "text": match.text} for match in found.matches]
+    return {
+        "id": operation.id,
+        "status": operation.state.value,
+        "stream": stream,
+        "matches": matches,
+        "more": found.more,
+        "not_searched": found.cut,
+    }

@@ -1,0 +1,72 @@
+"""The list of commands that agents run and ran, and how each is told: what, from where, how it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import PurePath
+from signal import Signals
+
+from textual.content import Content
+
+from sayso.operations.operation import Operation, OperationState
+from sayso.text import lasting, one_line
+from sayso.tui.entries import Entries
+from sayso.tui.shared import Shared
+from sayso.tui.wording import NAME_WIDTH
+
+Words = Callable[[Operation], str]
+
+
+class CommandList(Entries[Operation]):
+    """What runs first, then what ended; newest first."""
+
+    def __init__(self, shared: Shared, words: Words) -> None:
+        super().__init__(shared, id="asks")
+        self._words = words
+
+    def since(self, item: Operation) -> int:
+        return item.ended_at or item.created_at
+
+    def headline(self, item: Operation) -> Content:
+        told = one_line(self._words(item), 300) or one_line(item.tool, 100)
+        return Content.styled(told, "" if item.state.ended else "bold")
+
+    def origin(self, item: Operation) -> Sequence[str]:
+        project = one_line(PurePath(item.asker.project).name, NAME_WIDTH) or self._shared.texts.unknown_project
+        client = one_line(item.asker.client, NAME_WIDTH) or self._shared.texts.unknown_client
+        return [project, client, one_line(item.tool, NAME_WIDTH), one_line(item.host, NAME_WIDTH)]
+
+    def marks(self, item: Operation) -> Sequence[str]:
+        return [standing(self._shared, item)]
+
+
+def standing(shared: Shared, operation: Operation) -> str:
+    """How it stands or ended, and how long it takes or took."""
+    texts = shared.texts
+    stopping = operation.cancelled_by and not operation.state.ended
+    state = texts.state_stopping if stopping else str(getattr(texts, f"state_{operation.state.value}"))
+    if operation.state is OperationState.QUEUED:
+        return state
+    return " · ".join(filter(None, (state, _ending(shared, operation), lasting(_lasted(shared, operation)))))
+
+
+def _lasted(shared: Shared, operation: Operation) -> int:
+    lasted = operation.lasted_ms(shared.wording.clock())
+    # What runs is told by the second: tenths would only flicker.
+    return lasted if operation.state.ended else max(lasted, 0) // 1000 * 1000
+
+
+def _ending(shared: Shared, operation: Operation) -> str:
+    status = operation.status
+    if status is None or operation.state is not OperationState.FAILED:
+        return ""
+    if status.signal is not None:
+        return shared.texts.ended_by_signal.format(signal=_signal(status.signal))
+    return shared.texts.exit_code.format(code=status.exit_code) if status.exit_code is not None else ""
+
+
+def _signal(number: int) -> str:
+    try:
+        return Signals(number).name
+    except ValueError:
+        return str(number)

@@ -1,0 +1,300 @@
+"""The commands that agents run: which, how they stand, what the one at the cursor prints as it comes; stopping it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import TypeVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.timer import Timer
+from textual.worker import Worker
+
+from sayso.errors import NotFound, StoreError
+from sayso.operations.operation import Operation
+from sayso.operations.window import LOOK_SECONDS, OperationWindow, Overview
+from sayso.running.capture import STREAMS
+from sayso.text import one_line
+from sayso.tui.bars import Line
+from sayso.tui.commandlist import CommandList
+from sayso.tui.commandview import Sight, facts, printed
+from sayso.tui.dialogs import ask_whether
+from sayso.tui.link import SURFACE
+from sayso.tui.prose import Prose, page
+from sayso.tui.rows import Rows
+from sayso.tui.screen import Copy, Read, SaysoScreen, Trouble
+from sayso.tui.shared import Shared
+
+_PAGE = 100
+_SHOWN_BYTES = 32_768
+"""The most of a stream that is on the screen: its end."""
+_READ_BYTES = 1_000_000
+"""The most of a stream that is given to the pager."""
+_LOOK_AFTER = 0.05
+T = TypeVar("T")
+
+
+class CommandsScreen(SaysoScreen[None]):
+    """The list, and beside it, or in its place on a small screen, the command at the cursor."""
+
+    def __init__(self, shared: Shared) -> None:
+        super().__init__(shared, "commands")
+        self._told: dict[str, str] = {}
+        self._overview: Overview | None = None
+        self._stream = STREAMS[0]
+        self._sight: Sight | None = None
+        self._looking: Timer | None = None
+        self._follows = True
+        self._stale = self._finding = self._reading = False
+
+    def body(self) -> ComposeResult:
+        yield Line(id="empty")
+        with Horizontal(id="inbox"):
+            yield CommandList(self.shared, words=lambda operation: self._told.get(operation.id, ""))
+            with Vertical(id="beside"):
+                yield Prose(id="preview")
+                with VerticalScroll(id="output"):
+                    yield Prose(id="printed")
+
+    def on_mount(self) -> None:
+        self.query_one("#empty", Line).show(self.shared.texts.commands_loading)
+        self.query_one(CommandList).focus()
+        super().board_changed()
+        self._look()
+        self.set_interval(LOOK_SECONDS, self._look_at_what_runs)
+        self.watch(self.query_one("#output"), "scroll_y", self._scrolled, init=False)
+
+    def special(self) -> str:
+        return " · ".join(part for part in (super().special(), self.shared.texts.commands_title) if part)
+
+    def tick(self) -> None:
+        self.query_one(CommandList).tick()
+        if self._sight and not self._sight.view.operation.state.ended:
+            self._tell_standing(self._sight)
+        self._show_end()
+
+    # Looking
+
+    def board_changed(self) -> None:
+        super().board_changed()
+        if self._overview and not self.shared.board.trouble:
+            self._look()
+
+    def _look(self) -> None:
+        """Look once more after the look that is under way: one that is given up each time something changes would never
+        end where much does."""
+        self._stale = True
+        if self.alive and not self._finding:
+            self._begin(self._find_all, "commands")
+
+    async def _find_all(self) -> None:
+        self._finding = True
+        try:
+            while self._stale:
+                self._stale = False
+                await self._find()
+        finally:
+            self._finding = False
+
+    async def _find(self) -> None:
+        """What runs, and as many of those that ended as were shown before."""
+        least = max(_PAGE, len(self._overview.ended) if self._overview else 0)
+
+        def look(window: OperationWindow) -> tuple[Overview, dict[str, str]]:
+            window.desk.end_the_dead()
+            overview = window.overview(most=least)
+            return overview, {each.id: window.words(each) for each in (*overview.under_way, *overview.ended)}
+
+        try:
+            overview, told = await self._ask(look)
+        except StoreError:
+            return
+        if self.alive:
+            self._overview, self._told = overview, told
+            self._show(overview)
+
+    def _begin(self, work: Callable[[], Coroutine[None, None, None]], group: str) -> None:
+        """In place of the work of this group that is under way. Not a coroutine, which might never be awaited."""
+        _: Worker[None] = self.run_worker(work, group=group, exclusive=True)
+
+    async def _ask(self, work: Callable[[OperationWindow], T]) -> T:
+        try:
+            return await self.shared.link.ask(work)
+        except StoreError as error:
+            self.app.post_message(Trouble(error))
+            raise
+
+    def _show(self, overview: Overview) -> None:
+        found = (*overview.under_way, *overview.ended)
+        self.query_one(CommandList).show(found)
+        empty = self.query_one("#empty", Line)
+        empty.show(self.shared.texts.commands_empty)
+        empty.display = not found
+        self.set_class(not found, "-empty")
+        self._read_soon()
+
+    @on(Rows.Moved)
+    def _moved(self) -> None:
+        if self._overview and self._overview.more and self._at_the_end:
+            self._begin(partial(self._find_more, self._overview), "more")
+        self._read_soon()
+
+    @property
+    def _at_the_end(self) -> bool:
+        listed = self.query_one(CommandList)
+        return listed.cursor >= listed.count() - 10
+
+    async def _find_more(self, known: Overview) -> None:
+        def look(window: OperationWindow) -> tuple[Overview, dict[str, str]]:
+            older = window.overview(before=known.ended[-1], most=_PAGE)
+            return older, {each.id: window.words(each) for each in older.ended}
+
+        try:
+            older, told = await self._ask(look)
+        except StoreError:
+            return
+        if self.alive and self._overview is known:
+            self._told |= told
+            self._overview = Overview(under_way=known.under_way, ended=(*known.ended, *older.ended), more=older.more)
+            self._show(self._overview)
+
+    # The one at the cursor
+
+    @property
+    def _operation(self) -> Operation | None:
+        return self.query_one(CommandList).item if self.alive else None
+
+    def _read_soon(self) -> None:
+        if self._looking:
+            self._looking.stop()
+        self._looking = self.set_timer(_LOOK_AFTER, self._read)
+
+    def _read(self) -> None:
+        if self._operation and self._is_shown:
+            self._begin(partial(self._look_into, self._operation), "read")
+
+    @property
+    def _is_shown(self) -> bool:
+        return self.has_class("-wide") or self.has_class("-reading")
+
+    def _look_at_what_runs(self) -> None:
+        """Nothing rings when a command prints; while one that runs is on the screen it is looked at."""
+        sight = self._sight
+        if sight and not sight.view.operation.state.ended and self._follows and not self._reading:
+            self._read()
+
+    def _scrolled(self) -> None:
+        """Who has scrolled up is reading: nothing moves until they are back at the end."""
+        self._follows = self.query_one("#output").is_vertical_scroll_end
+
+    async def _look_into(self, operation: Operation) -> None:
+        stream = self._stream
+
+        def look(window: OperationWindow) -> Sight:
+            view = window.view(operation.id)
+            lines = window.newest_lines(view.part, stream, limit=_SHOWN_BYTES)
+            here, sizes = window.is_here(view.part), window.printed(view.part)
+            return Sight(view=view, stream=stream, lines=lines, printed=sizes, here=here)
+
+        self._reading = True
+        try:
+            sight = await self._ask(look)
+        except (StoreError, NotFound):
+            return
+        finally:
+            self._reading = False
+        if self.alive and self._operation and self._operation.id == operation.id:
+            self._tell(sight)
+
+    def _tell(self, sight: Sight) -> None:
+        before, self._sight = self._sight, sight
+        is_another = before is None or before.view.part.id != sight.view.part.id
+        self._follows |= is_another
+        self._tell_standing(sight)
+        if before is None or is_another or before.lines != sight.lines:
+            self.query_one("#printed", Prose).show(printed(self.shared, sight))
+        self._show_end()
+
+    def _show_end(self) -> None:
+        """Once it is laid out; whoever has scrolled up by then stays there."""
+        self.call_after_refresh(self._scroll_to_end)
+
+    def _scroll_to_end(self) -> None:
+        if self.alive and self._follows:
+            self.query_one("#output").scroll_end(animate=False, immediate=True)
+
+    def _tell_standing(self, sight: Sight) -> None:
+        words = self._told.get(sight.view.operation.id, "")
+        self.query_one("#preview", Prose).show(facts(self.shared, sight.view, words))
+
+    # Doing
+
+    @on(Rows.Clicked)
+    def action_open(self) -> None:
+        """Read what it prints, on a small screen in place of the list."""
+        if self._operation:
+            self.add_class("-reading")
+            self.query_one("#output").focus()
+            self._read()
+
+    def action_back(self) -> None:
+        if self.has_class("-reading"):
+            self.remove_class("-reading")
+            self.query_one(CommandList).focus()
+        else:
+            self.dismiss(None)
+
+    def action_stream(self) -> None:
+        """The other stream."""
+        self._stream = STREAMS[(STREAMS.index(self._stream) + 1) % len(STREAMS)]
+        self._sight = None
+        self._read()
+
+    def action_copy(self) -> None:
+        if self._sight:
+            self.post_message(Copy(self._sight.lines.text + self._sight.lines.unfinished))
+
+    def action_whole(self) -> None:
+        if operation := self._operation:
+            self._begin(partial(self._read_whole, operation), "whole")
+
+    async def _read_whole(self, operation: Operation) -> None:
+        stream = self._stream
+
+        def look(window: OperationWindow) -> str:
+            lines = window.newest_lines(window.view(operation.id).part, stream, limit=_READ_BYTES)
+            return lines.text + lines.unfinished
+
+        try:
+            self.post_message(Read(await self._ask(look)))
+        except (StoreError, NotFound) as error:
+            self.warn(str(error))
+
+    def action_stop(self) -> None:
+        if operation := self._operation:
+            self._begin(partial(self._stop, operation), "stop")
+
+    async def _stop(self, operation: Operation) -> None:
+        texts = self.shared.texts
+        name = one_line(operation.tool, 60)
+        if operation.state.ended:
+            self.say(texts.ended_already.format(tool=name))
+            return
+        title, about = texts.stop_title.format(tool=name), texts.stop_about
+        if not await ask_whether(self, title=title, about=about):
+            return
+        by = f"{self.shared.config.person} in the {SURFACE}"
+        try:
+            await self._ask(lambda window: window.cancel(operation, by))
+        except (StoreError, NotFound) as error:
+            self.warn(texts.not_sent.format(error=error))
+        else:
+            self.say(texts.stopping.format(tool=name))
+
+    def action_read_up(self) -> None:
+        page(self.query_one("#output"), -1)
+
+    def action_read_down(self) -> None:
+        page(self.query_one("#output"), 1)

@@ -1,0 +1,134 @@
+"""A list of things that come, change and go, two lines each: asks, commands. The cursor stays on its thing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Generic, Protocol, TypeVar
+
+from textual.content import Content
+
+from sayso.tui.rows import Rows
+from sayso.tui.shared import Shared
+
+_RESTS_AFTER = 3_000
+"""Milliseconds after which a cursor at the top, left alone, stays at the top and not on its thing."""
+
+
+class Versioned(Protocol):
+    @property
+    def id(self) -> str: ...
+    @property
+    def version(self) -> int: ...
+
+
+T = TypeVar("T", bound=Versioned)
+
+
+class Entries(Rows, Generic[T]):
+    """Things in whatever order they are given in. What is said of each is up to the kind of list."""
+
+    def __init__(self, shared: Shared, *, id: str) -> None:
+        super().__init__(shared.keys, id=id)
+        self._shared = shared
+        self._items: Sequence[T] = ()
+        self._drawn: dict[str, str] = {}
+        self._moved_at = 0
+
+    # What a kind of list says
+
+    def since(self, item: T) -> int:
+        """The moment its age counts from."""
+        raise NotImplementedError
+
+    def headline(self, item: T) -> Content:
+        raise NotImplementedError
+
+    def origin(self, item: T) -> Sequence[str]:
+        """Where it comes from, what matters most first."""
+        raise NotImplementedError
+
+    def marks(self, item: T) -> Sequence[str]:
+        """How it stands."""
+        raise NotImplementedError
+
+    # What is shown
+
+    @property
+    def item(self) -> T | None:
+        """The one at the cursor."""
+        return self._items[self.cursor] if self._items else None
+
+    @property
+    def items(self) -> Sequence[T]:
+        return self._items
+
+    def show(self, items: Sequence[T]) -> None:
+        """Show these, with the cursor on the same one as before, at the same height of the screen if possible.
+
+        Where nobody has touched it for a while it rests at the top: there the newest is seen the moment it comes.
+        """
+        if [(item.id, item.version) for item in items] == [(item.id, item.version) for item in self._items]:
+            self.tick()
+            return
+        before, at, offset = self.item, self.cursor, self.scroll_offset.y
+        self._items = items
+        found = next((place for place, item in enumerate(items) if before and item.id == before.id), at)
+        self.cursor = 0 if self._rests else found
+        self._drawn = {}
+        self.changed()
+        if offset and not self._rests:
+            self.scroll_to(y=offset + 2 * (found - at), animate=False)
+        else:
+            self.show_cursor()
+
+    @property
+    def _rests(self) -> bool:
+        return self.cursor == 0 and self._shared.wording.clock() - self._moved_at > _RESTS_AFTER
+
+    def move_to(self, index: int) -> None:
+        self._moved_at = self._shared.wording.clock()
+        super().move_to(index)
+
+    def tick(self) -> None:
+        """Time has passed: draw those rows again whose age or standing reads differently now, and no others."""
+        for place in self._visible():
+            item = self._items[place]
+            if self._drawn.get(item.id, "") not in ("", self._passing(item)):
+                self.redraw(place)
+
+    def _visible(self) -> range:
+        first = self.scroll_offset.y // 2
+        return range(first, min(first + self.size.height // 2 + 1, len(self._items)))
+
+    def _passing(self, item: T) -> str:
+        """What of a row changes with time."""
+        return " ".join((self._shared.wording.age(self.since(item)), *self.marks(item)))
+
+    # Drawing
+
+    def count(self) -> int:
+        return len(self._items)
+
+    def height(self, index: int, width: int) -> int:
+        return 2
+
+    def row(self, index: int, width: int) -> Sequence[Content]:
+        item = self._items[index]
+        self._drawn[item.id] = self._passing(item)
+        age = Content.styled(self._shared.wording.age(self.since(item)), "$muted")
+        return [_both_ends(self.headline(item), age, width), self._below(item, width)]
+
+    def _below(self, item: T, width: int) -> Content:
+        """Where it comes from, as much of it as fits beside how it stands."""
+        marks = " · ".join(self.marks(item))
+        wanted = [part for part in self.origin(item) if part]
+        while len(wanted) > 1 and len(" · ".join(wanted)) + len(marks) + 2 > width:
+            wanted.pop()
+        return _both_ends(Content.styled(" · ".join(wanted), "$muted"), Content.styled(marks, "$mark"), width)
+
+
+def _both_ends(left: Content, right: Content, width: int) -> Content:
+    """One text at the left, one at the right, the left one shortened where they would meet."""
+    right = right.truncate(max(width * 2 // 3, 1), ellipsis=True)
+    room = max(width - right.cell_length - 1, 1)
+    return left.truncate(room, ellipsis=True, pad=True) + " " + right

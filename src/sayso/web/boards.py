@@ -1,0 +1,99 @@
+"""What the event streams of each person were last told, the inbox and the commands, and the events of what changed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Generic, Protocol, TypeVar
+
+from sayso.asks.model import Ask
+from sayso.operations.operation import Operation
+from sayso.operations.window import Overview
+from sayso.text import json_line
+from sayso.web.sessions import Visitor
+
+PAGE = 100
+"""The most asks that one inbox shows."""
+END = b""
+"""In place of an event: there will be none."""
+_MOST_UNREAD = 64
+
+
+class Reader:
+    """One open stream."""
+
+    def __init__(self, visitor: Visitor) -> None:
+        self.user, self.secret = visitor.user, visitor.secret
+        self.unread: asyncio.Queue[bytes] = asyncio.Queue()
+
+    def tell(self, event: bytes) -> None:
+        """Hand over an event. A reader that does not read is cut off; it comes back and gets everything anew."""
+        unread = self.unread.qsize()
+        if unread <= _MOST_UNREAD:
+            self.unread.put_nowait(event if unread < _MOST_UNREAD else END)
+
+    def end(self, *last: bytes) -> None:
+        for event in (*last, END):
+            self.unread.put_nowait(event)
+
+
+class Versioned(Protocol):
+    @property
+    def id(self) -> str: ...
+    @property
+    def version(self) -> int: ...
+
+
+T = TypeVar("T", bound=Versioned)
+
+
+class Listing(Generic[T]):
+    """Things in their order, as they were last told: which version of each, and its row."""
+
+    def __init__(self, event: str, name: str, render: Callable[[T], str]) -> None:
+        self._event, self._name, self._render = event, name, render
+        self._rows: dict[str, tuple[int, str]] = {}
+        self._facts: dict[str, object] = {}
+
+    def update(self, things: Sequence[T], **facts: object) -> bytes | None:
+        """Take them in as they are now. The event that tells of what changed, None when nothing did."""
+        before, order, known = self._rows, list(self._rows), self._facts
+        self._rows, self._facts = {thing.id: self._row(thing) for thing in things}, facts
+        changed = [key for key, row in self._rows.items() if before.get(key) != row]
+        return self._told(changed) if changed or order != list(self._rows) or known != facts else None
+
+    def whole(self) -> bytes:
+        """The event that tells everything."""
+        return self._told(list(self._rows))
+
+    def _row(self, thing: T) -> tuple[int, str]:
+        known = self._rows.get(thing.id)
+        return known if known and known[0] == thing.version else (thing.version, self._render(thing))
+
+    def _told(self, changed: Sequence[str]) -> bytes:
+        data = {
+            self._name: [[key, version] for key, (version, _) in self._rows.items()],
+            "rows": {key: self._rows[key][1] for key in changed},
+            **self._facts,
+        }
+        return f"event: {self._event}\ndata: {json_line(data)}\n\n".encode()
+
+
+class Board:
+    """What one person's streams were last told."""
+
+    def __init__(self, render: Callable[[Ask], str], render_command: Callable[[Operation], str]) -> None:
+        self.readers: set[Reader] = set()
+        self._inbox = Listing("inbox", "asks", render)
+        self._commands = Listing("commands", "operations", render_command)
+
+    def update(self, asks: Sequence[Ask], commands: Overview) -> list[bytes]:
+        """Take in what is there now. The events that tell of what changed."""
+        told = (
+            self._inbox.update(asks[:PAGE], more=len(asks) > PAGE),
+            self._commands.update([*commands.under_way, *commands.ended], running=len(commands.under_way)),
+        )
+        return [event for event in told if event]
+
+    def whole(self) -> list[bytes]:
+        return [self._inbox.whole(), self._commands.whole()]

@@ -1,0 +1,69 @@
+"""How a command that an agent runs is told on a page: where it stands, how it ended, who runs it. Plain text only."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from signal import Signals
+
+from sayso.operations.operation import Operation, OperationState
+from sayso.text import one_line
+from sayso.web.wording import NAME_WIDTH, Standing
+
+_STANDINGS = {
+    OperationState.QUEUED: Standing(word="Queued", tone="quiet"),
+    OperationState.RUNNING: Standing(word="Running", tone="waiting"),
+    OperationState.COMPLETED: Standing(word="Succeeded", tone="done"),
+    OperationState.FAILED: Standing(word="Failed", tone="refused"),
+    OperationState.CANCELLED: Standing(word="Stopped", tone="quiet"),
+    OperationState.TIMED_OUT: Standing(word="Timed out", tone="late"),
+    OperationState.LOST: Standing(word="Lost", tone="refused"),
+}
+
+
+def standing(operation: Operation) -> Standing:
+    if operation.cancelled_by and not operation.state.ended:
+        return Standing(word="Stopping", tone="late")
+    return _STANDINGS[operation.state]
+
+
+def ending(operation: Operation) -> str:
+    """What ended it, where that is worth a word: an exit code, a signal."""
+    status = operation.status
+    if status is None or operation.state is not OperationState.FAILED:
+        return ""
+    if status.signal is not None:
+        return f"signal {_signal(status.signal)}"
+    return f"exit code {status.exit_code}" if status.exit_code is not None else ""
+
+
+def client(operation: Operation) -> str:
+    return one_line(operation.asker.client, NAME_WIDTH) or "An agent"
+
+
+def project(operation: Operation) -> str:
+    return one_line(PurePath(operation.asker.project).name, NAME_WIDTH)
+
+
+def whereabouts(operation: Operation) -> list[tuple[str, str]]:
+    """Everything that is known of where it runs and for whom."""
+    asker = operation.asker
+    known = {
+        "Tool": operation.tool,
+        "Folder": operation.cwd,
+        "Agent": " ".join(filter(None, (asker.client, asker.version))),
+        "Signed in as": asker.agent,
+        "Project": asker.project,
+        "Machine": operation.host,
+        "Lock": operation.lock or "",
+        "Time limit": f"{operation.timeout_seconds:g} seconds" if operation.timeout_seconds else "",
+        "Stopped by": operation.cancelled_by,
+        "Operation": operation.id,
+    }
+    return [(name, one_line(value, 300)) for name, value in known.items() if value]
+
+
+def _signal(number: int) -> str:
+    try:
+        return Signals(number).name
+    except ValueError:
+        return str(number)

@@ -1,0 +1,157 @@
+"""The pages of the commands that agents run: the list, one of them with what it prints, and stopping it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import anyio.to_thread
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response, StreamingResponse
+
+from sayso.errors import NotFound
+from sayso.operations.operation import Operation
+from sayso.operations.window import OperationWindow, View
+from sayso.running.capture import STREAMS
+from sayso.running.output import Found, Lines
+from sayso.web.fields import read_form
+from sayso.web.pages import page
+from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
+from sayso.web.site import Site, site_of
+
+SHOWN_BYTES = 1 << 16
+"""The most that a page shows of a stream at once."""
+MOST_MATCHES = 100
+_CHUNK = 1 << 16
+_OFFSET = re.compile(r"[0-9]{1,15}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """What a page shows of one stream: its end, or a part from a place on."""
+
+    stream: str
+    lines: Lines
+    is_newest: bool = True
+
+    @property
+    def earlier(self) -> int | None:
+        """Where the part before this one begins, if there is any."""
+        return max(0, self.lines.offset - SHOWN_BYTES) if self.lines.offset else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """What was looked for in the output, and what was found in each stream."""
+
+    words: str = ""
+    found: tuple[tuple[str, Found], ...] = ()
+
+
+async def show_list(request: Request) -> Response:
+    visitor, site = await required_browser(request), site_of(request)
+    await site.do(site.window.desk.end_the_dead)
+    before = await _before(request, visitor)
+    overview = await site.do(site.window.overview, person=visitor.user, before=before)
+    return page(
+        request,
+        "commands.html",
+        visitor,
+        operations=overview.ended if before else (*overview.under_way, *overview.ended),
+        words=site.window.words,
+        older=f"/commands?before={overview.ended[-1].id}" if overview.more else "",
+        first_page=before is None,
+    )
+
+
+async def show(request: Request) -> Response:
+    visitor, site = await required_browser(request), site_of(request)
+    operation = await _operation(request, visitor)
+    return await _command_page(request, site, visitor, operation)
+
+
+async def cancel(request: Request) -> Response:
+    """Have it stopped, with every process it has started."""
+    visitor, site = await required_browser(request), site_of(request)
+    visitor.check_form((await read_form(request)).one(CSRF_FIELD))
+    operation = await _operation(request, visitor)
+    await site.do(site.window.cancel, operation, f"{visitor.user} in the {visitor.surface}")
+    return RedirectResponse(f"/commands/{operation.id}", 303)
+
+
+async def whole_output(request: Request) -> Response:
+    """All that was kept of a stream, as plain text."""
+    visitor, site = await required_browser(request), site_of(request)
+    operation = await _operation(request, visitor)
+    stream = request.path_params["stream"]
+    if stream not in STREAMS:
+        raise HTTPException(404, "A command writes to stdout and to stderr.")
+    return StreamingResponse(_all_of(site, operation, stream), media_type="text/plain; charset=utf-8")
+
+
+async def _all_of(site: Site, operation: Operation, stream: str) -> AsyncIterator[str]:
+    """Piece by piece, as much as there is at the beginning: never all of it in memory."""
+    place, end = 0, (await site.read(site.window.printed, operation))[STREAMS.index(stream)]
+    while place < end:
+        part = await site.read(site.window.lines, operation, stream, offset=place, limit=_CHUNK)
+        if part.skipped:
+            yield f"\n[{part.skipped:,} bytes were not kept]\n"
+        yield part.text + part.unfinished
+        if part.unfinished or part.next_offset <= place:
+            return
+        place = part.next_offset
+
+
+async def _command_page(request: Request, site: Site, visitor: Visitor, operation: Operation) -> Response:
+    await site.do(site.window.desk.end_the_dead)
+    view = await site.do(site.window.view, operation.id)
+
+    def render() -> Response:
+        window = site.window
+        return page(
+            request,
+            "command.html",
+            visitor,
+            operation=view.operation,
+            view=view,
+            here=window.is_here(view.part),
+            words=window.words,
+            panels=[_panel(request, window, view, stream) for stream in STREAMS],
+            search=_search(request, window, view),
+        )
+
+    # Reading and masking take their time; nobody else should have to wait for it.
+    return await anyio.to_thread.run_sync(render)
+
+
+def _panel(request: Request, window: OperationWindow, view: View, stream: str) -> Panel:
+    place = request.query_params.get(stream, "")
+    if not _OFFSET.fullmatch(place):
+        return Panel(stream=stream, lines=window.newest_lines(view.part, stream, limit=SHOWN_BYTES))
+    lines = window.lines(view.part, stream, offset=int(place), limit=SHOWN_BYTES)
+    return Panel(stream=stream, lines=lines, is_newest=False)
+
+
+def _search(request: Request, window: OperationWindow, view: View) -> Search:
+    """Lines with these words in them, however they are written."""
+    words = request.query_params.get("find", "").replace("\0", "").strip()[:200]
+    if not words:
+        return Search()
+    pattern = f"(?i){re.escape(words)}"
+    found = [(stream, window.grep(view.part, stream, pattern, limit=MOST_MATCHES)) for stream in STREAMS]
+    return Search(words=words, found=tuple(found))
+
+
+async def _operation(request: Request, visitor: Visitor) -> Operation:
+    return await site_of(request).operation(request.path_params["operation"], visitor.user)
+
+
+async def _before(request: Request, visitor: Visitor) -> Operation | None:
+    """The command that a page of older ones begins after."""
+    try:
+        found = await site_of(request).operation(request.query_params.get("before", ""), visitor.user)
+    except NotFound:
+        return None
+    return found if found.state.ended else None

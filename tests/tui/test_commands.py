@@ -1,0 +1,142 @@
+"""The commands of agents in the terminal inbox: listed, followed as they print, stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.operations.works import Works
+from tests.tui.harness import Place, select, until
+from tests.tui.test_store_gone import put_back, take_away
+
+from sayso.asks.model import Asker
+
+pytestmark = pytest.mark.anyio
+
+HOSTILE = "\x1b[2J\x1b]0;title\x07\u202eevil\x00"
+
+
+@pytest.fixture
+def works(place: Place) -> Iterator[Works]:
+    works = Works(place.store, place.config.operations_dir)
+    yield works
+    works.tidy()
+
+
+async def test_commands_are_listed_and_the_one_at_the_cursor_is_followed_as_it_prints(
+    place: Place, works: Works
+) -> None:
+    works.end(works.run("cargo", "test", tool="cargo_test"), 101)
+    async with place.inbox(size=(120, 40)) as anna:
+        await anna.press("r")
+        await anna.sees("Commands", "cargo test", "failed · exit code 101", "Nothing so far.")
+        running = works.run("npm", "run", "build", printed="step one\n10 %\r20 %")
+        await anna.sees("> npm run build", "running", "step one", "20 %")
+        works.print(running, "\r30 %\nstep two\n")
+        await anna.sees("30 %", "step two")
+        await anna.sees_not("20 %")
+        works.end(running)
+        await anna.sees("succeeded")
+        await anna.press("escape")
+        await anna.sees("No questions.")
+
+
+async def test_on_a_small_screen_the_output_takes_the_place_of_the_list(place: Place, works: Works) -> None:
+    running = works.run("make", printed="".join(f"line {number}\n" for number in range(100)))
+    works.print(running, "oh no\n", "stderr")
+    async with place.inbox() as anna:
+        await anna.press("r")
+        await anna.sees("> make")
+        await anna.press("enter")
+        await anna.sees("line 99")
+        await anna.press("ctrl+b", "ctrl+b")
+        await anna.sees_not("line 99")
+        works.print(running, "line 100\n")
+        await anna.press("ctrl+f", "ctrl+f", "ctrl+f")
+        await anna.sees("line 100")
+        await anna.press("s")
+        await anna.sees("oh no")
+        await anna.press("c")
+        assert anna.app.clipboard == "oh no\n"
+        await anna.press("escape")
+        await anna.sees("> make")
+
+
+async def test_a_command_is_stopped_once_the_person_has_said_that_it_is_meant(place: Place, works: Works) -> None:
+    running = works.run("sleep", "600", tool="bash")
+    async with place.inbox() as anna:
+        await anna.press("r")
+        await anna.sees("> sleep 600")
+        await anna.press("x")
+        await anna.sees("Stop bash?", "enter confirms", "esc goes back")
+        await anna.press("escape")
+        await anna.sees_not("Stop bash?")
+        assert works.desk.get(running.id).cancelled_by == ""
+        await anna.press("x", "enter")
+        await anna.sees("stopping")
+        assert works.desk.get(running.id).cancelled_by == "anna in the terminal"
+        works.end(running, reason="cancelled")
+        await anna.sees("cancelled")
+        await anna.press("x")
+        await anna.sees("bash has ended already.")
+
+
+async def test_a_sequence_shows_its_steps_and_what_the_newest_prints(place: Place, works: Works) -> None:
+    sequence = works.run(tool="both")
+    works.end(works.step(sequence, 1, "echo", printed="one\n"))
+    async with place.inbox(size=(120, 40)) as anna:
+        await anna.press("r")
+        await anna.sees("1. both_1: succeeded", "one")
+        works.step(sequence, 2, "echo", printed="two\n")
+        await anna.sees("2. both_2: running", "two")
+
+
+async def test_many_commands_are_fetched_as_they_are_scrolled_through(place: Place, works: Works) -> None:
+    for number in range(130):
+        works.end(works.run(f"command-{number:03}"))
+    async with place.inbox() as anna:
+        await anna.press("r")
+        await anna.sees("> command-129")
+        await anna.press("end")
+        await anna.sees("> command-030")
+        await anna.press("end")
+        await anna.sees("> command-000")
+
+
+async def test_hostile_words_and_output_and_a_flood_are_shown_safely(place: Place, works: Works) -> None:
+    running = works.run(HOSTILE, tool=HOSTILE, asker=Asker(client=HOSTILE, project=HOSTILE), printed=HOSTILE + "\n")
+    async with place.inbox(size=(120, 40)) as anna:
+        await anna.press("r")
+        await anna.sees("<U+202E>evil")
+        works.print(running, "x" * 200_000 + "\n" + "flood [red]not markup[/red]\n" * 20_000)
+        await anna.sees("flood [red]not markup[/red]", "bytes before this")
+        assert not set(anna.screen()) & {"\x1b", "\u202e", "\x00", "\x07"}
+        await anna.press("escape")
+
+
+async def test_questions_are_announced_while_commands_are_watched_and_the_store_may_go(
+    place: Place, works: Works
+) -> None:
+    works.run("make", printed="begun\n")
+    async with place.inbox(size=(120, 40)) as anna:
+        await anna.press("r")
+        await anna.sees("begun")
+        place.ask(select("Which colour?"))
+        await anna.sees("new: Which colour?")
+        take_away(place)
+        await anna.sees("The store cannot be reached")
+        put_back(place)
+        await anna.sees_not("The store cannot be reached")
+        await anna.sees("begun")
+
+
+async def test_the_palette_and_the_help_know_the_commands(place: Place) -> None:
+    async with place.inbox(size=(120, 100)) as anna:
+        await anna.press("r")
+        await anna.sees("No command has been run.")
+        await anna.press("?")
+        await until(lambda: "stdout or stderr" in anna.screen(), anna.screen)
+        await anna.press("escape", "escape")
+        await anna.press("ctrl+p")
+        await anna.type("comm")
+        await anna.sees("commands")
