@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 TOOLS := $(VENV)/.tools-ready
 WORKERS ?= 2
 
-.PHONY: start test check bench clean
+.PHONY: start test test-clients test-claude check bench soak fuzz clean
 
 $(READY): pyproject.toml
 	@echo "Setting up $(VENV) (once)..."
@@ -25,7 +25,7 @@ $(TOOLS): $(READY) tests/e2e/clients/install.py scripts/install_browser.py scrip
 	@touch $(TOOLS)
 
 start: $(READY)
-	@$(BIN)/sayso demo
+	@$(BIN)/sayso demo --web
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -37,8 +37,28 @@ check: $(READY)
 test: check $(TOOLS)
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile --reruns 2
 
+# Not part of `test`: the real programs of agents' clients from npm are close to a gigabyte.
+test-clients: $(READY)
+	$(BIN)/pytest tests/e2e/programs/real_clients.py --timeout 1800
+
+# The real Claude Code in a browser, with a scripted model on loopback.
+test-claude: $(TOOLS)
+	$(BIN)/pytest tests/e2e/talk/real_claude.py --timeout 1800
+
+# Prints every table and writes them into docs/performance.md. Installs other MCP servers into a throw-away folder.
 bench: $(READY)
-	$(BIN)/python bench/latency.py
+	$(BIN)/python -m bench.report
+
+# Agents ask, people answer, commands run, while processes are killed, disks fill and clocks jump; then an audit.
+# `make soak SECONDS=60 SEED=7` plays the same plan again; STORE=postgres restarts the store as well.
+SECONDS ?= 300
+STORE ?= sqlite
+soak: $(READY)
+	$(BIN)/python -m tests.soak --seconds $(SECONDS) --store $(STORE) $(if $(SEED),--seed $(SEED))
+
+# Junk for the stdio server, its front and the web server.
+fuzz: $(READY)
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 clean:
 	rm -rf $(VENV) .cache dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -63,6 +64,14 @@ def postgres_address(postgres: Server, _database: str) -> str:
 
 OpenStore = Callable[[], Store]
 """Opens the same store once more, as another process would."""
+
+
+def die(store: Store, seen_by: Store) -> None:
+    """Close a store as the end of its process does, and be dead to another: a server notices a moment later."""
+    process, deadline = store.bell().process, time.monotonic() + 25
+    store.close()
+    while seen_by.bell().alive([process]):
+        assert time.monotonic() < deadline
 
 
 @pytest.fixture

@@ -18,12 +18,14 @@ class Client:
 
     limit: float | None
     limit_with_progress: float | None
+    permission_prompts: bool = False
+    """Whether it can ask for permissions by a tool, and then hides that tool from the model."""
 
 
 UNKNOWN = Client(limit=50, limit_with_progress=None)
 
 CLIENTS: Mapping[str, Client] = {
-    "claude-code": Client(limit=None, limit_with_progress=None),
+    "claude-code": Client(limit=None, limit_with_progress=None, permission_prompts=True),
     "codex-mcp-client": Client(limit=290, limit_with_progress=290),
     "gemini-cli-mcp-client": Client(limit=590, limit_with_progress=590),
     "opencode": Client(limit=50, limit_with_progress=None),

@@ -19,6 +19,8 @@ from sayso.errors import ConfigError
 from sayso.log import LEVELS
 
 PROFILES = ("all", "auq", "swissarmyhammer", "ahma", "codenomad", "promptmanager")
+RELAYED_PROFILE = "promptmanager"
+"""The profile whose questions a relay can carry."""
 _UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _DAY = _UNITS["d"]
 _LONGEST = 36_500 * _DAY
@@ -36,6 +38,18 @@ def duration(value: object) -> int:
 
 def duration_or_none(value: object) -> int | None:
     return None if value == "none" else duration(value)
+
+
+def answer_wait(value: object) -> int:
+    """How long an agent that the web page runs may wait for an answer, as milliseconds."""
+    allowed = 'a time from 30 to 900 seconds, such as 90 or "5m"'
+    try:
+        time = duration(value)
+    except ValueError as error:
+        raise ValueError(allowed) from error
+    if not 30_000 <= time <= 900_000:
+        raise ValueError(allowed)
+    return time
 
 
 def choice(*allowed: str) -> Callable[[object], str]:
@@ -194,6 +208,16 @@ class Config:
         "Whether the client's own form shows a question too: `auto` where that takes nothing away from the inbox.",
         anywhere=True,
     )
+    approve: bool = _setting(
+        False,
+        switch,
+        "List the tool `approve`, for permission prompts, to every client. `false`: to Claude Code only.",
+    )
+    approve_timeout: int | None = _setting(
+        None,
+        duration_or_none,
+        "How long a call of `approve` waits for you before it is denied. `none` waits for ever.",
+    )
     form_reaction: int = _setting(
         1500,
         duration,
@@ -340,6 +364,41 @@ class Config:
         1024**3, whole(1024 * 1024, 2**50), "The most bytes that results and outputs take; the oldest go first."
     )
 
+    # Talk
+
+    claude_command: tuple[str, ...] = _setting(
+        ("claude",), words, "The command that runs Claude Code for the web page, as a list of words."
+    )
+    codex_command: tuple[str, ...] = _setting(
+        ("codex",), words, "The command that runs Codex for the web page, as a list of words."
+    )
+    most_runs: int = _setting(3, whole(1, 100), "How many agents each user may have at work at once from the web page.")
+    run_timeout: int | None = _setting(
+        4 * _UNITS["h"],
+        duration_or_none,
+        "How long one turn of an agent may take before it is stopped. `none` is for ever.",
+    )
+    keep_runs: int = _setting(30 * _DAY, duration, "How long a conversation with an agent is kept after its last turn.")
+    mcp_ask_user_enabled: bool = _setting(
+        True, switch, "Give agents that the web page runs an MCP server to ask you by. Also `mcpAskUserEnabled`."
+    )
+    mcp_ask_user_timeout: int = _setting(
+        300_000,
+        answer_wait,
+        "How long such an agent waits for your answer where its project does not say. Also `mcpAskUserTimeout`.",
+    )
+    mcp_ask_user_server_path: Path | None = _setting(  # noqa: RUF009
+        None,
+        path_or_none,
+        "Another MCP server for them than `sayso server`: a program, or a `.js` file for node. "
+        "Also `mcpAskUserServerPath`.",
+    )
+    relay_dir: Path = _setting(  # noqa: RUF009
+        Path("/tmp/claude-ask-user"),  # noqa: S108
+        path,
+        "Where a file for each run tells its MCP server of the relay. Made private to you.",
+    )
+
     project: Path = field(default_factory=Path)
     user_dir: Path = field(default_factory=Path)
     """Where the user's own files for Sayso lie."""
@@ -364,6 +423,11 @@ class Config:
         return self.state_dir / "operations"
 
     @property
+    def runs_dir(self) -> Path:
+        """Where each run of an agent has a folder."""
+        return self.state_dir / "runs"
+
+    @property
     def environments_dir(self) -> Path:
         return self.state_dir / "environments"
 
@@ -374,6 +438,11 @@ class Config:
             return (self.tools_dir,)
         ours = (self.project_tools_dir,) if self.tools_from_project else ()
         return (*ours, self.user_tools_dir)
+
+    @property
+    def read_from(self) -> tuple[Path, ...]:
+        """The files and folders that decide what a server shows, there or not."""
+        return (user_file(), self.project / ".sayso" / "config.toml", *self.tools_dirs)
 
     @property
     def project_tools_dir(self) -> Path:
@@ -388,6 +457,18 @@ class Config:
         """Where the web inbox notes the address it serves at, so that other commands can name it."""
         return self.state_dir / "web-address"
 
+    @property
+    def installed_file(self) -> Path:
+        """Where it is noted what was put into the files of agents' clients."""
+        return self.state_dir / "installed.json"
+
+
+ALIASES = {
+    "mcpAskUserEnabled": "mcp_ask_user_enabled",
+    "mcpAskUserTimeout": "mcp_ask_user_timeout",
+    "mcpAskUserServerPath": "mcp_ask_user_server_path",
+}
+"""Settings under the names that PromptManager gave them."""
 
 SETTINGS = {item.name: item for item in fields(Config) if "read" in item.metadata}
 
@@ -463,7 +544,8 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
 
 def _toml(file: Path) -> dict[str, object]:
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        given = tomllib.loads(file.read_text(encoding="utf-8"))
+        return {ALIASES.get(key, key): value for key, value in given.items()}
     except FileNotFoundError:
         return {}
     except NotADirectoryError:

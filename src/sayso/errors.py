@@ -16,6 +16,12 @@ SaysoError                      exit code 1
 ├── SignInRefused               5   a link, a session or a token that does not let anyone in
 ├── HistoryError                1   a question and its answer could not be written to the project's files
 ├── CannotListen                1   the web inbox cannot listen where it should
+├── CannotEdit                  1   another program's file cannot be changed without harm, so it was left alone
+├── TooManyRuns                 4   as many agents of this user run as may
+├── RunGoesOn                   4   the agent is still at work on the last turn
+├── RelayFileError              1   a run's MCP server cannot be told of the relay
+├── RelayRefused                1   the relay wants none of a question, or brings back what is no answer
+├── RelayUnreachable            1   the relay does not answer
 └── StoreError                  7   the store cannot do its work
     ├── StoreUnavailable            it is not there, or not for us
     ├── StoreReadOnly               it cannot be written
@@ -163,3 +169,37 @@ class ToolUnavailable(SaysoError):
     """The program of a tool is not there."""
 
     exit_code = 8
+
+
+# Talk
+
+
+class TooManyRuns(SaysoError):
+    """As many agents of this user run as may."""
+
+    exit_code = 4
+
+
+class RunGoesOn(SaysoError):
+    """What is wanted must wait until the agent has ended its turn."""
+
+    exit_code = 4
+
+
+class RelayFileError(SaysoError):
+    """A run's MCP server cannot be told of the relay."""
+
+
+class RelayRefused(SaysoError):
+    """The relay wants none of a question, or brings back what is no answer."""
+
+
+class RelayUnreachable(SaysoError):
+    """The relay does not answer."""
+
+
+# Connecting agents
+
+
+class CannotEdit(SaysoError):
+    """Another program's file cannot be changed without harm, so it was left alone."""

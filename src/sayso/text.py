@@ -62,6 +62,18 @@ def age(milliseconds: int) -> str:
     return "now"
 
 
+def lasting(milliseconds: int) -> str:
+    """How long something takes, for those who watch it: `0.4 s`, `12 s`, `3 m 20 s`, `1 h 5 m`."""
+    seconds = max(milliseconds, 0) // 1000
+    if seconds < 10 and milliseconds % 1000:
+        return f"{max(milliseconds, 0) / 1000:.1f} s"
+    if seconds < 60:
+        return f"{seconds} s"
+    if seconds < 3600:
+        return f"{seconds // 60} m {seconds % 60} s"
+    return f"{seconds // 3600} h {seconds % 3600 // 60} m"
+
+
 def _spelt(match: re.Match[str]) -> str:
     character = match.group()
     if character == _JOINER and _joins_emoji(match):

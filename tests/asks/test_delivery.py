@@ -140,6 +140,19 @@ def test_an_agent_is_owed_what_it_asked_and_has_not_received(desk: Desk, clock: 
     desk.delivered(held)
     assert [owed.id for owed in desk.undelivered(AGENT)] == [answered.id, pending.id, rejected.id]
     assert [owed.id for owed in desk.undelivered(AGENT, most=1)] == [answered.id]
+    assert [owed.id for owed in desk.owed(AGENT).late] == [answered.id, rejected.id]
+
+
+def test_what_is_late_is_found_among_any_number_of_open_asks(desk: Desk, clock: FakeClock) -> None:
+    assert not desk.owed(AGENT).anything
+    for number in range(3):
+        desk.leave(ask(f"Open {number}?"))
+    assert desk.owed(AGENT).late == ()
+    assert desk.owed(AGENT).anything
+    clock.forward(1)
+    last = desk.leave(ask("Last?"))
+    desk.answer(last.id, RED, ANNA)
+    assert [owed.id for owed in desk.owed(AGENT, most=1).late] == [last.id]
 
 
 @pytest.mark.parametrize(

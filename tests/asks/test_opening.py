@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from tests.asks.samples import AGENT, ANNA, BEN, BLUE, COLOUR, DAY, KEEP, RED, FakeClock, ask
-from tests.conftest import OpenStore
+from tests.conftest import OpenStore, die
 
 from sayso.asks.desk import Desk
 from sayso.asks.model import Ask, NewAsk, Question, Settler, State
@@ -61,10 +61,10 @@ def test_an_identical_call_takes_up_an_ask_whose_wait_was_let_go(desk: Desk) -> 
 
 
 def test_an_identical_call_takes_up_an_ask_whose_process_died(open_shared: OpenStore) -> None:
-    dying = open_shared()
+    dying, living = open_shared(), open_shared()
     held = Desk(dying).hold(ask())
-    dying.close()
-    again = Desk(open_shared()).hold(ask())
+    die(dying, living)
+    again = Desk(living).hold(ask())
     assert again.reattached
     assert again.ask.id == held.ask.id
 
@@ -186,10 +186,10 @@ def test_attach_waits_on_an_ask_that_nobody_waits_for(desk: Desk, clock: FakeClo
 
 
 def test_attach_takes_over_from_a_dead_process_only(open_shared: OpenStore) -> None:
-    dying = open_shared()
-    held, other = Desk(dying).hold(ask()), Desk(open_shared())
+    dying, living = open_shared(), open_shared()
+    held, other = Desk(dying).hold(ask()), Desk(living)
     assert other.attach(held.ask.id) is None
-    dying.close()
+    die(dying, living)
     assert other.attach(held.ask.id) is not None
 
 
@@ -215,7 +215,7 @@ def test_the_dead_are_let_go_and_the_living_are_not(open_shared: OpenStore) -> N
     orphan = Desk(dying).hold(ask("Which size?"))
     kept = Desk(living).hold(ask())
     assert looking.release_the_dead() == 0
-    dying.close()
+    die(dying, living)
     assert looking.release_the_dead() == 1
     assert looking.get(orphan.ask.id).wait is None
     assert looking.get(kept.ask.id).wait == kept.wait

@@ -327,3 +327,18 @@ async def until(condition: Callable[[], bool]) -> None:
     with anyio.fail_after(30):
         while not await anyio.to_thread.run_sync(condition):  # noqa: ASYNC110  # it happens elsewhere
             await anyio.sleep(0.02)
+
+
+async def test_what_a_broken_store_did_not_let_go_of_is_taken_up_by_the_same_call_later(
+    open_sqlite: OpenStore, tmp_path: Path
+) -> None:
+    state, kept = tmp_path / "state", tmp_path / "kept"
+    async with waits(open_sqlite()) as waiting:
+        held = await waiting.hold(ask())
+        state.rename(kept)
+        state.write_text("in the way")
+        await waiting.release(held, "the store failed")
+        state.unlink()
+        kept.rename(state)
+        again = await waiting.hold(ask())
+        assert (again.ask.id, again.reattached) == (held.ask.id, True)

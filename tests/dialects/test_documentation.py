@@ -30,6 +30,7 @@ SECTIONS = {
     ("swissarmyhammer", "question_ask"): "`question_ask`",
     ("all", "question_summary"): "`question_summary`",
     ("swissarmyhammer", "question_summary"): "`question_summary`",
+    ("all", "approve"): "`approve`",
 }
 PROFILES = ["all", "auq", "codenomad", "promptmanager", "swissarmyhammer"]
 

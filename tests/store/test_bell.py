@@ -54,7 +54,7 @@ def test_a_process_hears_its_own_commits(store: SqliteStore, bell: Bell) -> None
 
 
 def test_a_lost_ring_is_made_good_by_the_look(store: SqliteStore, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "ring_all", lambda folder: None)
+    monkeypatch.setattr(sqlite, "ring_all", lambda *_: None)
     with OtherProcess(file) as other:
         other.do("process")
         Desk(store).leave(ask())

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sayso.store import Transaction
 from sayso.store.bell import Listener
 from sayso.store.sqlite import SqliteStore
 
@@ -25,9 +26,16 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
 class Ear:
     """Hears a bell and lets a test wait for that."""
 
-    def __init__(self, store: SqliteStore) -> None:
+    def __init__(self, store: SqliteStore, about: str = "") -> None:
         self._heard = threading.Event()
-        self._listener = Listener(store.bell(), self._heard.set)
+        self._listener = Listener(store.bell(), self._heard.set, about=about)
+
+    @property
+    def silent(self) -> bool:
+        """Whether it has not rung since the last time one asked."""
+        rung = self._heard.is_set()
+        self._heard.clear()
+        return not rung
 
     def heard(self) -> bool:
         """Whether it rang within a bounded time; a listener that only looks by itself would need a second each."""
@@ -41,6 +49,16 @@ class Ear:
 
 def _ring(store: SqliteStore, name: str) -> None:
     store.claim(name, 0)
+
+
+def _ring_for(store: SqliteStore, *processes: str) -> None:
+    """A change that is news to the waits of these processes only."""
+
+    def work(tx: Transaction) -> None:
+        tx.names(*processes)
+        tx.run("put_surface", process="1-a", surface="terminal", person="anna", now=1)
+
+    store.write(work)
 
 
 def test_every_listener_of_a_bell_hears_every_ring(store: SqliteStore) -> None:
@@ -67,3 +85,28 @@ def test_a_bell_is_listened_to_again_after_the_last_listener_has_left(store: Sql
     _ring(store, "one")
     assert again.heard()
     again.close()
+
+
+def test_a_ring_that_names_whom_it_concerns_is_passed_over_by_all_others_who_wait(store: SqliteStore) -> None:
+    surface, mine = Ear(store), Ear(store, store.bell().process)
+    passed_over = 0
+    for _ in range(RINGS):
+        _ring_for(store, "1-somebody")
+        assert surface.heard()
+        passed_over += mine.silent
+    # All but those at which a second was over since the last look.
+    assert passed_over > 0
+    _ring_for(store, "1-somebody", store.bell().process)
+    assert mine.heard()
+    _ring(store, "for all")
+    assert mine.heard()
+    for ear in (surface, mine):
+        ear.close()
+
+
+def test_whoever_is_passed_over_looks_by_itself_before_long(store: SqliteStore) -> None:
+    """A ring may be lost among those for others."""
+    mine = Ear(store, store.bell().process)
+    _ring_for(store, "1-somebody")
+    assert mine.heard()
+    mine.close()

@@ -19,6 +19,17 @@ from sayso.store.store import queries
 
 FEW, MANY = 100, 100_000
 PENDING = 50
+OFTEN = (
+    "waits_ended",
+    "waiting_processes",
+    "overdue",
+    "expirable",
+    "alike",
+    "late_answers",
+    "anything_owed",
+    "undelivered",
+)
+"""What is asked with every call, or after every ring."""
 
 PARAMETERS: dict[str, dict[str, object]] = {
     "inbox": {"project": None, "person": None, "after_time": -1, "after_id": "", "most": 20},
@@ -30,6 +41,10 @@ PARAMETERS: dict[str, dict[str, object]] = {
     "inbox_size": {},
     "asks_by_state": {},
     "undelivered": {"agent": "", "client": "an-agent", "project": "/p", "host": "h", "most": 20},
+    "late_answers": {"agent": "", "client": "an-agent", "project": "/p", "host": "h", "most": 20},
+    "anything_owed": {"agent": "", "client": "an-agent", "project": "/p", "host": "h"},
+    "asks_of_run": {"run_id": "run-1", "tool": "tool"},
+    "undelivered_of_runs": {"tool": "tool", "most": 20},
     "asks_by_prefix": {"prefix": "pending-1", "beyond": "pending-2"},
     "expirable": {"unattended_before": 5, "most": 20},
     "delete_ended": {"ended_before": 5, "undelivered_before": 5, "most": 20},
@@ -59,12 +74,12 @@ def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return _sqlite_with(tmp_path_factory.mktemp("plans") / "sayso.db", request.param)
 
 
-def _sqlite_with(file: Path, ended: int) -> Path:
+def _sqlite_with(file: Path, ended: int, pending: int = PENDING) -> Path:
     SqliteStore(file).close()
     numbers = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < {}) SELECT n FROM c"
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute(_fill(numbers.format(ended), "ended"))
-        connection.execute(_fill(numbers.format(PENDING), "pending"))
+        connection.execute(_fill(numbers.format(pending), "pending"))
     return file
 
 
@@ -80,11 +95,15 @@ def _sqlite_with(file: Path, ended: int) -> Path:
         ("held_by", "asks_waits"),
         ("waiting_processes", "asks_waits"),
         ("undelivered", "asks_undelivered"),
-        ("expirable", "asks_inbox"),
+        ("late_answers", "asks_late"),
+        ("anything_owed", "asks_undelivered"),
+        ("expirable", "asks_unattended"),
         ("delete_ended", "asks_ended"),
         ("overdue", "asks_ended"),
-        ("overdue", "asks_inbox"),
+        ("overdue", "asks_unattended"),
         ("asks_by_prefix", "sqlite_autoindex_asks_1"),
+        ("asks_of_run", "asks_runs"),
+        ("undelivered_of_runs", "asks_runs"),
     ],
 )
 def test_a_query_uses_its_index(file: Path, query: str, index: str) -> None:
@@ -112,6 +131,18 @@ def small_and_large(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Pat
 def test_a_thousand_times_as_many_ended_asks_cost_the_same(small_and_large: tuple[Path, Path], query: str) -> None:
     few, many = (_steps(file, query) for file in small_and_large)
     assert many < 2 * few, f"{few} steps with {FEW} ended asks, {many} with {MANY}"
+
+
+@pytest.fixture(scope="module")
+def some_and_many(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("pending")
+    return _sqlite_with(folder / "some.db", FEW, PENDING), _sqlite_with(folder / "many.db", FEW, 200 * PENDING)
+
+
+@pytest.mark.parametrize("query", sorted(OFTEN))
+def test_two_hundred_times_as_many_pending_asks_cost_the_same(some_and_many: tuple[Path, Path], query: str) -> None:
+    some, many = (_steps(file, query) for file in some_and_many)
+    assert many < 2 * some, f"{some} steps with {PENDING} pending asks, {many} with {200 * PENDING}"
 
 
 def _steps(file: Path, query: str) -> int:

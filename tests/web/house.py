@@ -9,11 +9,12 @@ from __future__ import annotations
 import http.client
 import json
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
@@ -23,6 +24,7 @@ from urllib.parse import urlencode
 
 import psutil
 from tests.e2e.stdio.harness import Place, new_place
+from tests.operations.works import Works
 
 from sayso.accounts import Accounts
 from sayso.asks.desk import Desk, Held
@@ -33,7 +35,7 @@ from sayso.store.bell import Bell
 WAIT = 30.0
 """Seconds after which anything that has not happened never will."""
 USER = "ada"
-_PROGRAM = Path(sys.executable).parent / "sayso"
+BIN = Path(sys.executable).parent
 _HOSTS = count()
 _FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
@@ -57,7 +59,7 @@ class Web:
 
     def __init__(self, place: Place, *flags: str) -> None:
         self._process = subprocess.Popen(
-            [_PROGRAM, "web", "--json", *flags],
+            [BIN / "sayso", "web", "--json", *flags],
             cwd=place.project,
             env=place.environment,
             stdin=subprocess.DEVNULL,
@@ -153,6 +155,7 @@ class House:
         self._flags = flags
         self._store = open_store(place.config())
         self.desk, self.accounts = Desk(self._store), Accounts(self._store)
+        self.works = Works(self._store, place.config().operations_dir)
         self.web = Web(place, "--port", "0", "--user", self._user(), *flags)
 
     def _user(self) -> str:
@@ -171,6 +174,7 @@ class House:
         """Settle what a test has left open."""
         for ask in self.desk.inbox(most=100_000):
             self.desk.cancel(ask.id, Settler(person="tests", surface="tests"))
+        self.works.tidy()
 
     def session(self, user: str = USER) -> str:
         """A session's secret, without a browser."""
@@ -186,6 +190,11 @@ class House:
         signed_in = self.web.call("POST", "/sign-in", form={"csrf": token, "link": link}, cookie=form)
         assert signed_in.status == 303, signed_in.text
         return signed_in.cookies[0].partition("=")[0]
+
+    def elsewhere(self, operation_id: str) -> None:
+        """Make it look as if a command ran on another machine."""
+        with closing(sqlite3.connect(self.place.database)) as connection, connection:
+            connection.execute("UPDATE operations SET host = 'elsewhere' WHERE id = ?", (operation_id,))
 
     def bell(self) -> Bell:
         return self._store.bell()

@@ -1,16 +1,13 @@
-"""What a person enters, on its way between the form, the draft and the answer."""
+"""What a person enters in a form, on its way to the answer."""
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.web.house import confirm, multi_select, new_ask, select, text
 
+from sayso.asks.draft import to_json
 from sayso.asks.model import Answer, Ask, Question
-from sayso.web.entries import MISSING, Entries, Entry, check, from_draft, from_form, to_draft
+from sayso.web.entries import MISSING, check, from_form
 from sayso.web.fields import Fields
 
 
@@ -59,43 +56,5 @@ def test_every_question_that_needs_an_answer_is_named() -> None:
     assert checked.problems == dict.fromkeys(range(4), MISSING)
 
 
-entries = st.builds(
-    Entry,
-    chosen=st.sampled_from([(), ("option 0",), ("option 1", "option 2")]),
-    text=st.text(),
-    own=st.booleans(),
-    note=st.text(),
-    skipped=st.booleans(),
-)
-
-
-@given(st.builds(Entries, of=st.tuples(entries, entries), reason=st.text()))
-def test_a_draft_comes_back_as_it_was_kept(given: Entries) -> None:
-    ask = ask_of(multi_select("a"), multi_select("b"))
-    assert from_draft(ask, to_draft(ask, given)) == given
-
-
 def test_nothing_entered_is_nothing_to_keep() -> None:
-    assert to_draft(ALL, from_form(ALL, Fields({"csrf": ["x"]}))) == ""
-
-
-def test_a_draft_of_another_surface_is_taken_up() -> None:
-    ask = ask_of(select("a"), text("b"))
-    told = [{"question": ask.questions[0].id, "chosen": ["option 2"]}, {"question": ask.questions[1].id, "text": "so"}]
-    first, second = from_draft(ask, json.dumps({"answers": told, "step": 1})).of
-    assert first.chosen == ("option 2",)
-    assert (second.text, second.own) == ("so", True)
-
-
-@given(
-    st.text()
-    | st.recursive(
-        st.none() | st.text() | st.integers(),
-        lambda inner: (
-            st.lists(inner)
-            | st.dictionaries(st.sampled_from(["answers", "entered", "reason", "chosen", "text", "question"]), inner)
-        ),
-    ).map(json.dumps)
-)
-def test_a_draft_that_cannot_be_read_is_left_out(draft: str) -> None:
-    assert len(from_draft(ALL, draft).of) == len(ALL.questions)
+    assert to_json(ALL, from_form(ALL, Fields({"csrf": ["x"]}))) == ""

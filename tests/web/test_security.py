@@ -42,9 +42,9 @@ def sign_in(house: House, user: str) -> Browser:
     return Browser(house=house, cookie=cookie, csrf=csrf)
 
 
-PAGES = ("/", "/history", "/settings", "/asks/{ask}", "/asks/{ask}/questions/0")
+PAGES = ("/", "/history", "/commands", "/settings", "/asks/{ask}", "/asks/{ask}/questions/0")
 ACTIONS = ("/asks/{ask}", "/asks/{ask}/draft", "/settings", "/settings/device", "/sign-out")
-CALLS = ("/api/me", "/api/asks", "/api/history", "/api/asks/{ask}", "/api/asks/{ask}/events")
+CALLS = ("/api/me", "/api/asks", "/api/operations", "/api/history", "/api/asks/{ask}", "/api/asks/{ask}/events")
 
 
 # Who

@@ -12,6 +12,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence, Set
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
@@ -82,6 +83,15 @@ class Retention:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Owed:
+    """What an asker has yet to receive: outcomes that no call of its waits for, oldest first; and whether there is
+    anything at all."""
+
+    late: tuple[Ask, ...]
+    anything: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class CleanedUp:
     expired: int
     deleted: int
@@ -94,6 +104,8 @@ class Desk:
         self._store = store
         self._clock = clock
         self._keeps_history = keeps_history
+        self.opened = 0
+        """How many asks it has opened."""
 
     # Asking
 
@@ -106,7 +118,7 @@ class Desk:
         def work(tx: Transaction) -> Held:
             now = self._clock()
             wait = _new_wait(bell.process, now, new.timeout_ms)
-            earlier = self._left_behind(tx, new)
+            earlier = None if new.bound else self._left_behind(tx, new)
             if earlier:
                 return Held(ask=self._take(tx, earlier, wait, now), wait=wait, reattached=True)
             return Held(ask=self._insert(tx, new, wait, now), wait=wait)
@@ -119,6 +131,26 @@ class Desk:
 
         def work(tx: Transaction) -> Ask:
             return self._left_behind(tx, new) or self._insert(tx, new, None, self._clock())
+
+        return self._store.write(work)
+
+    def succeed(self, new: NewAsk) -> Held:
+        """Open or take up the ask as `hold` does, in the place of all others of its run and tool that are open: the
+        newest question of a stream is the only one that can be answered."""
+        check_texts(new)
+        bell = self._store.bell()
+
+        def work(tx: Transaction) -> Held:
+            now = self._clock()
+            wait = _new_wait(bell.process, now, new.timeout_ms)
+            earlier = self._left_behind(tx, new)
+            for older in self._of_run(tx, new.asker.run, new.tool):
+                if older.state.answerable and (earlier is None or older.id != earlier.id):
+                    self._change(tx, replace(older, state=State.SUPERSEDED, ended_at=now), older, kind="superseded")
+            if earlier:
+                mine = replace(earlier, asker=new.asker)
+                return Held(ask=self._take(tx, mine, wait, now), wait=wait, reattached=True)
+            return Held(ask=self._insert(tx, new, wait, now), wait=wait)
 
         return self._store.write(work)
 
@@ -139,7 +171,19 @@ class Desk:
 
     def release(self, held: Held, why: str) -> Ask:
         """The wait is over without an outcome: the ask stays open and unattended."""
-        return self._end_wait(held, kind="unattended", detail=why)
+        return self._end_wait(held, why)
+
+    def release_each(self, waits: Sequence[tuple[Held, str]]) -> None:
+        """The same for several at once, each with its reason. Asks that are gone by now are passed over."""
+
+        def work(tx: Transaction) -> None:
+            for held, why in waits:
+                with suppress(NotFound):
+                    ask = _get(tx, held.ask.id)
+                    if _holds(ask, held):
+                        self._let_go(tx, ask, why)
+
+        self._store.write(work)
 
     def time_out(self, held: Held) -> Ask:
         """The wait ran out by its own limit. Answered in the same moment, the answer wins."""
@@ -148,7 +192,7 @@ class Desk:
             ask, now = _get(tx, held.ask.id), self._clock()
             if ask.state is not State.PENDING:
                 return ask
-            timed_out = replace(ask, state=State.TIMED_OUT, ended_at=now)
+            timed_out = replace(ask, state=_without_its_call(ask), ended_at=now)
             if ask.wait and not _holds(ask, held):
                 # Another call waits for it now: it ran out for this one alone.
                 return timed_out
@@ -171,10 +215,40 @@ class Desk:
 
         return self._store.write(work)
 
+    def take_back(self, held: Held) -> Ask:
+        """The agent let go of the call before it could read the result: it is owed the outcome as before. One whose
+        texts were wiped stays delivered, because there is nothing left to hand over."""
+
+        def work(tx: Transaction) -> Ask:
+            ask = _get(tx, held.ask.id)
+            if not ask.delivered or ask.wait or not ask.questions:
+                return ask
+            return self._change(tx, replace(ask, delivered_at=None), ask, kind="unattended", detail="it was not read")
+
+        return self._store.write(work)
+
+    def lapse(self, ask_id: str) -> Ask:
+        """Its time is over: what is still open expires, and its texts are forgotten."""
+
+        def work(tx: Transaction) -> Ask:
+            ask = _get(tx, ask_id)
+            tx.run("drop_drafts", ask_id=ask.id)
+            over = replace(ask, wait=None)
+            if ask.state.answerable:
+                over = replace(over, state=State.EXPIRED, ended_at=self._clock())
+            return self._change(tx, _wiped(over), ask, kind="expired")
+
+        return self._store.write(work)
+
     def ended_waits(self) -> list[Ask]:
         """The asks this process holds that are no longer pending."""
         process = self._store.bell().process
         return [_ask(row) for row in self._store.read(lambda tx: tx.all("waits_ended", process=process))]
+
+    def wait_ids(self) -> set[str]:
+        """The ids of the waits that the store knows of this process."""
+        process = self._store.bell().process
+        return {row["wait_id"] for row in self._store.read(lambda tx: tx.all("wait_ids", process=process))}
 
     def held_here(self) -> dict[str, Held]:
         """The waits that the store knows of this process, by their ids."""
@@ -282,8 +356,26 @@ class Desk:
         return self._page("history", project=project, person=person, pattern=pattern, most=most, **place)
 
     def undelivered(self, asker: Asker, most: int = 100) -> list[Ask]:
-        """What this asker has asked and not yet received, oldest first."""
-        return self._page("undelivered", most=most, **asker.identity)
+        """What this asker has asked and not yet received, oldest first. What was bound to a call is of no use now."""
+        return [ask for ask in self._page("undelivered", most=most, **asker.identity) if not ask.bound]
+
+    def owed(self, asker: Asker, most: int = 100) -> Owed:
+        """The same at a glance, which costs little however many asks are open."""
+
+        def work(tx: Transaction) -> Owed:
+            late = [_ask(row) for row in tx.all("late_answers", most=most, **asker.identity)]
+            anything = bool(late) or tx.one("anything_owed", **asker.identity) is not None
+            return Owed(late=tuple(ask for ask in late if not ask.bound), anything=anything)
+
+        return self._store.read(work)
+
+    def undelivered_by(self, tool: str, most: int = 1000) -> list[Ask]:
+        """What runs have asked by this tool and not received, oldest first."""
+        return self._page("undelivered_of_runs", tool=tool, most=most)
+
+    def newest_of_run(self, run: str, tool: str) -> Ask | None:
+        """The last ask that this run put by this tool."""
+        return next(iter(self._store.read(lambda tx: self._of_run(tx, run, tool))), None)
 
     def events(self, ask_id: str) -> list[Event]:
         rows = self._store.read(lambda tx: tx.all("events_of", ask_id=ask_id))
@@ -387,6 +479,7 @@ class Desk:
     # Within a transaction
 
     def _insert(self, tx: Transaction, new: NewAsk, wait: Wait | None, now: int) -> Ask:
+        self.opened += 1
         ask = Ask(
             id=uuid.uuid4().hex,
             call_id=str(uuid.uuid4()),
@@ -398,6 +491,7 @@ class Desk:
             created_at=now,
             changed_at=now,
             wait=wait,
+            bound=new.bound,
         )
         columns = {**_columns(ask), "unattended_at": None if wait else now}
         for settled in ("version", "state", "outcome", "ended_at", "delivered_at"):
@@ -413,6 +507,7 @@ class Desk:
             **ask.asker.identity,
             **columns,
         )
+        tx.names()
         self._note(tx, ask, None, kind="opened")
         return ask
 
@@ -424,6 +519,10 @@ class Desk:
         living = self._store.bell().alive(holders) if holders else set()
         free = [ask for ask in alike if _wait_is_over(ask, living)]
         return max(free, key=lambda ask: (not ask.state.answerable, ask.created_at), default=None)
+
+    def _of_run(self, tx: Transaction, run: str, tool: str) -> list[Ask]:
+        """The asks of a run by one tool, the newest first."""
+        return [_ask(row) for row in tx.all("asks_of_run", run_id=run, tool=tool)]
 
     def _take(self, tx: Transaction, ask: Ask, wait: Wait, now: int) -> Ask:
         """Put a new wait on an ask. One that had timed out is pending again."""
@@ -447,20 +546,27 @@ class Desk:
 
         return self._store.write(work)
 
-    def _end_wait(self, held: Held, *, kind: str, detail: str) -> Ask:
+    def _end_wait(self, held: Held, why: str) -> Ask:
         def work(tx: Transaction) -> Ask:
             ask = _get(tx, held.ask.id)
             if not _holds(ask, held):
                 return ask
-            return self._change(tx, replace(ask, wait=None), ask, kind=kind, detail=detail)
+            return self._let_go(tx, ask, why)
 
         return self._store.write(work)
+
+    def _let_go(self, tx: Transaction, ask: Ask, why: str) -> Ask:
+        """Take the wait off an ask. One that was bound to it has nobody left to answer to."""
+        if ask.bound and ask.state is State.PENDING:
+            over = replace(ask, wait=None, state=State.EXPIRED, ended_at=self._clock())
+            return self._change(tx, over, ask, kind="expired", detail=why)
+        return self._change(tx, replace(ask, wait=None), ask, kind="unattended", detail=why)
 
     def _release_all_of(self, process: str, why: str) -> int:
         def work(tx: Transaction) -> int:
             rows = tx.all("held_by", process=process, most=BATCH)
             for ask in map(_ask, rows):
-                self._change(tx, replace(ask, wait=None), ask, kind="unattended", detail=why)
+                self._let_go(tx, ask, why)
             return len(rows)
 
         return self._in_batches(work)
@@ -471,6 +577,7 @@ class Desk:
         now = self._clock()
         columns = {**_columns(after), "version": before.version, "now": now}
         columns["unattended_at"] = now if after.state is State.PENDING and after.wait is None else None
+        tx.names(*(wait.process for wait in (before.wait, after.wait) if wait))
         if not tx.run("change_ask", **columns):
             raise Conflict
         changed = replace(after, version=before.version + 1, changed_at=now)
@@ -516,6 +623,11 @@ def _holds(ask: Ask, held: Held) -> bool:
     return ask.wait is not None and ask.wait.id == held.wait.id
 
 
+def _without_its_call(ask: Ask) -> State:
+    """What becomes of an open ask when its wait runs out."""
+    return State.EXPIRED if ask.bound else State.TIMED_OUT
+
+
 def _wait_is_over(ask: Ask, living: Set[str]) -> bool:
     return ask.wait is None or ask.state is State.TIMED_OUT or ask.wait.process not in living
 
@@ -553,7 +665,12 @@ def _get(tx: Transaction, ask_id: str) -> Ask:
 
 
 def _columns(ask: Ask) -> dict[str, Any]:
-    body = {"title": ask.title, "questions": [asdict(q) for q in ask.questions], "asker": asdict(ask.asker)}
+    body = {
+        "title": ask.title,
+        "questions": [asdict(question) for question in ask.questions],
+        "asker": asdict(ask.asker),
+        "bound": ask.bound,
+    }
     return {
         "id": ask.id,
         "version": ask.version,
@@ -561,6 +678,7 @@ def _columns(ask: Ask) -> dict[str, Any]:
         "body": json.dumps(body, ensure_ascii=False),
         "outcome": json.dumps(asdict(ask.outcome), ensure_ascii=False) if ask.outcome else None,
         "words": _searchable(" ".join(ask.words())),
+        "run_id": ask.asker.run or None,
         "wait_id": ask.wait.id if ask.wait else None,
         "wait_process": ask.wait.process if ask.wait else None,
         "wait_since": ask.wait.since if ask.wait else None,
@@ -591,6 +709,7 @@ def _ask(row: Row) -> Ask:
         changed_at=row["changed_at"],
         ended_at=row["ended_at"],
         delivered_at=row["delivered_at"],
+        bound=body["bound"],
     )
 
 

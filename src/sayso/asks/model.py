@@ -110,6 +110,8 @@ class Asker:
     """The name of the token an agent signed in with, when it came over HTTP."""
     owner: str = ""
     """The user whom this agent asks; empty: anyone who looks."""
+    run: str = ""
+    """The run of a headless agent that asks, when Sayso started it."""
 
     @property
     def identity(self) -> dict[str, str]:
@@ -157,12 +159,15 @@ class NewAsk:
     asker: Asker
     title: str = ""
     timeout_ms: int | None = None
+    bound: bool = False
+    """Of use to the one call that puts it: no other call takes it up, and it ends with its wait."""
 
     @property
     def fingerprint(self) -> str:
-        """Equal for calls that ask the same: same agent, project, tool and questions, whatever ids were made up."""
+        """Equal for calls that ask the same person the same: same agent, project, tool and questions, whatever ids
+        were made up."""
         asked = [{**asdict(question), "id": ""} for question in self.questions]
-        who = list(self.asker.identity.values())
+        who = [*self.asker.identity.values(), self.asker.owner]
         canonical = json.dumps([self.tool, who, self.title, asked], sort_keys=True)
         return hashlib.sha256(canonical.encode()).hexdigest()
 
@@ -186,6 +191,7 @@ class Ask:
     outcome: Outcome | None = None
     ended_at: int | None = None
     delivered_at: int | None = None
+    bound: bool = False
 
     @property
     def delivered(self) -> bool:

@@ -38,6 +38,9 @@ class Waiting:
         self._rung = asyncio.Event()
         self._ends: dict[str, tuple[Held, asyncio.Future[Ask]]] = {}
         self._strays: set[str] = set()
+        self._stuck: list[tuple[Held, str]] = []
+        self._leaving: list[tuple[Held, str]] = []
+        self._letting_go = asyncio.Lock()
         self._listener: Listener | None = None
         self._watcher: asyncio.Task[None] | None = None
 
@@ -68,7 +71,12 @@ class Waiting:
 
     async def hold(self, new: NewAsk) -> Held:
         """Open the ask, or take up the same one again, and begin to wait. End it with `release` or `delivered`."""
+        await self._let_go_of_stuck()
         return self._begin(await self.do(self.desk.hold, new))
+
+    async def succeed(self, new: NewAsk) -> Held:
+        """The same, in the place of what its run has asked before."""
+        return self._begin(await self.do(self.desk.succeed, new))
 
     async def attach(self, ask_id: str, timeout_ms: int | None = None) -> Held | None:
         held = await self.do(self.desk.attach, ask_id, timeout_ms)
@@ -86,11 +94,27 @@ class Waiting:
     async def release(self, held: Held, why: str) -> None:
         """Let the wait end without an outcome, whatever else is being cancelled around it."""
         self._ends.pop(held.wait.id, None)
+        self._leaving.append((held, why))
         with anyio.CancelScope(shield=True):
-            try:
-                await self.do(self.desk.release, held, why)
-            except SaysoError as error:
-                logger.warning("Could not let go of ask %s: %s", held.ask.id, error)
+            async with self._letting_go:
+                # The first of many that leave together takes all of them along.
+                leaving, self._leaving = self._leaving, []
+                if leaving:
+                    await self._let_go_of(leaving)
+
+    async def _let_go_of(self, waits: list[tuple[Held, str]]) -> None:
+        try:
+            await self.do(self.desk.release_each, waits)
+        except SaysoError as error:
+            logger.warning("Could not let go of ask %s: %s", ", ".join(held.ask.id for held, _ in waits), error)
+            if isinstance(error, StoreError):
+                self._stuck += waits
+
+    async def _let_go_of_stuck(self) -> None:
+        """Let go of what the store would not let us: else the same call, made again, is not taken for the same."""
+        stuck, self._stuck = self._stuck, []
+        if stuck:
+            await self._let_go_of(stuck)
 
     async def delivered(self, held: Held) -> None:
         """Note that the outcome has reached the agent."""
@@ -100,6 +124,13 @@ class Waiting:
         except SaysoError as error:
             # The agent may get the same answer once more; better than never.
             logger.warning("Could not note the delivery of ask %s: %s", held.ask.id, error)
+
+    async def take_back(self, held: Held) -> None:
+        """Note that the outcome, though it was handed over, was not read."""
+        try:
+            await self.do(self.desk.take_back, held)
+        except SaysoError as error:
+            logger.warning("Could not note that ask %s was not read: %s", held.ask.id, error)
 
     def _begin(self, held: Held) -> Held:
         end: asyncio.Future[Ask] = asyncio.get_running_loop().create_future()
@@ -114,7 +145,8 @@ class Waiting:
     def _listen(self) -> None:
         if self._listener is None:
             loop = asyncio.get_running_loop()
-            self._listener = Listener(self._store.bell(), lambda: self._wake(loop))
+            bell = self._store.bell()
+            self._listener = Listener(bell, lambda: self._wake(loop), about=bell.process)
             self._watcher = loop.create_task(self._watch())
 
     def _wake(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -150,13 +182,15 @@ class Waiting:
 
     async def _confirm(self) -> None:
         """Put back waits that others ended because they took us for dead; end those that nobody here waits on."""
-        known = await self.do(self.desk.held_here)
+        known = await self.do(self.desk.wait_ids)
         for held in [held for wait_id, (held, end) in self._ends.items() if wait_id not in known and not end.done()]:
             await self._put_back(held)
         # Seen twice: one seen once may be just about to begin here.
-        strays = known.keys() - self._ends.keys()
-        for wait_id in strays & self._strays:
-            await self.release(known[wait_id], "nobody waits for it any more")
+        strays = known - self._ends.keys()
+        if lost := strays & self._strays:
+            held_here = await self.do(self.desk.held_here)
+            for wait_id in lost & held_here.keys():
+                await self.release(held_here[wait_id], "nobody waits for it any more")
         self._strays = strays - self._strays
 
     async def _put_back(self, held: Held) -> None:

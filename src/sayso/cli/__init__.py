@@ -5,12 +5,8 @@ Answers and data go to stdout, talk goes to stderr, and every end has its exit c
 
 from __future__ import annotations
 
-import io
-import logging
 import os
 import sys
-
-from sayso.errors import SaysoError
 
 INTERRUPTED = 130
 
@@ -18,23 +14,42 @@ INTERRUPTED = 130
 def main() -> None:
     """Run the command that the arguments name, and end the process with its exit code."""
     try:
-        _never_fail_on_a_character()
-        # What is worth a word here is told by the command itself; servers set up a log of their own.
-        logging.getLogger("sayso").addHandler(logging.NullHandler())
-        code = _run()
+        code = _serve() if sys.argv[1:2] == ["server"] else _hand_over() if sys.argv[1:] == ["hook"] else _run()
     except KeyboardInterrupt:
         code = INTERRUPTED
     sys.exit(code)
 
 
-def _run() -> int:
+def _serve() -> int:
+    """A server has its first answers ready before anything else is imported."""
+    from sayso.mcp_server.front import meet_client
+
+    front = meet_client()
+    return 0 if front and front.gone else _run(front)
+
+
+def _hand_over() -> int:
+    """An agent waits for its hook at every step, so nothing is imported that it does not need."""
+    from sayso.cli.late_answers import run
+
+    run()
+    return 0
+
+
+def _run(front: object = None) -> int:
+    import logging
+
     import click
 
     from sayso.cli.commands import program_name, sayso
+    from sayso.errors import SaysoError
 
+    _never_fail_on_a_character()
+    # What is worth a word here is told by the command itself; servers set up a log of their own.
+    logging.getLogger("sayso").addHandler(logging.NullHandler())
     try:
         _check_encoding(sys.argv[1:])
-        code = sayso.main(prog_name=program_name(), complete_var="_SAYSO_COMPLETE", standalone_mode=False)
+        code = sayso.main(prog_name=program_name(), complete_var="_SAYSO_COMPLETE", standalone_mode=False, obj=front)
     except click.Abort:
         return INTERRUPTED
     except click.ClickException as error:
@@ -42,11 +57,18 @@ def _run() -> int:
             click.echo(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} -h' for help.\n", err=True)
         return _tell(error.format_message(), error.exit_code)
     except SaysoError as error:
-        return _tell(str(error), error.exit_code)
+        return _tell(f"{error}{_help_for(error)}", error.exit_code)
     except OSError as error:
         _forget_output()
         return _tell(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", 1)
     return code if isinstance(code, int) else 0
+
+
+def _help_for(error: Exception) -> str:
+    """The command that finds out more, where one does."""
+    from sayso.errors import StoreError
+
+    return "\nSee what else may be wrong: sayso doctor" if isinstance(error, StoreError) else ""
 
 
 def _tell(text: str, code: int) -> int:
@@ -68,6 +90,8 @@ def _forget_output() -> None:
 
 def _never_fail_on_a_character() -> None:
     """An old terminal's encoding may lack a character of a question; it is spelt out then."""
+    import io
+
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
 

@@ -13,7 +13,8 @@ from sayso import __version__
 COMMANDS = (
     *("list", "show", "answer", "reject", "history", "ask"),
     *("tools", "ops"),
-    *("server", "web", "user", "token", "config", "demo", "completion"),
+    *("install", "uninstall", "doctor"),
+    *("server", "web", "project", "user", "token", "hook", "config", "demo", "completion"),
 )
 """In the order of the help. Each is `command` in the module `sayso.cli.<name>`."""
 
@@ -68,6 +69,8 @@ def sayso(ctx: click.Context) -> None:
     \b
     Example:
       sayso demo                     see it at work
+      sayso install                  connect the agents on this machine
+      sayso doctor                   what works, what does not, and what mends it
       sayso list                     what agents want to know
       sayso answer 3f2a91bc          answer at prompts
       sayso answer 3f2a91bc SQLite   answer at once

@@ -11,7 +11,7 @@ import click
 
 from sayso.cli.session import settings
 from sayso.cli.terminal import put, put_json, table
-from sayso.config import SETTINGS, Config, duration, duration_or_none, key_table, limits, user_file
+from sayso.config import SETTINGS, Config, answer_wait, duration, duration_or_none, key_table, limits, user_file
 from sayso.text import json_line, one_line
 
 DEFAULT = "default"
@@ -45,7 +45,7 @@ def shown(name: str, value: Any) -> Any:
     """A setting's value as a settings file would say it, with no secret in it."""
     if name in _MASKS:
         return _masked(value, _MASKS[name])
-    if SETTINGS[name].metadata["read"] in (duration, duration_or_none):
+    if SETTINGS[name].metadata["read"] in (duration, duration_or_none, answer_wait):
         return _spoken(value)
     if SETTINGS[name].metadata["read"] is limits:
         return {client: _spoken(limit or None) for client, limit in value.items()}

@@ -68,7 +68,12 @@ def command() -> None:
 @click.option("--limit", type=click.IntRange(min=1), default=30, show_default=True, help="At most this many.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array of everything about each operation.")
 def list_(project: Path | None, running: bool, limit: int, as_json: bool) -> None:
-    """Show the operations, newest first."""
+    """Show the operations, newest first.
+
+    \b
+    Example:
+      sayso ops list --running
+    """
     with open_ops() as ops:
         found = ops.desk.recent(project=project_name(project), most=limit)
         shown = [operation for operation in found if not (running and operation.state.ended)]
@@ -87,7 +92,12 @@ def list_(project: Path | None, running: bool, limit: int, as_json: bool) -> Non
 @click.argument("operation_id", metavar="ID")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 def show(operation_id: str, as_json: bool) -> None:
-    """Show one operation: how it stands or ended, and the ends of what it printed."""
+    """Show one operation: how it stands or ended, and the ends of what it printed.
+
+    \b
+    Example:
+      sayso ops show 3f2a
+    """
     with open_ops() as ops:
         operation = ops.desk.find(operation_id)
         report = report_on(operation, ops.desk, ops.excerpts, SHOWN_BYTES)
@@ -109,7 +119,12 @@ def show(operation_id: str, as_json: bool) -> None:
 @click.option("--tail", type=click.IntRange(min=1), metavar="LINES", help="Only the last lines.")
 @click.option("--grep", metavar="REGEX", help="Only the lines that match.")
 def output(operation_id: str, stream: str, tail: int | None, grep: str | None) -> None:
-    """Print what a command wrote, secrets masked, as far as it was kept."""
+    """Print what a command wrote, secrets masked, as far as it was kept.
+
+    \b
+    Example:
+      sayso ops output 3f2a --tail 50
+    """
     with open_ops() as ops:
         folder = ops.desk.find(operation_id).folder
         if grep is not None:
@@ -124,7 +139,12 @@ def output(operation_id: str, stream: str, tail: int | None, grep: str | None) -
 @command.command()
 @click.argument("operation_id", metavar="ID")
 def cancel(operation_id: str) -> None:
-    """End a command and every process it has started."""
+    """End a command and every process it has started.
+
+    \b
+    Example:
+      sayso ops cancel 3f2a
+    """
     with open_ops() as ops:
         operation = ops.desk.find(operation_id)
         if operation.state.ended:
@@ -139,7 +159,12 @@ def cancel(operation_id: str) -> None:
 @click.argument("operation_id", metavar="ID")
 @click.option("--stream", type=STREAM, default="stdout", show_default=True, help="Which of the two.")
 def watch(operation_id: str, stream: str) -> None:
-    """Follow what a command writes until it ends. Ctrl-C stops the watching, not the command."""
+    """Follow what a command writes until it ends. Ctrl-C stops the watching, not the command.
+
+    \b
+    Example:
+      sayso ops watch 3f2a
+    """
     with open_ops() as ops:
         operation = ops.desk.find(operation_id)
         place = 0

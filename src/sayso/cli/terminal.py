@@ -44,6 +44,14 @@ def dim(text: str) -> str:
     return click.style(text, dim=True)
 
 
+def draw_link(link: str) -> None:
+    """The link as a code to be scanned, where a person can see it: on stderr."""
+    if sys.stderr and sys.stderr.isatty() and (sys.stderr.encoding or "").lower().startswith("utf"):
+        import segno
+
+        segno.make(link, error="l").terminal(out=sys.stderr, border=2, compact=True)
+
+
 def is_interactive() -> bool:
     """Whether a person can be asked at prompts here."""
     return bool(sys.stdin and sys.stdout and sys.stdin.isatty() and sys.stdout.isatty())

@@ -30,7 +30,12 @@ def command() -> None:
 @click.option("--user", metavar="USER", default="", help="Its questions are for this user alone.")
 @click.option("--json", "as_json", is_flag=True, help="Print the token as JSON.")
 def add(name: str, project: Path | None, user: str, as_json: bool) -> None:
-    """Make a token for an agent. It is shown this once."""
+    """Make a token for an agent. It is shown this once.
+
+    \b
+    Example:
+      sayso token add ci --project /srv/shop
+    """
     with open_session(settings()) as session:
         secret = Accounts(session.store).add_token(name, project=project_name(project) or "", user=user)
     if as_json:
@@ -43,7 +48,12 @@ def add(name: str, project: Path | None, user: str, as_json: bool) -> None:
 @command.command(name="list")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
 def show(as_json: bool) -> None:
-    """Show the tokens, without their secrets."""
+    """Show the tokens, without their secrets.
+
+    \b
+    Example:
+      sayso token list
+    """
     with open_session(settings()) as session:
         tokens = Accounts(session.store).tokens()
     if as_json:
@@ -57,7 +67,12 @@ def show(as_json: bool) -> None:
 @command.command()
 @click.argument("name")
 def revoke(name: str) -> None:
-    """Shut an agent out at once."""
+    """Shut an agent out at once.
+
+    \b
+    Example:
+      sayso token revoke ci
+    """
     with open_session(settings()) as session:
         Accounts(session.store).revoke_token(name)
     say(f"The token {name} is of no use from now on.")

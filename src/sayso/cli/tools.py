@@ -37,7 +37,12 @@ def command() -> None:
 @command.command(name="list")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array with the schema of each tool.")
 def list_(as_json: bool) -> None:
-    """Show the tools that an agent gets here."""
+    """Show the tools that an agent gets here.
+
+    \b
+    Example:
+      sayso tools list --json
+    """
     config = settings()
     stock = Catalog(config).load()
     tools = sorted(stock.tools.values(), key=lambda tool: tool.name)
@@ -56,7 +61,13 @@ def list_(as_json: bool) -> None:
 @click.argument("path", type=click.Path(path_type=Path), required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print the faults as a JSON array.")
 def validate(path: Path | None, as_json: bool) -> None:
-    """Check a tool file, a directory of them, or all that hold here. Exit code 1 if anything is wrong."""
+    """Check a tool file, a directory of them, or all that hold here. Exit code 1 if anything is wrong.
+
+    \b
+    Example:
+      sayso tools validate
+      sayso tools validate .sayso/tools/git.json
+    """
     files, faults = _checked(path, settings())
     if as_json:
         put_json([_fault(fault) for fault in faults])
@@ -71,7 +82,12 @@ def validate(path: Path | None, as_json: bool) -> None:
 
 @command.command()
 def schema() -> None:
-    """Print the JSON Schema of tool files, for editors and checks."""
+    """Print the JSON Schema of tool files, for editors and checks.
+
+    \b
+    Example:
+      sayso tools schema > tool-file.schema.json
+    """
     put_json(published_schema())
 
 
@@ -79,7 +95,12 @@ def schema() -> None:
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--user", "for_user", is_flag=True, help="For all your projects instead of this one.")
 def init(names: tuple[str, ...], for_user: bool) -> None:
-    """Write ready-made tool files into this project. Without a name: say which there are."""
+    """Write ready-made tool files into this project. Without a name: say which there are.
+
+    \b
+    Example:
+      sayso tools init git cargo
+    """
     ready = ready_files()
     if not names:
         for name, file in ready.items():

@@ -25,7 +25,12 @@ def command() -> None:
 @command.command()
 @click.argument("name")
 def add(name: str) -> None:
-    """Let a person in, or let them in again after they were revoked."""
+    """Let a person in, or let them in again after they were revoked.
+
+    \b
+    Example:
+      sayso user add ada
+    """
     with open_session(settings()) as session:
         Accounts(session.store).add_user(name)
     say(f"{name} may sign in. `sayso web --link --user {name}` prints a link for them.")
@@ -34,7 +39,12 @@ def add(name: str) -> None:
 @command.command(name="list")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
 def show(as_json: bool) -> None:
-    """Show everyone who may sign in, and who no longer may."""
+    """Show everyone who may sign in, and who no longer may.
+
+    \b
+    Example:
+      sayso user list --json
+    """
     with open_session(settings()) as session:
         users = Accounts(session.store).users()
     if as_json:
@@ -54,7 +64,12 @@ def show(as_json: bool) -> None:
 @command.command()
 @click.argument("name")
 def revoke(name: str) -> None:
-    """Shut a person out at once: their sessions, links and API tokens end."""
+    """Shut a person out at once: their sessions, links and API tokens end, and the tokens of their agents.
+
+    \b
+    Example:
+      sayso user revoke ada
+    """
     with open_session(settings()) as session:
         Accounts(session.store).revoke_user(name)
     say(f"{name} is shut out, from now on.")

@@ -12,7 +12,7 @@ import click
 from sayso.accounts import LINK_LIFE, SESSION_LIFE, Accounts
 from sayso.asks.desk import now_ms
 from sayso.cli.session import Session, open_session, settings
-from sayso.cli.terminal import bold, put, put_json, say
+from sayso.cli.terminal import bold, draw_link, put, put_json, say
 from sayso.config import Config
 from sayso.errors import SignInRefused
 from sayso.log import set_up
@@ -45,7 +45,7 @@ def command(
     config = settings(web_host=host, web_port=port, web_url=url)
     with open_session(config) as session:
         accounts = Accounts(session.store)
-        name = user or _yourself(accounts, config.person)
+        name = user or yourself(accounts, config.person)
         if only == "token":
             _print_token(accounts, name, as_json)
         elif only == "link":
@@ -62,10 +62,13 @@ def _serve(session: Session, accounts: Accounts, name: str, as_json: bool) -> No
 
     config = session.config
     set_up(config.log_level, config.log_file)
-    with serve.listen(config.web_host, config.web_port) as listening:
+    with (
+        serve.listen(config.web_host, config.web_port) as listening,
+        serve.for_agents(config, listening) as (inside, sockets),
+    ):
         address = serve.address(config, listening.getsockname()[1])
         mcp = McpOverHttp(config, session.store)
-        built = app.build(config, session.store, routes=mcp.routes, lifespans=[mcp.running])
+        built = app.build(config, session.store, address=inside, routes=mcp.routes, lifespans=[mcp.running])
         with _noted(config, address):
             say(f"Sayso is at {bold(address)}    Ctrl-C stops it.")
             if serve.is_exposed(config):
@@ -74,10 +77,20 @@ def _serve(session: Session, accounts: Accounts, name: str, as_json: bool) -> No
                     "along.\nPut a proxy with TLS before it and give its address as --url."
                 )
             _print_link(accounts, name, address, as_json)
-            anyio.run(serve.serve, built, listening)
+            anyio.run(serve.serve, built, *sockets)
+            _tell_of_agents(session)
 
 
-def _yourself(accounts: Accounts, person: str) -> str:
+def _tell_of_agents(session: Session) -> None:
+    """Who goes on without this server."""
+    from sayso.agents.desk import Runs
+
+    if at_work := Runs(session.store, session.config.runs_dir).open_here():
+        how_many = "One agent goes" if len(at_work) == 1 else f"{len(at_work)} agents go"
+        say(f"{how_many} on without the page. `sayso web` finds them again; `sayso project stop` stops them.")
+
+
+def yourself(accounts: Accounts, person: str) -> str:
     """You as a user, added when you first come. Whoever was revoked stays so until they are added on purpose."""
     name = re.sub(r"[^\w.@+-]+", ".", person).strip("._@+-")[:64] or "me"
     known = {user.name: user for user in accounts.users()}
@@ -97,16 +110,8 @@ def _print_link(accounts: Accounts, name: str, address: str, as_json: bool) -> N
     say(f"\nSign in as {name}. This works once, within {LINK_LIFE // 60_000} minutes:\n")
     put(f"  {link}")
     say()
-    _draw(link)
+    draw_link(link)
     sys.stdout.flush()
-
-
-def _draw(link: str) -> None:
-    """The link as a code to be scanned, where a person can see it."""
-    if sys.stderr and sys.stderr.isatty() and (sys.stderr.encoding or "").lower().startswith("utf"):
-        import segno
-
-        segno.make(link, error="l").terminal(out=sys.stderr, border=2, compact=True)
 
 
 def _print_token(accounts: Accounts, name: str, as_json: bool) -> None:

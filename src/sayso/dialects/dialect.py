@@ -35,6 +35,8 @@ class Tool:
     annotations: Mapping[str, bool] = field(default_factory=dict)
     needs_form: bool = False
     """Listed only to clients that can show a form."""
+    for_permissions: bool = False
+    """Listed only to clients that ask for permissions by it, and hide it from the model."""
     always_loaded: bool = True
     """False for those of which there may be many: clients may leave them out until they are looked for."""
 

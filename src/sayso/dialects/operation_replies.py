@@ -157,7 +157,7 @@ def matches(operation: Operation, stream: str, pattern: str, found: Found) -> Re
 
 def headline(operation: Operation) -> str:
     """One line on how an operation stands or ended."""
-    return f"{operation.tool} (operation {operation.id}) {_how(operation)}"
+    return f"{operation.tool} (operation {operation.id}) {how(operation)}"
 
 
 def data(report: Report) -> dict[str, Any]:
@@ -172,10 +172,11 @@ def data(report: Report) -> dict[str, Any]:
 
 
 def _direct_headline(operation: Operation) -> str:
-    return f"{operation.tool} {_how(operation)}"
+    return f"{operation.tool} {how(operation)}"
 
 
-def _how(operation: Operation) -> str:
+def how(operation: Operation) -> str:
+    """How it stands or ended, as the rest of a sentence about it."""
     seconds = f"{operation.lasted_ms(now_ms()) / 1000:.1f} s"
     status = operation.status or Status(reason="exit")
     told = f" {status.text}" if status.text else ""
@@ -236,7 +237,7 @@ def _facts(operation: Operation) -> dict[str, Any]:
 
 
 def _line(operation: Operation) -> str:
-    return f"- {operation.id} {operation.tool} {_how(operation)}"
+    return f"- {operation.id} {operation.tool} {how(operation)}"
 
 
 def _printed(report: Report) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sayso import __version__
 from sayso.config import Config
-from sayso.dialects import ask_user, auq, codenomad, get_answers, promptmanager, swissarmyhammer
+from sayso.dialects import approve, ask_user, auq, codenomad, get_answers, promptmanager, swissarmyhammer
 from sayso.dialects.dialect import Tool
 
 _INSTRUCTIONS = (
@@ -36,13 +36,21 @@ class Profile:
     strict: bool = True
     """One seed's contract to the letter: nothing is added to its results, and calls are held to the end."""
 
+    @property
+    def for_models(self) -> tuple[Tool, ...]:
+        """The tools that a model calls, and not its client."""
+        return tuple(tool for tool in self.tools if not tool.for_permissions)
+
     def tool(self, name: str) -> Tool | None:
         return next((tool for tool in self.tools if tool.name == name), None)
 
 
 def profile(config: Config) -> Profile:
-    """The profile that the settings name."""
-    return _PROFILES[config.profile](config)
+    """The profile that the settings name. The tool for permissions is added to a strict one where it is asked for."""
+    named = _PROFILES[config.profile](config)
+    if config.approve and named.tool(approve.NAME) is None:
+        return replace(named, tools=(*named.tools, approve.tool()))
+    return named
 
 
 def _all(config: Config) -> Profile:
@@ -56,6 +64,7 @@ def _all(config: Config) -> Profile:
             get_answers.tool(),
             swissarmyhammer.ask_tool(),
             swissarmyhammer.summary_tool(),
+            approve.tool(),
         ),
     )
 

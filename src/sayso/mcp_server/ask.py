@@ -57,14 +57,15 @@ class AskCalls:
 
     async def _call(self, tool: AskTool, ctx: Context, params: types.CallToolRequestParams) -> Result:
         try:
+            await self.office.find_run()
             request = tool.read(params.arguments or {}, self.office.asker_of(ctx), self.config)
-        except InvalidInput as error:
-            return result(tool.refuse(error))
-        try:
             waiting = await self.office.waiting()
             if not request.waits:
                 return await self._leave(request, waiting, ctx, params)
             held = await self._take_up(request, waiting, Round.of(params))
+            await self.office.note_in_run(held.ask)
+        except InvalidInput as error:
+            return result(tool.refuse(error))
         except SaysoError as error:
             logger.error("Session failed: %s", error)
             return failure(error)
@@ -73,9 +74,9 @@ class AskCalls:
 
     async def _take_up(self, request: Request, waiting: Waiting, came: Round | None) -> Held:
         """The ask of this call: the one it brings back, the same one asked before, or a new one."""
-        if self._goodbyes:
+        if leaving := self._goodbyes | self.office.taking_back:
             # The call before was just cancelled: let it let go, or a person is asked twice.
-            await asyncio.wait(set(self._goodbyes))
+            await asyncio.wait(leaving)
         if came and (held := await self._attach(came, waiting)):
             return held
         return await waiting.hold(request.new)
@@ -97,6 +98,7 @@ class AskCalls:
     ) -> Result:
         """Open the ask without waiting for it; if it was asked before and the answer is there, that."""
         ask = await waiting.do(waiting.desk.leave, request.new)
+        await self.office.note_in_run(ask)
         self.office.clean_up()
         if not ask.state.answerable and (held := await waiting.attach(ask.id)):
             return await Call(self, request, held, waiting, ctx, params).hold_on()
@@ -146,6 +148,7 @@ class Call:
     ) -> None:
         self._calls, self._request, self._held, self._waiting, self._ctx = calls, request, held, waiting, ctx
         self._meta: Mapping[str, Any] = dict(ctx.meta or {})
+        self._left = False
         self._came = Round.of(params)
         self._reply = elicit.brought_back(params)
         self._form = None if calls.strict else ClientForm(held.ask, ctx, self._meta, waiting, calls.config)
@@ -165,7 +168,8 @@ class Call:
             return failure(error)
         except asyncio.CancelledError:
             logger.info("Session failed: the client let go of it %s", _names(held.ask))
-            await self._waiting.release(held, "the client let go of the call")
+            # Not waited for here: a cancelled task that goes on is cancelled again and again, as are all beside it.
+            self._say_goodbye("the client let go of the call")
             raise
         except BaseException:
             await self._waiting.release(held, "its server failed")
@@ -209,12 +213,17 @@ class Call:
                 except asyncio.CancelledError:
                     over = "its server stopped" if self._calls.office.stopping else "the client's time limit was near"
                     why = over if patience.cancel_called else "the client let go of the call"
-                    self._calls.say_goodbye(self._held, self._waiting, why)
+                    self._say_goodbye(why)
                     raise
             beside.cancel_scope.cancel()
         if trouble:
             raise trouble
         return ask
+
+    def _say_goodbye(self, why: str) -> None:
+        if not self._left:
+            self._left = True
+            self._calls.say_goodbye(self._held, self._waiting, why)
 
     async def _come_again(self, form: Form | None) -> types.InputRequiredResult:
         """Let a modern client call again, with the form's reply or only with a fresh clock."""

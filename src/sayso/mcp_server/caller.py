@@ -6,13 +6,14 @@ import os
 import socket
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from mcp.server.context import ServerRequestContext
 
 from sayso.asks.model import Asker
 from sayso.config import Config
+from sayso.mcp_server.run_link import RunLink
 from sayso.processes import ProcessName, name_of
 
 Context = ServerRequestContext[Any, Any]
@@ -28,19 +29,27 @@ def described(ctx: Context) -> Asker:
     )
 
 
-def on_stdio(config: Config) -> Callable[[Context], Asker]:
-    """The agent behind requests on stdio: our parent process is its client."""
+def on_stdio(config: Config, link: RunLink | None = None) -> Callable[[Context], Asker]:
+    """The agent behind requests on stdio: our parent process is its client. In a run it asks the run's user."""
 
-    def asker_of(ctx: Context) -> Asker:
-        asker, parent = described(ctx), _parent()
+    @lru_cache(maxsize=64)
+    def here(asker: Asker, owner: str, run: str) -> Asker:
+        """The same for every call of a conversation, so made once."""
+        parent = _parent()
         return replace(
             asker,
+            owner=owner,
+            run=run,
             session=asker.session or _kept(os.environ.get("CLAUDE_CODE_SESSION_ID", "")),
             project=config.project_name,
             host=socket.gethostname(),
             pid=parent.pid if parent else 0,
             started=parent.started if parent else "",
         )
+
+    def asker_of(ctx: Context) -> Asker:
+        run = link.run if link else None
+        return here(described(ctx), run.user if run else "", run.id if run else "")
 
     return asker_of
 

@@ -19,8 +19,11 @@ from sayso.mcp_server.caller import Context
 from sayso.mcp_server.heartbeat import beat
 from sayso.mcp_server.office import Office
 from sayso.mcp_server.replies import add, failure, result
+from sayso.store.bell import LOOK_EVERY
 
 logger = logging.getLogger(__name__)
+
+MOST_QUIET = 256
 
 
 class CollectCalls:
@@ -28,6 +31,8 @@ class CollectCalls:
 
     def __init__(self, office: Office) -> None:
         self._office = office
+        self._quiet: dict[Asker, tuple[int, float]] = {}
+        """Agents that were owed nothing: how many asks had been opened here, and until when that is believed."""
 
     async def call(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
@@ -36,6 +41,8 @@ class CollectCalls:
             asks = await _asked(waiting, self._office.asker_of(ctx), wanted.ask_id)
             for_long = wanted.wait and not any(_settled(ask) for ask in asks)
             held = await _take(waiting, asks if for_long else [ask for ask in asks if _settled(ask)])
+            if wanted.ask_id is None:
+                asks = [ask for ask in asks if not _settled(ask) or any(one.ask.id == ask.id for one in held)]
             return await self._hand_over(ctx, waiting, asks, held)
         except InvalidInput as error:
             return result(Reply(text=str(error), data={"outcome": "invalid"}, is_error=True))
@@ -45,16 +52,27 @@ class CollectCalls:
     async def mention(self, ctx: Context, told: types.CallToolResult) -> None:
         """Say in another tool's reply that answers to earlier questions of this agent wait for it."""
         try:
-            waiting = await self._office.waiting()
-            owed = await waiting.do(waiting.desk.undelivered, self._office.asker_of(ctx))
+            waiting, asker = await self._office.waiting(), self._office.asker_of(ctx)
+            opened, now = waiting.desk.opened, anyio.current_time()
+            before, until = self._quiet.get(asker, (-1, now))
+            if opened == before and now < until:
+                return
+            owed = await waiting.do(waiting.desk.owed, asker)
         except SaysoError as error:
             logger.warning("Could not look for late answers: %s", error)
             return
-        settled = [ask.id for ask in owed if _settled(ask) and ask.wait is None]
-        if settled:
-            ids = ", ".join(settled)
+        if not owed.anything:
+            self._believe_quiet(asker, opened, now + LOOK_EVERY)
+        if owed.late:
+            ids = ", ".join(ask.id for ask in owed.late)
             text = f"Answers to earlier questions of yours have arrived ({ids}). Call get_answers to receive them."
             add(told, "late_answers", text)
+
+    def _believe_quiet(self, asker: Asker, opened: int, until: float) -> None:
+        """Only asks of other processes of the same agent could be missed, and those not for long."""
+        if len(self._quiet) >= MOST_QUIET:
+            self._quiet.clear()
+        self._quiet[asker] = opened, until
 
     async def _hand_over(
         self, ctx: Context, waiting: Waiting, asks: Sequence[Ask], held: Sequence[Held]
@@ -62,7 +80,9 @@ class CollectCalls:
         """Tell how the asks stand once one of those held has ended, or the client's patience has."""
         try:
             await self._wait_for_one(ctx, waiting, held)
-            asks = [await waiting.do(waiting.desk.get, ask.id) for ask in asks]
+            # What is not held here is told as it stood: should it end just now, nobody could note that it was told.
+            ours = {one.ask.id for one in held}
+            asks = [await waiting.do(waiting.desk.get, ask.id) if ask.id in ours else ask for ask in asks]
         except BaseException:
             for one in held:
                 await waiting.release(one, "the client let go of the call")
@@ -91,11 +111,22 @@ def _settled(ask: Ask) -> bool:
     return not ask.state.answerable
 
 
+def _received(ask: Ask) -> bool:
+    """Whether the agent has what a person said. Of one that timed out it has only heard that."""
+    return ask.delivered and _settled(ask)
+
+
 async def _take(waiting: Waiting, asks: Sequence[Ask]) -> list[Held]:
-    """Hold what the agent has not received. What another call holds is left to that one."""
-    wanted = [ask for ask in asks if not ask.delivered or not _settled(ask)]
-    taken = [await waiting.attach(ask.id) for ask in wanted]
-    return [held for held in taken if held]
+    """Hold what the agent has not received. What another call holds or has handed over is left to that one."""
+    held: list[Held] = []
+    for ask in asks:
+        if _received(ask) or (taken := await waiting.attach(ask.id)) is None:
+            continue
+        if _received(taken.ask):
+            await waiting.release(taken, "it was handed over meanwhile")
+        else:
+            held.append(taken)
+    return held
 
 
 async def _asked(waiting: Waiting, asker: Asker, ask_id: str | None) -> list[Ask]:

@@ -229,6 +229,10 @@ class CommandCalls:
             reply = operation_replies.result(await self._works.report(operation))
             await self._push.late_progress(token, reply.text)
 
+    def say_that_tools_changed(self) -> None:
+        """The client has another list than there is."""
+        self._office.send_out(self._push.tools_changed())
+
     async def _watch(self) -> None:
         """Endless until the server ends: load changed tool files and tell the client."""
         while True:

@@ -7,7 +7,6 @@ import logging
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import AsyncExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,11 +15,12 @@ import anyio
 import anyio.to_thread
 
 from sayso.asks.desk import Desk, Held, Retention, now_ms
-from sayso.asks.model import Asker
+from sayso.asks.model import Ask, Asker
 from sayso.asks.waiting import Waiting
 from sayso.config import Config
 from sayso.errors import SaysoError
 from sayso.mcp_server.caller import Context
+from sayso.mcp_server.run_link import RunLink
 from sayso.store import Store, open_store
 
 logger = logging.getLogger(__name__)
@@ -29,7 +29,8 @@ ERRANDS_GRACE = 1.0
 """Seconds that a notification under way may keep an ending process: clients kill what does not end within two."""
 
 AfterWrite = Callable[[Context, Callable[[bool], None]], None]
-"""Calls back when the response to a request has been written (True), or once it is clear that it never will be."""
+"""Calls back when the response to a request has been written (True), or once it is clear that it never will be. A
+written one may turn out to have been thrown away unread: then it calls back once more (False)."""
 
 IfCancelled = Callable[[Context, Callable[[], None]], None]
 """Calls back as soon as the client's cancel of a request is read, before the request itself hears of it. A transport
@@ -54,8 +55,9 @@ class Office:
         if_cancelled: IfCancelled = lambda _, __: None,
         folder_of: FolderOf | None = None,
         store: Store | None = None,
+        link: RunLink | None = None,
     ) -> None:
-        """With a store that is open already, that one is used, and left open."""
+        """With a store that is open already, that one is used, and left open. With a link, asks belong to a run."""
         self.config = config
         self.asker_of = asker_of
         self.folder_of = folder_of or (lambda _: config.project)
@@ -65,12 +67,15 @@ class Office:
         self._opening = asyncio.Lock()
         self._waiting: Waiting | None = None
         self._store: Store | None = store
+        self._link = link
         self._secret = b""
         self._patience: set[anyio.CancelScope] = set()
         self.stopping = False
         """Whether calls that wait are to end now, so that their clients can call again elsewhere."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._errands: set[asyncio.Task[None]] = set()
+        self.taking_back: set[asyncio.Task[None]] = set()
+        """Asks that are about to be owed again: who asks the same must wait for them."""
         self._leaving = asyncio.Event()
         self._cleaning: asyncio.Task[None] | None = None
         self._ending = threading.Event()
@@ -123,18 +128,25 @@ class Office:
         assert self._store is not None
         return self._store
 
+    async def find_run(self) -> None:
+        """Find out in which run the agent works, if it is one of ours, before it is known as the asker."""
+        if self._link:
+            await self._link.find(await self.store(), await self.waiting())
+
+    async def note_in_run(self, ask: Ask) -> None:
+        """Have an ask shown in the conversation that it comes from."""
+        if self._link:
+            await self._link.note(ask, await self.waiting())
+
     def when_written(self, ctx: Context, tell: Callable[[bool], None]) -> None:
         """Call back when the response to this request has been written, or never will be."""
         self._after_write(ctx, tell)
 
     def note_delivery(self, ctx: Context, held: Held) -> None:
-        """Once the response to this request has been written, the held ask counts as delivered; else it is let go."""
-        self._after_write(ctx, partial(self._handed_over, held))
-
-    def _handed_over(self, held: Held, written: bool) -> None:
+        """Once the response to this request has been written, the held ask counts as delivered; else it is let go. If
+        the client's cancel crosses the response, the ask is owed again."""
         assert self._waiting is not None
-        waiting = self._waiting
-        self.start(waiting.delivered(held) if written else waiting.release(held, "the result could not be handed over"))
+        self._after_write(ctx, Handover(self, self._waiting, held).tell)
 
     def clean_up(self) -> None:
         """Tidy up behind a call's back, one at a time. The call is already open and does not wait for it."""
@@ -183,6 +195,29 @@ class Office:
         """Wait so long, or until the office is left."""
         with anyio.move_on_after(seconds):
             await self._leaving.wait()
+
+
+class Handover:
+    """What becomes of one ask whose outcome is in a response."""
+
+    def __init__(self, office: Office, waiting: Waiting, held: Held) -> None:
+        self._office, self._waiting, self._held = office, waiting, held
+        self._noted: asyncio.Task[None] | None = None
+
+    def tell(self, written: bool) -> None:
+        """Whether the response has been written; or, after that, that nobody will have read it."""
+        if written:
+            self._noted = self._office.start(self._waiting.delivered(self._held))
+        elif self._noted:
+            task = self._office.start(self._take_back(self._noted))
+            self._office.taking_back.add(task)
+            task.add_done_callback(self._office.taking_back.discard)
+        else:
+            self._office.start(self._waiting.release(self._held, "the result could not be handed over"))
+
+    async def _take_back(self, noted: asyncio.Task[None]) -> None:
+        await asyncio.wait([noted])
+        await self._waiting.take_back(self._held)
 
 
 def _start(work: Coroutine[Any, Any, None], among: set[asyncio.Task[None]]) -> asyncio.Task[None]:

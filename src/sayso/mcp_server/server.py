@@ -12,25 +12,34 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import mcp_types as types
+from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel.server import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from mcp.server.runner import serve_loop
 from mcp.shared.exceptions import MCPError
+from opentelemetry import trace
 
-from sayso.config import Config
-from sayso.dialects import get_answers, swissarmyhammer
+from sayso.clients import known
+from sayso.config import RELAYED_PROFILE, Config
+from sayso.dialects import approve, get_answers, swissarmyhammer
 from sayso.dialects.dialect import AskTool, Tool
 from sayso.dialects.profiles import Profile, profile
+from sayso.mcp_server.approvals import ApproveCalls
 from sayso.mcp_server.ask import AskCalls, Result
-from sayso.mcp_server.caller import Context, on_stdio
+from sayso.mcp_server.caller import Context, described, on_stdio
 from sayso.mcp_server.collect import CollectCalls
-from sayso.mcp_server.office import Office
+from sayso.mcp_server.office import AskerOf, Office
 from sayso.mcp_server.questions import QuestionCalls
 from sayso.mcp_server.replies import fault
+from sayso.mcp_server.run_link import RunLink
 from sayso.mcp_server.seal import StoreSeal
-from sayso.mcp_server.transport import StdioTransport
+from sayso.mcp_server.transport import Inbound, Outbound, StdioTransport
 
 if TYPE_CHECKING:
+    from sayso.agents.relay_file import RelayFile
     from sayso.mcp_server.commands import CommandCalls
+    from sayso.mcp_server.relay_calls import RelayCalls
 
 logger = logging.getLogger(__name__)
 
@@ -40,11 +49,17 @@ STATE_LIFE = 36_500 * 86_400.0
 """Seconds that a client may take to come back with a filled-in form: for ever, as far as people go."""
 
 
+_EXACT = (get_answers.NAME, approve.NAME)
+"""Tools to whose results nothing is added."""
+
+
 class Calls:
     """The tools that one server shows, and what serves each of them."""
 
-    def __init__(self, shown: Profile, office: Office, commands: CommandCalls | None) -> None:
-        self._shown, self._commands = shown, commands
+    def __init__(
+        self, shown: Profile, office: Office, commands: CommandCalls | None, relay: RelayCalls | None = None
+    ) -> None:
+        self._shown, self._commands, self._relay, self._config = shown, commands, relay, office.config
         self._asks = AskCalls(office, strict=shown.strict)
         self._questions = QuestionCalls(office)
         self._collect = CollectCalls(office)
@@ -52,12 +67,18 @@ class Calls:
             get_answers.NAME: self._collect.call,
             swissarmyhammer.ASK: self._questions.ask,
             swissarmyhammer.SUMMARY: self._questions.summarize,
+            approve.NAME: ApproveCalls(office).call,
         }
 
     def listed(self, ctx: Context) -> list[Tool]:
         """The tools that this client can use."""
-        asking = [tool for tool in self._shown.tools if not tool.needs_form or self._questions.listed(ctx)]
+        asking = [tool for tool in self._shown.tools if self._is_for(tool, ctx)]
         return [*asking, *(self._commands.listed(ctx) if self._commands else ())]
+
+    def _is_for(self, tool: Tool, ctx: Context) -> bool:
+        if tool.for_permissions:
+            return self._config.approve or known(described(ctx).client).permission_prompts
+        return not tool.needs_form or self._questions.listed(ctx)
 
     async def call(self, ctx: Context, params: types.CallToolRequestParams) -> Result | dict[str, Any]:
         """Every end is a result, unless there is no such tool or the client cannot do without it."""
@@ -74,24 +95,34 @@ class Calls:
 
     def _tool(self, ctx: Context, name: str) -> Tool:
         tool = self._shown.tool(name)
-        if tool is None:
-            known = ", ".join(tool.name for tool in self.listed(ctx))
-            raise MCPError(code=types.INVALID_PARAMS, message=f"There is no tool {name!r}. The tools are {known}.")
+        if tool is None or (tool.for_permissions and not self._is_for(tool, ctx)):
+            names = ", ".join(tool.name for tool in self.listed(ctx))
+            raise MCPError(code=types.INVALID_PARAMS, message=f"There is no tool {name!r}. The tools are {names}.")
         return tool
 
     async def _serve(self, tool: Tool, ctx: Context, params: types.CallToolRequestParams) -> Result:
         if not isinstance(tool, AskTool):
             told = await self._others[tool.name](ctx, params)
+        elif self._relay:
+            return await self._relay.call(tool, ctx, params)
         else:
             told = await self._asks.call(tool, ctx, params)
-        if isinstance(told, types.CallToolResult) and not self._shown.strict and tool.name != get_answers.NAME:
-            await self._collect.mention(ctx, told)
+        if isinstance(told, types.CallToolResult) and not self._shown.strict and tool.name not in _EXACT:
+            await self._mention(ctx, told)
         return told
 
+    async def _mention(self, ctx: Context, told: types.CallToolResult) -> None:
+        try:
+            await self._collect.mention(ctx, told)
+        except Exception:  # the outcome counts as handed over with this result, whatever becomes of an addition to it
+            logger.exception("Could not look for late answers")
 
-def build(shown: Profile, office: Office, commands: CommandCalls | None = None) -> Server[None]:
+
+def build(
+    shown: Profile, office: Office, commands: CommandCalls | None = None, relay: RelayCalls | None = None
+) -> Server[None]:
     """The SDK's server with our tools on it."""
-    calls = Calls(shown, office, commands)
+    calls = Calls(shown, office, commands, relay)
 
     async def list_tools(ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         tools = [_definition(tool) for tool in calls.listed(ctx)]
@@ -106,6 +137,8 @@ def build(shown: Profile, office: Office, commands: CommandCalls | None = None) 
     )
     # Not as `on_call_tool`, which knows no results but the core's: an extension may bring its own.
     server.add_request_handler("tools/call", types.CallToolRequestParams, calls.call)
+    if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+        server.middleware.clear()  # spans that nobody collects cost a fifth of a call
     sealed = RequestStateSecurity(codec=StoreSeal(office.secret), ttl=STATE_LIFE)
     server.middleware.append(RequestStateBoundary(sealed, default_audience=shown.server_name))
     if commands:
@@ -113,11 +146,9 @@ def build(shown: Profile, office: Office, commands: CommandCalls | None = None) 
     return server
 
 
-async def serve_stdio(config: Config, claimed: tuple[int, int] | None = None) -> None:
-    """Serve one client on stdin and stdout until it leaves or a signal comes."""
-    # What was imported stays. Looking through all of it again and again costs more than all that is made from here on.
-    gc.freeze()
-    transport = StdioTransport.over(*claimed) if claimed else StdioTransport.claim()
+async def serve_stdio(config: Config, transport: StdioTransport, relay: RelayFile | None = None) -> None:
+    """Serve one client on stdin and stdout until it leaves or a signal comes. Where its agent was told of a relay, the
+    questions of the profile that knows relays go through that."""
 
     def after_write(ctx: Context, tell: Callable[[bool], None]) -> None:
         if ctx.request_id is not None:
@@ -128,14 +159,47 @@ async def serve_stdio(config: Config, claimed: tuple[int, int] | None = None) ->
             transport.after_write(ctx.request_id, _nothing, otherwise=tell)
 
     shown = profile(config)
-    office = Office(config, asker_of=on_stdio(config), after_write=after_write, if_cancelled=if_cancelled)
+    link = RunLink(config, relay.stream_token) if relay else None
+    asker_of = on_stdio(config, link)
+    relayed = _relayed(config, relay, asker_of) if relay and config.profile == RELAYED_PROFILE else None
+    office = Office(config, asker_of=asker_of, after_write=after_write, if_cancelled=if_cancelled, link=link)
     async with office, _commands(shown, office) as commands, anyio.create_task_group() as tasks:
+        # What was imported stays. Looking through it again and again costs more than all that is made from here on.
+        gc.freeze()
+        gc.enable()
         tasks.start_soon(_stop_on_signal, tasks.cancel_scope, commands)
+        if transport.replay and commands:
+            transport.replay.on_other_answer = commands.say_that_tools_changed
         async with transport.streams() as (incoming, outgoing):
-            server = build(shown, office, commands)
+            server = build(shown, office, commands, relayed)
             changing = NotificationOptions(tools_changed=bool(commands), resources_changed=bool(commands))
-            await server.run(incoming, outgoing, server.create_initialization_options(changing))
+            await _run(server, incoming, outgoing, server.create_initialization_options(changing))
         tasks.cancel_scope.cancel()
+
+
+async def _run(server: Server[None], incoming: Inbound, outgoing: Outbound, options: InitializationOptions) -> None:
+    """What `Server.run` does; but it puts a relay before every message, which takes a third of the time of a call, to
+    see with which era of the protocol a client opens. For most that is plain to see from the first request."""
+    opening = await incoming.opening()
+    if opening and opening.method == "initialize":
+        server.middleware.insert(0, _refuse_other_era)
+        await serve_loop(server, incoming, outgoing, lifespan_state=None, init_options=options)
+    else:
+        await server.run(incoming, outgoing, options)
+
+
+async def _refuse_other_era(ctx: Context, call_next: CallNext) -> HandlerResult:
+    if ctx.meta and types.PROTOCOL_VERSION_META_KEY in ctx.meta and ctx.method != "initialize":
+        text = "This session began with a handshake, so requests of the 2026-07-28 protocol are not served in it."
+        raise MCPError(code=types.INVALID_REQUEST, message=text)
+    return await call_next(ctx)
+
+
+def _relayed(config: Config, relay: RelayFile, asker_of: AskerOf) -> RelayCalls:
+    # Only now, as with all that few servers need.
+    from sayso.mcp_server.relay_calls import RelayCalls
+
+    return RelayCalls(config, relay, asker_of)
 
 
 def _nothing() -> None:

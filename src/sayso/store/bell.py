@@ -13,8 +13,9 @@ import selectors
 import socket
 import stat
 import threading
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
@@ -28,6 +29,11 @@ _LONGEST_ADDRESS = 100
 """Bytes in a socket's path that every system allows (104 on macOS, 108 on Linux)."""
 
 _TRIES = 20
+
+_TO_ALL = b"!"
+_LONGEST_RING = 2048
+_MANY_RINGS = 8
+"""So many at once may be all that the queue held, and others were lost."""
 
 
 class _Readable(Protocol):
@@ -48,6 +54,8 @@ class Bell(ABC):
         self.process = f"{os.getpid()}-{secrets.token_hex(6)}"
         self.hung_again = 0
         """How often it had fallen: whoever looked meanwhile may have taken this process for dead."""
+        self.named: frozenset[str] | None = None
+        """Whose waits the last ring was about; None: anybody's."""
         self._nudge, self._nudged = socket.socketpair()
         self._nudge.setblocking(False)
         self._nudged.setblocking(False)
@@ -92,7 +100,10 @@ class Bell(ABC):
         while self._somebody_listens():
             rung = self.wait(LOOK_EVERY)
             for listener in self._listeners:
-                (listener.heard if rung else listener.tick)()
+                if not rung:
+                    listener.tick()
+                elif listener.heeds(self.named):
+                    listener.heard()
 
     def _somebody_listens(self) -> bool:
         with self._changing:
@@ -116,10 +127,16 @@ class Listener:
     All listeners of a bell share one thread: what one thread takes in at the bell, no other would hear.
     """
 
-    def __init__(self, bell: Bell, heard: Callable[[], None], tick: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self, bell: Bell, heard: Callable[[], None], tick: Callable[[], None] | None = None, *, about: str = ""
+    ) -> None:
+        """`about` is a process: then only what may be news to its waits is heard."""
         self.heard, self.tick = heard, tick or (lambda: None)
-        self._bell = bell
+        self._bell, self._about = bell, about
         bell.add_listener(self)
+
+    def heeds(self, named: frozenset[str] | None) -> bool:
+        return named is None or not self._about or self._about in named
 
     def close(self) -> None:
         self._bell.remove_listener(self)
@@ -146,7 +163,7 @@ class SocketBell(Bell):
         except BaseException:
             super().close()
             raise
-        self._seen = look()
+        self._seen, self._looked = look(), time.monotonic()
 
     @property
     def _address(self) -> Path:
@@ -174,12 +191,23 @@ class SocketBell(Bell):
     def wait(self, timeout: float) -> bool:
         if not self._heard_something(self._socket, timeout):
             self._hang_again_if_swept()
+            self.named = None
             return self._changed()
-        _drain(self._socket)
-        self._changed()
+        self.named = self._who()
+        # Where nobody heeds it, all that is to be done is to have taken it in.
+        if not self._listeners or any(listener.heeds(self.named) for listener in self._listeners):
+            self._changed()
         return True
 
+    def _who(self) -> frozenset[str] | None:
+        """Whom the rings that came in name. A ring may have been lost among them: now and then everybody looks."""
+        rings = list(_taken(self._socket))
+        if not rings or _TO_ALL in rings or len(rings) >= _MANY_RINGS or time.monotonic() > self._looked + LOOK_EVERY:
+            return None
+        return frozenset(name for ring in rings for name in ring.decode().split())
+
     def _changed(self) -> bool:
+        self._looked = time.monotonic()
         before, self._seen = self._seen, self._look()
         return self._seen != before
 
@@ -229,25 +257,35 @@ class LookingBell(Bell):
 
 def _drain(source: socket.socket) -> None:
     """Many rings are one: take in all that is there."""
+    for _ in _taken(source):
+        pass
+
+
+def _taken(source: socket.socket) -> Iterator[bytes]:
     with suppress(BlockingIOError):
-        while source.recv(64):
-            pass
+        while ring := source.recv(_LONGEST_RING):
+            yield ring
 
 
-def ring_all(folder: Path) -> None:
-    """Wake every process whose bell hangs in the folder, and take down those that nobody owns any more."""
+def ring_all(folder: Path, named: frozenset[str] | None = None) -> None:
+    """Wake every process whose bell hangs in the folder, and take down those that nobody owns any more. Where only the
+    waits of some are concerned, the ring names them."""
     if not hasattr(socket, "AF_UNIX"):
         return
+    ring = _TO_ALL if named is None else b" ".join([b"", *(name.encode() for name in named), b""])
+    if len(ring) > _LONGEST_RING:
+        ring = _TO_ALL
     with suppress(FileNotFoundError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ringer:
         ringer.setblocking(False)
-        for entry in os.listdir(folder):
+        # Those who are meant first: the others would take the processor from them.
+        for entry in sorted(os.listdir(folder), key=lambda entry: entry.removesuffix(".sock") not in (named or ())):
             if entry.endswith(".sock"):
-                _ring(ringer, folder / entry)
+                _ring(ringer, folder / entry, ring)
 
 
-def _ring(ringer: socket.socket, address: Path) -> None:
+def _ring(ringer: socket.socket, address: Path, ring: bytes) -> None:
     try:
-        ringer.sendto(b"!", str(address))
+        ringer.sendto(ring, str(address))
     except ConnectionRefusedError:
         address.unlink(missing_ok=True)
     except OSError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -24,20 +25,69 @@ except ImportError as error:
     raise StoreUnavailable("PostgreSQL needs one more package: pip install 'sayso[postgres]'.") from error
 
 T = TypeVar("T")
-Pool = ConnectionPool[psycopg.Connection[dict[str, Any]]]
+Connection = psycopg.Connection[dict[str, Any]]
 CHANNEL = "sayso"
 TRIES = 50
 CONNECT_SECONDS = 10
+"""How long to wait for a connection while others use them all, or for a server that does not answer."""
+AWAY_SECONDS = 1.0
+"""How long to wait while none can be made at all: whoever asks should hear of it."""
 _MIGRATION_LOCK = 5_411_907
 _KEEP_ALIVE = {"idle": 10, "interval": 5, "count": 3}
 """Seconds, seconds and tries after which each side takes a silent other one for dead."""
 
 
+class Pool:
+    """Connections that threads share. Made when they are needed, and not waited for when none can be made."""
+
+    def __init__(self, address: str, *, most: int) -> None:
+        self._failures = 0
+        self._pool: ConnectionPool[Connection] = ConnectionPool(
+            address,
+            kwargs=_connection_settings(),
+            min_size=0,
+            max_size=most,
+            # It would try again later and later; whoever wants a connection tries at once, so that it is back at once.
+            reconnect_timeout=0,
+            reconnect_failed=self._note_failure,
+            check=ConnectionPool.check_connection,
+            open=True,
+        )
+
+    @contextmanager
+    def lent(self) -> Iterator[Connection]:
+        connection = self._get()
+        try:
+            with connection:
+                yield connection
+        finally:
+            self._pool.putconn(connection)
+
+    def close(self) -> None:
+        self._pool.close()
+
+    def _get(self) -> Connection:
+        give_up = time.monotonic() + CONNECT_SECONDS
+        while True:
+            failures = self._failures
+            try:
+                return self._pool.getconn(timeout=AWAY_SECONDS)
+            except PoolTimeout:
+                if self._failures > failures or time.monotonic() > give_up:
+                    raise
+
+    def _note_failure(self, _: ConnectionPool[Connection]) -> None:
+        self._failures += 1
+
+
 class PostgresTransaction:
     """Named queries on one connection, in PostgreSQL's parameter style."""
 
-    def __init__(self, connection: psycopg.Connection[dict[str, Any]]) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
+
+    def names(self, *processes: str) -> None:
+        """Of no use here: whoever listens hears of every change."""
 
     def all(self, query: str, /, **parameters: object) -> list[Row]:
         return list(self._connection.execute(_in_its_style(query), parameters).fetchall())
@@ -60,10 +110,10 @@ class PostgresStore(Store):
         self._bell: PostgresBell | None = None
         self._lock = threading.Lock()
         self._bring_up_to_date()
-        self._pool = _pool(address, most=2 * self.threads)
+        self._pool = Pool(address, most=2 * self.threads)
 
     def read(self, work: Callable[[Transaction], T]) -> T:
-        with _explained(self.where), self._pool.connection() as connection, connection.transaction():
+        with _explained(self.where), self._pool.lent() as connection, connection.transaction():
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             return work(PostgresTransaction(connection))
 
@@ -74,7 +124,7 @@ class PostgresStore(Store):
         raise StoreUnavailable(f"The store at {self.where} was busy for {TRIES} tries. Try again.")
 
     def _write_once(self, work: Callable[[Transaction], T]) -> T:
-        with _explained(self.where), self._pool.connection() as connection, connection.transaction():
+        with _explained(self.where), self._pool.lent() as connection, connection.transaction():
             result = work(PostgresTransaction(connection))
             # Part of the transaction: heard only if it is kept, and only then.
             connection.execute("SELECT pg_notify(%s, '')", (CHANNEL,))
@@ -107,7 +157,7 @@ class PostgresStore(Store):
                 with connection.transaction():
                     self._migrate(connection)
 
-    def _migrate(self, connection: psycopg.Connection[dict[str, Any]]) -> None:
+    def _migrate(self, connection: Connection) -> None:
         # Looked up again under the lock: another process may have been faster.
         version = _version(connection)
         steps = {newest(): schema()} if version is None else steps_from(version, self.where)
@@ -125,15 +175,15 @@ class PostgresBell(Bell):
         super().__init__()
         self._address = address
         # Its own: whoever asks who is alive may be holding on to a connection of the store's.
-        self._pool = _pool(address, most=2)
-        self._connection: psycopg.Connection[dict[str, Any]] | None = None
+        self._pool = Pool(address, most=2)
+        self._connection: Connection | None = None
         try:
             self._connection = self._hang()
         except BaseException:
             self.close()
             raise
 
-    def _hang(self) -> psycopg.Connection[dict[str, Any]]:
+    def _hang(self) -> Connection:
         connection = _connect(self._address)
         try:
             for what, value in _KEEP_ALIVE.items():
@@ -165,7 +215,7 @@ class PostgresBell(Bell):
 
     def alive(self, processes: Iterable[str]) -> set[str]:
         wanted = {process: _lock_of(process) for process in processes}
-        with _explained(_without_secrets(self._address)), self._pool.connection() as connection:
+        with _explained(_without_secrets(self._address)), self._pool.lent() as connection:
             held = connection.execute(
                 "SELECT (classid::bigint << 32) | objid::bigint AS lock FROM pg_locks "
                 "WHERE locktype = 'advisory' AND objsubid = 1 "
@@ -191,20 +241,8 @@ def _connection_settings() -> dict[str, Any]:
     return {"row_factory": dict_row, "connect_timeout": CONNECT_SECONDS, **patience}
 
 
-def _connect(address: str) -> psycopg.Connection[dict[str, Any]]:
+def _connect(address: str) -> Connection:
     return psycopg.connect(address, autocommit=True, **_connection_settings())
-
-
-def _pool(address: str, *, most: int) -> Pool:
-    return ConnectionPool(
-        address,
-        kwargs=_connection_settings(),
-        min_size=0,
-        max_size=most,
-        timeout=CONNECT_SECONDS,
-        check=ConnectionPool.check_connection,
-        open=True,
-    )
 
 
 def _without_secrets(address: str) -> str:
@@ -228,7 +266,7 @@ def _lock_of(process: str) -> int:
     return int.from_bytes(hashlib.sha256(process.encode()).digest()[:8]) >> 1
 
 
-def _version(connection: psycopg.Connection[dict[str, Any]]) -> str | None:
+def _version(connection: Connection) -> str | None:
     found = connection.execute("SELECT to_regclass('meta') AS found").fetchone()
     if found is None or found["found"] is None:
         return None

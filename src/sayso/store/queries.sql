@@ -1,15 +1,15 @@
 -- Every statement about asks, by name. `:name` marks a parameter; both databases run the same text.
 
 -- name: insert_ask
-INSERT INTO asks (id, version, state, call_id, tool, fingerprint, agent, client, project, owner, host, body, words,
-                  timeout_ms, wait_id, wait_process, wait_since, wait_until, unattended_at, created_at, changed_at)
-VALUES (:id, 1, 'pending', :call_id, :tool, :fingerprint, :agent, :client, :project, :owner, :host, :body,
+INSERT INTO asks (id, version, state, call_id, tool, fingerprint, agent, client, project, owner, host, run_id, body,
+                  words, timeout_ms, wait_id, wait_process, wait_since, wait_until, unattended_at, created_at, changed_at)
+VALUES (:id, 1, 'pending', :call_id, :tool, :fingerprint, :agent, :client, :project, :owner, :host, :run_id, :body,
         :words, :timeout_ms, :wait_id, :wait_process, :wait_since, :wait_until, :unattended_at, :now, :now);
 
 -- name: change_ask
 UPDATE asks
-SET version = version + 1, state = :state, body = :body, outcome = :outcome, words = :words, wait_id = :wait_id,
-    wait_process = :wait_process, wait_since = :wait_since, wait_until = :wait_until,
+SET version = version + 1, state = :state, body = :body, outcome = :outcome, words = :words, run_id = :run_id,
+    wait_id = :wait_id, wait_process = :wait_process, wait_since = :wait_since, wait_until = :wait_until,
     unattended_at = CASE WHEN CAST(:unattended_at AS BIGINT) IS NOT NULL
                          THEN coalesce(unattended_at, :unattended_at) END,
     changed_at = :now, ended_at = :ended_at, delivered_at = :delivered_at
@@ -31,6 +31,14 @@ WHERE fingerprint = :fingerprint
   AND (state = 'timed_out'
        OR (delivered_at IS NULL AND state IN ('pending', 'answered', 'rejected', 'declined', 'cancelled')))
 ORDER BY created_at;
+
+-- name: asks_of_run
+SELECT * FROM asks WHERE run_id IS NOT NULL AND run_id = :run_id AND tool = :tool
+ORDER BY created_at DESC, CASE state WHEN 'superseded' THEN 1 ELSE 0 END, id;
+
+-- name: undelivered_of_runs
+SELECT * FROM asks WHERE run_id IS NOT NULL AND tool = :tool AND (delivered_at IS NULL OR state = 'timed_out')
+ORDER BY created_at LIMIT :most;
 
 -- name: inbox
 SELECT * FROM asks
@@ -62,15 +70,42 @@ ORDER BY ended_at DESC, id DESC LIMIT :most;
 -- name: undelivered
 SELECT * FROM asks
 WHERE client = :client AND project = :project AND agent = :agent AND host = :host
-  AND (state = 'timed_out'
-       OR (delivered_at IS NULL AND state IN ('pending', 'answered', 'rejected', 'declined', 'cancelled')))
+  AND (delivered_at IS NULL OR state = 'timed_out')
+  AND state IN ('pending', 'timed_out', 'answered', 'rejected', 'declined', 'cancelled')
 ORDER BY created_at LIMIT :most;
 
+-- name: late_answers
+-- What nobody waits for any more. However much else is open, only this is read: it has an index of its own.
+SELECT * FROM asks
+WHERE client = :client AND project = :project AND agent = :agent AND host = :host
+  AND delivered_at IS NULL AND wait_id IS NULL AND ended_at IS NOT NULL
+  AND state IN ('answered', 'rejected', 'declined', 'cancelled')
+ORDER BY created_at LIMIT :most;
+
+-- name: anything_owed
+SELECT 1 AS found FROM asks
+WHERE client = :client AND project = :project AND agent = :agent AND host = :host
+  AND (delivered_at IS NULL OR state = 'timed_out')
+  AND state IN ('pending', 'timed_out', 'answered', 'rejected', 'declined', 'cancelled')
+LIMIT 1;
+
 -- name: waits_ended
-SELECT * FROM asks WHERE wait_process = :process AND state <> 'pending';
+-- All states but one, by name: by exclusion every ask that is held would be read.
+SELECT * FROM asks
+WHERE wait_process = :process
+  AND state IN ('answered', 'rejected', 'declined', 'cancelled', 'timed_out', 'superseded', 'expired');
 
 -- name: waiting_processes
-SELECT DISTINCT wait_process FROM asks WHERE wait_process IS NOT NULL;
+-- From one to the next by the index, however many asks each of them holds.
+WITH RECURSIVE found(process) AS (
+    SELECT min(wait_process) FROM asks WHERE wait_process IS NOT NULL
+    UNION ALL
+    SELECT (SELECT min(wait_process) FROM asks WHERE wait_process IS NOT NULL AND wait_process > process)
+    FROM found WHERE process IS NOT NULL)
+SELECT process AS wait_process FROM found WHERE process IS NOT NULL;
+
+-- name: wait_ids
+SELECT wait_id FROM asks WHERE wait_process = :process;
 
 -- name: held_by
 SELECT * FROM asks WHERE wait_process = :process ORDER BY id LIMIT :most;
@@ -79,15 +114,14 @@ SELECT * FROM asks WHERE wait_process = :process ORDER BY id LIMIT :most;
 SELECT * FROM events WHERE ask_id = :ask_id ORDER BY version;
 
 -- name: expirable
--- The first condition is the one of the index asks_inbox: without it all ended asks would be read.
 SELECT * FROM asks
-WHERE state IN ('pending', 'timed_out') AND state = 'pending' AND wait_id IS NULL AND unattended_at < :unattended_before
-ORDER BY created_at LIMIT :most;
+WHERE unattended_at IS NOT NULL AND unattended_at < :unattended_before AND state = 'pending' AND wait_id IS NULL
+ORDER BY unattended_at LIMIT :most;
 
 -- name: overdue
 -- Whether there is anything to expire, delete or forget: found out without keeping anyone from writing.
 SELECT 1 AS found FROM asks
-WHERE state IN ('pending', 'timed_out') AND state = 'pending' AND wait_id IS NULL AND unattended_at < :unattended_before
+WHERE unattended_at IS NOT NULL AND unattended_at < :unattended_before AND state = 'pending' AND wait_id IS NULL
 UNION ALL
 SELECT 1 AS found FROM asks
 WHERE ended_at < :ended_before AND wait_id IS NULL
@@ -194,6 +228,9 @@ SELECT * FROM tokens WHERE hash = :hash AND revoked_at IS NULL;
 -- name: revoke_token
 UPDATE tokens SET revoked_at = :now WHERE name = :name AND revoked_at IS NULL;
 
+-- name: revoke_tokens_of
+UPDATE tokens SET revoked_at = :now WHERE user_name = :user_name AND revoked_at IS NULL;
+
 -- name: insert_operation
 INSERT INTO operations (id, version, state, tool, parent, background, agent, client, project, owner, host, process,
                         lock_name, body, bytes, created_at, changed_at, started_at)
@@ -236,6 +273,17 @@ WHERE parent = ''
   AND (created_at < :before_time OR (created_at = :before_time AND id < :before_id))
 ORDER BY created_at DESC, id DESC LIMIT :most;
 
+-- name: operations_under_way
+SELECT * FROM operations
+WHERE ended_at IS NULL AND parent = '' AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
+ORDER BY created_at DESC, id DESC LIMIT :most;
+
+-- name: operations_ended
+SELECT * FROM operations
+WHERE ended_at IS NOT NULL AND parent = '' AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
+  AND (ended_at < :before_time OR (ended_at = :before_time AND id < :before_id))
+ORDER BY ended_at DESC, id DESC LIMIT :most;
+
 -- name: undelivered_operations
 SELECT * FROM operations
 WHERE ended_at IS NOT NULL AND delivered_at IS NULL AND parent = ''
@@ -255,3 +303,89 @@ SELECT * FROM operations WHERE id IN (
 
 -- name: delete_operation
 DELETE FROM operations WHERE id = :id;
+
+-- name: add_project
+INSERT INTO projects (id, owner, host, directory, name, options, created_at)
+VALUES ((SELECT coalesce(max(id), 0) + 1 FROM projects), :owner, :host, :directory, :name, :options, :now)
+ON CONFLICT (owner, host, directory)
+DO UPDATE SET name = excluded.name, options = excluded.options, removed_at = NULL;
+
+-- name: project_at
+SELECT * FROM projects WHERE owner = :owner AND host = :host AND directory = :directory;
+
+-- name: project_by_id
+SELECT * FROM projects WHERE id = :id;
+
+-- name: projects
+SELECT * FROM projects
+WHERE removed_at IS NULL AND host = :host AND (CAST(:owner AS TEXT) IS NULL OR owner = :owner)
+ORDER BY name, id;
+
+-- name: remove_project
+UPDATE projects SET removed_at = :now WHERE id = :id AND removed_at IS NULL;
+
+-- name: lock_user
+-- Whoever starts a run waits for whoever else starts one for the same user, so that both are counted.
+UPDATE users SET name = name WHERE name = :name;
+
+-- name: insert_run
+INSERT INTO runs (id, version, state, project_id, user_name, conversation, turn, token, agent, session, host, process,
+                  prompt, seen, events, started_at, changed_at)
+VALUES (:id, 1, 'running', :project_id, :user_name, :conversation, :turn, :token, :agent, :session, :host, :process,
+        :prompt, 0, 0, :now, :now);
+
+-- name: change_run
+UPDATE runs
+SET version = version + 1, state = :state, token = :token, session = :session, process = :process, ending = :ending,
+    stopped_by = :stopped_by, changed_at = :now, ended_at = :ended_at
+WHERE id = :id AND version = :version;
+
+-- name: take_in
+-- Hands out the numbers of new events; the row stays locked until they are there, so that none is seen before another.
+UPDATE runs SET events = events + :count, seen = :seen WHERE id = :id AND process = :process RETURNING events;
+
+-- name: append_events
+UPDATE runs SET events = events + :count WHERE id = :id RETURNING events;
+
+-- name: run_by_id
+SELECT * FROM runs WHERE id = :id;
+
+-- name: run_by_token
+SELECT * FROM runs WHERE token IS NOT NULL AND token = :token;
+
+-- name: open_runs
+SELECT * FROM runs WHERE ended_at IS NULL AND user_name = :user_name ORDER BY started_at, id;
+
+-- name: open_runs_here
+SELECT * FROM runs WHERE ended_at IS NULL AND host = :host ORDER BY started_at, id;
+
+-- name: turns_of
+SELECT * FROM runs WHERE conversation = :conversation ORDER BY turn;
+
+-- name: conversations
+SELECT latest.*, first.prompt AS first_prompt
+FROM runs AS latest JOIN runs AS first ON first.id = latest.conversation
+WHERE latest.user_name = :user_name
+  AND (latest.started_at < :before_time OR (latest.started_at = :before_time AND latest.id < :before_id))
+  AND NOT EXISTS (SELECT 1 FROM runs AS later WHERE later.conversation = latest.conversation AND later.turn > latest.turn)
+ORDER BY latest.started_at DESC, latest.id DESC LIMIT :most;
+
+-- name: old_runs
+-- Whole conversations go, so that no turn stands without those before it.
+SELECT * FROM runs AS old
+WHERE old.ended_at < :ended_before AND old.host = :host
+  AND NOT EXISTS (SELECT 1 FROM runs AS other WHERE other.conversation = old.conversation
+                  AND (other.ended_at IS NULL OR other.ended_at >= :ended_before))
+ORDER BY old.ended_at LIMIT :most;
+
+-- name: delete_run
+DELETE FROM runs WHERE id = :id;
+
+-- name: insert_run_event
+INSERT INTO run_events (run_id, seq, at, kind, body) VALUES (:run_id, :seq, :at, :kind, :body);
+
+-- name: run_events
+SELECT * FROM run_events WHERE run_id = :run_id AND seq > :after ORDER BY seq LIMIT :most;
+
+-- name: drop_deltas
+DELETE FROM run_events WHERE run_id = :run_id AND kind = 'delta';

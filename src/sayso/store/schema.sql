@@ -18,6 +18,7 @@ CREATE TABLE asks (
     project TEXT NOT NULL,
     owner TEXT NOT NULL,
     host TEXT NOT NULL,
+    run_id TEXT,
     body TEXT NOT NULL,
     outcome TEXT,
     words TEXT NOT NULL,
@@ -36,8 +37,11 @@ CREATE TABLE asks (
 CREATE INDEX asks_inbox ON asks (created_at, id) WHERE state IN ('pending', 'timed_out');
 CREATE INDEX asks_ended ON asks (ended_at, id, state) WHERE ended_at IS NOT NULL;
 CREATE INDEX asks_waits ON asks (wait_process, state) WHERE wait_process IS NOT NULL;
+CREATE INDEX asks_unattended ON asks (unattended_at) WHERE unattended_at IS NOT NULL;
 CREATE INDEX asks_alike ON asks (fingerprint, created_at) WHERE delivered_at IS NULL OR state = 'timed_out';
 CREATE INDEX asks_undelivered ON asks (client, project, created_at) WHERE delivered_at IS NULL OR state = 'timed_out';
+CREATE INDEX asks_late ON asks (client, project, created_at) WHERE delivered_at IS NULL AND wait_id IS NULL AND ended_at IS NOT NULL;
+CREATE INDEX asks_runs ON asks (run_id, tool, created_at) WHERE run_id IS NOT NULL;
 
 CREATE TABLE events (
     ask_id TEXT NOT NULL REFERENCES asks (id) ON DELETE CASCADE,
@@ -138,3 +142,59 @@ CREATE INDEX operations_recent ON operations (created_at, id);
 CREATE INDEX operations_ended ON operations (ended_at, id) WHERE ended_at IS NOT NULL;
 CREATE INDEX operations_undelivered ON operations (client, project, ended_at) WHERE ended_at IS NOT NULL AND delivered_at IS NULL;
 CREATE INDEX operations_steps ON operations (parent) WHERE parent <> '';
+
+-- Directories in which the web page may start agents. Each is one user's, on one machine.
+CREATE TABLE projects (
+    id BIGINT PRIMARY KEY,
+    owner TEXT NOT NULL,
+    host TEXT NOT NULL,
+    directory TEXT NOT NULL,
+    name TEXT NOT NULL,
+    options TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    removed_at BIGINT,
+    UNIQUE (owner, host, directory)
+);
+
+-- One turn of a headless agent each. While it is on, it has a stream token, and what it prints is in its folder on
+-- `host`.
+CREATE TABLE runs (
+    id TEXT PRIMARY KEY,
+    version BIGINT NOT NULL,
+    state TEXT NOT NULL,
+    project_id BIGINT NOT NULL REFERENCES projects (id),
+    user_name TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    turn INTEGER NOT NULL,
+    token TEXT,
+    agent TEXT NOT NULL,
+    session TEXT NOT NULL,
+    host TEXT NOT NULL,
+    process TEXT NOT NULL,
+    prompt TEXT NOT NULL,
+    ending TEXT,
+    stopped_by TEXT,
+    seen BIGINT NOT NULL,
+    events BIGINT NOT NULL,
+    started_at BIGINT NOT NULL,
+    changed_at BIGINT NOT NULL,
+    ended_at BIGINT
+);
+
+CREATE UNIQUE INDEX runs_turns ON runs (conversation, turn);
+CREATE UNIQUE INDEX runs_active ON runs (token) WHERE token IS NOT NULL;
+CREATE INDEX runs_open ON runs (user_name, started_at, id) WHERE ended_at IS NULL;
+CREATE INDEX runs_recent ON runs (user_name, started_at, id);
+CREATE INDEX runs_ended ON runs (ended_at, id) WHERE ended_at IS NOT NULL;
+
+CREATE TABLE run_events (
+    run_id TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    seq BIGINT NOT NULL,
+    at BIGINT NOT NULL,
+    kind TEXT NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (run_id, seq)
+);
+
+-- Parts of a text that is still being written: few, and dropped at every whole one.
+CREATE INDEX run_events_deltas ON run_events (run_id) WHERE kind = 'delta';

@@ -24,6 +24,10 @@ class SqliteTransaction:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self.named: frozenset[str] | None = None
+
+    def names(self, *processes: str) -> None:
+        self.named = (self.named or frozenset()).union(processes)
 
     def all(self, query: str, /, **parameters: object) -> list[Row]:
         rows: list[sqlite3.Row] = self._connection.execute(queries()[query], parameters).fetchall()
@@ -65,11 +69,11 @@ class SqliteStore(Store):
 
     def write(self, work: Callable[[Transaction], T]) -> T:
         with self._lock, self._explained(), self._transaction("BEGIN IMMEDIATE") as connection:
-            before = connection.total_changes
-            result = work(SqliteTransaction(connection))
+            before, transaction = connection.total_changes, SqliteTransaction(connection)
+            result = work(transaction)
             changed = connection.total_changes > before
         if changed:
-            self._ring()
+            self._ring(transaction.named)
         return result
 
     def bell(self) -> Bell:
@@ -175,13 +179,13 @@ class SqliteStore(Store):
             return LookingBell(look)
         return SocketBell(self._folder(), look)
 
-    def _ring(self) -> None:
+    def _ring(self, named: frozenset[str] | None) -> None:
         if self._local:
             self._local.nudge()
         elif hasattr(os, "getuid"):
             # The commit stands whatever happens to the bell; listeners look by themselves.
             with suppress(OSError, StoreError):
-                ring_all(self._folder())
+                ring_all(self._folder(), named)
 
     def _folder(self) -> Path:
         if self._bell_dir is None:

@@ -30,6 +30,9 @@ class Transaction(Protocol):
     def one(self, query: str, /, **parameters: object) -> Row | None: ...
     def run(self, query: str, /, **parameters: object) -> int: ...
 
+    def names(self, *processes: str) -> None:
+        """What is changed here is news to the waits of these processes only. Without a word, to everyone's."""
+
 
 class Store(ABC):
     """Durable asks, safe from any thread. Work is a function of one transaction; it may be run again."""

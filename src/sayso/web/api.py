@@ -1,4 +1,4 @@
-"""The API for scripts under /api/: what a person can do with asks, as JSON."""
+"""The API for scripts under /api/: what a person can do with asks, as JSON. Commands are in commands_api.py."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from starlette.routing import BaseRoute, Route
 
 from sayso.asks.model import Answer, Ask
 from sayso.dialects.asks_as_data import ask_data, event_data
+from sayso.web import commands_api
 from sayso.web.openapi import Call, Operation, document, read_call
 from sayso.web.schemas import QUERY_LIMIT, QUERY_PROJECT, QUERY_SEARCH, SCHEMAS, query_id
 from sayso.web.sessions import required_caller
@@ -129,6 +130,7 @@ OPERATIONS = (
         body="Rejection",
         errors=[404, 409],
     ),
+    *commands_api.OPERATIONS,
 )
 
 

@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
 from importlib import resources
 
 from starlette.applications import Starlette
@@ -17,16 +18,19 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from sayso.agents.conductor import Conductor
 from sayso.config import Config
 from sayso.errors import InvalidInput, SaysoError
 from sayso.store import Store
-from sayso.web import api, settings, sign_in, views
+from sayso.web import api, commands, settings, sign_in, talk, talk_events, views
 from sayso.web.events import News, events
-from sayso.web.pages import asset, page, row
+from sayso.web.pages import asset, command_row, page, row
 from sayso.web.refusal import error_data, status_of, wants_json
+from sayso.web.relay import Relay
 from sayso.web.security import HEADERS, Wall, names
 from sayso.web.sessions import browser
 from sayso.web.site import Site
+from sayso.web.talk_events import Streams
 
 logger = logging.getLogger(__name__)
 
@@ -40,25 +44,32 @@ _FOR_EVER = "public, max-age=31536000, immutable"
 
 
 def build(
-    config: Config, store: Store, *, routes: Sequence[BaseRoute] = (), lifespans: Sequence[Lifespan] = ()
+    config: Config, store: Store, *, address: str, routes: Sequence[BaseRoute] = (), lifespans: Sequence[Lifespan] = ()
 ) -> Starlette:
-    """The web inbox on a store that is open, with further routes and what these need to run.
+    """The web inbox on a store that is open, with further routes and what these need to run. `address` is where
+    programs on this machine reach it.
 
     When it stops, the event streams end first, then the lifespans, the last one first.
     """
     site = Site(config, store)
-    news = News(site, row)
+    news = News(site, row, partial(command_row, words=site.window.words))
+
+    conductor, streams = Conductor(config, store, address), Streams(site)
+    relay = Relay(config)
 
     @asynccontextmanager
     async def running(_: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             for lifespan in lifespans:
                 await stack.enter_async_context(lifespan())
+            await stack.enter_async_context(conductor.running())
+            await stack.enter_async_context(relay.running())
             await stack.enter_async_context(news.running())
+            await stack.enter_async_context(streams.running())
             yield
 
     app = Starlette(
-        routes=[*routes, *_routes()],
+        routes=[*routes, *relay.routes, *_routes()],
         middleware=[Middleware(Wall, names=names(config))],
         exception_handlers={
             HTTPException: _http_error,
@@ -69,6 +80,7 @@ def build(
         lifespan=running,
     )
     app.state.site, app.state.news, app.state.failures = site, news, sign_in.Failures()
+    app.state.conductor, app.state.streams = conductor, streams
     return app
 
 
@@ -80,6 +92,12 @@ def _routes() -> list[BaseRoute]:
         Route("/asks/{ask}/draft", views.keep_draft, methods=["POST"]),
         Route("/asks/{ask}/questions/{place:int}", views.whole_text),
         Route("/history", views.history),
+        Route("/commands", commands.show_list),
+        Route("/commands/{operation}", commands.show),
+        Route("/commands/{operation}/cancel", commands.cancel, methods=["POST"]),
+        Route("/commands/{operation}/{stream}", commands.whole_output),
+        *talk.routes(),
+        Route("/talk/{conversation}/events", talk_events.events),
         Route("/settings", settings.show, methods=["GET"]),
         Route("/settings", settings.change, methods=["POST"]),
         Route("/settings/device", settings.another_device, methods=["POST"]),

@@ -1,4 +1,5 @@
-"""The event stream: what is in each person's inbox, at once on connecting and then whenever it changes.
+"""The event stream: what is in each person's inbox and which commands run, at once on connecting and then whenever it
+changes.
 
 One look at the store serves all streams of a person. A stream that was cut off misses nothing: the next one begins
 with everything.
@@ -17,17 +18,20 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from sayso.asks.model import Ask
-from sayso.errors import SaysoError
+from sayso.errors import NotFound, SaysoError
+from sayso.operations.operation import Operation
+from sayso.operations.window import Overview
 from sayso.store.bell import Listener
-from sayso.text import json_line
+from sayso.web.boards import PAGE, Board, Reader
 from sayso.web.sessions import Visitor, required_browser
-from sayso.web.site import Site
+from sayso.web.site import Site, site_of
+from sayso.web.watching import Watching
 
 logger = logging.getLogger(__name__)
 
 SURFACE = "browser"
-PAGE = 100
-"""The most asks that one inbox shows."""
+MOST_WATCHED = 16
+"""The most commands that one stream follows."""
 BEAT = 10.0
 """Seconds between two signs of life on a quiet stream."""
 LOOK_EVERY = 2.0
@@ -38,72 +42,19 @@ _GATHER = 0.02
 """Seconds in which further changes join one event."""
 _GRACE = 5.0
 """Seconds for which a page that reloads still counts as open."""
-_MOST_UNREAD = 64
 
 _OPENING = b"retry: 1000\n\n"
 _BEAT_EVENT = b"event: beat\ndata: \n\n"
 _BYE_EVENT = b"event: bye\ndata: \n\n"
-_END = b""
-
-
-class Reader:
-    """One open stream."""
-
-    def __init__(self, visitor: Visitor) -> None:
-        self.user, self.secret = visitor.user, visitor.secret
-        self.unread: asyncio.Queue[bytes] = asyncio.Queue()
-
-    def tell(self, event: bytes) -> None:
-        """Hand over an event. A reader that does not read is cut off; it comes back and gets everything anew."""
-        unread = self.unread.qsize()
-        if unread <= _MOST_UNREAD:
-            self.unread.put_nowait(event if unread < _MOST_UNREAD else _END)
-
-    def end(self, *last: bytes) -> None:
-        for event in (*last, _END):
-            self.unread.put_nowait(event)
-
-
-class Board:
-    """One person's inbox as it was last told to that person's streams."""
-
-    def __init__(self, render: Callable[[Ask], str]) -> None:
-        self.readers: set[Reader] = set()
-        self._render = render
-        self._rows: dict[str, tuple[int, str]] = {}
-        self._more = False
-
-    def update(self, asks: Sequence[Ask]) -> bytes | None:
-        """Take in the inbox as it is now. The event that tells of what changed, None when nothing did."""
-        before, order, more = self._rows, list(self._rows), self._more
-        self._rows = {ask.id: self._row(ask) for ask in asks[:PAGE]}
-        self._more = len(asks) > PAGE
-        changed = [ask_id for ask_id, row in self._rows.items() if before.get(ask_id) != row]
-        return self._event(changed) if changed or order != list(self._rows) or more != self._more else None
-
-    def whole(self) -> bytes:
-        """The event that tells everything."""
-        return self._event(list(self._rows))
-
-    def _row(self, ask: Ask) -> tuple[int, str]:
-        known = self._rows.get(ask.id)
-        return known if known and known[0] == ask.version else (ask.version, self._render(ask))
-
-    def _event(self, changed: Sequence[str]) -> bytes:
-        data = {
-            "asks": [[ask_id, version] for ask_id, (version, _) in self._rows.items()],
-            "rows": {ask_id: self._rows[ask_id][1] for ask_id in changed},
-            "more": self._more,
-        }
-        return f"event: inbox\ndata: {json_line(data)}\n\n".encode()
 
 
 class News:
     """All open streams of this process, and the one watcher that feeds them."""
 
-    def __init__(self, site: Site, render: Callable[[Ask], str]) -> None:
-        self._site, self._render = site, render
+    def __init__(self, site: Site, render: Callable[[Ask], str], render_command: Callable[[Operation], str]) -> None:
+        self._site, self._render, self._render_command = site, render, render_command
         self._boards: dict[str, Board] = {}
+        self._watching = Watching(site.window)
         self._rung = asyncio.Event()
         self._waiters: set[asyncio.Event] = set()
         self.stopping = False
@@ -117,24 +68,28 @@ class News:
         loop = asyncio.get_running_loop()
         bell = await self._site.do(self._site.store.bell)
         listener = Listener(bell, lambda: _call(loop, self._ring))
-        watcher = loop.create_task(self._watch())
+        watchers = [loop.create_task(self._watch()), loop.create_task(self._watching.run())]
         try:
             yield
         finally:
             self.stopping = True
             for reader in self._readers():
                 reader.end()
-            watcher.cancel()
+            for watcher in watchers:
+                watcher.cancel()
             with anyio.CancelScope(shield=True):
-                await asyncio.wait([watcher])
+                await asyncio.wait(watchers)
                 await anyio.to_thread.run_sync(listener.close)
                 await self._go_away()
 
-    async def stream(self, visitor: Visitor) -> AsyncIterator[bytes]:
-        """What one stream says, until its session ends, it is cut off, or the server stops."""
+    async def stream(self, visitor: Visitor, watched: Sequence[Operation] = ()) -> AsyncIterator[bytes]:
+        """What one stream says, until its session ends, it is cut off, or the server stops. With it goes what becomes
+        of the commands that are looked at in this browser."""
         reader = Reader(visitor)
         try:
             await self._join(reader)
+            for operation in watched:
+                self._watching.begin(operation.id, reader.tell)
             yield _OPENING
             while event := await self._next(reader):
                 yield event
@@ -142,6 +97,7 @@ class News:
             # The browser comes back by itself and finds out what is wrong then.
             logger.warning("An event stream ended: %s", error)
         finally:
+            self._watching.end(reader.tell)
             self._leave(reader)
 
     def end_session(self, secret: str) -> None:
@@ -171,10 +127,11 @@ class News:
         board = self._boards.get(reader.user)
         if board is None:
             # Looked at before anyone else can find it, so that nobody is told an empty inbox.
-            fresh = Board(self._render)
-            fresh.update(await self._inbox(reader.user))
+            fresh = Board(self._render, self._render_command)
+            fresh.update(*await self._seen_by(reader.user))
             board = self._boards.setdefault(reader.user, fresh)
-        reader.tell(board.whole())
+        for event in board.whole():
+            reader.tell(event)
         board.readers.add(reader)
         # Something may have changed since that look.
         self._rung.set()
@@ -209,6 +166,7 @@ class News:
     def _ring(self) -> None:
         for event in (self._rung, *self._waiters):
             event.set()
+        self._watching.ring()
 
     async def _watch(self) -> None:
         """Endless until cancelled on leaving: look after each ring, and now and then without."""
@@ -233,6 +191,7 @@ class News:
         if now - self._dead_looked_at >= LOOK_EVERY:
             self._dead_looked_at = now
             await self._site.do(self._site.desk.release_the_dead)
+            await self._site.do(self._site.window.desk.end_the_dead)
         welcome = {user.name for user in await self._site.do(self._site.accounts.users) if user.revoked_at is None}
         for user, board in list(self._boards.items()):
             if user in welcome:
@@ -242,13 +201,13 @@ class News:
                     reader.end(_BYE_EVENT)
 
     async def _tell(self, user: str, board: Board) -> None:
-        event = board.update(await self._inbox(user))
-        if event:
+        for event in board.update(*await self._seen_by(user)):
             for reader in board.readers:
                 reader.tell(event)
 
-    async def _inbox(self, user: str) -> list[Ask]:
-        return await self._site.do(self._site.desk.inbox, person=user, most=PAGE + 1)
+    async def _seen_by(self, user: str) -> tuple[list[Ask], Overview]:
+        asks = await self._site.do(self._site.desk.inbox, person=user, most=PAGE + 1)
+        return asks, await self._site.do(self._site.window.overview, person=user)
 
     async def _go_away(self) -> None:
         self._present = False
@@ -272,5 +231,17 @@ async def events(request: Request) -> Response:
     news: News = request.app.state.news
     if news.stopping:
         raise HTTPException(503, "This server is stopping.", {"Retry-After": "1"})
+    stream = news.stream(visitor, await _watched(request, visitor))
     # A proxy that gathered the events first would hold them back.
-    return StreamingResponse(news.stream(visitor), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+    return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+
+async def _watched(request: Request, visitor: Visitor) -> list[Operation]:
+    """The commands that tabs of this browser show and this person may see."""
+    found = []
+    for wanted in dict.fromkeys(request.query_params.getlist("watch")[:MOST_WATCHED]):
+        try:
+            found.append(await site_of(request).operation(wanted, visitor.user))
+        except NotFound:
+            continue
+    return found

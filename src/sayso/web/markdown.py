@@ -12,6 +12,7 @@ from typing import Any
 
 import nh3
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import escapeHtml
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
@@ -27,7 +28,7 @@ _HEADLINE_CHARACTERS = 1_000
 
 _TAGS = {
     *("p", "br", "hr", "strong", "em", "s", "code", "pre", "blockquote", "a"),
-    *("ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td"),
+    *("ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td", "ins", "del"),
 }
 _ATTRIBUTES: dict[str, set[str]] = {"*": set(), "a": {"href"}, "ol": {"start"}}
 _SCHEMES = {"http", "https", "mailto"}
@@ -90,12 +91,30 @@ def _heading(
     return "<p><strong>" if tokens[place].nesting > 0 else "</strong></p>\n"
 
 
+def _fence(
+    renderer: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: MutableMapping[str, Any]
+) -> str:
+    """A block of code; in a diff, what is new and what is gone can be told apart."""
+    token = tokens[place]
+    is_diff = token.info.strip() == "diff"
+    lines = (_diff_line(line) if is_diff else escapeHtml(line) for line in token.content.splitlines(keepends=True))
+    return f"<pre><code>{''.join(lines)}</code></pre>\n"
+
+
+def _diff_line(line: str) -> str:
+    tag = {"+": "ins", "-": "del"}.get(line[:1])
+    if tag is None or line.startswith(("+++ ", "--- ")):
+        return escapeHtml(line)
+    return f"<{tag}>{escapeHtml(line.rstrip(chr(10)))}\n</{tag}>"
+
+
 def _parser() -> MarkdownIt:
     # Agents mean the line breaks they write.
     parser = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"])
     parser.disable(["image", "html_block", "html_inline"])
     parser.add_render_rule("heading_open", _heading)
     parser.add_render_rule("heading_close", _heading)
+    parser.add_render_rule("fence", _fence)
     return parser
 
 

@@ -60,7 +60,7 @@ ERRORS = {
     400: "The body is not JSON.",
     401: "No session, or one that is not known any more.",
     403: "The page of another site called, or a browser's call lacks its CSRF token.",
-    404: "There is no such ask, or it is somebody else's.",
+    404: "There is no such ask or command, or it is somebody else's.",
     409: "Somebody else was first; the text says who, where and when.",
     413: "The body is too large.",
     415: "The body is not declared as JSON.",
@@ -69,6 +69,8 @@ ERRORS = {
     503: "The store cannot be reached.",
 }
 _ALWAYS = (401, 403, 421, 503)
+_IDS = {"ask": "Id", "operation": "OperationId"}
+"""The schema of each name that stands in a path."""
 
 
 async def read_call(operation: Operation, request: Request, visitor: Visitor, schemas: Mapping[str, Schema]) -> Call:
@@ -144,7 +146,7 @@ def document(operations: Sequence[Operation], schemas: Mapping[str, Schema]) -> 
         "info": {
             "title": "Sayso",
             "version": __version__,
-            "description": "Questions of agents, for scripts. `sayso web --api-token` prints a bearer token.",
+            "description": "What agents ask and run, for scripts. `sayso web --api-token` prints a bearer token.",
         },
         "paths": paths,
         "security": [{"bearer": []}],
@@ -171,7 +173,7 @@ def _described(operation: Operation) -> dict[str, Any]:
 
 def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
     return [
-        {"name": name, "in": "path", "required": True, "schema": {"$ref": "#/components/schemas/Id"}}
+        {"name": name, "in": "path", "required": True, "schema": {"$ref": f"#/components/schemas/{_IDS[name]}"}}
         for name in re.findall(r"{(\w+)}", operation.path)
     ]
 

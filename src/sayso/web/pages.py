@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from sayso.agents.model import EventKind
 from sayso.asks.desk import now_ms
 from sayso.asks.model import Ask, Kind, State
-from sayso.text import iso_time, one_line
-from sayso.web import markdown, wording
+from sayso.dialects.operation_replies import how
+from sayso.operations.operation import Operation
+from sayso.text import iso_time, lasting, one_line, printable
+from sayso.web import cards, command_wording, markdown, talk_wording, tool_wording, wording
 from sayso.web.sessions import Visitor
 
 THEMES = {"auto": "As this device", "light": "Light", "dark": "Dark"}
@@ -57,6 +62,16 @@ def row(ask: Ask) -> str:
     return _environment().get_template("row.html").render(ask=ask, now=now_ms())
 
 
+def command_row(operation: Operation, words: Callable[[Operation], str]) -> str:
+    """A command as one row of the list. `words` tells what was executed."""
+    return _environment().get_template("command_row.html").render(operation=operation, words=words, now=now_ms())
+
+
+def fragment(template: str, **context: Any) -> Markup:
+    """A part of a page."""
+    return Markup(_environment().get_template(template).render(now=now_ms(), **context))  # noqa: S704
+
+
 @cache
 def asset(name: str) -> str:
     """The address of a static file, different for each content so that browsers may keep it."""
@@ -84,6 +99,12 @@ def _environment() -> Environment:
         "handover": wording.handover,
         "chosen_labels": wording.chosen_labels,
         "happened": wording.happened,
+        "command": command_wording,
+        "how": how,
+        "tool": tool_wording,
+        "talk": talk_wording,
+        "is_permission": cards.is_permission,
+        "EventKind": EventKind,
         "Kind": Kind,
         "State": State,
         "THEMES": THEMES,
@@ -96,6 +117,8 @@ def _environment() -> Environment:
         "line": one_line,
         "span": wording.span,
         "moment": wording.moment,
+        "lasting": lasting,
+        "printable": printable,
         "iso": iso_time,
     }
     return environment

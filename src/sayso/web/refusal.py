@@ -8,12 +8,24 @@ from typing import Any
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import Scope
 
-from sayso.errors import AlreadySettled, InvalidInput, NotFound, Problem, SaysoError, SignInRefused, StoreError
+from sayso.errors import (
+    AlreadySettled,
+    InvalidInput,
+    NotFound,
+    Problem,
+    RunGoesOn,
+    SaysoError,
+    SignInRefused,
+    StoreError,
+    TooManyRuns,
+)
 
-API = "/api/"
+FOR_PROGRAMS = ("/api/", "/claude/")
 _STATUS: Sequence[tuple[type[SaysoError], int]] = (
     (NotFound, 404),
     (AlreadySettled, 409),
+    (RunGoesOn, 409),
+    (TooManyRuns, 429),
     (InvalidInput, 422),
     (SignInRefused, 403),
     (StoreError, 503),
@@ -25,7 +37,7 @@ def status_of(error: SaysoError) -> int:
 
 
 def wants_json(scope: Scope) -> bool:
-    return str(scope["path"]).startswith(API)
+    return str(scope["path"]).startswith(FOR_PROGRAMS)
 
 
 def refusal(scope: Scope, status: int, text: str, headers: dict[str, str] | None = None) -> Response:

@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from sayso.asks.model import Kind, State
+from sayso.operations.operation import OperationState
+from sayso.running.capture import STREAMS
 
 ID = "^[0-9a-f]{32}$"
+OPERATION_ID = r"^[0-9a-f]{24}(\.[1-9][0-9]{0,3})?$"
 MOST_ITEMS = 1_000
 _NO_NUL = "^[^\\u0000]*$"
 
@@ -53,6 +56,10 @@ def query_id(description: str) -> dict[str, Any]:
     return {"type": "string", "pattern": ID, "description": description}
 
 
+def query_operation(description: str) -> dict[str, Any]:
+    return {"type": "string", "pattern": OPERATION_ID, "description": description}
+
+
 _OPTION = _record(id=_TEXT, label=_TEXT, description=_TEXT, recommended=_FLAG)
 _QUESTION = _record(
     id=_TEXT,
@@ -73,6 +80,7 @@ _ASKER = _record(
     started=_TEXT,
     agent=_TEXT,
     owner=_TEXT,
+    run=_TEXT,
 )
 _GIVEN = {
     **_record(
@@ -125,8 +133,50 @@ _ANSWER = {
     "additionalProperties": False,
 }
 
+_OPERATION_STATE = {"enum": [state.value for state in OperationState]}
+_STREAM = {"enum": list(STREAMS)}
+_OPERATION: Mapping[str, Mapping[str, Any]] = {
+    "id": ref("OperationId"),
+    "status": _OPERATION_STATE,
+    "tool": _TEXT,
+    "command": {"type": "string", "description": "As one would type it, secrets hidden; empty for a sequence."},
+    "folder": _TEXT,
+    "parent": _or_null("OperationId"),
+    "asker": ref("Asker"),
+    "host": {"type": "string", "description": "The machine it runs on, where its output lies."},
+    "created_at": _MOMENT,
+    "started_at": _MOMENT,
+    "ended_at": _MOMENT,
+    "duration_ms": _WHOLE,
+    "exit_code": {"type": ["integer", "null"]},
+    "signal": {"type": ["integer", "null"]},
+    "reason": _TEXT_OR_NULL,
+    "cancelled_by": _TEXT_OR_NULL,
+    "timeout_seconds": {"type": ["number", "null"]},
+}
+_OUTPUT = _record(
+    id=ref("OperationId"),
+    status=_OPERATION_STATE,
+    stream=_STREAM,
+    offset=_WHOLE,
+    next_offset={"type": "integer", "description": "Where to read on."},
+    total={"type": "integer", "description": "Bytes that it has written so far."},
+    skipped={"type": "integer", "description": "Bytes before `offset` that were asked for and not kept."},
+    text=_TEXT,
+    unfinished={"type": "string", "description": "The beginning of the line after `text`, as far as it is written."},
+)
+_MATCHES = _record(
+    id=ref("OperationId"),
+    status=_OPERATION_STATE,
+    stream=_STREAM,
+    matches=_list(_record(offset=_WHOLE, text=_TEXT)),
+    more=_FLAG,
+    not_searched={"type": "integer", "description": "Bytes that were not kept."},
+)
+
 SCHEMAS: Mapping[str, Mapping[str, Any]] = {
     "Id": {"type": "string", "pattern": ID},
+    "OperationId": {"type": "string", "pattern": OPERATION_ID},
     "Option": _OPTION,
     "Question": _QUESTION,
     "Asker": _ASKER,
@@ -141,6 +191,11 @@ SCHEMAS: Mapping[str, Mapping[str, Any]] = {
         detail=_TEXT,
     ),
     "Events": _record(events=_list(ref("Event"))),
+    "Operation": _record(**_OPERATION),
+    "OperationWithSteps": _record(**_OPERATION, steps=_list(ref("Operation"))),
+    "Operations": _record(operations=_list(ref("Operation")), next=_or_null("OperationId")),
+    "Output": _OUTPUT,
+    "Matches": _MATCHES,
     "Me": _record(user=_TEXT, surface=_TEXT),
     "Answers": {
         "type": "object",

@@ -40,7 +40,7 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-async def serve(app: Starlette, listening: socket.socket) -> None:
+async def serve(app: Starlette, *listening: socket.socket) -> None:
     """Serve until a signal ends it."""
     settings = uvicorn.Config(
         app,
@@ -54,7 +54,7 @@ async def serve(app: Starlette, listening: socket.socket) -> None:
     )
     _log_as_we_do()
     with _signals_do_nothing_more():
-        await Server(settings).serve([listening])
+        await Server(settings).serve(list(listening))
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -77,6 +77,18 @@ def listen(host: str, port: int) -> socket.socket:
             f"Cannot listen on {host}:{port}: {error.strerror or error}. If `sayso web` already runs there, "
             "`sayso web --link` makes a link to it; else choose another place with --host and --port."
         ) from error
+
+
+@contextmanager
+def for_agents(config: Config, listening: socket.socket) -> Iterator[tuple[str, list[socket.socket]]]:
+    """Where the agents that this server starts reach it, and the sockets for that: they come by loopback alone."""
+    host, port = config.web_host, listening.getsockname()[1]
+    if is_loopback(host) or host in _ANYWHERE:
+        inside = "[::1]" if ":" in host else "127.0.0.1"
+        yield f"http://{inside}:{port}", [listening]
+        return
+    with listen("127.0.0.1", 0) as another:
+        yield f"http://127.0.0.1:{another.getsockname()[1]}", [listening, another]
 
 
 def _notice_who_vanishes(listening: socket.socket) -> None:

@@ -17,11 +17,14 @@ from sayso.asks.desk import Desk
 from sayso.asks.model import Ask
 from sayso.config import Config
 from sayso.errors import NotFound
+from sayso.operations.operation import Operation
+from sayso.operations.window import OperationWindow
 from sayso.store import Store
 
 P = ParamSpec("P")
 T = TypeVar("T")
 _ID = re.compile(r"[0-9a-f]{32}")
+_OPERATION_ID = re.compile(r"[0-9a-f]{24}(\.[1-9][0-9]{0,3})?")
 
 
 class Site:
@@ -31,6 +34,7 @@ class Site:
         self.config, self.store = config, store
         self.desk = Desk(store, keeps_history=lambda _: config.history)
         self.accounts = Accounts(store)
+        self.window = OperationWindow(store, config)
         self.secure = config.web_url.startswith("https://")
         self._threads = anyio.CapacityLimiter(store.threads)
         self._cookie = ""
@@ -59,6 +63,26 @@ class Site:
         if ask.asker.owner not in ("", user):
             raise no_such_ask()
         return ask
+
+    async def operation(self, operation_id: str, user: str) -> Operation:
+        """An operation that this user may see, by the same rule."""
+        if not _OPERATION_ID.fullmatch(operation_id):
+            raise no_such_command()
+        try:
+            operation = await self.do(self.window.desk.get, operation_id)
+        except NotFound:
+            raise no_such_command() from None
+        if operation.asker.owner not in ("", user):
+            raise no_such_command()
+        return operation
+
+    async def read(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run plain code that reads files in a thread, beside the store's own."""
+        return await anyio.to_thread.run_sync(lambda: work(*args, **kwargs))
+
+
+def no_such_command() -> NotFound:
+    return NotFound("There is no such command here. Commands that have ended are kept for a while only.")
 
 
 def no_such_ask() -> NotFound:

@@ -11,11 +11,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
+from sayso.asks.draft import Draft, from_json, to_json
 from sayso.asks.model import Ask
 from sayso.errors import AlreadySettled, InvalidInput, NotFound
 from sayso.text import printable
-from sayso.web.entries import Entries, blank, check, from_draft, from_form, to_draft
-from sayso.web.events import PAGE, News
+from sayso.web.boards import PAGE
+from sayso.web.entries import check, from_form
+from sayso.web.events import News
 from sayso.web.fields import Fields, read_form
 from sayso.web.pages import look_of, page
 from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
@@ -62,7 +64,7 @@ async def show_ask(request: Request) -> Response:
     await site.do(site.desk.release_the_dead)
     ask = await site.ask(request.path_params["ask"], visitor.user)
     draft = await site.do(site.desk.draft, ask.id, visitor.user)
-    return await _ask_page(request, visitor, ask, from_draft(ask, draft))
+    return await _ask_page(request, visitor, ask, from_json(ask, draft))
 
 
 async def settle(request: Request) -> Response:
@@ -79,10 +81,10 @@ async def settle(request: Request) -> Response:
             case "reject":
                 settled = await site.do(site.desk.reject, ask.id, entries.reason.strip(), visitor.settler)
             case _:
-                await site.do(site.desk.keep_draft, ask.id, visitor.user, to_draft(ask, entries))
+                await site.do(site.desk.keep_draft, ask.id, visitor.user, to_json(ask, entries))
                 return await _ask_page(request, visitor, ask, entries, kept=True)
     except AlreadySettled as error:
-        await site.do(site.desk.keep_draft, ask.id, visitor.user, to_draft(ask, entries))
+        await site.do(site.desk.keep_draft, ask.id, visitor.user, to_json(ask, entries))
         now = await site.ask(ask.id, visitor.user)
         return await _ask_page(request, visitor, now, entries, refused=str(error), status=409)
     except InvalidInput as error:
@@ -95,7 +97,7 @@ async def settle(request: Request) -> Response:
 async def keep_draft(request: Request) -> Response:
     """Remember a half-filled form, so that any browser or terminal of this person can go on with it."""
     visitor, site, ask, fields = await _form_of(request)
-    await site.do(site.desk.keep_draft, ask.id, visitor.user, to_draft(ask, from_form(ask, fields)))
+    await site.do(site.desk.keep_draft, ask.id, visitor.user, to_json(ask, from_form(ask, fields)))
     return Response(status_code=204)
 
 
@@ -121,7 +123,7 @@ async def _ask_page(
     request: Request,
     visitor: Visitor,
     ask: Ask,
-    entries: Entries,
+    entries: Draft,
     *,
     problems: Mapping[int, str] | None = None,
     refused: str = "",
@@ -138,7 +140,7 @@ async def _ask_page(
         status=status,
         ask=ask,
         entries=entries,
-        unsent=not ask.state.answerable and entries != blank(ask),
+        unsent=not ask.state.answerable and not entries.empty,
         problems=problems or {},
         refused=refused,
         kept=kept,

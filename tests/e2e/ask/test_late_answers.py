@@ -260,6 +260,15 @@ def test_get_answers_gives_all_that_is_owed_and_names_what_is_still_open(program
     assert program.call("get_answers").text == "You have no open questions and no answers waiting."
 
 
+def test_an_answer_is_told_by_one_of_many_calls_for_it(program: ClientProgram, ada: Person) -> None:
+    asks = [left_open(program, ada, "ask_user", {"question": f"Once {n}?", "nonBlocking": True})[1] for n in range(3)]
+    for ask in asks:
+        ada.answer(ask, "yes")
+    keys = [program.call_start("get_answers") for _ in range(8)]
+    told = [one["ask_id"] for key in keys for one in program.wait_result(key).structured["answers"]]
+    assert sorted(told) == sorted(ask.id for ask in asks)
+
+
 def test_get_answers_holds_on_until_one_is_answered(either_client: ClientProgram, inbox: Person) -> None:
     asked = [{"question": f"Held {n}?", "nonBlocking": True} for n in range(2)]
     asks = [left_open(either_client, inbox, "ask_user", one)[1] for one in asked]

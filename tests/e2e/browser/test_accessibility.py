@@ -95,6 +95,23 @@ def empty_history(house: House, page: Page) -> None:
     page.goto("/history?q=nothing+holds+this")
 
 
+def commands(house: House, page: Page) -> None:
+    house.works.end(house.works.run("cargo", "test", tool="cargo_test"), 101)
+    house.works.run("npm", "run", "build")
+    page.goto("/commands")
+    expect(page.locator("[data-running]")).to_have_text("1")
+
+
+def running_command(house: House, page: Page) -> None:
+    sequence = house.works.run(tool="both")
+    house.works.end(house.works.step(sequence, 1, "true"))
+    running = house.works.step(sequence, 2, "make", "x" * 300, printed="a line to find\n" * 200)
+    house.works.print(running, "y" * 900, "stderr")
+    page.goto(f"/commands/{sequence.id}?find=line")
+    page.get_by_text("Stop this command").click()
+    page.get_by_text("Where it runs").click()
+
+
 def settings(house: House, page: Page) -> None:
     page.goto("/settings")
 
@@ -142,6 +159,8 @@ PAGES: list[Callable[[House, Page], None]] = [
     rejected_ask,
     history,
     empty_history,
+    commands,
+    running_command,
     settings,
     device,
     not_found,

@@ -44,6 +44,7 @@ __all__ = [
     "number",
     "replica",
     "result_of",
+    "sign_in",
 ]
 
 _SAYSO = Path(sys.executable).parent / "sayso"
@@ -237,6 +238,13 @@ class HandshakeSession:
     def stream(self, method: str, params: Mapping[str, Any] | None = None) -> Any:
         """The response while it arrives; a context manager."""
         return self._http.stream("POST", self._address, headers=self.headers, json=message(method, params))
+
+
+def sign_in(http: httpx2.Client, server: Replica, link: str) -> int:
+    """Follow a sign-in link as a browser does; the status of what came back. The client keeps the cookies."""
+    form = http.get(f"{server.address}/sign-in")
+    data = {"csrf": form.cookies.get("sayso_form") or http.cookies["sayso_form"], "link": link.partition("link=")[2]}
+    return http.post(f"{server.address}/sign-in", data=data).status_code
 
 
 def message(method: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:

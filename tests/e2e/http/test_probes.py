@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import httpx2
 import pytest
 from tests.e2e.clients.process import wait_until
-from tests.e2e.http.harness import TOOL, WAIT, Person, Replica, agent, bearer, number, replica
+from tests.e2e.http.harness import (
+    TOOL,
+    WAIT,
+    Person,
+    Replica,
+    agent,
+    bearer,
+    message,
+    new_token,
+    number,
+    replica,
+    sign_in,
+)
 from tests.e2e.stdio.harness import data_of, new_place, question
 from tests.postgres import Server
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "teams.md"
+SOON = 6.0
+"""Seconds in which even a busy machine says that its store is away: fewer than a connection would be waited for."""
 SAMPLE = re.compile(r"[a-z_]+(\{[a-z]+=\"[^\"]*\"(,[a-z]+=\"[^\"]*\")*\})? -?[0-9.e+]+")
 
 
@@ -38,6 +53,34 @@ def test_a_server_whose_store_is_away_is_up_but_not_ready(restartable: Server, h
         assert "postgresql" not in refused.text
         assert up.status_code == 200
         assert wait_until(lambda: http.get(f"{server.address}/readyz").status_code == 200, WAIT)
+
+
+def test_while_the_database_is_away_agents_and_people_hear_so_soon_and_all_goes_on_when_it_is_back(
+    restartable: Server,
+) -> None:
+    with (
+        restartable.new_database() as database,
+        new_place(store=database) as place,
+        replica(place) as server,
+        httpx2.Client(timeout=SOON) as http,
+    ):
+        agent_headers = bearer(new_token(place, "builder"))
+        assert sign_in(http, server, json.loads(place.run("web", "--link", "--json").stdout)["link"]) == 303
+
+        def knock() -> int:
+            """Without a session it is refused, but by somebody who knows the token."""
+            return http.post(server.mcp, headers=agent_headers, json=message("ping")).status_code
+
+        pages = [f"{server.address}{path}" for path in ("/", "/commands", "/api/asks", "/metrics")]
+        assert [knock(), *(http.get(page).status_code for page in pages)] == [400, 200, 200, 200, 200]
+        restartable.stop()
+        try:
+            told = [knock(), *(http.get(page).status_code for page in pages), knock()]
+        finally:
+            restartable.start()
+        assert told == [503] * 6
+        assert wait_until(lambda: knock() == 400, WAIT)
+        assert [http.get(page).status_code for page in pages] == [200] * 4
 
 
 def test_the_numbers_tell_of_asks_calls_and_times(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
@@ -12,7 +13,19 @@ import anyio
 import anyio.to_thread
 import httpx2
 import pytest
-from tests.e2e.http.harness import TOOL, WAIT, Person, Place, Replica, agent, connected, new_token, replica
+from tests.e2e.http.harness import (
+    TOOL,
+    WAIT,
+    Person,
+    Place,
+    Replica,
+    agent,
+    bearer,
+    connected,
+    new_token,
+    replica,
+    sign_in,
+)
 from tests.e2e.http.proxy import round_robin
 from tests.e2e.stdio.harness import data_of, new_place, question
 
@@ -154,3 +167,36 @@ def test_an_ask_made_on_stdio_is_answered_through_a_replica_and_the_other_way_ro
                 assert done.status_code == 200, done.text
         for name, call in calls.items():
             assert data_of(call.result(WAIT))["ask_id"] == asks[name].id
+
+
+def test_a_revoked_user_is_out_at_every_replica_at_once_and_so_are_their_agents(
+    place: Place, replicas: tuple[Replica, Replica]
+) -> None:
+    one, other = replicas
+    token = new_token(place, "hers", user="grace")
+    new_token(place, "yours")
+    secret = place.run("web", "--api-token", "--user", "grace").stdout.strip()
+    links = [place.run("web", "--link", "--user", "grace", "--json").stdout for _ in replicas]
+    session = {"Authorization": f"Bearer {secret}"}
+    with httpx2.Client(timeout=WAIT) as http, agent(one.mcp, token) as asking, place.person() as person:
+        for each in replicas:
+            assert http.get(f"{each.address}/api/me", headers=session).status_code == 200
+        assert sign_in(http, other, json.loads(links[0])["link"]) == 303
+        call = asking.ask(question("Still there?"))
+        ask = person.wait_for_ask("Still there?")
+        with http.stream("GET", f"{other.address}/events") as stream:
+            lines = stream.iter_lines()
+            assert next(line for line in lines if line.startswith("event: inbox"))
+            assert place.run("user", "revoke", "grace").returncode == 0
+            assert next(line for line in lines if line == "event: bye")
+        for each in replicas:
+            assert http.get(f"{each.address}/api/me", headers=session).status_code == 401
+            assert http.get(f"{each.address}/").status_code == 401
+            assert http.post(each.mcp, headers=bearer(token), json={}).status_code == 401
+        with pytest.raises(Exception):  # noqa: B017, PT011 - whatever the client makes of a call that was cut off
+            call.result(WAIT)
+        person.wait_until(lambda: person.desk.get(ask.id).wait is None or None, WAIT)
+        assert sign_in(http, other, json.loads(links[1])["link"]) == 403
+    listed = {each["name"]: each["revoked_at"] for each in json.loads(place.run("token", "list", "--json").stdout)}
+    assert listed["hers"]
+    assert listed["yours"] is None

@@ -40,25 +40,26 @@ function element(html) {
 }
 
 function showInbox(fresh) {
-  for (const list of $$("[data-inbox]")) {
-    const rows = new Map([...list.children].map((row) => [row.dataset.ask, row]));
-    known.asks.forEach(([id, version], place) => {
-      const row = upToDate(rows.get(id), id, version);
-      rows.delete(id);
-      if (!row) return;
-      row.classList.toggle("new", fresh.includes(id));
-      if (list.children[place] !== row) list.insertBefore(row, list.children[place] ?? null);
-    });
-    for (const gone of rows.values()) remove(gone);
-    list.hidden = list.children.length === 0;
-  }
+  for (const list of $$("[data-inbox]")) arrange(list, "ask", known.asks, known.rows, fresh);
   for (const empty of $$("[data-empty]")) empty.hidden = known.asks.length > 0;
   markCurrent();
   tellTimes();
 }
 
-function upToDate(row, id, version) {
-  const html = known.rows.get(id);
+function arrange(list, name, wanted, html, fresh) {
+  const rows = new Map([...list.children].map((row) => [row.dataset[name], row]));
+  wanted.forEach(([id, version], place) => {
+    const row = upToDate(rows.get(id), html.get(id), version);
+    rows.delete(id);
+    if (!row) return;
+    row.classList.toggle("new", fresh.includes(id));
+    if (list.children[place] !== row) list.insertBefore(row, list.children[place] ?? null);
+  });
+  for (const gone of rows.values()) remove(gone);
+  list.hidden = list.children.length === 0;
+}
+
+function upToDate(row, html, version) {
   if (row?.dataset.version === String(version) || !html) return row;
   const newer = element(html);
   if (row) {
@@ -119,6 +120,8 @@ function receive(message) {
   if (message.type === "hello") return stream.leading && answerHello();
   if (message.type === "looking?") return document.hasFocus() && channel.postMessage({ type: "looking" });
   if (message.type === "looking") return looking?.();
+  if (message.type === "watch?") return announceCommand();
+  if (message.type === "watch") return stream.leading && watch(message.id);
   stream.heard = Date.now();
   if (message.type === "away") showAway(true);
   if (message.type === "here") showAway(false);
@@ -127,21 +130,27 @@ function receive(message) {
     showAway(false);
     takeIn(message);
   }
+  if (message.type === "commands") takeInCommands(message);
+  if (message.type === "command") takeInCommand(message);
 }
 
 function answerHello() {
   channel.postMessage(known.asks ? everything() : { type: "beat" });
+  if (commands.operations) channel.postMessage(allCommands());
   if (!$("[data-away]").hidden) channel.postMessage({ type: "away" });
 }
 
 function connect() {
   disconnect();
-  const source = (stream.source = new EventSource("/events"));
+  const source = (stream.source = new EventSource(`/events${watchedQuery()}`));
   source.addEventListener("open", () => {
     notAway();
     publish({ type: "here" });
   });
   source.addEventListener("inbox", (event) => publish({ type: "inbox", ...JSON.parse(event.data) }));
+  for (const type of ["commands", "command"]) {
+    source.addEventListener(type, (event) => publish({ type, ...JSON.parse(event.data) }));
+  }
   source.addEventListener("beat", () => publish({ type: "beat" }));
   source.addEventListener("bye", () => {
     source.close();
@@ -194,6 +203,7 @@ function hold(options) {
     stream.lease = lease;
     stream.leading = true;
     connect();
+    channel.postMessage({ type: "watch?" });
     // Held until this tab is closed, or another one takes it.
     return new Promise(() => {});
   };
@@ -209,6 +219,7 @@ function shareStream() {
   channel.addEventListener("message", (event) => receive(event.data));
   standInLine();
   checkLeader();
+  announceCommand();
   setInterval(() => {
     if (!stream.leading && !document.hidden && Date.now() - stream.heard > SILENCE) takeOver();
   }, SILENCE / 3);
@@ -408,6 +419,158 @@ async function lookAgain(here) {
   }
 }
 
+// --- Commands: which run, and what the one on this page prints
+
+const commands = { operations: null, rows: new Map(), running: 0, told: new Map() };
+const MOST_WATCHED = 8;
+const MOST_PRINTED = 400_000;
+const MOST_BEHIND = 500_000;
+const commandPage = () => $("[data-command]");
+
+function takeInCommands({ operations, rows, running }) {
+  for (const [id, html] of Object.entries(rows)) commands.rows.set(id, html);
+  const before = commands.operations && new Set(commands.operations.map(([id]) => id));
+  Object.assign(commands, { operations, running });
+  for (const id of [...commands.rows.keys()]) if (!operations.some(([there]) => there === id)) commands.rows.delete(id);
+  const fresh = before ? operations.map(([id]) => id).filter((id) => !before.has(id)) : [];
+  const list = $("[data-commands]");
+  if (list) {
+    arrange(list, "operation", operations, commands.rows, fresh);
+    $("[data-no-commands]").hidden = operations.length > 0;
+    tellTimes();
+  }
+  const badge = $("[data-running]");
+  badge.textContent = String(running);
+  badge.hidden = running === 0;
+}
+
+function allCommands() {
+  return { type: "commands", operations: commands.operations, rows: Object.fromEntries(commands.rows), running: commands.running };
+}
+
+function openCommand() {
+  return $("[data-command]:has([data-open])")?.dataset.command;
+}
+
+function announceCommand() {
+  if (openCommand()) channel.postMessage({ type: "watch", id: openCommand() });
+}
+
+function watchedQuery() {
+  const here = openCommand();
+  if (here) commands.told.set(here, commands.told.get(here));
+  return [...commands.told.keys()].map((id, place) => `${place ? "&" : "?"}watch=${id}`).join("");
+}
+
+function watch(id) {
+  const known = commands.told.get(id);
+  if (known) return channel.postMessage(known);
+  if (commands.told.has(id)) return;
+  commands.told.set(id, undefined);
+  connect();
+}
+
+function takeInCommand(message) {
+  if (stream.leading) keepTold(message);
+  const here = commandPage();
+  if (here?.dataset.command !== message.id) return;
+  commands.latest = message;
+  const changing = $("[data-changing]", here);
+  if (changing.dataset.mark !== message.mark) commands.looking ??= lookAtCommand(here);
+  if (here.dataset.part !== message.part) return;
+  for (const [name, size] of Object.entries(message.printed)) readOn($(`[data-stream=${name}][data-live]`, here), size);
+}
+
+function keepTold(message) {
+  commands.told.delete(message.id);
+  // There is nothing more to come of what has ended.
+  if (message.open) commands.told.set(message.id, message);
+  while (commands.told.size > MOST_WATCHED) commands.told.delete(commands.told.keys().next().value);
+}
+
+async function lookAtCommand(here) {
+  const asked = commands.latest;
+  try {
+    const newer = $("[data-command]", await pageAt(location.pathname));
+    if (!newer) return;
+    if (newer.dataset.part !== here.dataset.part) here.replaceWith(document.adoptNode(newer));
+    else changeStanding(here, $("[data-changing]", newer));
+    prepareCommand();
+    tellTimes();
+  } catch {
+    // Away: the next event will bring us here again.
+  } finally {
+    commands.looking = null;
+    // It may have changed once more since.
+    if (commands.latest !== asked) takeInCommand(commands.latest);
+  }
+}
+
+function changeStanding(here, newer) {
+  const older = $("[data-changing]", here);
+  // Somebody is about to stop it: nothing moves under their hand, as long as it runs.
+  const fold = $("details[open]", older);
+  const place = fold && $("details", newer);
+  if (place) place.replaceWith(fold);
+  const focused = older.contains(document.activeElement) && document.activeElement;
+  older.replaceWith(document.adoptNode(newer));
+  if (focused) (newer.contains(focused) ? focused : $("main")).focus();
+}
+
+async function readOn(panel, size) {
+  if (!panel || size <= panel.dataset.next) return;
+  panel.dataset.size = size;
+  if (panel.ariaBusy === "true") return;
+  panel.ariaBusy = "true";
+  try {
+    let more = true;
+    while (more && panel.isConnected) more = await readPart(panel);
+  } catch {
+    // Away: the next event will bring us here again.
+  }
+  panel.ariaBusy = null;
+}
+
+async function readPart(panel) {
+  // A command that prints faster than anyone can read is not read whole.
+  const passed = Math.max(panel.dataset.size - panel.dataset.next - MOST_BEHIND, 0);
+  panel.dataset.next = Number(panel.dataset.next) + passed;
+  const reply = await fetch(`/api/operations/${commandPage().dataset.part}/output?stream=${panel.dataset.stream}&offset=${panel.dataset.next}`);
+  if (!reply.ok) return false;
+  const part = await reply.json();
+  const leftOut = part.skipped + passed;
+  append(panel, part, leftOut ? `\n… ${leftOut.toLocaleString("en")} bytes are not shown here …\n` : "");
+  const grown = part.next_offset > panel.dataset.next;
+  panel.dataset.next = part.next_offset;
+  return grown && !part.unfinished && part.next_offset < panel.dataset.size;
+}
+
+function append(panel, part, gap) {
+  const box = $("[data-printed]", panel);
+  const atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 60;
+  const text = $("[data-text]", box);
+  if (gap) text.append(gap);
+  if (part.text) text.append(part.text);
+  let length = text.textContent.length;
+  while (length > MOST_PRINTED && text.childNodes.length > 1) {
+    length -= text.firstChild.data.length;
+    text.firstChild.remove();
+  }
+  $("[data-unfinished]", box).textContent = part.unfinished;
+  $("[data-size]", panel).textContent = `${part.total.toLocaleString("en")} bytes`;
+  $("[data-nothing]", box)?.remove();
+  panel.hidden = false;
+  if (atEnd) box.scrollTop = box.scrollHeight;
+}
+
+function prepareCommand() {
+  const here = commandPage();
+  if (!here) return;
+  for (const box of $$("[data-live] [data-printed]", here)) box.scrollTop = box.scrollHeight;
+  // Looked again by itself.
+  for (const link of $$("[data-look-again]", here)) link.hidden = true;
+}
+
 // --- Times
 
 const relative = new Intl.RelativeTimeFormat("en");
@@ -415,9 +578,17 @@ const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
 
 function tellTimes() {
   for (const time of $$("time[data-relative]")) time.textContent = span(Date.parse(time.dateTime) - Date.now());
+  for (const time of $$("time[data-lasting]")) time.textContent = lasting(Date.now() - Date.parse(time.dateTime));
   for (const time of $$("time[data-moment]")) {
     time.textContent = new Date(time.dateTime).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" });
   }
+}
+
+function lasting(milliseconds) {
+  const seconds = Math.max(Math.trunc(milliseconds / 1000), 0);
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.trunc(seconds / 60)} m ${seconds % 60} s`;
+  return `${Math.trunc(seconds / 3600)} h ${Math.trunc((seconds % 3600) / 60)} m`;
 }
 
 function span(milliseconds) {
@@ -488,16 +659,22 @@ function forgetOnSignOut() {
   });
 }
 
+$("[data-first-prompt]")?.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
+});
+
 addEventListener("pagehide", () => {
   const form = answerForm();
   if (form && draft.timer) keepNow(form, { keepalive: true });
 });
 
 prepareAsk();
+prepareCommand();
 prepareNotifications();
 forgetOnSignOut();
 markCurrent();
 tellTimes();
 setInterval(tellTimes, 15_000);
+setInterval(() => !document.hidden && $("time[data-lasting]") && tellTimes(), 1000);
 if (navigator.locks) shareStream();
 else streamWhileVisible();

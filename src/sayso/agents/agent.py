@@ -1,0 +1,98 @@
+"""What Sayso knows of an agent's program: how it is started for one turn, and how what it prints is understood."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from sayso.agents.model import Ending, EventKind, NewEvent, Run
+from sayso.config import Config
+
+MOST_TEXT = 100_000
+"""Characters of one text that are kept."""
+MOST_OUTPUT = 20_000
+"""Characters that are kept of what a tool was given or gave."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """The agent's line to the person: the MCP server it is to start, and its tools by their full names."""
+
+    relay_file: Path
+    config_file: Path
+    server: str
+    command: tuple[str, ...]
+    ask_tool: str = ""
+    approve_tool: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heard:
+    """What one line of an agent's output amounts to."""
+
+    events: tuple[NewEvent, ...] = ()
+    session: str = ""
+    ending: Ending | None = None
+    """Set by the agent's own account of its turn. An ending with a message says that it failed."""
+
+
+class Agent(Protocol):
+    """One kind of agent."""
+
+    label: str
+    install: str
+    """What makes it available, as a sentence."""
+
+    def argv(self, config: Config, run: Run, line: Line | None) -> list[str]:
+        """The command for one turn. The prompt comes on standard input."""
+
+    def hear(self, said: Mapping[str, Any]) -> Heard:
+        """Understand one JSON object of its output; what it does not know is nothing."""
+
+
+def text_event(kind: EventKind, text: object, **more: object) -> tuple[NewEvent, ...]:
+    """An event with a text, unless that is blank."""
+    if not isinstance(text, str) or not text.strip():
+        return ()
+    return (NewEvent(kind=kind, body={"text": shortened(text, MOST_TEXT), **more}),)
+
+
+def shortened(text: str, most: int = MOST_OUTPUT) -> str:
+    """The beginning and the end of a text that is too long, and how much lies between."""
+    if len(text) <= most:
+        return text
+    half = most // 2
+    return f"{text[:half]}\n… {len(text) - 2 * half:,} characters left out …\n{text[-half:]}"
+
+
+def trimmed(value: object, most: int = MOST_OUTPUT) -> object:
+    """JSON data with every long text in it shortened, and long lists cut."""
+    match value:
+        case str():
+            return shortened(value, most)
+        case Mapping():
+            return {str(key)[:200]: trimmed(inner, most // 4) for key, inner in list(value.items())[:100]}
+        case list() | tuple():
+            return [trimmed(inner, most // 4) for inner in value[:100]]
+    return value
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """The value if it is an object, else an empty one: agents are not to be trusted with types either."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def items(value: object) -> Sequence[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+
+def words(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def number(value: object) -> float | None:
+    """A number that can be meant; agents are free to print others."""
+    fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12
+    return float(value) if fits and isinstance(value, int | float) else None

@@ -1,0 +1,113 @@
+"""Claude Code without a terminal: `claude -p - --output-format stream-json`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sayso.agents.agent import Heard, Line, items, mapping, number, shortened, text_event, trimmed, words
+from sayso.agents.model import Ending, EventKind, NewEvent, Run
+from sayso.config import Config
+
+
+class Claude:
+    """Knows how to start Claude Code and what its lines mean."""
+
+    label = "Claude"
+    install = "Install it with `npm install -g @anthropic-ai/claude-code`, or set claude_command to where it is."
+
+    def argv(self, config: Config, run: Run, line: Line | None) -> list[str]:
+        options = run.project.options
+        argv = [*config.claude_command, "-p", "-", "--output-format", "stream-json", "--verbose"]
+        argv.append("--include-partial-messages")
+        if line:
+            # To ask the person needs no permission of theirs.
+            argv += ["--mcp-config", str(line.config_file), "--allowedTools", line.ask_tool]
+            argv += ["--permission-prompt-tool", line.approve_tool] if line.approve_tool else []
+        if options.model:
+            argv += ["--model", options.model]
+        if options.permission_mode:
+            argv += ["--permission-mode", options.permission_mode]
+        if run.session:
+            argv += ["--resume", run.session]
+        return argv
+
+    def hear(self, said: Mapping[str, Any]) -> Heard:
+        match said.get("type"):
+            case "system" if said.get("subtype") == "init":
+                return _begun(said)
+            case "stream_event":
+                return Heard(events=_delta(mapping(said.get("event")), said))
+            case "assistant":
+                return Heard(events=tuple(_said(said)))
+            case "user":
+                return Heard(events=tuple(_received(said)))
+            case "result":
+                return _result(said)
+        return Heard()
+
+
+def _begun(said: Mapping[str, Any]) -> Heard:
+    session = words(said.get("session_id"))
+    begun = NewEvent(kind=EventKind.STARTED, body={"model": words(said.get("model"))[:200], "session": session})
+    broken = [
+        words(server.get("name")) for server in items(said.get("mcp_servers")) if server.get("status") == "failed"
+    ]
+    told = text_event(
+        EventKind.NOTICE, f"MCP servers that could not be started: {', '.join(broken)}." if broken else ""
+    )
+    return Heard(events=(begun, *told), session=session)
+
+
+def _delta(event: Mapping[str, Any], said: Mapping[str, Any]) -> tuple[NewEvent, ...]:
+    delta = mapping(event.get("delta"))
+    # Agents that this one has started speak in between; their words come whole.
+    if event.get("type") != "content_block_delta" or delta.get("type") != "text_delta" or _parent(said):
+        return ()
+    text = words(delta.get("text"))
+    return (NewEvent(kind=EventKind.DELTA, body={"text": text}),) if text else ()
+
+
+def _said(said: Mapping[str, Any]) -> Iterator[NewEvent]:
+    parent = _parent(said)
+    for block in items(mapping(said.get("message")).get("content")):
+        match block.get("type"):
+            case "text":
+                yield from text_event(EventKind.TEXT, block.get("text"), **parent)
+            case "thinking":
+                yield from text_event(EventKind.THINKING, block.get("thinking"), **parent)
+            case "tool_use":
+                body = {"id": words(block.get("id")), "name": words(block.get("name")), **parent}
+                yield NewEvent(kind=EventKind.TOOL, body={**body, "input": trimmed(mapping(block.get("input")))})
+
+
+def _received(said: Mapping[str, Any]) -> Iterator[NewEvent]:
+    for block in items(mapping(said.get("message")).get("content")):
+        if block.get("type") == "tool_result":
+            body = {"id": words(block.get("tool_use_id")), "error": block.get("is_error") is True, **_parent(said)}
+            yield NewEvent(kind=EventKind.TOOL_RESULT, body={**body, "text": shortened(_content(block.get("content")))})
+
+
+def _content(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    parts = [words(part.get("text")) or f"({words(part.get('type'))})" for part in items(content)]
+    return "\n".join(parts)
+
+
+def _result(said: Mapping[str, Any]) -> Heard:
+    failed = said.get("is_error") is True
+    told = words(said.get("result")) or words(said.get("subtype")).replace("_", " ") or "The turn failed."
+    ending = Ending(
+        message=shortened(told, 2_000) if failed else "",
+        cost_usd=number(said.get("total_cost_usd")),
+        turns=int(number(said.get("num_turns")) or 0) or None,
+    )
+    body = {"cost_usd": ending.cost_usd, "turns": ending.turns, "error": failed, "text": ending.message}
+    done = NewEvent(kind=EventKind.RESULT, body={**body, "duration_ms": number(said.get("duration_ms"))})
+    return Heard(events=(done,), session=words(said.get("session_id")), ending=ending)
+
+
+def _parent(said: Mapping[str, Any]) -> dict[str, str]:
+    parent = words(said.get("parent_tool_use_id"))
+    return {"parent": parent} if parent else {}

@@ -1,0 +1,173 @@
+"""Sees the runs of one server process through: starts agents, follows what they print, takes over what others left.
+
+The one boundary between the event loop and the plain code that runs agents. States change at the desk alone. Leaving
+lets the agents go on: each is held by a runner of its own, and the next server finds it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import uuid
+from collections.abc import AsyncIterator, Callable, Coroutine
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
+from typing import Any, ParamSpec, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from sayso.accounts import Accounts
+from sayso.agents.desk import Runs
+from sayso.agents.follower import Follower
+from sayso.agents.launching import Launcher
+from sayso.agents.model import Ending, NewRun, Project, Run, RunState
+from sayso.agents.projects import Projects
+from sayso.config import Config
+from sayso.errors import NotFound, SaysoError, SpawnerUnavailable, StoreError
+from sayso.running.folder import Status
+from sayso.store import Store
+
+logger = logging.getLogger(__name__)
+P = ParamSpec("P")
+T = TypeVar("T")
+
+QUICK, SLOW = 0.02, 0.1
+"""Seconds between two looks at what an agent prints: while it does, and while it is quiet."""
+LOOK_EVERY = 2.0
+"""Seconds between two looks for what others left, and for whose agents must end."""
+TIDY_EVERY = 3600.0
+TRY_AGAIN = 1.0
+_THREADS = 32
+
+
+class Conductor:
+    """The runs of one process. Work with it inside `running()`."""
+
+    def __init__(self, config: Config, store: Store, address: str) -> None:
+        self.runs, self.projects = Runs(store, config.runs_dir), Projects(store)
+        self._config, self._accounts = config, Accounts(store)
+        self._launcher = Launcher(config, address)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._threads = anyio.CapacityLimiter(_THREADS)
+        self._ending = threading.Event()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Takes up what earlier servers left, and lets go of everything at the end."""
+        self._spawn(self._look_around())
+        self._spawn(self._tidy())
+        try:
+            yield
+        finally:
+            self._ending.set()
+            with anyio.CancelScope(shield=True):
+                await self._do(self._launcher.leave)
+                for task in self._tasks:
+                    task.cancel()
+                if self._tasks:
+                    await asyncio.wait(self._tasks)
+
+    async def start(self, project: Project, prompt: str, conversation: str = "") -> Run:
+        """Begin a turn. It returns once the run is there; whether its agent could be started, its events tell."""
+        new = NewRun(project=project, prompt=prompt, token=str(uuid.uuid4()), conversation=conversation)
+        run = await self._do(self.runs.open, new, most=self._config.most_runs)
+        self._spawn(self._watched(run, self._see_through(run)))
+        return run
+
+    async def stop(self, run: Run, by: str) -> None:
+        """End the agent and all its processes."""
+        await self._do(self.runs.want_stopped, run.id, by)
+
+    # One run
+
+    async def _see_through(self, run: Run) -> None:
+        try:
+            ended = await self._do(self._launcher.start, run)
+        except (SaysoError, OSError) as error:
+            await self._do(self._launcher.clear_away, run)
+            await self._do(self.runs.end, run.id, RunState.FAILED, Ending(message=f"It could not be started: {error}"))
+            return
+        # Somebody may have wanted it stopped before there was a runner to tell.
+        if (await self._do(self.runs.get, run.id)).stopped_by:
+            await self._do(self.runs.want_stopped, run.id, "")
+        await self._follow(run, ended)
+
+    async def _take_up(self, run: Run) -> None:
+        logger.info("Run %s is taken up again", run.id)
+        await self._follow(run, await self._do(self._launcher.adopt, run))
+
+    async def _follow(self, run: Run, ended: Future[Status]) -> None:
+        """Endless on purpose: it lasts as long as the agent may."""
+        follower, over = Follower(self.runs, run), asyncio.wrap_future(ended)
+        pause = QUICK
+        while not over.done():
+            took = await self._insistently(follower.step)
+            pause = QUICK if took else min(pause * 1.3, SLOW)
+            await asyncio.wait([over], timeout=pause)
+        status = over.result()
+        await self._insistently(lambda: follower.end(status))
+        await self._do(self._launcher.clear_away, run)
+
+    async def _watched(self, run: Run, work: Coroutine[Any, Any, None]) -> None:
+        """See to it that a run never hangs because of us."""
+        try:
+            await work
+        except SpawnerUnavailable:
+            logger.info("Run %s goes on without this server", run.id)
+        except NotFound as error:
+            logger.warning("Run %s is not followed any more: %s", run.id, error)
+        except Exception:
+            logger.exception("Run %s cannot be followed", run.id)
+            await self._do(self.runs.want_stopped, run.id, "")
+            lost = Ending(message="Sayso failed on this run; its log says why. The agent was stopped.")
+            await self._do(self.runs.end, run.id, RunState.LOST, lost)
+
+    async def _insistently(self, work: Callable[[], T]) -> T:
+        """Do it, again and again while the store is away: what the agent prints waits on disk."""
+        while True:
+            try:
+                return await self._do(work)
+            except StoreError as error:
+                logger.warning("What an agent said cannot be kept just now: %s", error)
+                await anyio.sleep(TRY_AGAIN)
+
+    # Beside the runs
+
+    async def _look_around(self) -> None:
+        """Endless until cancelled."""
+        while True:
+            try:
+                for run in await self._do(self.runs.adopt_orphans):
+                    self._spawn(self._watched(run, self._take_up(run)))
+                await self._do(self._heed_stops)
+            except SaysoError as error:
+                logger.warning("Cannot look for runs just now: %s", error)
+            await anyio.sleep(LOOK_EVERY)
+
+    def _heed_stops(self) -> None:
+        """End what somebody on another machine wants to end, and the agents of those who were shut out."""
+        at_work = self.runs.open_here()
+        welcome = {user.name for user in self._accounts.users() if user.revoked_at is None} if at_work else set()
+        for run in at_work:
+            if run.stopped_by or run.user not in welcome:
+                self.runs.want_stopped(run.id, f"the server, because {run.user} was revoked")
+
+    async def _tidy(self) -> None:
+        """Endless until cancelled."""
+        while True:
+            try:
+                await self._do(self._launcher.sweep, self.runs)
+                await self._do(self.runs.collect, self._config.keep_runs, self._ending)
+            except (SaysoError, OSError) as error:
+                logger.warning("Old runs could not be tidied up: %s", error)
+            await anyio.sleep(TIDY_EVERY)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await anyio.to_thread.run_sync(lambda: work(*args, **kwargs), limiter=self._threads)

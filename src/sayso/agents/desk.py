@@ -1,0 +1,263 @@
+"""The desk of runs: the only place where a run changes state. Each change is one compare-and-set.
+
+Plain synchronous code, safe from any thread and process. The page sees nothing but what is kept here, so a run belongs
+to no browser tab; its agent is held by a runner, so it does not depend on one server process either.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from secrets import token_hex
+
+from sayso.agents import rows
+from sayso.agents.model import Conversation, Ending, EventKind, NewEvent, NewRun, Run, RunEvent, RunState
+from sayso.asks.desk import Clock, now_ms
+from sayso.errors import NotFound, RunGoesOn, TooManyRuns
+from sayso.running import folder as runner_folder
+from sayso.store import Conflict, Row, Store, Transaction
+
+_FAR_FUTURE = 2**62
+_STEP = 50
+_PAUSE = 0.1
+
+RunEdit = Callable[[Run], Run]
+
+
+class Runs:
+    """Opens, feeds and ends runs. `folders` is where each gets a folder of its own."""
+
+    def __init__(self, store: Store, folders: Path, *, clock: Clock = now_ms) -> None:
+        self._store, self._folders, self._clock = store, folders, clock
+        self._host = socket.gethostname()
+
+    # Running
+
+    def open(self, new: NewRun, *, most: int) -> Run:
+        """A new run, followed by this process. TooManyRuns beyond `most` of its user; RunGoesOn while the last turn
+        of its conversation has not ended."""
+        process, project = self._store.bell().process, new.project
+
+        def work(tx: Transaction) -> Run:
+            tx.run("lock_user", name=project.owner)
+            if len(tx.all("open_runs", user_name=project.owner)) >= most:
+                raise TooManyRuns(
+                    f"{most} of your agents are at work, which is as many as may be. Wait for one to end, or stop it."
+                )
+            run_id = token_hex(12)
+            earlier = self._turns(tx, new.conversation, project.owner) if new.conversation else []
+            if earlier and not earlier[-1].state.ended:
+                raise RunGoesOn("The agent is still at work on your last message. Wait for it to end, or stop it.")
+            tx.run(
+                "insert_run",
+                id=run_id,
+                project_id=project.id,
+                user_name=project.owner,
+                conversation=new.conversation or run_id,
+                turn=earlier[-1].turn + 1 if earlier else 1,
+                token=new.token,
+                agent=project.options.agent,
+                session=earlier[-1].session if earlier else "",
+                host=self._host,
+                process=process,
+                prompt=json.dumps(new.prompt),
+                now=self._clock(),
+            )
+            return self._get(tx, run_id)
+
+        return self._store.write(work)
+
+    def active(self, token: str) -> Run | None:
+        """The run that is now streaming with this token, with its project and its user."""
+        return self._store.read(lambda tx: self._one(tx, "run_by_token", token=token)) if token else None
+
+    def append(self, run_id: str, *events: NewEvent) -> None:
+        """Add events to a run. The bell rings, and every page that shows the run takes them in."""
+
+        def work(tx: Transaction) -> None:
+            self._insert(tx, run_id, events, tx.one("append_events", id=run_id, count=len(events)))
+
+        if events:
+            self._store.write(work)
+
+    def note_ask(self, run_id: str, ask_id: str) -> None:
+        """Have an ask shown in the conversation, as a card in its place. Its asker's owner must be the run's user."""
+        self.append(run_id, NewEvent(kind=EventKind.ASK, body={"ask": ask_id}))
+
+    def take_in(self, run_id: str, events: Sequence[NewEvent], *, seen: int) -> None:
+        """Add what the agent printed up to byte `seen`, all in one step, so that nothing is taken in twice; only the
+        process that follows the run can. A whole text takes the place of the parts of it that came before."""
+        process = self._store.bell().process
+
+        def work(tx: Transaction) -> None:
+            if any(event.kind in (EventKind.TEXT, EventKind.RESULT) for event in events):
+                tx.run("drop_deltas", run_id=run_id)
+            counted = tx.one("take_in", id=run_id, process=process, count=len(events), seen=seen)
+            self._insert(tx, run_id, events, counted)
+
+        self._store.write(work)
+
+    def note_session(self, run_id: str, session: str) -> Run:
+        """The agent's own name for the conversation."""
+        return self._edit(run_id, lambda run: replace(run, session=session))
+
+    def want_stopped(self, run_id: str, by: str) -> Run:
+        """Note who wants the run to end, and have its runner end all its processes, if it is on this machine."""
+        run = self._edit(run_id, lambda run: run if run.stopped_by else replace(run, stopped_by=by))
+        if not run.state.ended and run.host == self._host:
+            runner_folder.cancel(run.folder)
+        return run
+
+    def end(self, run_id: str, state: RunState, ending: Ending) -> Run:
+        """The agent has ended. Its token is forgotten; what has ended stays as it is."""
+        return self._edit(
+            run_id, lambda run: replace(run, state=state, ending=ending, token="", ended_at=self._clock())
+        )
+
+    # What the dead left
+
+    def adopt_orphans(self) -> list[Run]:
+        """The runs on this machine that no living process follows; this process does from now on."""
+        return [mine for orphan in self._orphans() if (mine := self._adopt(orphan))]
+
+    def _orphans(self) -> list[Run]:
+        bell, runs = self._store.bell(), self.open_here()
+        processes = {run.process for run in runs} - {bell.process}
+        dead = processes - bell.alive(processes) if processes else set()
+        return [run for run in runs if run.process in dead]
+
+    def _adopt(self, orphan: Run) -> Run | None:
+        process = self._store.bell().process
+
+        def work(tx: Transaction) -> Run | None:
+            run = self._get(tx, orphan.id)
+            if run.state.ended or run.process != orphan.process:
+                return None
+            return self._change(tx, replace(run, process=process), run)
+
+        return self._store.write(work)
+
+    # Looking
+
+    def get(self, run_id: str) -> Run:
+        return self._store.read(lambda tx: self._get(tx, run_id))
+
+    def open_here(self) -> list[Run]:
+        """The runs on this machine that have not ended, whoever follows them."""
+        return self._all("open_runs_here", host=self._host)
+
+    def open_of(self, user: str) -> list[Run]:
+        """The runs of a user that have not ended."""
+        return self._all("open_runs", user_name=user)
+
+    def turns(self, conversation: str, user: str) -> list[Run]:
+        """The turns of a user's conversation, in order. One that is somebody else's is not found."""
+        return self._store.read(lambda tx: self._turns(tx, conversation, user))
+
+    def conversations(self, user: str, *, before: Run | None = None, most: int = 50) -> list[Conversation]:
+        """A page of a user's conversations, the one that was last spoken in first."""
+
+        def work(tx: Transaction) -> list[Conversation]:
+            found = tx.all(
+                "conversations",
+                user_name=user,
+                before_time=before.started_at if before else _FAR_FUTURE,
+                before_id=before.id if before else "",
+                most=most,
+            )
+            return [
+                Conversation(id=run.conversation, first_prompt=json.loads(row["first_prompt"]), latest=run)
+                for row, run in zip(found, (self._read(tx, row) for row in found), strict=True)
+            ]
+
+        return self._store.read(work)
+
+    def events(self, run_id: str, *, after: int = 0, most: int = 500) -> list[RunEvent]:
+        """What happened in a run after the event with this number."""
+        found = self._store.read(lambda tx: tx.all("run_events", run_id=run_id, after=after, most=most))
+        return [rows.read_event(row) for row in found]
+
+    # Tidying
+
+    def collect(self, age_ms: int, ending: threading.Event) -> int:
+        """Delete conversations of this machine that ended long ago. In small steps, on a connection of its own."""
+        gone = 0
+        with self._store.aside() as store:
+            apart = Runs(store, self._folders, clock=self._clock)
+            while not ending.is_set() and (old := apart._old(age_ms)):
+                for run in old:
+                    shutil.rmtree(run.folder, ignore_errors=True)
+                store.write(partial(_delete, [run.id for run in old]))
+                gone += len(old)
+                ending.wait(_PAUSE)
+        return gone
+
+    def _old(self, age_ms: int) -> list[Run]:
+        return self._all("old_runs", ended_before=self._clock() - age_ms, host=self._host, most=_STEP)
+
+    # Within a transaction
+
+    def _edit(self, run_id: str, edit: RunEdit) -> Run:
+        def work(tx: Transaction) -> Run:
+            run = self._get(tx, run_id)
+            after = run if run.state.ended else edit(run)
+            return run if after is run else self._change(tx, after, run)
+
+        return self._store.write(work)
+
+    def _change(self, tx: Transaction, after: Run, before: Run) -> Run:
+        now = self._clock()
+        if not tx.run("change_run", **rows.changes(after), id=before.id, version=before.version, now=now):
+            raise Conflict
+        return replace(after, version=before.version + 1, changed_at=now)
+
+    def _insert(self, tx: Transaction, run_id: str, events: Sequence[NewEvent], counted: Row | None) -> None:
+        if counted is None:
+            raise _no_such_run()
+        first, now = counted["events"] - len(events) + 1, self._clock()
+        for seq, event in enumerate(events, start=first):
+            body = json.dumps(event.body)
+            tx.run("insert_run_event", run_id=run_id, seq=seq, at=now, kind=event.kind, body=body)
+
+    def _turns(self, tx: Transaction, conversation: str, user: str) -> list[Run]:
+        found = [self._read(tx, row) for row in tx.all("turns_of", conversation=conversation)]
+        if not found or found[0].user != user:
+            raise _no_such_run()
+        return found
+
+    def _get(self, tx: Transaction, run_id: str) -> Run:
+        run = self._one(tx, "run_by_id", id=run_id)
+        if run is None:
+            raise _no_such_run()
+        return run
+
+    def _one(self, tx: Transaction, query: str, **parameters: object) -> Run | None:
+        row = tx.one(query, **parameters)
+        return self._read(tx, row) if row else None
+
+    def _all(self, query: str, **parameters: object) -> list[Run]:
+        def work(tx: Transaction) -> list[Run]:
+            return [self._read(tx, row) for row in tx.all(query, **parameters)]
+
+        return self._store.read(work)
+
+    def _read(self, tx: Transaction, row: Row) -> Run:
+        project = tx.one("project_by_id", id=row["project_id"])
+        assert project is not None
+        return rows.read_run(row, rows.read_project(project), self._folders / row["id"])
+
+
+def _delete(ids: Sequence[str], tx: Transaction) -> None:
+    for run_id in ids:
+        tx.run("delete_run", id=run_id)
+
+
+def _no_such_run() -> NotFound:
+    """The same for a conversation that was never there, is there no more, or is somebody else's."""
+    return NotFound("There is no such conversation here. Old ones are deleted after a while.")

@@ -1,0 +1,179 @@
+"""Turns what one agent prints into events of its run, and its end into the run's end. Plain code, called in steps.
+
+Agents may print garbage, without end, or lines of any length: each step takes in a bounded part, and what is too much
+ends the run with a message that says so.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from sayso.agents.agent import Heard, shortened
+from sayso.agents.desk import Runs
+from sayso.agents.kinds import AGENTS
+from sayso.agents.lines import Lines, PassedOver
+from sayso.agents.model import Ending, EventKind, NewEvent, Run, RunState
+from sayso.errors import StoreError
+from sayso.running import output
+from sayso.running.folder import Status
+from sayso.text import printable, quoted
+
+logger = logging.getLogger(__name__)
+
+MOST_EVENTS = 20_000
+"""Events of one run; an agent that prints more has lost its way."""
+MOST_GARBAGE = 20
+"""Lines that are not JSON and are shown; the others are counted."""
+_STDERR_TAIL = 2_000
+_SESSION = re.compile(r"[A-Za-z0-9][\w.:-]{0,199}", re.ASCII)
+"""What may be handed back to the agent's program as a word of its command line."""
+_WHOLE = {EventKind.TEXT, EventKind.RESULT}
+
+
+class Follower:
+    """Follows one run, from where it was left."""
+
+    def __init__(self, runs: Runs, run: Run) -> None:
+        self.run = run
+        self._runs, self._agent = runs, AGENTS[run.agent]
+        self._lines = Lines(run.folder, run.seen)
+        self._events = 0
+        self._garbage = 0
+        self._too_much = ""
+        self._account: Ending | None = None
+
+    def step(self) -> bool:
+        """Take in a part of what is new. Whether there was any."""
+        return self._take_in(self._lines.read)
+
+    def end(self, status: Status) -> Run:
+        """The agent has ended: take in the rest and end the run."""
+        while self.step():
+            pass
+        self._take_in(self._lines.rest)
+        if self._garbage > MOST_GARBAGE:
+            hidden = self._garbage - MOST_GARBAGE
+            self._runs.append(self.run.id, _notice(f"{hidden:,} more lines that were not JSON are not shown."))
+        return self._runs.end(self.run.id, *self._ending(status))
+
+    def _take_in(self, read: Callable[[], Iterable[bytes | PassedOver]]) -> bool:
+        taken: list[NewEvent] = []
+        before, read_to = self._lines.place, self._lines.read_to
+        try:
+            for line in read():
+                self._hear(line, taken)
+            if taken or self._lines.place > before:
+                self._runs.take_in(self.run.id, taken, seen=self._lines.place)
+        except StoreError:
+            # What was read and not kept is read again.
+            self._lines = Lines(self.run.folder, before)
+            raise
+        self._events += len(taken)
+        if self._events > MOST_EVENTS:
+            self._give_up(f"It printed more than {MOST_EVENTS:,} messages in one turn")
+        return self._lines.read_to > read_to
+
+    def _hear(self, line: bytes | PassedOver, taken: list[NewEvent]) -> None:
+        if isinstance(line, PassedOver):
+            taken.append(_notice(f"A line of {line.size:,} bytes was too long and is not shown."))
+            if line.too_fast:
+                self._give_up("It printed faster than can be taken in")
+            return
+        if not line.strip() or self._too_much:
+            return
+        said = _parsed(line)
+        if said is None:
+            self._garbage += 1
+            if self._garbage <= MOST_GARBAGE:
+                taken.append(_notice(f"Not a message: {quoted(line[:400].decode(errors='replace'), 300)}"))
+            return
+        self._take(self._agent.hear(said), taken)
+
+    def _take(self, heard: Heard, taken: list[NewEvent]) -> None:
+        for event in heard.events:
+            _add(taken, event)
+        self._account = heard.ending or self._account
+        if _SESSION.fullmatch(heard.session) and heard.session != self.run.session:
+            self.run = self._runs.note_session(self.run.id, heard.session)
+
+    def _give_up(self, why: str) -> None:
+        if not self._too_much:
+            self._too_much = why
+            logger.warning("Run %s is stopped: %s", self.run.id, why)
+            self._runs.want_stopped(self.run.id, "")
+
+    # How it ended
+
+    def _ending(self, status: Status) -> tuple[RunState, Ending]:
+        # Another server may have heard the agent's own account.
+        self._account = self._account or self._kept_account()
+        account = self._account or Ending()
+        state, message = self._verdict(status, account)
+        ending = Ending(message=message, exit_code=status.exit_code, cost_usd=account.cost_usd, turns=account.turns)
+        return state, ending
+
+    def _verdict(self, status: Status, account: Ending) -> tuple[RunState, str]:
+        label = self._agent.label
+        if self._too_much:
+            return RunState.FAILED, f"{self._too_much}, so it was stopped."
+        match status.reason:
+            case "spawn_failed":
+                return RunState.FAILED, f"{label} could not be started: {status.text} {self._agent.install}"
+            case "timed_out":
+                return RunState.FAILED, "It ran longer than run_timeout allows and was stopped."
+            case "cancelled":
+                by = self._runs.get(self.run.id).stopped_by
+                return RunState.STOPPED, f"Stopped by {by}." if by else "Stopped from outside: its process was ended."
+            case "lost":
+                return RunState.LOST, (
+                    "The agent's process is gone without a word: it was killed, or the machine was restarted. Send "
+                    "another message to go on with the conversation."
+                )
+        if status.exit_code == 0 and self._account and not account.message:
+            return RunState.COMPLETED, ""
+        return RunState.FAILED, self._failure(status, account)
+
+    def _kept_account(self) -> Ending | None:
+        for event in self._runs.events(self.run.id, most=2 * MOST_EVENTS):
+            if event.kind is EventKind.RESULT:
+                told = {name: event.body.get(name) for name in ("cost_usd", "turns")}
+                return Ending(message=event.body.get("text", "") if event.body["error"] else "", **told)
+        return None
+
+    def _failure(self, status: Status, account: Ending) -> str:
+        if account.message:
+            return account.message
+        if status.exit_code == 0:
+            return f"{self._agent.label} ended without saying how its turn went." + self._last_words()
+        how = f"signal {status.signal}" if status.signal else f"exit code {status.exit_code}"
+        return f"{self._agent.label} ended with {how}." + self._last_words()
+
+    def _last_words(self) -> str:
+        """The end of what it printed to stderr."""
+        told = printable(output.tail(self.run.folder, "stderr", limit=_STDERR_TAIL).text).strip()
+        return f" It said: {told}" if told else ""
+
+
+def _parsed(line: bytes) -> Mapping[str, Any] | None:
+    try:
+        said = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return said if isinstance(said, dict) else None
+
+
+def _add(taken: list[NewEvent], event: NewEvent) -> None:
+    """Add an event; parts of a text join, and give way to the whole of it."""
+    if event.kind is EventKind.DELTA and taken and taken[-1].kind is EventKind.DELTA:
+        event = NewEvent(kind=EventKind.DELTA, body={"text": taken.pop().body["text"] + event.body["text"]})
+    elif event.kind in _WHOLE:
+        taken[:] = [earlier for earlier in taken if earlier.kind is not EventKind.DELTA]
+    taken.append(event)
+
+
+def _notice(text: str) -> NewEvent:
+    return NewEvent(kind=EventKind.NOTICE, body={"text": shortened(text, 2_000)})

@@ -1,0 +1,11 @@
+"""The table of agents that the page can run, by the names that projects call them by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sayso.agents.agent import Agent
+from sayso.agents.claude import Claude
+from sayso.agents.codex import Codex
+
+AGENTS: Mapping[str, Agent] = {"claude": Claude(), "codex": Codex()}

@@ -1,0 +1,109 @@
+"""Puts agents on their way: their line to the person, their environment, a runner of their own. May block."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import shutil
+from collections.abc import Mapping
+from concurrent.futures import Future
+
+from sayso.agents import relay_file
+from sayso.agents.agent import Line
+from sayso.agents.desk import Runs
+from sayso.agents.kinds import AGENTS
+from sayso.agents.model import Run
+from sayso.config import Config
+from sayso.dialects import promptmanager
+from sayso.errors import RelayFileError
+from sayso.running.environment import Environments
+from sayso.running.folder import Status
+from sayso.running.launch import Launch
+from sayso.running.spawner import Spawner
+
+logger = logging.getLogger(__name__)
+
+OUTPUT_BYTES = 64 * 1024 * 1024
+"""The most that is kept on disk of what an agent prints. Whoever follows it may fall behind by a quarter of that."""
+_OF_ANOTHER_AGENT = {"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PROJECT_DIR"}
+"""What an agent that started this very server would hand down; it is not about the agents that the page starts."""
+
+
+class Launcher:
+    """Starts the agents of one process. `address` is where they reach the web server, on this machine."""
+
+    def __init__(self, config: Config, address: str) -> None:
+        self._config, self._address = config, address
+        self._spawner = Spawner(pool_size=1, idle_seconds=config.command_idle / 1000)
+        self._environments = Environments(folder=config.environments_dir)
+
+    def start(self, run: Run) -> Future[Status]:
+        """Start the agent; the future ends with it. One that cannot be started is a status too."""
+        line, timeout = self._line(run), self._config.run_timeout
+        launch = Launch(
+            folder=run.folder,
+            argv=AGENTS[run.agent].argv(self._config, run, line),
+            cwd=run.project.directory,
+            env=self._environment(run, line),
+            stdin=run.prompt.encode(errors="replace"),
+            timeout_seconds=timeout / 1000 if timeout else None,
+            grace_seconds=self._config.command_grace / 1000,
+            max_bytes=OUTPUT_BYTES,
+        )
+        return self._spawner.start_operation(launch)
+
+    def adopt(self, run: Run) -> Future[Status]:
+        """The end of an agent that another server has started. Its line leads to this server from now on."""
+        try:
+            self._line(run)
+        except RelayFileError as error:
+            logger.warning("The line of run %s leads nowhere: %s", run.id, error)
+        return self._spawner.adopt(run.folder)
+
+    def clear_away(self, run: Run) -> None:
+        """What an agent that has ended needs no more. What it printed has become events."""
+        relay_file.remove(self._config.relay_dir, run.token)
+        shutil.rmtree(run.folder, ignore_errors=True)
+
+    def sweep(self, runs: Runs) -> None:
+        """What agents left behind that nobody cleared away after."""
+        living = frozenset(run.token for run in runs.open_here())
+        relay_file.sweep(self._config.relay_dir, living)
+
+    def leave(self) -> None:
+        """Let go of the agents; they go on."""
+        self._spawner.leave()
+
+    def _line(self, run: Run) -> Line | None:
+        """The agent's line to the person, unless the settings or the project say that it has none."""
+        config, options = self._config, run.project.options
+        if not config.mcp_ask_user_enabled or not options.ask_user:
+            return None
+        relay = relay_file.RelayFile(
+            api_url=self._address,
+            stream_token=run.token,
+            user_id=run.user,
+            project_id=run.project.id,
+            csrf_token=secrets.token_hex(16),
+            timeout=options.ask_user_timeout or config.mcp_ask_user_timeout // 1000,
+        )
+        file, entry = relay_file.write(config.relay_dir, relay), relay_file.entry(config)
+        return Line(
+            relay_file=file,
+            config_file=relay_file.write_client_config(config.relay_dir, run.token, entry, file, config),
+            server=relay_file.SERVER_NAME,
+            command=(entry.command, *entry.args),
+            ask_tool=f"mcp__{relay_file.SERVER_NAME}__{promptmanager.NAME}",
+            approve_tool=relay_file.PERMISSION_TOOL if entry.approves else "",
+        )
+
+    def _environment(self, run: Run, line: Line | None) -> Mapping[str, str]:
+        login = self._environments.for_project(run.project.directory)
+        environment = {name: value for name, value in login.items() if name not in _OF_ANOTHER_AGENT}
+        if line is None:
+            return environment
+        ours = {name: value for name, value in os.environ.items() if name.startswith("SAYSO_")}
+        store = {"SAYSO_STORE": self._config.store} if self._config.store else {}
+        here = {"SAYSO_STATE_DIR": str(self._config.state_dir), **store}
+        return {**environment, **ours, **here, relay_file.VARIABLE: str(line.relay_file)}

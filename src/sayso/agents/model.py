@@ -1,0 +1,158 @@
+"""What a project, a run and its events are. Plain frozen data: nothing here reads, writes or starts anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+SHORTEST_WAIT, LONGEST_WAIT = 30, 900
+"""Seconds between which a project may set how long its agents wait for an answer."""
+
+PERMISSION_MODES = ("default", "acceptEdits", "plan", "dontAsk", "bypassPermissions")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How agents run in one project. `ask_user_timeout` is in seconds; None: as the settings say."""
+
+    agent: str = "claude"
+    ask_user: bool = True
+    ask_user_timeout: int | None = None
+    model: str = ""
+    permission_mode: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Project:
+    """A directory in which the page may start agents for its owner, on one machine."""
+
+    id: int
+    owner: str
+    host: str
+    directory: Path
+    name: str
+    options: Options
+    created_at: int
+    removed_at: int | None = None
+
+
+class RunState(StrEnum):
+    """Where a run stands."""
+
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    STOPPED = "stopped"
+    LOST = "lost"
+
+    @property
+    def ended(self) -> bool:
+        return self is not RunState.RUNNING
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ending:
+    """How a run ended, in a sentence; what it cost, where the agent said so."""
+
+    message: str = ""
+    exit_code: int | None = None
+    cost_usd: float | None = None
+    turns: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewRun:
+    """A turn that is to be started. Without a conversation it begins one."""
+
+    project: Project
+    prompt: str
+    token: str
+    conversation: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One turn of a headless agent. Times are milliseconds since 1970.
+
+    The token names its stream to the relay, and is empty once the run has ended.
+    """
+
+    id: str
+    project: Project
+    user: str
+    conversation: str
+    turn: int
+    token: str
+    agent: str
+    session: str
+    """The agent's own name for the conversation, by which the next turn resumes it."""
+    host: str
+    process: str
+    """The process that follows it."""
+    folder: Path
+    """Where its runner leaves what it prints."""
+    prompt: str
+    started_at: int
+    changed_at: int
+    state: RunState = RunState.RUNNING
+    version: int = 1
+    ending: Ending | None = None
+    stopped_by: str = ""
+    seen: int = 0
+    """Bytes of its output that have become events."""
+    ended_at: int | None = None
+
+    def lasted_ms(self, now: int) -> int:
+        return (self.ended_at or now) - self.started_at
+
+
+class EventKind(StrEnum):
+    """What happened in a run. The keys of each event's body are named here."""
+
+    STARTED = "started"
+    """`model`, `session`: the agent is there."""
+    DELTA = "delta"
+    """`text`: more of a text that is still being written; gone once the whole of it is there."""
+    TEXT = "text"
+    """`text`: a whole text in Markdown."""
+    THINKING = "thinking"
+    """`text`."""
+    TOOL = "tool"
+    """`id`, `name`, `input`: the agent uses a tool."""
+    TOOL_RESULT = "tool_result"
+    """`id`, `text`, `error`: what came of it."""
+    ASK = "ask"
+    """`ask`: the id of an ask that a person can settle, relayed or not."""
+    NOTICE = "notice"
+    """`text`: something that Sayso says about the run."""
+    RESULT = "result"
+    """`cost_usd`, `duration_ms`, `turns`, `error`, `text`: the agent's own account of the whole turn."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewEvent:
+    """Something that happened, before it has its place in the run."""
+
+    kind: EventKind
+    body: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunEvent(NewEvent):
+    """One event of a run; `seq` counts from 1 and only ever rises, though numbers may be missing."""
+
+    run: str
+    seq: int
+    at: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conversation:
+    """A conversation as it is listed: what it began with, and its latest turn."""
+
+    id: str
+    first_prompt: str
+    latest: Run

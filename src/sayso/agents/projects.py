@@ -1,0 +1,65 @@
+"""The projects in which the web page may start agents: registered from the command line of their machine, never from
+the page."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+
+from sayso.agents import rows
+from sayso.agents.model import LONGEST_WAIT, SHORTEST_WAIT, Options, Project
+from sayso.asks.desk import Clock, now_ms
+from sayso.errors import InvalidInput, NotFound, Problem
+from sayso.store import Store, Transaction
+
+
+class Projects:
+    """The projects of one machine in one store."""
+
+    def __init__(self, store: Store, *, clock: Clock = now_ms) -> None:
+        self._store, self._clock = store, clock
+        self._host = socket.gethostname()
+
+    def add(self, owner: str, directory: Path, *, name: str = "", options: Options) -> Project:
+        """Register a directory for its owner, or register it anew with other options."""
+        _check(directory, options)
+        place = {"owner": owner, "host": self._host, "directory": str(directory)}
+
+        def work(tx: Transaction) -> Project:
+            kept = json.dumps(rows.options_data(options))
+            tx.run("add_project", **place, name=name or directory.name, options=kept, now=self._clock())
+            row = tx.one("project_at", **place)
+            assert row is not None
+            return rows.read_project(row)
+
+        return self._store.write(work)
+
+    def all(self, owner: str | None = None) -> list[Project]:
+        """The projects on this machine, of one owner or of everyone."""
+        found = self._store.read(lambda tx: tx.all("projects", host=self._host, owner=owner))
+        return [rows.read_project(row) for row in found]
+
+    def of(self, owner: str, project_id: int) -> Project:
+        """A project that this user may use here. Those of others are not found, as if they were not there."""
+        for project in self.all(owner):
+            if project.id == project_id:
+                return project
+        raise NotFound(f"There is no project {project_id} of yours here. `sayso project list` shows them.")
+
+    def remove(self, project_id: int) -> None:
+        """Let no more agents be started in it. Its conversations stay until they are old."""
+        if not self._store.write(lambda tx: tx.run("remove_project", id=project_id, now=self._clock())):
+            raise NotFound(f"There is no project {project_id}. `sayso project list` shows them.")
+
+
+def _check(directory: Path, options: Options) -> None:
+    problems = []
+    if not directory.is_dir():
+        problems.append(Problem(path="directory", text=f"{str(directory)!r} is not a directory that is there."))
+    wait = options.ask_user_timeout
+    if wait is not None and not SHORTEST_WAIT <= wait <= LONGEST_WAIT:
+        allowed = f"it must be from {SHORTEST_WAIT} to {LONGEST_WAIT} seconds"
+        problems.append(Problem(path="ask_user_timeout", text=f"is {wait}; {allowed}."))
+    if problems:
+        raise InvalidInput(problems)

@@ -1,0 +1,90 @@
+"""The workspace's `.claude/settings.local.json`: the entry of the MCP server in it, and nothing else of it.
+
+Claude Code itself pays no attention to servers named there, and is told of them by `--mcp-config`; other programs that
+follow PromptManager look there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from sayso.agents.relay_file import SERVER_NAME, Entry
+from sayso.errors import CannotEdit
+
+PLACE = Path(".claude") / "settings.local.json"
+_SERVERS = "mcpServers"
+Settings = dict[str, Any]
+
+
+def add_server(project: Path, entry: Entry) -> bool:
+    """Put the server into the workspace's settings. Whether that changed anything."""
+
+    def add(settings: Settings) -> None:
+        settings.setdefault(_SERVERS, {})[SERVER_NAME] = entry.data()
+
+    return _change(project / PLACE, add)
+
+
+def remove_server(project: Path) -> bool:
+    """Take the server out of the workspace's settings. Whether it was there."""
+
+    def remove(settings: Settings) -> None:
+        servers = settings.get(_SERVERS, {})
+        servers.pop(SERVER_NAME, None)
+        if _SERVERS in settings and not servers:
+            del settings[_SERVERS]
+
+    return _change(project / PLACE, remove)
+
+
+def _change(file: Path, edit: Callable[[Settings], None]) -> bool:
+    """Read, edit and replace the file in one step; one that cannot be understood is left alone."""
+    before = _read(file)
+    after = json.loads(json.dumps(before))
+    edit(after)
+    if after == before:
+        return False
+    _replace(file, json.dumps(after, indent=2, ensure_ascii=False) + "\n")
+    return True
+
+
+def _read(file: Path) -> Settings:
+    try:
+        settings = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise CannotEdit(f"{file} cannot be read ({error.strerror}). It was left alone.") from error
+    except ValueError as error:
+        raise CannotEdit(f"{file} is not JSON ({error}). It was left alone; mend it, and try again.") from error
+    if not isinstance(settings, dict) or not isinstance(settings.get(_SERVERS, {}), dict):
+        raise CannotEdit(
+            f"{file} must hold an object, and {_SERVERS} in it another. It was left alone; mend it, and try again."
+        )
+    return settings
+
+
+def _replace(file: Path, text: str) -> None:
+    # A link to another place stays one: what it leads to is replaced.
+    target = file.resolve()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o644
+        descriptor, made = tempfile.mkstemp(prefix=".settings-", dir=target.parent)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
+                opened.write(text)
+            os.chmod(made, mode)
+            os.replace(made, target)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(made)
+            raise
+    except OSError as error:
+        raise CannotEdit(f"{file} cannot be written ({error.strerror or error}). It was left as it was.") from error

@@ -1,0 +1,224 @@
+"""`sayso project`: the directories in which the web page may start agents, and how agents run there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sayso.accounts import Accounts
+from sayso.agents.model import LONGEST_WAIT, PERMISSION_MODES, SHORTEST_WAIT, Options, Project
+from sayso.agents.projects import Projects
+from sayso.cli.session import Session, open_session, settings
+from sayso.cli.terminal import put, put_json, say, table
+from sayso.cli.web import yourself
+from sayso.errors import CannotEdit, NotFound
+from sayso.text import one_line
+
+AGENTS = ("claude", "codex")
+
+
+@click.group()
+def command() -> None:
+    """Say in which directories the web page may start agents.
+
+    \b
+    Example:
+      sayso project add ~/shop
+      sayso project add ~/shop --permission-mode acceptEdits --ask-user-timeout 600
+      sayso project list
+    """
+
+
+@command.command()
+@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--name", metavar="NAME", default="", help="What the page calls it. By default its last part.")
+@click.option("--user", metavar="USER", help="Whose project it is: nobody else sees it. By default yours.")
+@click.option("--agent", type=click.Choice(AGENTS), default="claude", help="Which agent works there.")
+@click.option("--ask-user/--no-ask-user", default=True, help="Whether the agent can ask you. It can by default.")
+@click.option(
+    "--ask-user-timeout",
+    type=int,
+    metavar="SECONDS",
+    help=f"How long it waits for an answer: {SHORTEST_WAIT} to {LONGEST_WAIT}. Else as mcp_ask_user_timeout says.",
+)
+@click.option("--model", metavar="MODEL", default="", help="The model it uses. By default its own choice.")
+@click.option("--permission-mode", type=click.Choice(PERMISSION_MODES), help="What it may do without asking you.")
+@click.option("--json", "as_json", is_flag=True, help="Print the project as JSON.")
+def add(
+    directory: Path,
+    name: str,
+    user: str | None,
+    agent: str,
+    ask_user: bool,
+    ask_user_timeout: int | None,
+    model: str,
+    permission_mode: str | None,
+    as_json: bool,
+) -> None:
+    """Let agents be started in DIR, or set anew how they run there.
+
+    \b
+    Example:
+      sayso project add .
+    """
+    options = Options(
+        agent=agent,
+        ask_user=ask_user,
+        ask_user_timeout=ask_user_timeout,
+        model=model,
+        permission_mode=permission_mode or "",
+    )
+    with open_session(settings()) as session:
+        owner = _owner(session, user)
+        project = Projects(session.store).add(owner, directory.resolve(), name=name, options=options)
+        _write_workspace(session, project)
+    if as_json:
+        put_json(_data(project))
+        return
+    say(f"{owner} can start {agent} in {project.directory} from the page: `sayso web`, then Talk.")
+
+
+@command.command(name="list")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
+def show(as_json: bool) -> None:
+    """Show the projects on this machine, and how many agents are at work in each.
+
+    \b
+    Example:
+      sayso project list
+    """
+    from sayso.agents.desk import Runs
+
+    with open_session(settings()) as session:
+        projects = Projects(session.store).all()
+        at_work = [run.project.id for run in Runs(session.store, session.config.runs_dir).open_here()]
+    if as_json:
+        put_json([{**_data(project), "agents_at_work": at_work.count(project.id)} for project in projects])
+    elif projects:
+        rows = [(*_row(project), str(at_work.count(project.id)), str(project.directory)) for project in projects]
+        put(table(("ID", "NAME", "USER", "AGENT", "ASKS", "AT WORK", "DIRECTORY"), rows))
+    else:
+        say("There are no projects yet. `sayso project add DIR` adds one.")
+
+
+@command.command()
+@click.argument("project")
+def remove(project: str) -> None:
+    """Let no more agents be started in PROJECT: its id, name or directory. What was said there stays for a while.
+
+    \b
+    Example:
+      sayso project remove shop
+    """
+    from sayso.agents import workspace
+
+    with open_session(settings()) as session:
+        projects = Projects(session.store)
+        found = _find(projects, project)
+        projects.remove(found.id)
+        if not any(other.directory == found.directory for other in projects.all()):
+            workspace.remove_server(found.directory)
+    say(f"No more agents are started in {found.directory}.")
+
+
+@command.command()
+def sync() -> None:
+    """Write the settings of every project's workspace anew, as after an upgrade or a change of settings.
+
+    \b
+    Example:
+      sayso project sync
+    """
+    with open_session(settings()) as session:
+        projects = Projects(session.store).all()
+        troubles = [trouble for project in projects if (trouble := _sync(session, project))]
+    say(f"{len(projects) - len(troubles)} of {len(projects)} workspaces are up to date.")
+    for trouble in troubles:
+        say(trouble)
+    if troubles:
+        raise SystemExit(CannotEdit.exit_code)
+
+
+@command.command()
+@click.argument("project", required=False)
+def stop(project: str | None) -> None:
+    """Stop the agents at work in PROJECT, or all of them, with every process of theirs.
+
+    \b
+    Example:
+      sayso project stop shop
+    """
+    from sayso.agents.desk import Runs
+
+    with open_session(settings()) as session:
+        wanted = _find(Projects(session.store), project).id if project else None
+        runs = Runs(session.store, session.config.runs_dir)
+        doomed = [run for run in runs.open_here() if wanted in (None, run.project.id)]
+        for run in doomed:
+            runs.want_stopped(run.id, session.config.person)
+    say(f"{len(doomed)} agent{'' if len(doomed) == 1 else 's'} told to stop.")
+
+
+def _owner(session: Session, user: str | None) -> str:
+    accounts = Accounts(session.store)
+    if user is None:
+        return yourself(accounts, session.config.person)
+    if not any(known.name == user and known.revoked_at is None for known in accounts.users()):
+        raise NotFound(f"There is no user {user!r}. Add them with `sayso user add {user}`.")
+    return user
+
+
+def _write_workspace(session: Session, project: Project) -> None:
+    """Have the workspace's settings name the MCP server, or not, as settings and project say."""
+    from sayso.agents import relay_file, workspace
+
+    if session.config.mcp_ask_user_enabled and project.options.ask_user:
+        workspace.add_server(project.directory, relay_file.entry(session.config))
+    else:
+        workspace.remove_server(project.directory)
+
+
+def _sync(session: Session, project: Project) -> str:
+    """Bring one workspace up to date. What is in the way, if anything is."""
+    try:
+        _write_workspace(session, project)
+    except CannotEdit as error:
+        return str(error)
+    return ""
+
+
+def _find(projects: Projects, given: str) -> Project:
+    """The project with this id, name or directory."""
+    place = Path(given).resolve()
+    found = [each for each in projects.all() if given in (str(each.id), each.name) or each.directory == place]
+    if not found:
+        raise NotFound(f"There is no project {given!r} here. `sayso project list` shows them.")
+    if len(found) > 1:
+        ids = ", ".join(str(each.id) for each in found)
+        raise NotFound(f"{given!r} fits several projects. Give the id of one: {ids}.")
+    return found[0]
+
+
+def _data(project: Project) -> dict[str, object]:
+    from sayso.agents.rows import options_data
+
+    return {
+        "id": project.id,
+        "name": project.name,
+        "user": project.owner,
+        "directory": str(project.directory),
+        **options_data(project.options),
+    }
+
+
+def _row(project: Project) -> tuple[str, ...]:
+    options = project.options
+    asks = f"{options.ask_user_timeout} s" if options.ask_user_timeout else "yes"
+    return (
+        str(project.id),
+        one_line(project.name, 30),
+        project.owner,
+        options.agent,
+        asks if options.ask_user else "no",
+    )

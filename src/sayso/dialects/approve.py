@@ -1,0 +1,252 @@
+"""`approve`: the tool by which Claude asks for permissions, and brings the questions of its own AskUserQuestion.
+
+The client wants `{"behavior": "allow", "updatedInput": ...}` or `{"behavior": "deny", "message": ...}` as text.
+Nothing but a person's plain choice to allow is ever told as an allow.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Problems, Question, State
+from sayso.config import Config
+from sayso.dialects import edits, fields
+from sayso.dialects.dialect import Arguments, AskTool, Reply, Request, Tool, description
+from sayso.dialects.outcomes import refusal_words, selected_labels
+from sayso.text import one_line, printable
+
+NAME = "approve"
+NATIVE_QUESTIONS = "AskUserQuestion"
+_DECISION = "decision"
+
+ALLOW = Option(id="allow", label="Allow")
+DENY = Option(id="deny", label="Deny", description="With a note, or your own words instead: the agent is told them.")
+ALWAYS = Option(
+    id="always",
+    label="Allow this exact thing for the rest of the run",
+    description="The same tool with the same input. Anything else is asked again.",
+)
+
+_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["tool_name", "input"],
+    "properties": {
+        "tool_name": {"type": "string", "description": "The tool that is to be used"},
+        "input": {"type": "object", "description": "The input of that tool"},
+        "tool_use_id": {"type": "string", "description": "The name of that use of the tool"},
+    },
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Permission:
+    """What a client wants to be allowed: the use of a tool with this very input."""
+
+    tool: str
+    given: Mapping[str, Any]
+
+    @property
+    def exact(self) -> str:
+        """Equal for the same tool with the same input, and for nothing else."""
+        return json.dumps([self.tool, self.given], sort_keys=True)
+
+    @property
+    def is_question(self) -> bool:
+        """Whether the client brings questions of Claude's own tool."""
+        return self.tool == NATIVE_QUESTIONS and "questions" in self.given
+
+
+def tool() -> Tool:
+    return Tool(
+        name=NAME,
+        title="Ask for a permission",
+        description=description("approve"),
+        schema=_SCHEMA,
+        annotations={"openWorldHint": True, "readOnlyHint": False, "destructiveHint": False},
+        for_permissions=True,
+        always_loaded=False,
+    )
+
+
+def read(arguments: Arguments) -> Permission:
+    problems = Problems()
+    name, given = arguments.get("tool_name"), arguments.get("input")
+    if not isinstance(name, str) or not name.strip():
+        problems.add("tool_name", f"expected the name of a tool, got {fields.given(name)}.")
+    if not isinstance(given, dict):
+        problems.add("input", f"expected an object, got {fields.given(given)}.")
+    problems.check()
+    return Permission(tool=str(name), given=dict(given or {}))
+
+
+def allow(given: Mapping[str, Any]) -> Reply:
+    return Reply(text=json.dumps({"behavior": "allow", "updatedInput": given}, ensure_ascii=False))
+
+
+def deny(message: str) -> Reply:
+    return Reply(text=json.dumps({"behavior": "deny", "message": message}, ensure_ascii=False))
+
+
+# Permissions
+
+
+def permission_ask(permission: Permission, asker: Asker, config: Config, before: str | None) -> NewAsk:
+    """The ask for a permission; `before` is the text of the file that an edit would change, where it is known."""
+    # Over HTTP many conversations may share a token, and none of them has an end that we would hear of.
+    options = (ALLOW, DENY) if asker.agent else (ALLOW, DENY, ALWAYS)
+    question = Question(
+        id=_DECISION, text=_shown(permission, before), kind=Kind.SELECT, options=options, title="Permission"
+    )
+    return NewAsk(
+        tool=NAME,
+        title=_title(permission, asker.project),
+        questions=(question,),
+        asker=asker,
+        timeout_ms=config.approve_timeout,
+        bound=True,
+    )
+
+
+def decision(ask: Ask, permission: Permission) -> Reply:
+    """What the person's answer means for the client."""
+    answer = ask.answer(_DECISION)
+    if ask.state is State.ANSWERED and answer and answer.text is None and answer.chosen in ((ALLOW.id,), (ALWAYS.id,)):
+        return allow(permission.given)
+    return deny(_why_not(ask, answer))
+
+
+def is_for_the_rest(ask: Ask) -> bool:
+    """Whether the person wants the same to be allowed from now on."""
+    answer = ask.answer(_DECISION)
+    return ask.state is State.ANSWERED and answer is not None and answer.chosen == (ALWAYS.id,) and answer.text is None
+
+
+def _why_not(ask: Ask, answer: Answer | None) -> str:
+    said = [part for part in (answer.text, answer.note) if part] if answer else []
+    match ask.state:
+        case State.ANSWERED:
+            return "The user did not allow this." + (f" They said: {' '.join(said)}" if said else "")
+        case State.REJECTED:
+            reason = ask.outcome.reason if ask.outcome else ""
+            return "The user did not allow this." + (f" Reason: {reason}" if reason else "")
+        case State.DECLINED | State.CANCELLED:
+            return f"The user {ask.state} the request, so this was not allowed."
+    return f"Nobody decided{_within(ask)}, so this was not allowed. That is not a decision of the user's."
+
+
+def _within(ask: Ask) -> str:
+    if not ask.timeout_ms:
+        return ""
+    seconds = ask.timeout_ms / 1000
+    return f" within {seconds:g} second" + ("" if seconds == 1 else "s")
+
+
+def _title(permission: Permission, project: str) -> str:
+    given = permission.given
+    named = (given.get(name) for name in ("command", "file_path", "notebook_path", "path", "url", "pattern"))
+    subject = next((value for value in named if isinstance(value, str) and value.strip()), "")
+    short = subject.removeprefix(f"{project}/") if project else subject
+    about = f"{permission.tool}: {short}" if short else permission.tool
+    return f"Allow {one_line(about, 120)}?"
+
+
+def _shown(permission: Permission, before: str | None) -> str:
+    """Everything that is to be allowed, what matters most first. No field of the input is left out."""
+    given = dict(permission.given)
+    parts = [f"The agent wants to use {_code(permission.tool)}."]
+    change = edits.change(permission.tool, given, before)
+    if change:
+        parts += [f"It would change {_code(edits.path_of(permission.tool, given))}:", fenced(change.diff, "diff")]
+        given = {name: value for name, value in given.items() if name not in change.told}
+    elif permission.tool == "Bash" and isinstance(given.get("command"), str):
+        parts += [fenced(given.pop("command"), "bash")]
+    elif permission.tool == "ExitPlanMode" and isinstance(given.get("plan"), str):
+        parts += [given.pop("plan")]
+    if given:
+        parts += [fenced(json.dumps(given, ensure_ascii=False, indent=2), "json")]
+    return "\n\n".join(parts)
+
+
+def fenced(text: str, language: str) -> str:
+    """A block of code that ends where we say, whatever backticks the text holds."""
+    fence = "`" * max(3, _longest_run(text) + 1)
+    return f"{fence}{language}\n{text.removesuffix(chr(10))}\n{fence}"
+
+
+def _code(text: str) -> str:
+    """A name from outside within a line of Markdown."""
+    mark = "`" * (_longest_run(text) + 1)
+    name = one_line(printable(text), 500)
+    space = " " if "`" in name else ""
+    return f"{mark}{space}{name}{space}{mark}"
+
+
+def _longest_run(text: str) -> int:
+    return max((len(run) for run in re.findall("`+", text)), default=0)
+
+
+# Claude's own questions
+
+
+def question_tool() -> AskTool:
+    """AskUserQuestion as a tool of ours: its questions are ordinary asks."""
+    return AskTool(name=NAME, title="", description="", schema=_SCHEMA, read=_read_questions)
+
+
+def _read_questions(arguments: Arguments, asker: Asker, config: Config) -> Request:
+    permission, problems = read(arguments), Problems()
+    found = fields.array_of_objects(problems, permission.given, "questions")
+    most = config.ask_user_max_questions
+    if not problems.found and not 1 <= len(found) <= most:
+        problems.add("questions", f"expected 1 to {most} questions, got {len(found)}.")
+    questions = tuple(
+        _question(problems, raw, path, str(number), config) for number, (path, raw) in enumerate(found, start=1)
+    )
+    if len({question.text for question in questions}) < len(questions):
+        problems.add("questions", "two of them have the same text, by which their answers are told apart.")
+    problems.check()
+    new = NewAsk(tool=NATIVE_QUESTIONS, questions=questions, asker=asker, timeout_ms=config.approve_timeout)
+    return Request(new=new, render=lambda ask: _answers(ask, permission))
+
+
+def _question(problems: Problems, raw: Mapping[str, Any], path: str, question_id: str, config: Config) -> Question:
+    several = fields.boolean(problems, raw, "multiSelect", path, default=False)
+    options: tuple[Option, ...] = ()
+    if raw.get("options") not in (None, []):
+        options = fields.options_as(_option, problems, raw, path, (1, config.ask_user_max_options))
+    return Question(
+        id=question_id,
+        text=fields.text(problems, raw, ["question"], path, required=True),
+        title=fields.text(problems, raw, ["header"], path, required=False),
+        kind=Kind.TEXT if not options else Kind.MULTI_SELECT if several else Kind.SELECT,
+        options=options,
+    )
+
+
+def _option(problems: Problems, raw: object, path: str, option_id: str) -> Option:
+    """An option, with the preview that Claude may give of it."""
+    preview = raw.get("preview") if isinstance(raw, dict) else None
+    if isinstance(raw, dict) and isinstance(preview, str) and preview.strip():
+        about = raw.get("description")
+        raw = {**raw, "description": f"{about}\n\n{preview}" if about else preview}
+    return fields.object_option(problems, raw, path, option_id)
+
+
+def _answers(ask: Ask, permission: Permission) -> Reply:
+    if ask.state is State.ANSWERED:
+        told = {question.text: _said(question, ask.answer(question.id)) for question in ask.questions}
+        return allow({**permission.given, "answers": told})
+    if ask.state is State.TIMED_OUT:
+        return deny(f"Nobody answered{_within(ask)}. Do not assume an answer.")
+    return deny(refusal_words(ask))
+
+
+def _said(question: Question, answer: Answer | None) -> str:
+    answer = answer or Answer(question=question.id)
+    words = [*selected_labels(question, answer), *([answer.text] if answer.text is not None else [])]
+    note = f" (note: {answer.note})" if answer.note else ""
+    return ", ".join(words) + note

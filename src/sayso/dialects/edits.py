@@ -1,0 +1,181 @@
+"""What an edit tool of Claude's would change in a file, as a unified diff. Text in, text out: nothing here reads files.
+
+Where the file's present text is not known, or an edit does not fit it, the diff shows the edit's own texts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any
+
+from sayso.text import one_line
+
+CONTEXT = 3
+MOST_COMPARED = 20_000
+"""Lines beyond which the changed part is not compared line by line, which would take too long."""
+
+_THOROUGH = 2_000
+"""Lines up to which every one of them counts in a comparison."""
+
+_PATHS = {"Edit": "file_path", "MultiEdit": "file_path", "Write": "file_path", "NotebookEdit": "notebook_path"}
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_NO_NEWLINE = "\\ No newline at end of file"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A diff, and the fields of the tool's input that it tells in full."""
+
+    diff: str
+    told: frozenset[str]
+
+
+def path_of(tool: str, given: Mapping[str, Any]) -> str:
+    """The file that the tool would change; empty where it is no edit."""
+    path = given.get(_PATHS.get(tool, ""))
+    return path if isinstance(path, str) else ""
+
+
+def change(tool: str, given: Mapping[str, Any], before: str | None) -> Change | None:
+    """What the tool would change, `before` being the file as it is; None where that cannot be told."""
+    path = path_of(tool, given)
+    if not path:
+        return None
+    match tool, given:
+        case "Edit", {"old_string": str(), "new_string": str()}:
+            text = _edited(path, [given], before)
+            told = {"file_path", "old_string", "new_string", *_if_boolean(given, "replace_all")}
+        case "MultiEdit", {"edits": [*edits]} if edits and all(_is_edit(edit) for edit in edits):
+            text, told = _edited(path, edits, before), {"file_path", "edits"}
+        case "Write", {"content": str(content)}:
+            text, told = unified(path, before, content), {"file_path", "content"}
+        case "NotebookEdit", {"new_source": str(source)}:
+            mode = given.get("edit_mode")
+            old = "" if mode == "insert" else _cell(given, before)
+            text = unified(path, old, "" if mode == "delete" else source)
+            told = {"new_source"}
+        case _:
+            return None
+    return Change(diff=text, told=frozenset(told))
+
+
+def _is_edit(edit: object) -> bool:
+    """Whether all of an edit is in the diff; one with fields that we do not know is better shown as it is."""
+    known = {"old_string", "new_string", "replace_all"}
+    texts = isinstance(edit, dict) and all(isinstance(edit.get(name), str) for name in ("old_string", "new_string"))
+    return texts and isinstance(edit, dict) and edit.keys() <= known
+
+
+def _if_boolean(given: Mapping[str, Any], name: str) -> set[str]:
+    return {name} if isinstance(given.get(name), bool) else set()
+
+
+def _edited(path: str, edits: Sequence[Mapping[str, Any]], before: str | None) -> str:
+    after = _after(edits, before)
+    if after is not None:
+        return unified(path, before, after)
+    hunks = (list(_hunks(_lines(edit["old_string"]), _lines(edit["new_string"]))) for edit in edits)
+    every = [" (every place)" if edit.get("replace_all") is True else "" for edit in edits]
+    told = [line for kind, hunk in zip(every, hunks, strict=True) for line in [f"@@ somewhere{kind} @@", *hunk[1:]]]
+    return "\n".join([*_header(path, before), *told])
+
+
+def _after(edits: Sequence[Mapping[str, Any]], before: str | None) -> str | None:
+    """The file after the edits; None where one does not fit."""
+    text = before
+    for edit in edits:
+        old, new = edit["old_string"], edit["new_string"]
+        if not old and not text:
+            text = new
+        elif text is None or not old or old not in text:
+            return None
+        else:
+            text = text.replace(old, new) if edit.get("replace_all") is True else text.replace(old, new, 1)
+    return text
+
+
+def _cell(given: Mapping[str, Any], before: str | None) -> str | None:
+    """The source of the notebook's cell that is meant, as far as it can be found."""
+    try:
+        cells = json.loads(before or "")["cells"]
+        source = next(
+            cell["source"]
+            for place, cell in enumerate(cells)
+            if cell.get("id", f"cell-{place}") == given.get("cell_id") or place == given.get("cell_number")
+        )
+        return source if isinstance(source, str) else "".join(source)
+    except (ValueError, LookupError, TypeError, AttributeError, StopIteration):
+        return None
+
+
+def unified(path: str, before: str | None, after: str) -> str:
+    """The change from one text to the other: empty for a file that is not there, None for one that is not known."""
+    lines = list(_hunks(_lines(before or ""), _lines(after)))
+    return "\n".join([*_header(path, before), *(lines or ["(no change)"])])
+
+
+def _header(path: str, before: str | None) -> list[str]:
+    name = one_line(path, 500)
+    return [f"--- {name}{' (its present text is not known)' if before is None else ''}", f"+++ {name}"]
+
+
+def _lines(text: str) -> list[str]:
+    return _LINE.findall(text)
+
+
+def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+    for group in _groups(old, new):
+        (_, from_old, _, from_new, _), (_, _, to_old, _, to_new) = group[0], group[-1]
+        yield f"@@ -{_span(from_old, to_old)} +{_span(from_new, to_new)} @@"
+        for kind, i1, i2, j1, j2 in group:
+            if kind == "equal":
+                yield from _marked(" ", old[i1:i2])
+            else:
+                yield from _marked("-", old[i1:i2])
+                yield from _marked("+", new[j1:j2])
+
+
+Opcode = tuple[str, int, int, int, int]
+
+
+def _groups(old: Sequence[str], new: Sequence[str]) -> Iterator[Sequence[Opcode]]:
+    """What changed, in groups with a little of what is around them. What is the same at both ends is not compared."""
+    same = _same(old, new)
+    shorter = min(len(old), len(new)) - same
+    tail = min(_same(old[::-1], new[::-1]), shorter)
+    lead, trail = min(CONTEXT, same), min(CONTEXT, tail)
+    i1, i2, j2 = same - lead, len(old) - tail + trail, len(new) - tail + trail
+    size = i2 - i1 + j2 - i1
+    if size <= MOST_COMPARED:
+        # Taking the most frequent lines for noise makes longer diffs, but without that large files take for ever.
+        matcher = SequenceMatcher(None, old[i1:i2], new[i1:j2], autojunk=size > _THOROUGH)
+        for group in matcher.get_grouped_opcodes(CONTEXT):
+            yield [(kind, a + i1, b + i1, c + i1, d + i1) for kind, a, b, c, d in group]
+    else:
+        yield [
+            ("equal", i1, same, i1, same),
+            ("replace", same, len(old) - tail, same, len(new) - tail),
+            ("equal", len(old) - tail, i2, len(new) - tail, j2),
+        ]
+
+
+def _same(old: Sequence[str], new: Sequence[str]) -> int:
+    """How many lines at the beginning are the same."""
+    return next((place for place, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+
+
+def _span(start: int, stop: int) -> str:
+    """Lines as a diff names them."""
+    length = stop - start
+    return f"{start + 1 if length else start},{length}"
+
+
+def _marked(mark: str, lines: Sequence[str]) -> Iterator[str]:
+    for line in lines:
+        yield mark + line.removesuffix("\n").replace("\r", "\\r")
+        if not line.endswith("\n"):
+            yield _NO_NEWLINE

@@ -1,0 +1,134 @@
+"""Calls of `approve`: a permission is asked for in the inbox, Claude's own questions become ordinary asks.
+
+Deny on doubt: whatever goes wrong is told as a denial that says why, and never as an allow.
+"""
+
+from __future__ import annotations
+
+import logging
+import stat
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import mcp_types as types
+
+from sayso.asks.desk import Held
+from sayso.asks.model import Ask
+from sayso.asks.waiting import Waiting
+from sayso.dialects import approve as dialect
+from sayso.dialects.approve import Permission
+from sayso.dialects.edits import path_of
+from sayso.errors import InvalidInput, SaysoError, WaitEnded
+from sayso.mcp_server.ask import AskCalls
+from sayso.mcp_server.caller import Context
+from sayso.mcp_server.heartbeat import beat
+from sayso.mcp_server.office import Office
+from sayso.mcp_server.replies import result
+
+logger = logging.getLogger(__name__)
+
+MOST_BYTES = 1024 * 1024
+"""The largest file that an edit is compared with."""
+
+
+class ApproveCalls:
+    """Serves `approve` of one server process, with which it forgets what was allowed for the rest of the run."""
+
+    def __init__(self, office: Office) -> None:
+        self._office, self._asks = office, AskCalls(office, strict=True)
+        self._allowed: set[str] = set()
+
+    async def call(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        try:
+            permission = dialect.read(params.arguments or {})
+            if permission.is_question:
+                return await self._ask(ctx, params)
+            return await self._permit(permission, ctx)
+        except InvalidInput as error:
+            return _denied(f"Sayso could not put this request to the user: {error}")
+        except SaysoError as error:
+            logger.error("A permission could not be asked for: %s", error)
+            return _denied(f"Sayso could not ask the user: {error}")
+        except Exception:
+            # The top: a fault of ours must not leave a client to its own idea of what that means.
+            logger.exception("A permission could not be asked for")
+            return _denied("Sayso failed on this request; its log says why.")
+
+    async def _ask(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        """Claude's own questions: an ask like any other, whose answers go back as part of the tool's input."""
+        told = await self._asks.call(dialect.question_tool(), ctx, params)
+        if isinstance(told, types.CallToolResult) and not told.is_error:
+            # A client that reads the data first would find another form there than the one it wants.
+            return types.CallToolResult(content=told.content)
+        texts = [part.text for part in getattr(told, "content", []) if isinstance(part, types.TextContent)]
+        return _denied(" ".join(texts) or "The user could not be asked. Do not assume an answer.")
+
+    async def _permit(self, permission: Permission, ctx: Context) -> types.CallToolResult:
+        await self._office.find_run()
+        asker = self._office.asker_of(ctx)
+        if permission.exact in self._allowed and not asker.agent:
+            logger.info("Allowed %s again, as the user said", permission.tool)
+            return result(dialect.allow(permission.given))
+        before = await anyio.to_thread.run_sync(self._present_text, permission, ctx)
+        new = await anyio.to_thread.run_sync(dialect.permission_ask, permission, asker, self._office.config, before)
+        waiting = await self._office.waiting()
+        held = await waiting.hold(new)
+        ask = await self._decided(held, waiting, ctx)
+        if dialect.is_for_the_rest(ask):
+            self._allowed.add(permission.exact)
+        self._office.note_delivery(ctx, held)
+        return result(dialect.decision(ask, permission))
+
+    async def _decided(self, held: Held, waiting: Waiting, ctx: Context) -> Ask:
+        """The ask once it has ended. Whatever ends this call before that ends the ask too."""
+        office = self._office
+        try:
+            await office.note_in_run(held.ask)
+            office.clean_up()
+            office.send_out(self._asks.notify(held.ask, waiting, after=0))
+            return await self._outcome(held, waiting, ctx)
+        except BaseException:
+            await waiting.release(held, "the call that wanted it has ended")
+            raise
+
+    async def _outcome(self, held: Held, waiting: Waiting, ctx: Context) -> Ask:
+        ask: Ask | None = None
+        trouble: SaysoError | None = None
+        async with anyio.create_task_group() as beside:
+            beside.start_soon(beat, ctx, dict(ctx.meta or {}), self._office.config.heartbeat)
+            with anyio.CancelScope() as patience, self._office.until_stopped(patience):
+                try:
+                    ask = await waiting.outcome(held)
+                except SaysoError as error:
+                    trouble = error
+            beside.cancel_scope.cancel()
+        if trouble:
+            raise trouble
+        if ask is None:
+            raise WaitEnded("The server is stopping.")
+        return ask
+
+    def _present_text(self, permission: Permission, ctx: Context) -> str | None:
+        """The text of the file that an edit would change: empty where there is none, None where it is not known."""
+        named = path_of(permission.tool, permission.given)
+        if not named or self._office.asker_of(ctx).agent:
+            # An agent that came over HTTP means a file of its own machine.
+            return None
+        return _text_of(self._office.folder_of(ctx) / named)
+
+
+def _text_of(file: Path) -> str | None:
+    try:
+        about = file.stat()
+        if not stat.S_ISREG(about.st_mode) or about.st_size > MOST_BYTES:
+            return None
+        return file.read_bytes().decode()
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except (OSError, ValueError):
+        return None
+
+
+def _denied(why: str) -> types.CallToolResult:
+    return result(dialect.deny(f"{why} It was not allowed."))

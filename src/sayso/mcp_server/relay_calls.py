@@ -1,0 +1,171 @@
+"""Calls of `ask_user` that go through the relay of `ASK_USER_CONFIG`: posted over HTTP, then polled for.
+
+It keeps no state and opens no store. The poll is held open where the relay knows how; else it comes every two seconds.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import httpx2
+import mcp_types as types
+
+from sayso.agents import relay_file
+from sayso.agents.relay_file import RelayFile
+from sayso.asks.desk import now_ms
+from sayso.asks.model import Ask, Asker, NewAsk, State
+from sayso.config import Config
+from sayso.dialects import promptmanager, relay
+from sayso.dialects.dialect import AskTool
+from sayso.errors import ConfigError, InvalidInput, RelayRefused, RelayUnreachable
+from sayso.mcp_server.caller import Context
+from sayso.mcp_server.heartbeat import beat
+from sayso.mcp_server.replies import failure, result
+from sayso.text import one_line
+
+logger = logging.getLogger(__name__)
+
+POLL_EVERY = 2.0
+"""Seconds between two polls that the relay does not hold open."""
+HOLD = 25
+"""Seconds that the relay is asked to hold a poll open."""
+REACH = 10.0
+"""Seconds in which a relay must have taken a question; it may just be restarting."""
+ANSWER_WITHIN = 10.0
+"""Seconds in which the relay must answer, beyond those that it holds a poll open."""
+
+POST_WITHIN = 5.0
+"""Seconds in which the relay must take one post."""
+
+_TRY_AGAIN = 0.25
+_ENDS = frozenset(State) - {State.PENDING}
+
+
+class RelayCalls:
+    """Serves `ask_user` of one server process. One question is open at a time: a newer one takes its place."""
+
+    def __init__(self, config: Config, relay: RelayFile, asker_of: Callable[[Context], Asker]) -> None:
+        self._config, self._relay, self._asker_of = config, relay, asker_of
+        self._newest: anyio.CancelScope | None = None
+        self._posting = anyio.Lock()
+
+    async def call(self, tool: AskTool, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        """Every end is a result; only a cancel is not."""
+        try:
+            new = tool.read(params.arguments or {}, self._asker_of(ctx), self._config).new
+        except InvalidInput as error:
+            return result(tool.refuse(error))
+        async with anyio.create_task_group() as beside:
+            beside.start_soon(beat, ctx, dict(ctx.meta or {}), self._config.heartbeat)
+            told = await self._told(replace(new, timeout_ms=self._relay.timeout * 1000))
+            beside.cancel_scope.cancel()
+        return told
+
+    async def _told(self, new: NewAsk) -> types.CallToolResult:
+        try:
+            return result(promptmanager.render(await self._outcome(new)))
+        except RelayRefused as error:
+            logger.warning("%s", error)
+            return failure(error)
+
+    async def _outcome(self, new: NewAsk) -> Ask:
+        """The question as it ended. A relay that cannot be reached is as good as nobody there."""
+        asked = relay.relayed_ask(new, "", now_ms())
+        with anyio.CancelScope() as place, anyio.move_on_after(self._relay.timeout):
+            if self._newest:
+                self._newest.cancel()
+            self._newest = place
+            try:
+                return await self._ask(new)
+            except RelayUnreachable as error:
+                logger.warning("%s", error)
+            finally:
+                self._newest = None if self._newest is place else self._newest
+        return replace(asked, state=State.SUPERSEDED if place.cancelled_caught else State.TIMED_OUT)
+
+    async def _ask(self, new: NewAsk) -> Ask:
+        """Endless but for the time limit around it."""
+        verify = self._relay.api_url.startswith("https:")
+        # Nothing of the environment: a proxy named there would get to see what must not leave this machine.
+        async with httpx2.AsyncClient(trust_env=False, verify=verify, timeout=HOLD + ANSWER_WITHIN) as http:
+            question_id = await self._post(http, new)
+            while True:
+                begun = anyio.current_time()
+                if told := await self._poll(http, question_id):
+                    return _ended(new, told)
+                await anyio.sleep_until(begun + POLL_EVERY)
+
+    async def _post(self, http: httpx2.AsyncClient, new: NewAsk) -> str:
+        """Hand the question over: the id that the relay gave it, if it gives any."""
+        give_up = anyio.current_time() + REACH
+        while True:
+            body = {"streamToken": self._relay.stream_token, **relay.question_data(new.questions[0])}
+            headers = {"X-CSRF-Token": self._relay.csrf_token} if self._relay.csrf_token else {}
+            query = {"p": str(self._relay.project_id)}
+            url = self._url("relay-question")
+            request = http.build_request("POST", url, params=query, json=body, headers=headers)
+            reply = None
+            # One at a time, and each to its end: a question that is given up must not arrive after the newer one.
+            async with self._posting:
+                with anyio.move_on_after(POST_WITHIN, shield=True):
+                    reply = await self._exchange(http, request)
+            if reply is not None:
+                question_id = _data(reply).get("ask")
+                return question_id if isinstance(question_id, str) else ""
+            if anyio.current_time() > give_up:
+                raise RelayUnreachable(f"The relay at {self._relay.api_url} cannot be reached.")
+            await anyio.sleep(_TRY_AGAIN)
+
+    async def _poll(self, http: httpx2.AsyncClient, question_id: str) -> Mapping[str, Any] | None:
+        """How the question ended; None while it has not, or the relay is away."""
+        query = {"p": str(self._relay.project_id), "streamToken": self._relay.stream_token, "wait": str(HOLD)}
+        if question_id:
+            query["ask"] = question_id
+        reply = await self._exchange(http, http.build_request("GET", self._url("poll-answer"), params=query))
+        told = _data(reply) if reply is not None and reply.status_code == 200 else {}
+        return told if str(told.get("status")) in _ENDS else None
+
+    async def _exchange(self, http: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response | None:
+        """The relay's response; None where there is none that says anything. RelayRefused when it wants none of us."""
+        try:
+            reply = await http.send(request)
+        except httpx2.RequestError as error:
+            logger.info("The relay is away: %s", error)
+            await anyio.to_thread.run_sync(self._look_again)
+            return None
+        if 400 <= reply.status_code < 500:
+            why = _data(reply).get("error") or reply.text
+            raise RelayRefused(f"The relay refused this question ({reply.status_code}): {one_line(str(why), 300)}")
+        return reply if reply.is_success else None
+
+    def _url(self, route: str) -> str:
+        return f"{self._relay.api_url}/claude/{route}"
+
+    def _look_again(self) -> None:
+        """A web server that was restarted may be elsewhere, and then says so in the same file."""
+        try:
+            fresh = relay_file.read(self._relay.file) if self._relay.file else self._relay
+        except ConfigError:
+            return
+        if fresh.stream_token == self._relay.stream_token:
+            self._relay = fresh
+
+
+def _data(reply: httpx2.Response) -> Mapping[str, Any]:
+    try:
+        data = reply.json()
+    except ValueError:
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _ended(new: NewAsk, told: Mapping[str, Any]) -> Ask:
+    try:
+        return relay.ended_ask(new, told, now_ms())
+    except InvalidInput as error:
+        raise RelayRefused(f"What the relay brought back is no answer: {error}") from error

@@ -1,0 +1,48 @@
+"""The run that this server's agent works in, when the web page started it: who is asked, and in which conversation.
+
+Found in the store by the stream token that `ASK_USER_CONFIG` brings. A token of another program's finds nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from sayso.asks.model import Ask
+from sayso.asks.waiting import Waiting
+from sayso.config import Config
+from sayso.errors import SaysoError
+from sayso.store import Store
+
+if TYPE_CHECKING:
+    from sayso.agents.desk import Runs
+    from sayso.agents.model import Run
+
+logger = logging.getLogger(__name__)
+
+
+class RunLink:
+    """Looks for the run once, at the first ask."""
+
+    def __init__(self, config: Config, token: str) -> None:
+        self._config, self._token = config, token
+        self._runs: Runs | None = None
+        self.run: Run | None = None
+
+    async def find(self, store: Store, waiting: Waiting) -> None:
+        if self._runs is None:
+            # Only now: most servers work for no run, and a fast start is a feature.
+            from sayso.agents.desk import Runs
+
+            runs = Runs(store, self._config.runs_dir)
+            self.run = await waiting.do(runs.active, self._token)
+            self._runs = runs
+
+    async def note(self, ask: Ask, waiting: Waiting) -> None:
+        """Put a card for the ask into the conversation. It is in the inbox whatever becomes of that."""
+        if self._runs is None or self.run is None:
+            return
+        try:
+            await waiting.do(self._runs.note_ask, self.run.id, ask.id)
+        except SaysoError as error:
+            logger.warning("Could not note ask %s in its run: %s", ask.id, error)

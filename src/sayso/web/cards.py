@@ -1,0 +1,119 @@
+"""The asks of a run as cards in its conversation: which of its states a card shows, in which words.
+
+The words of the four states are the relay's own. Everything here is plain text and data; the template makes it HTML.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sayso.agents.model import Run
+from sayso.asks.model import Ask, Question, State
+from sayso.dialects import approve, relay
+from sayso.text import one_line
+from sayso.web import wording
+
+_SAID_CHARACTERS = 400
+_SLACK = 1000
+_HERE = ("", "browser", "relay")
+"""The surfaces that this page is."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Card:
+    """How an ask stands in its conversation: `open`, `sent`, `answered`, `timed_out` or `closed`."""
+
+    state: str
+    text: str = ""
+    note: str = ""
+
+
+def card(ask: Ask, agent: str) -> Card:
+    """What the card of an ask says. `agent` is what the agent is called."""
+    match ask.state:
+        case State.PENDING if ask.wait:
+            return Card(state="open")
+        case State.PENDING:
+            note = f"{agent} is not waiting for this any more. If it asks the same again, it gets your answer."
+            return Card(state="open", note=note)
+        case State.ANSWERED if ask.wait and not ask.delivered:
+            return Card(state="sent", text=f"Answer sent, waiting for {agent}...")
+        case State.ANSWERED if is_permission(ask):
+            return Card(state="answered", text=_decided(ask), note=_elsewhere(ask))
+        case State.ANSWERED:
+            return answered(said(ask), note=_elsewhere(ask))
+        case State.TIMED_OUT:
+            return timed_out()
+        case State.SUPERSEDED if _ran_out(ask):
+            return timed_out()
+        case State.SUPERSEDED:
+            return Card(state="closed", text="A newer question took the place of this one")
+        case State.EXPIRED:
+            return Card(state="closed", text="Nobody decided in time" if is_permission(ask) else "Question expired")
+    reason = ask.outcome.reason if ask.outcome else ""
+    return Card(
+        state="closed", text=f"You {ask.state} this" + (f": {one_line(reason, _SAID_CHARACTERS)}" if reason else "")
+    )
+
+
+def is_permission(ask: Ask) -> bool:
+    """Whether the agent wants to be allowed something, which has buttons of its own."""
+    return ask.tool == approve.NAME
+
+
+def is_relayed(ask: Ask) -> bool:
+    """Whether it came by the relay, and its answer goes that way."""
+    return ask.tool == relay.TOOL
+
+
+def said(ask: Ask) -> str:
+    """The answers of an ask in one line."""
+    told = [_said(question, ask) for question in ask.questions]
+    return one_line("; ".join(text for text in told if text), _SAID_CHARACTERS)
+
+
+def question_data(ask: Ask, run: Run) -> dict[str, Any]:
+    """A relayed question as the relay's own event has it."""
+    return {**relay.question_data(ask.questions[0]), "streamToken": run.token}
+
+
+def _ran_out(ask: Ask) -> bool:
+    """Whether its time was over when a newer question took its place. Its agent's clock and ours differ a little."""
+    return (
+        bool(ask.timeout_ms and ask.ended_at) and (ask.ended_at or 0) - ask.created_at > (ask.timeout_ms or 0) - _SLACK
+    )
+
+
+def timed_out() -> Card:
+    return Card(state="timed_out", text="Question timed out")
+
+
+def answered(words: str, note: str = "") -> Card:
+    """A card that is done with."""
+    return Card(state="answered", text=f"You answered: {words}" if words else "You answered", note=note)
+
+
+def _decided(ask: Ask) -> str:
+    """What a person decided about a permission. Everything but a plain allow was a no."""
+    words = said(ask)
+    match ask.outcome.answers[0].chosen if ask.outcome and ask.outcome.answers else ():
+        case (approve.ALLOW.id,):
+            return "You allowed this"
+        case (approve.ALWAYS.id,):
+            return "You allowed this for the rest of the run"
+    return f"You denied this: {words}" if words not in ("", approve.DENY.label) else "You denied this"
+
+
+def _said(question: Question, ask: Ask) -> str:
+    answer = ask.answer(question.id)
+    if answer is None:
+        return ""
+    parts = [*wording.chosen_labels(question, answer), *([answer.text] if answer.text else [])]
+    return ", ".join(parts) + (f" ({answer.note})" if answer.note else "")
+
+
+def _elsewhere(ask: Ask) -> str:
+    """Where it was answered, when that was not in a browser."""
+    surface = ask.outcome.surface if ask.outcome else ""
+    return f"in the {one_line(surface, 40)}" if surface not in _HERE else ""

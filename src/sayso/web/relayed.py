@@ -1,0 +1,222 @@
+"""The relayed questions that this process holds: opened in the place of older ones, waited for, handed out once.
+
+Not the routes: who may ask and answer is settled in relay.py. A question outlives this process; whoever polls for it
+next has it taken up again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, ParamSpec, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from sayso.agents.desk import Runs
+from sayso.agents.model import Run
+from sayso.asks.desk import Desk, Held, now_ms
+from sayso.asks.model import Ask, NewAsk, State
+from sayso.asks.waiting import Waiting
+from sayso.config import Config
+from sayso.dialects import relay as dialect
+from sayso.dialects.outcomes import is_wiped
+from sayso.errors import NotFound, SaysoError
+from sayso.notify import Notifier
+from sayso.store import open_store
+
+logger = logging.getLogger(__name__)
+P = ParamSpec("P")
+T = TypeVar("T")
+
+LOOK_EVERY = 2.0
+"""Seconds between two looks whether the run of a question goes on."""
+SWEEP_EVERY = 30.0
+"""Seconds between two looks for what has lived its time."""
+
+
+@dataclass(eq=False, kw_only=True)
+class Relayed:
+    """A question that this process holds for a run."""
+
+    run: Run
+    held: Held
+    ask: Ask
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    told: Mapping[str, Any] | None = None
+    """What was handed out. A poller that names its question may have missed it and come again."""
+
+    def end(self, ask: Ask) -> None:
+        self.ask = ask
+        self.ended.set()
+
+
+class Questions:
+    """Work with it inside `running()`."""
+
+    def __init__(self, config: Config) -> None:
+        self._config, self._notifier = config, Notifier(config)
+        self._held: dict[str, Relayed] = {}
+        self._newest: dict[str, str] = {}
+        """The question that each run put last: what is asked again may be older than others."""
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._taking_up = asyncio.Lock()
+        self.stopping = asyncio.Event()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """On a store of its own: a process tells a store only once what it waits for."""
+        store = await anyio.to_thread.run_sync(open_store, self._config)
+        # Questions and answers only pass through: their texts are forgotten once they are delivered.
+        self._desk, self.runs = Desk(store, keeps_history=lambda _: False), Runs(store, self._config.runs_dir)
+        try:
+            async with Waiting(store, self._desk) as self._waiting:
+                self._start(self._sweep())
+                try:
+                    yield
+                finally:
+                    await self._stop()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(store.close)
+
+    async def _stop(self) -> None:
+        self.stopping.set()
+        for task in self._tasks:
+            task.cancel()
+        with anyio.CancelScope(shield=True):
+            if self._tasks:
+                await asyncio.wait(self._tasks)
+
+    async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._waiting.do(work, *args, **kwargs)
+
+    # Asking
+
+    async def open(self, run: Run, new: NewAsk) -> Ask:
+        """Put a question in the place of the run's last one. What is asked again is taken up again."""
+        held = await self._waiting.succeed(new)
+        known = self._held.get(held.ask.id)
+        relayed = self._hold(run, held)
+        self._newest[run.id] = held.ask.id
+        if known is None or known.run.id != run.id:
+            await self.do(self.runs.note_ask, run.id, held.ask.id)
+        if not held.reattached and self._notifier.configured:
+            self._start(self._notify(held.ask))
+        return relayed.ask
+
+    async def find(self, run: Run, ask_id: str = "") -> Relayed | None:
+        """A question of this run: the one with this id, or the newest. None where there is none to wait for."""
+        async with self._taking_up:
+            ask = await self._ask(run, ask_id)
+            if ask is None or dialect.is_over(ask, now_ms()):
+                return None
+            known = self._held.get(ask.id)
+            if known is None and (held := await self._take_up(ask)):
+                known = self._hold(run, held)
+            if known and not known.ended.is_set() and ask.state is not State.PENDING:
+                # The bell has not got round to us yet.
+                known.end(ask)
+            return known
+
+    async def newest(self, run: Run) -> Ask | None:
+        return await self._ask(run, "")
+
+    async def _ask(self, run: Run, ask_id: str) -> Ask | None:
+        ask_id = ask_id or self._newest.get(run.id, "")
+        if not ask_id:
+            return await self.do(self._desk.newest_of_run, run.id, dialect.TOOL)
+        try:
+            ask = await self.do(self._desk.get, ask_id)
+        except NotFound:
+            return None
+        return ask if (ask.asker.run, ask.tool) == (run.id, dialect.TOOL) else None
+
+    async def _take_up(self, ask: Ask) -> Held | None:
+        """Wait for what another process let go of, for the rest of its time. What was delivered is gone."""
+        if ask.state is State.TIMED_OUT or is_wiped(ask):
+            return None
+        left = max(ask.created_at + (ask.timeout_ms or 0) - now_ms(), 1)
+        return await self._waiting.attach(ask.id, left)
+
+    def _hold(self, run: Run, held: Held) -> Relayed:
+        relayed = self._held[held.ask.id] = Relayed(run=run, held=held, ask=held.ask)
+        self._start(self._see_through(relayed))
+        return relayed
+
+    async def _see_through(self, relayed: Relayed) -> None:
+        """Until it has ended, or its run has."""
+        end = asyncio.ensure_future(self._waiting.outcome(relayed.held))
+        try:
+            while not end.done():
+                await asyncio.wait([end], timeout=LOOK_EVERY)
+                if relayed.told is not None:
+                    return
+                if not end.done() and await self._is_over(relayed.run):
+                    await self._waiting.release(relayed.held, "its run has ended")
+                    relayed.end(await self.do(self._desk.get, relayed.ask.id))
+                    return
+            relayed.end(end.result())
+            if relayed.ask.state in (State.SUPERSEDED, State.TIMED_OUT):
+                # Whoever waited knows, or knows from the clock.
+                await self._waiting.delivered(relayed.held)
+        except SaysoError as error:
+            logger.warning("Relayed question %s can no longer be waited for: %s", relayed.ask.id, error)
+            self._held.pop(relayed.ask.id, None)
+            relayed.ended.set()
+        finally:
+            end.cancel()
+
+    async def _is_over(self, run: Run) -> bool:
+        try:
+            return await self.do(self.runs.active, run.token) is None
+        except SaysoError:
+            return False
+
+    # Handing out
+
+    async def wait(self, relayed: Relayed, seconds: float) -> None:
+        """Until it has ended, but no longer than this, and not while the server stops."""
+        waits = [asyncio.ensure_future(event.wait()) for event in (relayed.ended, self.stopping)]
+        try:
+            await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waits:
+                each.cancel()
+
+    async def delivered(self, relayed: Relayed, told: Mapping[str, Any]) -> None:
+        """It was handed out: from now on its texts are known to nobody but the run."""
+        relayed.told = told
+        await self._waiting.delivered(relayed.held)
+
+    # Beside
+
+    async def _sweep(self) -> None:
+        """Endless until cancelled: questions and answers that have lived their time are forgotten."""
+        while True:
+            try:
+                for ask in await self.do(self._desk.undelivered_by, dialect.TOOL):
+                    if dialect.is_over(ask, now_ms()) and not is_wiped(ask):
+                        await self.do(self._desk.lapse, ask.id)
+            except SaysoError as error:
+                logger.warning("Old relayed questions could not be forgotten: %s", error)
+            for relayed in list(self._held.values()):
+                if relayed.ended.is_set() and dialect.is_over(relayed.ask, now_ms()):
+                    self._held.pop(relayed.ask.id, None)
+            self._newest = {run: ask_id for run, ask_id in self._newest.items() if ask_id in self._held}
+            await anyio.sleep(SWEEP_EVERY)
+
+    async def _notify(self, ask: Ask) -> None:
+        try:
+            if not await self.do(self._desk.open_surfaces):
+                await self._notifier.tell(ask)
+        except SaysoError as error:
+            logger.warning("Could not look who sees ask %s: %s", ask.id, error)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

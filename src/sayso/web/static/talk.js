@@ -1,0 +1,291 @@
+// Makes a conversation live: what the agent does appears as it happens, and its questions are answered in place.
+// Every page works without this file; then a button shows what is new.
+
+const $ = (selector, root = document) => root.querySelector(selector);
+const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+
+const talk = $("[data-talk]");
+const compose = $("[data-compose]", talk);
+const stop = $("[data-stop]", talk);
+const AWAY_AFTER = 1500;
+const NEAR = 160;
+
+function element(html) {
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  return template.content.firstElementChild;
+}
+
+// --- What the stream says
+
+const stream = { source: null, place: talk.dataset.place, timer: null };
+
+function connect() {
+  disconnect();
+  const source = (stream.source = new EventSource(`${talk.dataset.talk}?after=${stream.place}`));
+  source.addEventListener("message", (event) => hear(JSON.parse(event.data)));
+  source.addEventListener("open", () => away(false));
+  source.addEventListener("bye", () => {
+    source.close();
+    $("[data-signed-out]").hidden = false;
+  });
+  source.addEventListener("error", () => {
+    stream.timer ??= setTimeout(() => away(true), AWAY_AFTER);
+    // A refused stream is not tried again by the browser itself.
+    if (source.readyState === EventSource.CLOSED) setTimeout(() => stream.source === source && connect(), AWAY_AFTER);
+  });
+}
+
+function disconnect() {
+  stream.source?.close();
+  stream.source = null;
+}
+
+function away(is) {
+  clearTimeout(stream.timer);
+  stream.timer = null;
+  $("[data-away]").hidden = !is;
+}
+
+function followWhileVisible() {
+  // Browsers allow few connections to one host: a conversation that nobody looks at needs none.
+  const follow = () => (document.hidden ? disconnect() : connect());
+  document.addEventListener("visibilitychange", follow);
+  follow();
+}
+
+function hear(message) {
+  const stick = nearEnd();
+  if (message.place) stream.place = message.place;
+  const act = { turn, footer, delta, tool_result: toolResult, card: changeCard, ask: newCard, ask_user_question: newCard };
+  (act[message.type] ?? addPart)(message);
+  if (stick) scrollTo({ top: document.documentElement.scrollHeight });
+}
+
+function nearEnd() {
+  const page = document.documentElement;
+  const typing = document.activeElement?.matches("input, textarea");
+  return !typing && page.scrollHeight - page.scrollTop - page.clientHeight < NEAR;
+}
+
+const turnOf = (message) => $(`#turn-${message.turn ?? message.place.split(".")[0]}`);
+const partsOf = (message) => $("[data-parts]", turnOf(message));
+
+function turn(message) {
+  if (!turnOf(message)) $("[data-turns]").append(element(message.html));
+}
+
+function footer(message) {
+  $("[data-footer]", turnOf(message)).replaceWith(element(message.html));
+  stop.hidden = !message.running;
+  if (compose.hidden && !message.running) {
+    compose.hidden = false;
+    status("The agent has ended its turn.");
+  }
+  compose.hidden = message.running;
+}
+
+function addPart(message) {
+  const part = element(message.html);
+  if (!part || document.getElementById(part.id)) return;
+  const partial = $("[data-partial]", partsOf(message));
+  if (message.type === "text" && partial && !part.matches(".nested")) partial.replaceWith(part);
+  else insert(message, part);
+}
+
+function insert(message, part) {
+  const partial = $("[data-partial]", partsOf(message));
+  if (partial) partial.before(part);
+  else partsOf(message).append(part);
+}
+
+function delta(message) {
+  const partial = $("[data-partial]", partsOf(message));
+  const newer = element(message.html);
+  if (partial) partial.replaceWith(newer);
+  else partsOf(message).append(newer);
+}
+
+function toolResult(message) {
+  const tool = $$("[data-tool]", partsOf(message)).find((one) => one.dataset.tool === message.tool);
+  if (!tool) return addPart({ ...message, html: message.alone });
+  const result = $("[data-result]", tool);
+  result.replaceChildren();
+  const template = document.createElement("template");
+  template.innerHTML = message.html;
+  result.append(template.content);
+}
+
+function status(text) {
+  $("[data-talk-status]").textContent = text;
+}
+
+// --- Cards
+
+const cardOf = (id) => document.getElementById(`ask-${id}`);
+
+function newCard(message) {
+  if (cardOf(message.ask)) return changeCard(message);
+  const card = element(message.html);
+  insert(message, card);
+  status("The agent has a question for you.");
+}
+
+function changeCard(message) {
+  const card = cardOf(message.ask);
+  const newer = element(message.html);
+  if (!card || Number(newer.dataset.version) <= Number(card.dataset.version)) return;
+  if (card.dataset.state === "open" && newer.dataset.state === "open") return refresh(card, newer);
+  // What this page has just sent it knows better than a store that may have forgotten it since.
+  const known = card.dataset.said;
+  const told = $("[data-summary]", newer);
+  if (known && newer.dataset.state === "answered" && told.textContent === "You answered") told.textContent = `You answered: ${known}`;
+  if (known) newer.dataset.said = known;
+  const focused = card.contains(document.activeElement);
+  card.replaceWith(newer);
+  if (focused) newer.focus();
+  if (newer.dataset.state !== "open") status(told?.textContent ?? "");
+}
+
+function refresh(card, newer) {
+  // Half an answer may be in it: only what surrounds it changes.
+  card.dataset.version = newer.dataset.version;
+  $("[data-note]", card).replaceWith($("[data-note]", newer));
+  const [form, now] = [$("form", card), $("form", newer)];
+  for (const name of ["relay", "token"]) {
+    if (name in now.dataset) form.dataset[name] = now.dataset[name];
+    else delete form.dataset[name];
+  }
+}
+
+talk.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.matches("[data-card-form]")) {
+    event.preventDefault();
+    submit(form, event.submitter);
+  }
+});
+
+talk.addEventListener("input", (event) => {
+  const own = event.target.closest("[data-own]");
+  const mark = own?.value.trim() && $("input[value=own]", own.closest(".own"));
+  if (mark) mark.checked = true;
+});
+
+talk.addEventListener("keydown", (event) => {
+  const form = event.target.closest("form");
+  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || !form) return;
+  event.preventDefault();
+  form.requestSubmit($("[data-send], .button.primary", form));
+});
+
+function answerOf(form) {
+  const values = new FormData(form);
+  const own = (values.get("q0-own") ?? "").trim();
+  const boxes = $$("input[type=checkbox]", form).length > 0;
+  const chosen = values.getAll("q0").filter((value) => value !== "own").map(Number);
+  const usesOwn = own && (boxes || !chosen.length);
+  const labels = chosen.map((place) => $$(".option-label", form)[place].firstChild.textContent.trim());
+  return { selectedOptions: chosen, own: usesOwn ? own : "", answer: [...labels, ...(usesOwn ? [own] : [])].join(", ") };
+}
+
+async function submit(form, button) {
+  const card = form.closest("[data-card]");
+  const { answer, selectedOptions, own } = answerOf(form);
+  if (!button?.name && !anythingIn(form)) return problem(form, "Choose an option, or write something.");
+  const body = new URLSearchParams(new FormData(form));
+  if (button?.name) body.set(button.name, button.value);
+  const fields = $("fieldset", form);
+  fields.disabled = true;
+  problem(form, "");
+  try {
+    const reply = form.dataset.relay
+      ? await fetch(form.dataset.relay, {
+          method: "POST",
+          headers: { "Content-Type": "application/json", "X-CSRF-Token": body.get("csrf") },
+          body: JSON.stringify({ streamToken: form.dataset.token, ask: card.dataset.card, answer, text: own || null, selectedOptions }),
+        })
+      : await fetch(form.action, { method: "POST", body });
+    if (reply.ok) return sent(card, answer);
+    problem(form, await refusal(reply));
+  } catch {
+    problem(form, "The server cannot be reached. Try again in a moment.");
+  }
+  fields.disabled = false;
+}
+
+function anythingIn(form) {
+  return $$("textarea, input[type=text]", form).some((field) => field.value.trim()) || $$("input:checked:not([value=own])", form).length > 0;
+}
+
+async function refusal(reply) {
+  const text = await reply.text();
+  try {
+    const told = JSON.parse(text);
+    return told.error ?? text;
+  } catch {
+    const page = new DOMParser().parseFromString(text, "text/html");
+    return $("[data-problem]", page)?.dataset.problem ?? $("[data-focus]", page)?.textContent.trim() ?? "It was not taken. Reload the page and try again.";
+  }
+}
+
+function sent(card, answer) {
+  if (card.dataset.state !== "open" || !card.isConnected) return;
+  const told = element('<p role="status" tabindex="-1"><span class="spinner" aria-hidden="true"></span> <span data-summary></span></p>');
+  $("[data-summary]", told).textContent = `Answer sent, waiting for ${talk.dataset.agent}...`;
+  card.dataset.state = "sent";
+  card.dataset.said = answer;
+  $("form", card).replaceWith(told);
+  told.focus();
+}
+
+function problem(form, text) {
+  const told = $("[data-problem-text]", form);
+  told.textContent = text;
+  told.hidden = !text;
+}
+
+// --- The next turn, and a stop
+
+async function post(form, body) {
+  return fetch(form.action, { method: "POST", body, headers: { "X-Sayso-Script": "1" } });
+}
+
+compose.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const button = $("button", compose);
+  const prompt = $("[data-prompt]", compose);
+  if (!prompt.value.trim() || button.disabled) return;
+  button.disabled = true;
+  notSent("");
+  try {
+    const reply = await post(compose, new URLSearchParams(new FormData(compose)));
+    if (reply.ok) prompt.value = "";
+    else notSent(await refusal(reply));
+  } catch {
+    notSent("The server cannot be reached. What you wrote is still here; send it again in a moment.");
+  }
+  button.disabled = false;
+});
+
+function notSent(text) {
+  $("[data-not-sent]", compose)?.remove();
+  if (!text) return;
+  const told = element('<p class="problem" role="alert" data-not-sent></p>');
+  told.textContent = text;
+  $(".actions", compose).before(told);
+}
+
+stop.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const button = $("button", stop);
+  button.disabled = true;
+  try {
+    await post(stop, new URLSearchParams(new FormData(stop)));
+  } finally {
+    button.disabled = false;
+  }
+});
+
+$("[data-focus]")?.focus();
+followWhileVisible();

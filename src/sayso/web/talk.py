@@ -1,0 +1,201 @@
+"""The pages on which a person talks with an agent: what was said so far, a new conversation, the next turn, a stop."""
+
+from __future__ import annotations
+
+import re
+
+import anyio.to_thread
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from sayso.agents.conductor import Conductor
+from sayso.agents.model import Project, Run, RunState
+from sayso.asks.model import MAX_TEXT, State
+from sayso.errors import AlreadySettled, InvalidInput, NotFound, Problem, RunGoesOn, SaysoError, TooManyRuns
+from sayso.web.fields import Fields, read_form
+from sayso.web.pages import page
+from sayso.web.refusal import error_data, status_of
+from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
+from sayso.web.site import site_of
+from sayso.web.transcript import Transcript
+
+CONVERSATIONS = 50
+_ID = re.compile(r"[0-9a-f]{24}")
+_GONE = "There is no such conversation here. Old ones are deleted after a while."
+_SCRIPT = "x-sayso-script"
+"""The header by which our own script says that it wants no page."""
+
+
+def routes() -> list[Route]:
+    return [
+        Route("/talk", show_all, methods=["GET"]),
+        Route("/talk", begin, methods=["POST"]),
+        Route("/talk/{conversation}", show, methods=["GET"]),
+        Route("/talk/{conversation}", go_on, methods=["POST"]),
+        Route("/talk/{conversation}/stop", stop, methods=["POST"]),
+        Route("/runs/{run}", of_run),
+    ]
+
+
+async def show_all(request: Request) -> Response:
+    return await _overview(request, await required_browser(request))
+
+
+async def begin(request: Request) -> Response:
+    """Start a conversation in one of this person's projects."""
+    visitor, fields = await _form(request)
+    conductor, prompt = _conductor(request), fields.one("prompt")
+    try:
+        project = await _project(request, visitor, fields.one("project"))
+        run = await conductor.start(project, _checked(prompt))
+    except (InvalidInput, NotFound, TooManyRuns) as error:
+        chosen = fields.one("project")
+        return await _overview(request, visitor, refused=error, prompt=prompt, chosen=chosen)
+    return RedirectResponse(f"/talk/{run.conversation}", 303)
+
+
+async def show(request: Request) -> Response:
+    return await _conversation(request, await required_browser(request))
+
+
+async def go_on(request: Request) -> Response:
+    """The next turn of a conversation."""
+    visitor, fields = await _form(request)
+    turns, prompt = await _turns(request, visitor), fields.one("prompt")
+    try:
+        project = await _project(request, visitor, str(turns[-1].project.id))
+        await _conductor(request).start(project, _checked(prompt), turns[-1].conversation)
+    except (InvalidInput, NotFound, TooManyRuns, RunGoesOn) as error:
+        if _SCRIPT in request.headers:
+            return JSONResponse(error_data(str(error)), status_of(error))
+        return await _conversation(request, visitor, refused=error, prompt=prompt)
+    return _done(request, turns[-1])
+
+
+async def stop(request: Request) -> Response:
+    """End the agent. What it still asks is of no use then, and is cancelled in this person's name."""
+    visitor, _ = await _form(request)
+    run, site = (await _turns(request, visitor))[-1], site_of(request)
+    if run.state is RunState.RUNNING:
+        await _conductor(request).stop(run, visitor.user)
+        for ask in await site.do(site.desk.inbox, person=visitor.user, most=1000):
+            if ask.asker.run == run.id and ask.state is State.PENDING:
+                try:
+                    await site.do(site.desk.cancel, ask.id, visitor.settler)
+                except AlreadySettled:
+                    continue
+    return _done(request, run)
+
+
+async def of_run(request: Request) -> Response:
+    """From a run, which is what an ask knows of, to its conversation."""
+    visitor, run_id = await required_browser(request), str(request.path_params["run"])
+    run = await site_of(request).do(_conductor(request).runs.get, run_id) if _ID.fullmatch(run_id) else None
+    if run is None or run.user != visitor.user:
+        raise HTTPException(404, _GONE)
+    return RedirectResponse(f"/talk/{run.conversation}", 303)
+
+
+def _done(request: Request, run: Run) -> Response:
+    if _SCRIPT in request.headers:
+        return Response(status_code=204)
+    return RedirectResponse(f"/talk/{run.conversation}", 303)
+
+
+# Pages
+
+
+async def _overview(
+    request: Request, visitor: Visitor, *, refused: SaysoError | None = None, prompt: str = "", chosen: str = ""
+) -> Response:
+    site, conductor = site_of(request), _conductor(request)
+    before = await _latest(request, visitor, request.query_params.get("before", ""))
+    found = await site.do(conductor.runs.conversations, visitor.user, before=before, most=CONVERSATIONS + 1)
+    return page(
+        request,
+        "talk.html",
+        visitor,
+        status=status_of(refused) if refused else 200,
+        refused=str(refused or ""),
+        projects=await site.do(conductor.projects.all, visitor.user),
+        chosen=int(chosen) if chosen.isdecimal() else 0,
+        prompt=prompt,
+        most=MAX_TEXT,
+        conversations=found[:CONVERSATIONS],
+        older=f"/talk?before={found[CONVERSATIONS - 1].id}" if len(found) > CONVERSATIONS else "",
+    )
+
+
+async def _conversation(
+    request: Request, visitor: Visitor, *, refused: SaysoError | None = None, prompt: str = ""
+) -> Response:
+    transcript = transcript_of(request, visitor)
+    shown = await anyio.to_thread.run_sync(transcript.whole)
+    return page(
+        request,
+        "conversation.html",
+        visitor,
+        status=status_of(refused) if refused else 200,
+        refused=str(refused or ""),
+        turns=shown.turns,
+        place=str(shown.place),
+        running=not shown.turns[-1].run.state.ended,
+        prompt=prompt,
+        most=MAX_TEXT,
+    )
+
+
+def transcript_of(request: Request, visitor: Visitor) -> Transcript:
+    site, conversation = site_of(request), _id(request)
+    return Transcript(_conductor(request).runs, site.desk, conversation, user=visitor.user, csrf=visitor.csrf)
+
+
+# What a request is about
+
+
+async def _form(request: Request) -> tuple[Visitor, Fields]:
+    visitor = await required_browser(request)
+    fields = await read_form(request)
+    visitor.check_form(fields.one(CSRF_FIELD))
+    return visitor, fields
+
+
+async def _turns(request: Request, visitor: Visitor) -> list[Run]:
+    return await site_of(request).do(_conductor(request).runs.turns, _id(request), visitor.user)
+
+
+async def _latest(request: Request, visitor: Visitor, conversation: str) -> Run | None:
+    """The last turn of a conversation that a query parameter names."""
+    if not _ID.fullmatch(conversation):
+        return None
+    try:
+        return (await site_of(request).do(_conductor(request).runs.turns, conversation, visitor.user))[-1]
+    except NotFound:
+        return None
+
+
+async def _project(request: Request, visitor: Visitor, given: str) -> Project:
+    number = int(given) if given.isdecimal() and len(given) < 18 else 0
+    return await site_of(request).do(_conductor(request).projects.of, visitor.user, number)
+
+
+def _checked(prompt: str) -> str:
+    if not prompt.strip():
+        raise InvalidInput([Problem(path="prompt", text="is empty. Say what the agent shall do.")])
+    if len(prompt) > MAX_TEXT:
+        raise InvalidInput([Problem(path="prompt", text=f"is longer than {MAX_TEXT:,} characters. Shorten it.")])
+    return prompt
+
+
+def _id(request: Request) -> str:
+    conversation = str(request.path_params["conversation"])
+    if not _ID.fullmatch(conversation):
+        raise HTTPException(404, _GONE)
+    return conversation
+
+
+def _conductor(request: Request) -> Conductor:
+    conductor: Conductor = request.app.state.conductor
+    return conductor

@@ -1,0 +1,117 @@
+"""The event stream of one conversation: what is new in it since the place that the browser names.
+
+Each stream reads the store itself, after each ring of the bell. Nothing is lost by a stream that ends: the next one
+goes on from the last whole thing that was told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import anyio
+import anyio.to_thread
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from sayso.errors import SaysoError
+from sayso.store.bell import Listener
+from sayso.web.sessions import Visitor, required_browser
+from sayso.web.site import Site, site_of
+from sayso.web.talk import transcript_of
+from sayso.web.transcript import Place, Transcript
+
+logger = logging.getLogger(__name__)
+
+BEAT = 10.0
+"""Seconds between two signs of life, and two looks whether the person is still signed in."""
+_GATHER = 0.01
+"""Seconds in which further events join the ones that just came."""
+_OPENING = b"retry: 1000\n\n"
+_BEAT_EVENT = b"event: beat\ndata: \n\n"
+_BYE_EVENT = b"event: bye\ndata: \n\n"
+
+
+class Streams:
+    """All open streams of this process, which hear the same bell."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._rung: set[asyncio.Event] = set()
+        self.stopping = False
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Hears the bell. Leaving ends every stream."""
+        loop = asyncio.get_running_loop()
+        bell = await self._site.do(self._site.store.bell)
+        listener = Listener(bell, lambda: _call(loop, self._ring))
+        try:
+            yield
+        finally:
+            self.stopping = True
+            self._ring()
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(listener.close)
+
+    async def stream(self, transcript: Transcript, visitor: Visitor) -> AsyncIterator[bytes]:
+        """What one browser is told, until its session ends, it leaves, or the server stops."""
+        rung = asyncio.Event()
+        self._rung.add(rung)
+        try:
+            yield _OPENING
+            while not self.stopping:
+                rung.clear()
+                for message in await anyio.to_thread.run_sync(lambda: list(transcript.news())):
+                    yield message
+                if not await self._hears(rung):
+                    signed_in = await self._site.do(self._site.accounts.session, visitor.secret)
+                    yield _BEAT_EVENT if signed_in else _BYE_EVENT
+                    if not signed_in:
+                        return
+        except SaysoError as error:
+            # The browser comes back by itself and finds out what is wrong then.
+            logger.warning("The stream of a conversation ended: %s", error)
+        finally:
+            self._rung.discard(rung)
+
+    async def _hears(self, rung: asyncio.Event) -> bool:
+        """Wait for the bell; False when it was quiet for so long that a sign of life is due."""
+        with anyio.move_on_after(BEAT):
+            await rung.wait()
+            await anyio.sleep(_GATHER)
+            return True
+        return False
+
+    def _ring(self) -> None:
+        for rung in self._rung:
+            rung.set()
+
+
+def _call(loop: asyncio.AbstractEventLoop, work: Callable[[], None]) -> None:
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(work)
+
+
+async def events(request: Request) -> Response:
+    """The stream of one browser tab, from the place it has come to."""
+    visitor, transcript = await _reader(request)
+    place = request.headers.get("last-event-id") or request.query_params.get("after", "")
+    transcript.begin(Place.parse(place))
+    streams: Streams = request.app.state.streams
+    if streams.stopping:
+        raise HTTPException(503, "This server is stopping.", {"Retry-After": "1"})
+    return StreamingResponse(
+        streams.stream(transcript, visitor), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"}
+    )
+
+
+async def _reader(request: Request) -> tuple[Visitor, Transcript]:
+    """Who reads which conversation; one that is not theirs is not found."""
+    visitor = await required_browser(request)
+    transcript = transcript_of(request, visitor)
+    await site_of(request).do(transcript.check)
+    return visitor, transcript

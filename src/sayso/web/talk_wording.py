@@ -1,0 +1,47 @@
+"""How a run is told on a page: who works where, how it stands, what it cost. Plain text only."""
+
+from __future__ import annotations
+
+from sayso.agents.kinds import AGENTS
+from sayso.agents.model import Conversation, Run, RunState
+from sayso.text import lasting, one_line
+from sayso.web.wording import Standing
+
+_WORDS = {
+    RunState.RUNNING: ("At work", "waiting"),
+    RunState.COMPLETED: ("Done", "done"),
+    RunState.FAILED: ("Failed", "refused"),
+    RunState.STOPPED: ("Stopped", "quiet"),
+    RunState.LOST: ("Lost", "refused"),
+}
+
+
+def agent(run: Run) -> str:
+    return AGENTS[run.agent].label
+
+
+def project(run: Run) -> str:
+    return one_line(run.project.name, 60)
+
+
+def title(conversation: Conversation) -> str:
+    return one_line(conversation.first_prompt, 200)
+
+
+def standing(run: Run) -> Standing:
+    """How a run stands, in a word and in which tone."""
+    word, tone = _WORDS[run.state]
+    return Standing(word=word, tone=tone, meaning=run.ending.message if run.ending else "")
+
+
+def cost(run: Run) -> str:
+    """What it cost, as far as the agent says so."""
+    usd = run.ending.cost_usd if run.ending else None
+    if not usd:
+        return ""
+    return f"${usd:.2f}" if usd >= 1 else f"${usd:.4f}"
+
+
+def lasted(run: Run) -> str:
+    """How long a turn took that has ended."""
+    return "" if run.ended_at is None else lasting(run.ended_at - run.started_at)

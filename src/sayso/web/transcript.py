@@ -1,0 +1,238 @@
+"""A conversation as a browser gets it: all of it as a page, or what is new since a place in it as messages.
+
+A place is a turn and the number of an event in it. Reading the store again from any place tells the same, so a stream
+that was cut off goes on where it was, and a page that is opened anew begins at the start.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from sayso.agents.desk import Runs
+from sayso.agents.kinds import AGENTS
+from sayso.agents.model import EventKind, Run, RunEvent
+from sayso.asks.desk import Desk
+from sayso.asks.model import Ask
+from sayso.errors import NotFound
+from sayso.text import json_line
+from sayso.web import cards, recall
+from sayso.web.pages import fragment
+
+MOST_EVENTS = 2_000
+"""The most events of one turn that a page shows; of more, the newest."""
+_BATCH = 500
+_PLACE = re.compile(r"([1-9]\d{0,8})\.(\d{1,15})")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """How far a browser has read."""
+
+    turn: int = 1
+    seq: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.turn}.{self.seq}"
+
+    @classmethod
+    def parse(cls, text: str) -> Place:
+        match = _PLACE.fullmatch(text)
+        return cls(turn=int(match[1]), seq=int(match[2])) if match else cls()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """One turn as a page shows it."""
+
+    run: Run
+    parts: tuple[Markup, ...]
+    left_out: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """The whole conversation, and the place from which a stream goes on."""
+
+    turns: tuple[Turn, ...]
+    place: Place
+
+
+class Transcript:
+    """One reader's conversation. Plain code; it keeps what the reader has been told."""
+
+    def __init__(self, runs: Runs, desk: Desk, conversation: str, *, user: str, csrf: str) -> None:
+        self._runs, self._desk = runs, desk
+        self._conversation, self._user, self._csrf = conversation, user, csrf
+        self._place, self._turn = Place(), 0
+        self._told: dict[str, int] = {}
+        self._footer = ""
+        self._partial = ""
+
+    def check(self) -> None:
+        """A NotFound where this is no conversation of the reader's."""
+        self._runs.turns(self._conversation, self._user)
+
+    # A page
+
+    def whole(self) -> Shown:
+        """Everything so far. A conversation that is somebody else's is not found."""
+        turns: list[Turn] = []
+        place = Place()
+        for run in self._runs.turns(self._conversation, self._user):
+            events = list(self._events(run, 0))
+            shown = events[-MOST_EVENTS:]
+            turns.append(Turn(run=run, parts=tuple(self._parts(run, shown)), left_out=len(events) - len(shown)))
+            place = Place(turn=run.turn, seq=_last_whole(events))
+        return Shown(turns=tuple(turns), place=place)
+
+    def _parts(self, run: Run, events: list[RunEvent]) -> Iterator[Markup]:
+        results = {event.body["id"]: event for event in events if event.kind is EventKind.TOOL_RESULT}
+        tools = {event.body["id"] for event in events if event.kind is EventKind.TOOL}
+        partial = "".join(event.body["text"] for event in events if event.kind is EventKind.DELTA)
+        asks = self._asks(run, events)
+        told = recall.answers(events)
+        for event in events:
+            match event.kind:
+                case EventKind.TOOL:
+                    yield self._part(run, event, result=results.get(event.body["id"]))
+                case EventKind.TOOL_RESULT if event.body["id"] in tools:
+                    pass
+                case EventKind.DELTA | EventKind.STARTED | EventKind.RESULT:
+                    pass
+                case EventKind.ASK:
+                    # What is asked again is noted again; it has one card.
+                    if ask := asks.pop(event.body["ask"], None):
+                        yield self._card(run, ask, recalled=next(told, "") if cards.is_relayed(ask) else "")
+                case _:
+                    yield self._part(run, event)
+        if partial:
+            yield _partial(partial)
+
+    def _asks(self, run: Run, events: list[RunEvent]) -> dict[str, Ask]:
+        ids = [event.body["ask"] for event in events if event.kind is EventKind.ASK]
+        return {ask_id: ask for ask_id in ids if (ask := self._ask(run, ask_id))}
+
+    # What is new
+
+    def begin(self, place: Place) -> None:
+        """Take the reader to be at this place."""
+        self._place = place
+
+    def news(self) -> Iterator[bytes]:
+        """The messages for what happened since the reader was last told."""
+        for run in self._runs.turns(self._conversation, self._user):
+            if run.turn < self._place.turn:
+                continue
+            if run.turn > self._turn:
+                yield from self._enter(run)
+            yield from self._news_of(run)
+
+    def _enter(self, run: Run) -> Iterator[bytes]:
+        """Begin to tell of a turn. A page that has it already passes over the message."""
+        if run.turn > self._place.turn:
+            self._place = Place(turn=run.turn)
+        self._turn, self._partial, self._footer = run.turn, "", ""
+        yield self._message("turn", turn=run.turn, html=fragment("turn.html", run=run, parts=(), left_out=0))
+        # Cards that the page already shows may have changed since.
+        self._told |= {event.body["ask"]: 0 for event in self._events(run, 0) if event.kind is EventKind.ASK}
+
+    def _news_of(self, run: Run) -> Iterator[bytes]:
+        before = self._partial
+        for event in self._events(run, self._place.seq):
+            yield from self._told_of(run, event)
+            self._place = Place(turn=run.turn, seq=event.seq)
+        if self._partial and self._partial != before:
+            yield self._message("delta", turn=run.turn, html=_partial(self._partial))
+        yield from self._changed_cards(run)
+        footer = fragment("turn_footer.html", run=run)
+        if footer != self._footer:
+            self._footer = footer
+            yield self._message("footer", turn=run.turn, html=footer, running=not run.state.ended)
+
+    def _told_of(self, run: Run, event: RunEvent) -> Iterator[bytes]:
+        where = Place(turn=run.turn, seq=event.seq)
+        match event.kind:
+            case EventKind.STARTED | EventKind.RESULT:
+                return
+            case EventKind.DELTA:
+                self._partial += event.body["text"]
+            case EventKind.ASK:
+                yield from self._new_card(run, event, where)
+            case EventKind.TOOL_RESULT:
+                html = fragment("tool_result.html", result=event)
+                alone = self._part(run, event)
+                yield self._message("tool_result", where, tool=event.body["id"], html=html, alone=alone)
+            case kind:
+                self._partial = "" if kind is EventKind.TEXT else self._partial
+                yield self._message(kind.value, where, html=self._part(run, event))
+
+    def _new_card(self, run: Run, event: RunEvent, where: Place) -> Iterator[bytes]:
+        ask = self._ask(run, event.body["ask"])
+        if ask is None:
+            return
+        self._told[ask.id] = ask.version
+        html = self._card(run, ask)
+        if cards.is_relayed(ask) and ask.questions:
+            data = cards.question_data(ask, run)
+            yield self._message("ask_user_question", where, data=data, ask=ask.id, html=html)
+        else:
+            yield self._message("ask", where, ask=ask.id, html=html)
+
+    def _changed_cards(self, run: Run) -> Iterator[bytes]:
+        for ask_id, version in list(self._told.items()):
+            ask = self._ask(run, ask_id)
+            if ask and ask.version != version:
+                self._told[ask_id] = ask.version
+                yield self._message("card", turn=run.turn, ask=ask_id, html=self._card(run, ask))
+
+    # Parts
+
+    def _events(self, run: Run, after: int) -> Iterator[RunEvent]:
+        while found := self._runs.events(run.id, after=after, most=_BATCH):
+            yield from found
+            after = found[-1].seq
+
+    def _ask(self, run: Run, ask_id: str) -> Ask | None:
+        """An ask that is shown in this conversation; never one that is somebody else's."""
+        try:
+            ask = self._desk.get(ask_id)
+        except NotFound:
+            return None
+        return ask if ask.asker.owner == run.user else None
+
+    def _part(self, run: Run, event: RunEvent, **more: Any) -> Markup:
+        return fragment("event.html", run=run, event=event, **{"result": None, **more})
+
+    def _card(self, run: Run, ask: Ask, recalled: str = "") -> Markup:
+        """The card of an ask; `recalled` is what came of it, for one whose own texts were not kept."""
+        card = cards.card(ask, AGENTS[run.agent].label)
+        if recalled and card.state == "answered" and not ask.questions:
+            card = cards.answered(recalled, note=card.note)
+        # An answer goes through the relay as long as its run is on; later it is kept with the ask.
+        relay = f"/claude/submit-answer?p={run.project.id}" if cards.is_relayed(ask) and ask.asker.run == run.id else ""
+        return fragment("card.html", ask=ask, card=card, csrf=self._csrf, relay=relay if run.token else "", run=run)
+
+    def _message(self, kind: str, place: Place | None = None, **more: Any) -> bytes:
+        """A message of the stream. Only whole things have a place to come back to."""
+        head = f"id: {place}\n" if place else ""
+        at = {"place": str(place)} if place else {}
+        return f"{head}data: {json_line({'type': kind, **at, **more})}\n\n".encode()
+
+
+def _last_whole(events: list[RunEvent]) -> int:
+    """The number of the last event before a text that is still being written."""
+    seq = 0
+    for event in events:
+        if event.kind is EventKind.DELTA:
+            return seq
+        seq = event.seq
+    return seq
+
+
+def _partial(text: str) -> Markup:
+    return fragment("partial.html", text=text)

@@ -1,0 +1,185 @@
+"""The desk of runs on every kind of store: who owns what, what may be at once, and events in their order."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from tests.asks.samples import FakeClock
+from tests.conftest import OpenStore, die
+
+from sayso.accounts import Accounts
+from sayso.agents.desk import Runs
+from sayso.agents.model import Ending, EventKind, NewEvent, NewRun, Options, Project, Run, RunState
+from sayso.agents.projects import Projects
+from sayso.errors import InvalidInput, NotFound, RunGoesOn, TooManyRuns
+from sayso.store import Store
+
+TOKEN = "11111111-2222-4333-8444-555555555555"
+
+
+@pytest.fixture
+def runs(store: Store, tmp_path: Path, clock: FakeClock) -> Runs:
+    return Runs(store, tmp_path / "runs", clock=clock)
+
+
+@pytest.fixture
+def project(store: Store, tmp_path: Path) -> Project:
+    Accounts(store).add_user("ada")
+    return Projects(store).add("ada", tmp_path, options=Options(ask_user_timeout=90))
+
+
+def new_run(project: Project, conversation: str = "", prompt: str = "Do it", token: str = "") -> NewRun:
+    return NewRun(project=project, prompt=prompt, token=token or str(uuid.uuid4()), conversation=conversation)
+
+
+def text(words: str, kind: EventKind = EventKind.TEXT) -> NewEvent:
+    return NewEvent(kind=kind, body={"text": words})
+
+
+def done(runs: Runs, run: Run) -> Run:
+    return runs.end(run.id, RunState.COMPLETED, Ending(cost_usd=0.5, turns=2, exit_code=0))
+
+
+def test_a_run_is_found_by_its_token_while_it_is_on_and_by_none_afterwards(runs: Runs, project: Project) -> None:
+    run = runs.open(new_run(project, token=TOKEN, prompt="All\x00 of it \ud83d\ude00"), most=3)
+    found = runs.active(TOKEN)
+    assert found == run
+    assert (run.user, run.project.options.ask_user_timeout) == ("ada", 90)
+    ended = done(runs, run)
+    assert (ended.state, ended.token, ended.ending) == (
+        RunState.COMPLETED,
+        "",
+        Ending(cost_usd=0.5, turns=2, exit_code=0),
+    )
+    assert runs.active(TOKEN) is None
+    assert runs.active("") is None
+    assert runs.get(run.id).token == ""
+    # What has ended stays as it is.
+    assert runs.end(run.id, RunState.LOST, Ending()).state is RunState.COMPLETED
+    assert runs.want_stopped(run.id, "ada").stopped_by == ""
+
+
+def test_a_user_has_only_so_many_runs_and_a_conversation_one_at_a_time(runs: Runs, project: Project) -> None:
+    first = runs.open(new_run(project), most=1)
+    with pytest.raises(TooManyRuns, match="1 of your agents are at work"):
+        runs.open(new_run(project), most=1)
+    with pytest.raises(RunGoesOn, match="still at work"):
+        runs.open(new_run(project, first.conversation), most=2)
+    runs.note_session(first.id, "session-1")
+    done(runs, first)
+    second = runs.open(new_run(project, first.conversation), most=1)
+    assert (second.turn, second.session, second.conversation) == (2, "session-1", first.id)
+    with pytest.raises(NotFound):
+        runs.open(new_run(project, "f" * 24), most=9)
+
+
+def test_of_many_who_start_at_once_only_so_many_do(open_shared: OpenStore, tmp_path: Path) -> None:
+    store = open_shared()
+    Accounts(store).add_user("ada")
+    project = Projects(store).add("ada", tmp_path, options=Options())
+    stores = [store, open_shared()]
+    gate = threading.Barrier(8)
+
+    def start(number: int) -> bool:
+        gate.wait(10)
+        try:
+            Runs(stores[number % 2], tmp_path).open(new_run(project), most=3)
+        except TooManyRuns:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(start, range(8))) == 3
+
+
+def test_events_keep_their_order_whoever_adds_them(open_shared: OpenStore, tmp_path: Path) -> None:
+    store = open_shared()
+    Accounts(store).add_user("ada")
+    project = Projects(store).add("ada", tmp_path, options=Options())
+    one, other = Runs(store, tmp_path), Runs(open_shared(), tmp_path)
+    run = one.open(new_run(project), most=1)
+
+    def add(runs: Runs) -> None:
+        for number in range(20):
+            runs.append(run.id, text(str(number), EventKind.NOTICE), text("again", EventKind.NOTICE))
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(add, (one, other)))
+    events = one.events(run.id, most=1000)
+    assert [event.seq for event in events] == list(range(1, 81))
+    assert [event.seq for event in one.events(run.id, after=78)] == [79, 80]
+
+
+def test_a_whole_text_takes_the_place_of_its_parts_and_nothing_is_taken_in_twice(runs: Runs, project: Project) -> None:
+    run = runs.open(new_run(project), most=1)
+    runs.take_in(run.id, [text("Hel", EventKind.DELTA)], seen=10)
+    runs.take_in(run.id, [text("lo", EventKind.DELTA), text("ls", EventKind.NOTICE)], seen=20)
+    assert [event.body["text"] for event in runs.events(run.id)] == ["Hel", "lo", "ls"]
+    runs.take_in(run.id, [text("Hello")], seen=30)
+    assert [(event.seq, event.body["text"]) for event in runs.events(run.id)] == [(3, "ls"), (4, "Hello")]
+    assert runs.get(run.id).seen == 30
+    with pytest.raises(NotFound):
+        runs.append("0" * 24, text("nobody there"))
+
+
+def test_conversations_are_their_owners_alone_and_go_when_they_are_old(
+    runs: Runs, project: Project, clock: FakeClock, store: Store
+) -> None:
+    first = done(runs, runs.open(new_run(project, prompt="First"), most=3))
+    clock.now += 1000
+    other = done(runs, runs.open(new_run(project, prompt="Other"), most=3))
+    clock.now += 1000
+    again = runs.open(new_run(project, first.conversation, prompt="Again"), most=3)
+    listed = runs.conversations("ada")
+    assert [(each.first_prompt, each.latest.prompt) for each in listed] == [("First", "Again"), ("Other", "Other")]
+    assert [each.id for each in runs.conversations("ada", before=again)] == [other.id]
+    assert runs.conversations("bob") == []
+    with pytest.raises(NotFound):
+        runs.turns(first.conversation, "bob")
+    assert [run.turn for run in runs.turns(first.conversation, "ada")] == [1, 2]
+    clock.now += 10_000
+    # The first turn is old, but its conversation goes on.
+    assert runs.collect(5000, threading.Event()) == 1
+    assert [each.id for each in runs.conversations("ada")] == [first.conversation]
+
+
+def test_what_a_dead_process_followed_is_taken_over_once(open_shared: OpenStore, tmp_path: Path) -> None:
+    gone, mine, other = open_shared(), open_shared(), open_shared()
+    Accounts(gone).add_user("ada")
+    project = Projects(gone).add("ada", tmp_path, options=Options())
+    run = Runs(gone, tmp_path).open(new_run(project), most=1)
+    runs = Runs(mine, tmp_path)
+    assert runs.adopt_orphans() == []
+    die(gone, mine)
+    (taken,) = runs.adopt_orphans()
+    assert (taken.id, taken.process) == (run.id, mine.bell().process)
+    assert Runs(other, tmp_path).adopt_orphans() == []
+    # Whoever was taken for dead and is not cannot take in what is another's now.
+    with pytest.raises(NotFound):
+        Runs(other, tmp_path).take_in(run.id, [text("twice")], seen=5)
+
+
+def test_projects_are_their_owners_alone(store: Store, project: Project, tmp_path: Path) -> None:
+    projects = Projects(store)
+    assert projects.of("ada", project.id) == project
+    for owner, number in (("bob", project.id), ("ada", 99)):
+        with pytest.raises(NotFound):
+            projects.of(owner, number)
+    changed = projects.add("ada", tmp_path, name="Shop", options=Options(ask_user=False))
+    assert (changed.id, changed.name, changed.options.ask_user) == (project.id, "Shop", False)
+    projects.remove(project.id)
+    assert projects.all() == []
+    with pytest.raises(NotFound):
+        projects.remove(project.id)
+    assert projects.add("ada", tmp_path, options=Options()).id == project.id
+
+
+@pytest.mark.requirement("P-73")
+def test_a_wait_outside_its_bounds_and_a_directory_that_is_not_there_are_refused(store: Store, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        Projects(store).add("ada", tmp_path / "nowhere", options=Options(ask_user_timeout=901))
+    assert [problem.path for problem in refused.value.problems] == ["directory", "ask_user_timeout"]

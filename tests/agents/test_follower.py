@@ -1,0 +1,156 @@
+"""Following an agent: nothing of what it printed is lost or told twice, and every end of it has a sentence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sayso.accounts import Accounts
+from sayso.agents import follower, lines
+from sayso.agents.desk import Runs
+from sayso.agents.follower import Follower
+from sayso.agents.model import EventKind, NewRun, Options, Run, RunState
+from sayso.agents.projects import Projects
+from sayso.errors import StoreUnavailable
+from sayso.running.folder import Reason, Status
+from sayso.store.sqlite import SqliteStore
+
+RESULT = {"type": "result", "is_error": False, "total_cost_usd": 0.25, "num_turns": 1, "session_id": "s-1"}
+
+
+@pytest.fixture
+def store() -> Iterator[SqliteStore]:
+    store = SqliteStore.in_memory()
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def runs(store: SqliteStore, tmp_path: Path) -> Runs:
+    return Runs(store, tmp_path / "runs")
+
+
+@pytest.fixture
+def run(store: SqliteStore, runs: Runs, tmp_path: Path) -> Run:
+    Accounts(store).add_user("ada")
+    project = Projects(store).add("ada", tmp_path, options=Options())
+    run = runs.open(NewRun(project=project, prompt="Do it", token="t"), most=1)
+    run.folder.mkdir(parents=True)
+    return run
+
+
+def said(text: str) -> dict[str, Any]:
+    return {"type": "assistant", "message": {"content": [{"type": "text", "text": text}]}}
+
+
+def prints(run: Run, *messages: dict[str, Any], stream: str = "stdout") -> None:
+    with (run.folder / stream).open("a") as file:
+        file.writelines(json.dumps(message) + "\n" for message in messages)
+
+
+def status(reason: Reason = "exit", exit_code: int | None = 0, **more: Any) -> Status:
+    return Status(reason=reason, exit_code=exit_code, **more)
+
+
+def texts(runs: Runs, run: Run) -> list[str]:
+    return [event.body["text"] for event in runs.events(run.id) if event.kind is EventKind.TEXT]
+
+
+def test_a_line_longer_than_what_is_read_at_once_does_not_hide_what_follows(
+    runs: Runs, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "CHUNK", 64)
+    prints(run, said("long" * 100), RESULT)
+    ended = Follower(runs, run).end(status())
+    assert ended.state is RunState.COMPLETED
+    assert texts(runs, run) == ["long" * 100]
+    assert (ended.session, ended.ending and ended.ending.cost_usd) == ("s-1", 0.25)
+
+
+def test_while_the_store_is_away_nothing_is_lost_and_nothing_told_twice(
+    runs: Runs, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    following = Follower(runs, run)
+    prints(run, said("one"))
+    following.step()
+    prints(run, said("two"))
+    with monkeypatch.context() as away:
+        away.setattr(runs, "take_in", _away)
+        with pytest.raises(StoreUnavailable):
+            following.step()
+    prints(run, said("three"), RESULT)
+    assert following.end(status()).state is RunState.COMPLETED
+    assert texts(runs, run) == ["one", "two", "three"]
+
+
+def _away(*_: object, **__: object) -> None:
+    raise StoreUnavailable("The store is away.")
+
+
+def test_another_server_goes_on_where_the_first_one_was(runs: Runs, run: Run) -> None:
+    prints(run, said("one"), RESULT)
+    with (run.folder / "stdout").open("a") as file:
+        file.write('{"type": "assis')
+    Follower(runs, run).step()
+    with (run.folder / "stdout").open("a") as file:
+        file.write('tant", "message": {"content": [{"type": "text", "text": "two"}]}}\n')
+    ended = Follower(runs, runs.get(run.id)).end(status())
+    assert texts(runs, run) == ["one", "two"]
+    # The agent's own account was heard by the first.
+    assert (ended.state, ended.ending and ended.ending.cost_usd) == (RunState.COMPLETED, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("ended", "state", "message"),
+    [
+        (status(), "failed", "Claude ended without saying how its turn went. It said: [31mwarning"),
+        (status(exit_code=2), "failed", "Claude ended with exit code 2. It said: [31mwarning"),
+        (status(exit_code=None, signal=9), "failed", "Claude ended with signal 9. It said: [31mwarning"),
+        (status("cancelled", None), "stopped", "Stopped from outside: its process was ended."),
+        (status("timed_out", None), "failed", "It ran longer than run_timeout allows and was stopped."),
+        (
+            status("spawn_failed", None, text="command: 'claude' was not found."),
+            "failed",
+            "Claude could not be started",
+        ),
+        (status("lost", None), "lost", "The agent's process is gone without a word"),
+    ],
+)
+def test_every_end_has_a_sentence(runs: Runs, run: Run, ended: Status, state: str, message: str) -> None:
+    (run.folder / "stderr").write_text("\x1b[31mwarning\n")
+    after = Follower(runs, run).end(ended)
+    assert after.ending is not None
+    assert after.state == state
+    assert after.ending.message.replace("\\x1b", "").replace("␛", "").startswith(message)
+
+
+def test_a_failed_turn_is_told_in_the_agents_own_words(runs: Runs, run: Run) -> None:
+    prints(run, {**RESULT, "is_error": True, "result": "Credit balance is too low"})
+    after = Follower(runs, run).end(status(exit_code=1))
+    assert (after.state, after.ending and after.ending.message) == (RunState.FAILED, "Credit balance is too low")
+
+
+def test_an_agent_that_says_too_much_is_stopped(runs: Runs, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follower, "MOST_EVENTS", 10)
+    prints(run, *(said(str(number)) for number in range(20)))
+    following = Follower(runs, run)
+    following.step()
+    prints(run, said("more"))
+    after = following.end(status("cancelled", None))
+    assert after.state is RunState.FAILED
+    assert after.ending is not None
+    assert after.ending.message == "It printed more than 10 messages in one turn, so it was stopped."
+    assert "more" not in texts(runs, run)
+
+
+def test_a_session_name_that_could_be_a_flag_is_not_remembered(runs: Runs, run: Run) -> None:
+    prints(
+        run,
+        {"type": "system", "subtype": "init", "session_id": "--dangerously-skip-permissions"},
+        {**RESULT, "session_id": "\ud800"},
+    )
+    assert Follower(runs, run).end(status()).session == ""

@@ -1,0 +1,200 @@
+"""The relay's file and what clients are told of the server: private, exact, and never in anybody else's way."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sayso.agents import relay_file
+from sayso.agents.relay_file import RelayFile
+from sayso.config import Config, load
+from sayso.errors import ConfigError, RelayFileError
+
+TOKEN = "a1b2c3d4-e5f6-7890-abcd-ef1234567890"
+RELAY = RelayFile(
+    api_url="http://127.0.0.1:7297", stream_token=TOKEN, user_id="ada", project_id=5, csrf_token="abc", timeout=90
+)
+
+
+def settings(tmp_path: Path, **values: str) -> Config:
+    named = {f"SAYSO_{name.upper()}": value for name, value in values.items()}
+    folders = {"XDG_CONFIG_HOME": str(tmp_path / ".config"), "XDG_STATE_HOME": str(tmp_path / "state")}
+    return load(environ={**folders, **named}, cwd=tmp_path)
+
+
+WRONG: list[tuple[str, Mapping[str, Any]]] = [
+    ("apiUrl is null", {"apiUrl": None}),
+    ("apiUrl", {"apiUrl": "ftp://127.0.0.1"}),
+    ("apiUrl", {"apiUrl": 5}),
+    ("of this machine", {"apiUrl": "http://[::1"}),
+    ("of this machine", {"apiUrl": "http://localhost:99999"}),
+    ("must not leave this machine", {"apiUrl": "http://192.0.2.1:8080"}),
+    ("must not leave this machine", {"apiUrl": "http://0.0.0.0:8080"}),
+    ("must not leave this machine", {"apiUrl": "http://no-such-host.invalid"}),
+    ("streamToken", {"streamToken": "not-a-uuid"}),
+    ("userId", {"userId": True}),
+    ("projectId", {"projectId": ""}),
+    ("csrfToken", {"csrfToken": 7}),
+    ("timeout", {"timeout": "300"}),
+    ("timeout", {"timeout": 0}),
+]
+
+
+@pytest.mark.requirement("P-15", "P-17", "P-18")
+@pytest.mark.parametrize(("word", "changes"), WRONG)
+def test_a_field_that_does_not_fit_is_named_with_what_would(
+    tmp_path: Path, word: str, changes: Mapping[str, Any]
+) -> None:
+    file = tmp_path / "file.json"
+    file.write_text(json.dumps({**RELAY.data(), **changes}))
+    with pytest.raises(ConfigError, match=re.escape(word)) as told:
+        relay_file.read(file)
+    assert str(file) in str(told.value)
+
+
+@pytest.mark.requirement("P-16", "P-17")
+def test_a_missing_timeout_is_300_seconds_and_anything_else_missing_is_a_fault(tmp_path: Path) -> None:
+    file = tmp_path / "file.json"
+    for name in RELAY.data():
+        file.write_text(json.dumps({key: value for key, value in RELAY.data().items() if key != name}))
+        if name == "timeout":
+            assert relay_file.read(file).timeout == 300
+        else:
+            with pytest.raises(ConfigError, match=f"{name} is missing"):
+                relay_file.read(file)
+    for broken in ("{", "[]", "\udcff"):
+        file.write_text(broken, errors="surrogateescape")
+        with pytest.raises(ConfigError, match="JSON"):
+            relay_file.read(file)
+    file.write_text(json.dumps({**RELAY.data(), "apiUrl": "http://[::1]:80/", "userId": 1, "projectId": "x"}))
+    assert relay_file.read(file).api_url == "http://[::1]:80"
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.requirement("P-59", "P-60")
+def test_the_file_has_its_name_its_fields_and_no_other_reader(tmp_path: Path) -> None:
+    assert settings(tmp_path).relay_dir == Path("/tmp/claude-ask-user")
+    before = os.umask(0)
+    try:
+        file = relay_file.write(tmp_path / "relay", RELAY)
+    finally:
+        os.umask(before)
+    assert file == tmp_path / "relay" / f"{TOKEN}.json"
+    assert (mode(file), mode(file.parent)) == (0o600, 0o700)
+    assert json.loads(file.read_text()) == {
+        "apiUrl": "http://127.0.0.1:7297",
+        "streamToken": TOKEN,
+        "userId": "ada",
+        "projectId": 5,
+        "csrfToken": "abc",
+        "timeout": 90,
+    }
+    assert relay_file.read(file).data() == RELAY.data()
+    assert relay_file.write(tmp_path / "relay", RELAY) == file, "it can be written anew"
+
+
+def test_nothing_is_written_through_links_or_into_a_folder_that_is_not_ours_alone(tmp_path: Path) -> None:
+    folder, loot = tmp_path / "relay", tmp_path / "loot"
+    folder.mkdir(mode=0o777)
+    (folder / f"{TOKEN}.json").symlink_to(loot)
+    file = relay_file.write(folder, RELAY)
+    assert (file.is_symlink(), loot.exists(), mode(folder)) == (False, False, 0o700)
+    (tmp_path / "link").symlink_to(folder)
+    with pytest.raises(RelayFileError, match="Set relay_dir to a directory of your own"):
+        relay_file.write(tmp_path / "link", RELAY)
+    if os.getuid() != 0:
+        with pytest.raises(RelayFileError, match="belongs to somebody else"):
+            relay_file.write(Path("/tmp"), RELAY)
+    else:
+        os.chown(folder, 4242, 4242)
+        with pytest.raises(RelayFileError, match="belongs to somebody else"):
+            relay_file.write(folder, RELAY)
+
+
+def test_files_are_removed_with_their_run_and_leftovers_after_an_hour(tmp_path: Path) -> None:
+    folder = tmp_path / "relay"
+    file = relay_file.write(folder, RELAY)
+    config = settings(tmp_path)
+    client = relay_file.write_client_config(folder, TOKEN, relay_file.entry(config), file, config)
+    other = folder / "notes.txt"
+    other.write_text("not ours to remove")
+    relay_file.remove(folder, TOKEN)
+    assert list(folder.iterdir()) == [other]
+    relay_file.remove(folder, TOKEN)
+    relay_file.write(folder, RELAY)
+    long_ago = time.time() - 3700
+    os.utime(file, (long_ago, long_ago))
+    os.utime(other, (long_ago, long_ago))
+    assert relay_file.sweep(folder, living=frozenset({TOKEN})) == 0
+    assert relay_file.sweep(folder) == 1
+    assert (file.exists(), other.exists(), client.exists()) == (False, True, False)
+    relay_file.write(folder, RELAY)
+    assert relay_file.sweep(folder) == 0, "younger than an hour"
+    assert relay_file.sweep(tmp_path / "nowhere") == 0
+
+
+def test_the_client_is_given_the_same_entry_with_the_environment_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SAYSO_LOG_LEVEL", "debug")
+    config = settings(tmp_path, store="postgresql://ada:secret@localhost/sayso")
+    entry = relay_file.entry(config)
+    file = relay_file.write(tmp_path / "relay", RELAY)
+    client = relay_file.write_client_config(tmp_path / "relay", TOKEN, entry, file, config)
+    assert mode(client) == 0o600
+    server = json.loads(client.read_text())["mcpServers"]["ask-user"]
+    assert {name: server[name] for name in ("command", "args")} == entry.data()
+    assert server["alwaysLoad"] is True, "else Claude Code does not wait for it"
+    assert server["env"] == {
+        "ASK_USER_CONFIG": str(file),
+        "SAYSO_LOG_LEVEL": "debug",
+        "SAYSO_STATE_DIR": str(config.state_dir),
+        "SAYSO_STORE": config.store,
+    }
+    assert relay_file.PERMISSION_TOOL == "mcp__ask-user__approve"
+
+
+@pytest.mark.requirement("P-67")
+def test_the_server_is_ours_unless_the_settings_name_another(tmp_path: Path) -> None:
+    ours = relay_file.entry(settings(tmp_path))
+    assert ours.command == str(Path(sys.executable).parent / "sayso")
+    assert (ours.args, ours.approves) == (("server", "--approve"), True)
+    script = relay_file.entry(settings(tmp_path, mcp_ask_user_server_path="/opt/ask/server.js"))
+    assert (script.data(), script.approves) == ({"command": "node", "args": ["/opt/ask/server.js"]}, False)
+    program = relay_file.entry(settings(tmp_path, mcp_ask_user_server_path="/opt/ask/server"))
+    assert (program.data(), program.approves) == ({"command": "/opt/ask/server", "args": []}, False)
+    other = relay_file.entry(settings(tmp_path, mcp_ask_user_server_path="/opt/venv/bin/sayso"))
+    assert (other.command, other.args, other.approves) == ("/opt/venv/bin/sayso", ("server", "--approve"), True)
+
+
+@pytest.mark.requirement("P-67", "P-68", "P-70", "P-73")
+def test_the_settings_are_known_by_the_seeds_names_and_keep_their_bounds(tmp_path: Path) -> None:
+    config = settings(tmp_path)
+    assert (config.mcp_ask_user_enabled, config.mcp_ask_user_timeout) == (True, 300_000)
+    file = tmp_path / ".config" / "sayso" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text('mcpAskUserEnabled = false\nmcpAskUserTimeout = 30\nmcpAskUserServerPath = "/opt/server.js"\n')
+    config = settings(tmp_path)
+    assert (config.mcp_ask_user_enabled, config.mcp_ask_user_timeout) == (False, 30_000)
+    assert config.mcp_ask_user_server_path == Path("/opt/server.js")
+    assert settings(tmp_path, mcp_ask_user_timeout="15m").mcp_ask_user_timeout == 900_000
+    for wrong in ("29", "901", "1h", "soon"):
+        with pytest.raises(ConfigError, match="from 30 to 900 seconds"):
+            settings(tmp_path, mcp_ask_user_timeout=wrong)
+    ours = tmp_path / ".sayso" / "config.toml"
+    ours.parent.mkdir()
+    ours.write_text('mcpAskUserServerPath = "/evil"\n')
+    with pytest.raises(ConfigError, match="may not be set by a project"):
+        settings(tmp_path)

@@ -1,0 +1,112 @@
+"""The commands of a real agent in a real browser: seen as they start, read as they print, stopped, in several tabs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import expect
+from tests.e2e.browser.conftest import PHONE, SignIn
+from tests.e2e.run.kit import Worker, background, eventually, fresh_token, gone, with_argument, worker, write_tool
+from tests.web.house import House
+
+GATES = ("one", "two")
+
+
+@pytest.fixture(scope="module")
+def agent(shared_house: House) -> Iterator[Worker]:
+    """A client with a server whose tools run shell scripts; its commands are in the shared inbox's store."""
+    background(shared_house.place)
+    background(shared_house.place, "part")
+    scripts = [f"echo {name}; until test -e {name}; do sleep 0.05; done" for name in GATES]
+    steps = [{"tool": "part", "subcommand": "default", "args": {"script": script}} for script in scripts]
+    write_tool(shared_house.place, "both", command="true", sequence=steps)
+    with worker(shared_house.place, name="claude-code") as one:
+        yield one
+
+
+def test_a_command_appears_prints_and_is_stopped_in_every_tab(house: House, sign_in: SignIn, agent: Worker) -> None:
+    token, gate = fresh_token(), house.place.project / "gate"
+    page = sign_in("/commands")
+    expect(page.get_by_role("heading", name="Commands", exact=True)).to_be_visible()
+    script = f"echo first; until test -e {gate}; do sleep 0.05; done; printf 'se\\rsecond'; sleep {token}"
+    running = agent.start("bg", script=script)
+    row = page.locator(f"[data-operation='{running}']")
+    expect(row).to_contain_text("Running")
+    expect(page.locator("[data-running]")).to_have_text("1")
+    row.get_by_role("link").click()
+    stdout = page.locator("#stdout [data-printed]")
+    expect(stdout).to_have_text("first")
+    other = page.context.new_page()
+    other.goto(f"/commands/{running}")
+    gate.touch()
+    for tab in (page, other):
+        expect(tab.locator("#stdout [data-printed]")).to_have_text("first second")
+        expect(tab.locator("[data-look-again]")).to_be_hidden()
+    eventually(lambda: with_argument(token))
+    other.get_by_text("Stop this command").click()
+    other.get_by_role("button", name="Stop it now").click()
+    for tab in (page, other):
+        expect(tab.locator("#standing")).to_contain_text("was cancelled by ada in the browser")
+        expect(tab.get_by_text("Stop this command")).to_have_count(0)
+        expect(tab.locator("[data-running]")).to_be_hidden()
+    assert gone(token)
+    assert agent.ended(running)["cancelled_by"] == "ada in the browser"
+
+
+def test_a_sequence_moves_from_step_to_step_before_ones_eyes(house: House, sign_in: SignIn, agent: Worker) -> None:
+    gates = [house.place.project / name for name in GATES]
+    page = sign_in(f"/commands/{agent.start('both')}")
+    expect(page.locator("#stdout [data-printed]")).to_have_text("one")
+    gates[0].touch()
+    expect(page.locator("#stdout [data-printed]")).to_have_text("two")
+    expect(page.locator(".steps li")).to_have_count(2)
+    gates[1].touch()
+    expect(page.locator("#standing")).to_contain_text("both succeeded")
+
+
+def test_without_javascript_and_on_a_phone_a_command_is_read_and_stopped(house: House, sign_in: SignIn) -> None:
+    running = house.works.run("make", "all", printed="begun\n")
+    page = sign_in("/commands", java_script_enabled=False, **PHONE)
+    page.get_by_role("link", name="make all").click()
+    expect(page.locator("#stdout [data-printed]")).to_have_text("begun")
+    house.works.print(running, "and so on\n")
+    page.get_by_role("link", name="Look again").click()
+    expect(page.locator("#stdout [data-printed]")).to_contain_text("and so on")
+    page.get_by_label("Find in the output").fill("SO ON")
+    page.get_by_role("button", name="Find").click()
+    expect(page.locator(".matches")).to_contain_text("and so on")
+    page.get_by_text("Stop this command").click()
+    page.get_by_role("button", name="Stop it now").click()
+    expect(page.locator("#standing")).to_contain_text("It is being stopped by ada in the browser")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_flood_stays_small_in_the_page_and_says_what_it_leaves_out(house: House, sign_in: SignIn) -> None:
+    running = house.works.run("yes", printed="begin\n")
+    page = sign_in(f"/commands/{running.id}")
+    for part in range(4):
+        house.works.print(running, f"{part} of a flood that nobody can read {'x' * 60}\n" * 6_000)
+        expect(page.locator("#stdout [data-size]")).to_have_text(
+            f"{(running.folder / 'stdout').stat().st_size:,} bytes"
+        )
+        expect(page.locator("#stdout [data-text]")).to_contain_text(f"{part} of a flood")
+    shown = page.locator("#stdout [data-text]").evaluate("text => text.textContent")
+    assert len(shown) < 600_000
+    assert "bytes are not shown here" in shown or "begin" not in shown
+    house.works.print(running, "the very end\n")
+    expect(page.locator("#stdout [data-text]")).to_contain_text("the very end")
+
+
+def test_what_a_command_prints_and_is_called_runs_no_script(house: House, sign_in: SignIn) -> None:
+    bad = "<img src=x onerror=alert(1)><script>alert(1)</script>\x1b]0;t\x07\u202e{{ 7*7 }}"
+    running = house.works.run(bad, tool=bad, printed=bad + "\n")
+    alerts: list[str] = []
+    page = sign_in("/commands")
+    page.on("dialog", lambda dialog: alerts.append(dialog.message))
+    expect(page.locator(f"[data-operation='{running.id}']")).to_contain_text("<script>")
+    page.goto(f"/commands/{running.id}?find=script")
+    house.works.print(running, bad + "2\n")
+    expect(page.locator("#stdout [data-text]")).to_contain_text("<U+202E>{{ 7*7 }}2")
+    assert alerts == []
+    assert page.locator("img[src=x]").count() == 0

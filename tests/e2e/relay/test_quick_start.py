@@ -1,0 +1,29 @@
+"""Under ASK_USER_CONFIG the first answers are kept ready as always, but never those of another start."""
+
+from __future__ import annotations
+
+import json
+
+from tests.e2e.relay.kit import FILE, start_fails, under, written
+from tests.e2e.stdio.harness import Place, new_place
+from tests.e2e.stdio.pipe import MODERN
+
+
+def test_answers_kept_ready_are_told_apart_by_whether_there_is_a_relay() -> None:
+    with new_place() as place:
+        file = written(place.folder)
+        assert "ask_user_questions" in _first_answers(place, {})[1]
+        assert _first_answers(place, under(file)) == ("ask-user", ["ask_user"])
+        # A new run has a new file of another name; that alone makes no other answers.
+        other = place.folder / "other.json"
+        other.write_text(json.dumps({**FILE, "streamToken": "b1b2c3d4-e5f6-7890-abcd-ef1234567890"}))
+        assert _first_answers(place, under(other)) == ("ask-user", ["ask_user"])
+        # With answers at hand, a file that does not fit still ends the server before it says anything.
+        start_fails(place, written(place.folder, apiUrl="http://192.0.2.1:80"))
+
+
+def _first_answers(place: Place, environment: dict[str, str]) -> tuple[str, list[str]]:
+    with place.pipe(program="sayso", environment=environment) as pipe:
+        hello = pipe.connect(MODERN)
+        tools = [tool["name"] for tool in pipe.request("tools/list")["tools"]]
+        return str(hello["_meta"]["io.modelcontextprotocol/serverInfo"]["name"]), tools

@@ -1,0 +1,293 @@
+"""A stand-in for `claude -p`: takes a prompt on stdin, prints stream-json, and starts the MCP server it is given.
+
+The prompt is its script, one step a line, a word and what belongs to it:
+
+    say TEXT            says it, first in parts and then whole
+    part TEXT           says the beginning of something
+    tool NAME JSON      uses a tool of its own, which gives back "ok"
+    ask JSON            calls ask_user of its MCP server and says what came of it; several in a row run at the same time
+    native JSON         asks by its own AskUserQuestion, through the permission prompt
+    permit NAME JSON    wants to use a tool that needs a permission
+    wait FILE           waits until the file is there
+    child FILE          starts a process that ignores SIGTERM, and notes its pid in the file
+    environment FILE    writes its environment and its command line to the file
+    remember            says what it was told in earlier turns of the conversation
+    pace N SECONDS      says N short things, with that time between them
+    stream N            says N short things, as fast as it can
+    garbage N, huge N, flood N, exit N, lose      misbehaves
+
+{now} in what it says or asks becomes the time at that moment, in milliseconds since 1970.
+With STAND_IN_SCRIPT in the environment the script is in that file, and the prompt may say anything.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+PATIENCE = 60.0
+VERSION = "2.1.325"
+
+
+class Server:
+    """One MCP server, spoken to by hand as Claude's own client does over stdio."""
+
+    def __init__(self, name: str, entry: dict[str, Any]) -> None:
+        self.name = name
+        self._process = subprocess.Popen(
+            [entry["command"], *entry["args"]],
+            env={**os.environ, **entry.get("env", {})},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        self._ids = itertools.count(1)
+        self._waiting: dict[int, Future[dict[str, Any]]] = {}
+        threading.Thread(target=self._read, daemon=True).start()
+        hello = {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "claude-code", "version": VERSION},
+        }
+        self.request("initialize", hello).result(PATIENCE)
+        self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        self.tools = [tool["name"] for tool in self.request("tools/list", {}).result(PATIENCE)["result"]["tools"]]
+
+    def call(self, tool: str, arguments: dict[str, Any]) -> Future[dict[str, Any]]:
+        return self.request("tools/call", {"name": tool, "arguments": arguments})
+
+    def request(self, method: str, params: dict[str, Any]) -> Future[dict[str, Any]]:
+        number = next(self._ids)
+        future: Future[dict[str, Any]] = Future()
+        self._waiting[number] = future
+        self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        return future
+
+    def close(self) -> None:
+        assert self._process.stdin
+        self._process.stdin.close()
+        self._process.wait(PATIENCE)
+
+    def _send(self, message: dict[str, Any]) -> None:
+        assert self._process.stdin
+        self._process.stdin.write(json.dumps(message).encode() + b"\n")
+        self._process.stdin.flush()
+
+    def _read(self) -> None:
+        assert self._process.stdout
+        for line in self._process.stdout:
+            message = json.loads(line)
+            if "id" in message and "method" not in message:
+                self._waiting.pop(message["id"]).set_result(message)
+
+
+class Claude:
+    """One turn."""
+
+    def __init__(self, flags: list[str]) -> None:
+        self.flags = flags
+        self.session = self._flag("--resume") or str(uuid.uuid4())
+        self._memory = Path.home() / f"{self.session}.txt"
+        self._servers: list[Server] = []
+        self._trouble: list[str] = []
+
+    def _flag(self, name: str) -> str:
+        return self.flags[self.flags.index(name) + 1] if name in self.flags else ""
+
+    def put(self, message: dict[str, Any]) -> None:
+        sys.stdout.write(json.dumps({**message, "session_id": self.session}) + "\n")
+        sys.stdout.flush()
+
+    def begin(self) -> None:
+        config = self._flag("--mcp-config")
+        for name, entry in (json.loads(Path(config).read_text())["mcpServers"] if config else {}).items():
+            try:
+                self._servers.append(Server(name, entry))
+            except (OSError, ValueError, KeyError, TimeoutError):
+                self._trouble.append(name)
+        told = [{"name": server.name, "status": "connected"} for server in self._servers]
+        told += [{"name": name, "status": "failed"} for name in self._trouble]
+        tools = [f"mcp__{server.name}__{tool}" for server in self._servers for tool in server.tools]
+        prompt_tool = self._flag("--permission-prompt-tool")
+        shown = [tool for tool in tools if tool != prompt_tool] + (["AskUserQuestion"] if prompt_tool else [])
+        self.put({"type": "system", "subtype": "init", "model": "stand-in-1", "tools": shown, "mcp_servers": told})
+
+    def say(self, text: str) -> None:
+        for part in (text[: len(text) // 2], text[len(text) // 2 :]):
+            self.begin_to_say(part)
+        self._assistant({"type": "text", "text": text})
+
+    def begin_to_say(self, part: str) -> None:
+        delta = {"type": "content_block_delta", "delta": {"type": "text_delta", "text": part}}
+        self.put({"type": "stream_event", "event": delta})
+
+    def report(self, text: str) -> None:
+        """Say what came of a step, unless the script is one to be looked at."""
+        if "STAND_IN_SCRIPT" not in os.environ:
+            self.say(text)
+
+    def use(self, name: str, given: dict[str, Any]) -> str:
+        tool_use = f"toolu_{uuid.uuid4().hex[:12]}"
+        self._assistant({"type": "tool_use", "id": tool_use, "name": name, "input": given})
+        return tool_use
+
+    def gave(self, tool_use: str, text: str, *, failed: bool = False) -> None:
+        block = {"type": "tool_result", "tool_use_id": tool_use, "content": [{"type": "text", "text": text}]}
+        self.put({"type": "user", "message": {"role": "user", "content": [{**block, "is_error": failed}]}})
+
+    def ask(self, *questions: dict[str, Any]) -> None:
+        """Put all of them at once, as a model that calls several tools in one message."""
+        server = self._servers[0]
+        calls = [(self.use(f"mcp__{server.name}__ask_user", each), server.call("ask_user", each)) for each in questions]
+        for tool_use, call in calls:
+            result = call.result(PATIENCE)["result"]
+            text = result["content"][0]["text"]
+            self.gave(tool_use, text, failed=result.get("isError", False))
+            self.report(f"Heard: {text}")
+
+    def permit(self, name: str, given: dict[str, Any]) -> None:
+        _, server_name, tool = self._flag("--permission-prompt-tool").split("__")
+        server = next(each for each in self._servers if each.name == server_name)
+        tool_use = self.use(name, given)
+        wanted = {"tool_name": name, "input": given, "tool_use_id": tool_use}
+        told = json.loads(server.call(tool, wanted).result(PATIENCE)["result"]["content"][0]["text"])
+        if told["behavior"] == "allow":
+            self.gave(tool_use, f"Allowed: {json.dumps(told['updatedInput'], sort_keys=True)}")
+            self.report(f"Allowed {name}")
+        else:
+            self.gave(tool_use, told["message"], failed=True)
+            self.report(f"Denied {name}: {told['message']}")
+
+    def end(self, prompt: str) -> None:
+        for server in self._servers:
+            server.close()
+        with self._memory.open("a") as memory:
+            memory.write(json.dumps(prompt) + "\n")
+        result = {"subtype": "success", "is_error": False, "duration_ms": 1234, "num_turns": 2, "result": "done"}
+        self.put({"type": "result", **result, "total_cost_usd": 0.0123})
+
+    def remembered(self) -> list[str]:
+        return [json.loads(line) for line in self._memory.read_text().splitlines()] if self._memory.exists() else []
+
+    def _assistant(self, block: dict[str, Any]) -> None:
+        message = {"id": f"msg_{uuid.uuid4().hex[:8]}", "role": "assistant", "content": [block]}
+        self.put({"type": "assistant", "message": message, "parent_tool_use_id": None})
+
+
+def steps(prompt: str) -> Iterator[tuple[str, list[str]]]:
+    """The steps; asks that follow each other are one."""
+    lines = [line.partition(" ")[::2] for line in prompt.strip().splitlines()]
+    for word, group in itertools.groupby(lines, key=lambda line: line[0]):
+        rests = [rest for _, rest in group]
+        yield from [(word, rests)] if word == "ask" else [(word, [rest]) for rest in rests]
+
+
+def timed(text: str) -> str:
+    return text.replace("{now}", str(int(time.time() * 1000)))
+
+
+def await_file(file: Path) -> None:
+    give_up = time.monotonic() + PATIENCE
+    while not file.exists():
+        assert time.monotonic() < give_up, file
+        time.sleep(0.01)
+
+
+def start_child(file: Path) -> None:
+    child = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import signal, time; signal.signal(15, signal.SIG_IGN); print(flush=True); time.sleep(300)",
+        ],
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert child.stdout
+    child.stdout.readline()
+    file.write_text(str(child.pid))
+
+
+def misbehave(claude: Claude, word: str, rest: str) -> None:
+    match word:
+        case "garbage":
+            for number in range(int(rest)):
+                print(f"this is no JSON {number} \x1b[31m<script>", flush=True)
+        case "huge":
+            claude.put({"type": "noise", "text": "x" * int(rest)})
+        case "flood":
+            line = json.dumps({"type": "noise", "text": "y" * 1000}) + "\n"
+            for _ in range(int(rest)):
+                sys.stdout.write(line)
+        case "exit":
+            print("something is wrong with me", file=sys.stderr)
+            sys.exit(int(rest))
+        case "lose":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case _:
+            claude.say(f"I do not understand: {word}")
+
+
+def perform(claude: Claude, word: str, rests: list[str]) -> None:
+    rest = rests[0]
+    match word:
+        case "say":
+            claude.say(timed(rest).replace("\\n", "\n"))
+        case "part":
+            claude.begin_to_say(rest)
+        case "pace" | "stream":
+            count, _, seconds = rest.partition(" ")
+            for number in range(int(count)):
+                claude.say(timed(f"Line {number} at {{now}}"))
+                time.sleep(float(seconds or 0))
+        case "tool":
+            name, _, given = rest.partition(" ")
+            claude.gave(claude.use(name, json.loads(given)), "ok")
+        case "ask":
+            claude.ask(*(json.loads(timed(each)) for each in rests))
+        case "native":
+            claude.permit("AskUserQuestion", json.loads(rest))
+        case "permit":
+            name, _, given = rest.partition(" ")
+            claude.permit(name, json.loads(given))
+        case "wait":
+            await_file(Path(rest))
+        case "child":
+            start_child(Path(rest))
+        case "environment":
+            relay = Path(os.environ.get("ASK_USER_CONFIG", "/nowhere"))
+            told = json.loads(relay.read_text()) if relay.exists() else None
+            noted = {"environment": dict(os.environ), "argv": claude.flags, "relay": told, "pid": os.getpid()}
+            Path(rest).write_text(json.dumps(noted))
+        case "remember":
+            claude.say(f"Before: {json.dumps(claude.remembered())}")
+        case _:
+            misbehave(claude, word, rest)
+
+
+def main() -> None:
+    flags = sys.argv[1:]
+    assert flags[:2] == ["-p", "-"], flags
+    assert "--verbose" in flags, "stream-json needs --verbose"
+    prompt = sys.stdin.read()
+    claude = Claude(flags)
+    claude.begin()
+    script = os.environ.get("STAND_IN_SCRIPT")
+    for word, rests in steps(Path(script).read_text() if script else prompt):
+        perform(claude, word, rests)
+    claude.end(prompt)
+
+
+if __name__ == "__main__":
+    main()

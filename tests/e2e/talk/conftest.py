@@ -1,0 +1,42 @@
+"""A real Chromium, a web page with agents behind it, and people signed in to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.e2e.browser.conftest import NewContext, browser, new_context, sign_in_context
+from tests.e2e.talk.stage import Stage, new_stage
+from tests.web.house import USER
+
+__all__ = ["browser", "new_context"]
+
+SignIn = Callable[..., Page]
+
+# An agent starts with a whole server behind it, which takes its time on a busy machine.
+PATIENCE = 45_000
+expect.set_options(timeout=PATIENCE)
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """One for each file; tests start conversations of their own in it."""
+    with new_stage(relay_dir=str(tmp_path_factory.mktemp("relay"))) as stage:
+        yield stage
+
+
+@pytest.fixture
+def sign_in(new_context: NewContext, stage: Stage) -> SignIn:
+    """A page of a new browser in which somebody is signed in."""
+
+    def signed_in(path: str = "/talk", user: str = USER, to: Stage | None = None, **options: object) -> Page:
+        house = (to or stage).house
+        context = new_context(base_url=house.web.address, **options)
+        sign_in_context(context, house, user)
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE)
+        page.goto(path)
+        return page
+
+    return signed_in

@@ -1,0 +1,188 @@
+"""The pages of Talk for whoever comes: other users, people without JavaScript, with a phone or a keyboard; and what
+agents say that means harm."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from playwright.sync_api import expect
+from tests.e2e.browser.conftest import PHONE
+from tests.e2e.browser.test_accessibility import violations
+from tests.e2e.talk.conftest import SignIn
+from tests.e2e.talk.stage import OPTIONS, Stage, ask, begin, card, permit
+from tests.web.house import USER
+
+from sayso.agents.model import EventKind
+from sayso.asks.model import State
+
+FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script> [x](javascript:alert(3)) \u202eevil"
+
+
+def test_another_user_cannot_see_answer_stop_or_start_anything(stage: Stage) -> None:
+    ada, bob = stage.visitor(), stage.visitor("bob")
+    project = stage.project("secret")
+    conversation = ada.start(project, ask("Whose?", options=OPTIONS))
+    asked, run = stage.open_ask(conversation), stage.latest(conversation)
+    assert "secret" not in bob.get("/talk").text
+    assert conversation not in bob.get("/talk").text
+    assert bob.get(f"/talk/{conversation}").status == 404
+    assert bob.get(f"/talk/{conversation}/events").status == 404
+    assert bob.get(f"/runs/{run.id}").status == 404
+    assert bob.go_on(conversation, "say Mine now").status == 404
+    assert bob.post(f"/talk/{conversation}/stop").status == 404
+    assert bob.post("/talk", project=str(project), prompt="say Mine").status == 404
+    assert bob.get(f"/asks/{asked.id}").status == 404
+    assert bob.post(f"/asks/{asked.id}", settle="answer", q0="0").status == 404
+    assert asked.id not in bob.get("/").text
+    answer = {"streamToken": run.token, "ask": asked.id, "answer": "Option A", "selectedOptions": [0]}
+    refused = bob.send_json(f"/claude/submit-answer?p={project}", answer)
+    assert refused.status == 403
+    now = stage.latest(conversation)
+    assert (now.state, now.version) == (run.state, run.version)
+    assert stage.house.desk.get(asked.id).state is State.PENDING
+    # Ada can, without JavaScript: the card is a form like that of the inbox.
+    assert ada.post(f"/asks/{asked.id}", settle="answer", q0="0").status == 303
+    assert stage.texts(stage.ended(conversation)) == ["Heard: User selected: Option A"]
+    assert ada.post(f"/talk/{conversation}/stop").status == 303
+
+
+def test_forms_need_the_token_of_their_session_and_a_person_who_is_signed_in(stage: Stage) -> None:
+    ada = stage.visitor()
+    project = str(stage.project())
+    for path in ("/talk", "/talk/000000000000000000000000", "/talk/000000000000000000000000/stop"):
+        assert ada.post(path, csrf="forged", project=project, prompt="say Hello").status == 403
+        assert stage.house.web.call("POST", path, form={"project": project, "prompt": "say Hello"}).status == 401
+    assert ada.post("/talk", project=project, prompt=" ").status == 422
+    assert ada.post("/talk", project="999", prompt="say Hello").status == 404
+    assert ada.get("/talk/nonsense").status == 404
+    assert ada.get("/talk/000000000000000000000000").status == 404
+
+
+def test_everything_can_be_done_without_javascript(stage: Stage, sign_in: SignIn) -> None:
+    page = sign_in("/talk", java_script_enabled=False)
+    conversation = begin(page, stage.project(), ask("Which way?", options=OPTIONS), permit("Bash", command="make"))
+    stage.open_ask(conversation)
+    page.get_by_role("link", name="Show what is new").click()
+    card(page, "Which way?").get_by_label("Option B").check()
+    card(page, "Which way?").get_by_role("button", name="Submit").click()
+    stage.until_true(lambda: len(stage.events(stage.latest(conversation), EventKind.ASK)) == 2)
+    page.goto(f"/talk/{conversation}")
+    refused = card(page, "Allow Bash: make?")
+    refused.get_by_role("textbox").fill("Not now")
+    refused.get_by_role("button", name="Deny").click()
+    run = stage.ended(conversation)
+    denied = "Denied Bash: The user did not allow this. They said: Not now"
+    assert stage.texts(run) == ["Heard: User selected: Option B", denied]
+    page.goto(f"/talk/{conversation}")
+    expect(page.locator("[data-card]")).to_contain_text(["You answered: Option B", "You denied this: Deny (Not now)"])
+    page.get_by_label("Go on").fill("say Again")
+    page.get_by_role("button", name="Send").click()
+    stage.ended(conversation)
+    page.reload()
+    expect(page.locator("#turn-2 .spoken")).to_have_text("Again")
+
+
+def test_what_agents_say_is_shown_and_never_obeyed(stage: Stage, sign_in: SignIn) -> None:
+    page = sign_in()
+    trouble: list[str] = []
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.on("dialog", lambda dialog: trouble.append(dialog.message))
+    page.on("console", lambda message: trouble.append(message.text) if message.type == "error" else None)
+    steps = [
+        f"say {EVIL}",
+        f"tool {EVIL.split()[0]} {json.dumps({'command': EVIL, EVIL: EVIL})}",
+        ask(EVIL, options=[{"label": EVIL, "description": EVIL}]),
+        permit("Write", file_path=EVIL, content=f"{EVIL}\n```\n# out of the fence"),
+    ]
+    conversation = begin(page, stage.project(), *steps)
+    first = page.locator("[data-card]").first
+    first.get_by_role("radio").first.check()
+    first.get_by_role("button", name="Submit").click()
+    page.get_by_role("button", name="Allow", exact=True).click()
+    stage.ended(conversation)
+    for _ in range(2):
+        expect(page.locator("#turn-1 [data-footer]")).to_contain_text("Done")
+        expect(page.locator("article :is(img, script, iframe, style)")).to_have_count(0)
+        expect(page.locator("article a[href^='javascript']")).to_have_count(0)
+        expect(page.locator("article")).to_contain_text("<script>alert(2)</script>")
+        # Once as it came, once as a page.
+        page.reload()
+    assert trouble == []
+
+
+def test_pages_are_accessible_by_keyboard_and_fit_a_phone_in_light_and_dark(stage: Stage, sign_in: SignIn) -> None:
+    page = sign_in("/talk", **PHONE)
+    conversation = begin(
+        page,
+        stage.project(),
+        "say A word that cannot be broken: " + "w" * 300,
+        f"tool Bash {json.dumps({'command': 'x' * 400})}",
+        permit("Edit", file_path="/a", old_string="one", new_string="two" * 100),
+        ask("Which way?", options=[*OPTIONS, {"label": "l" * 200}]),
+    )
+    allow = page.get_by_role("button", name="Allow", exact=True)
+    expect(allow).to_be_visible()
+    assert violations(page) == []
+    assert page.evaluate(FITS)
+    allow.focus()
+    page.keyboard.press("Enter")
+    asked = card(page, "Which way?")
+    expect(asked).to_be_visible()
+    page.emulate_media(color_scheme="dark")
+    assert violations(page) == []
+    assert page.evaluate(FITS)
+    asked.get_by_role("radio").first.focus()
+    page.keyboard.press("Space")
+    page.keyboard.press("Control+Enter")
+    stage.ended(conversation)
+    expect(page.locator("#turn-1 [data-footer]")).to_contain_text("Done")
+    page.locator("details").evaluate_all("folds => folds.forEach(fold => fold.open = true)")
+    assert violations(page) == []
+    assert page.evaluate(FITS)
+    page.goto("/talk")
+    assert violations(page) == []
+    assert page.evaluate(FITS)
+
+
+def test_without_a_project_the_page_says_how_to_add_one(stage: Stage) -> None:
+    shown = stage.visitor("carol").get("/talk").text
+    assert "sayso project add" in shown
+    assert "<textarea" not in shown
+
+
+@pytest.mark.requirement("P-66", "P-71", "P-72", "P-73")
+def test_projects_come_from_the_command_line_of_the_machine(stage: Stage) -> None:
+    run, folder = stage.house.place.run, stage.folder / "by-hand"
+    settings = folder / ".claude" / "settings.local.json"
+    folder.mkdir()
+    added = run(
+        "project", "add", str(folder), "--name", "By hand", "--user", USER, "--ask-user-timeout", "600", "--json"
+    )
+    told = json.loads(added.stdout)
+    assert (told["askUserEnabled"], told["askUserTimeout"], told["user"]) == (True, 600, USER)
+    assert json.loads(settings.read_text())["mcpServers"]["ask-user"]["args"] == ["server", "--approve"]
+    for wrong in ("29", "901"):
+        refused = run("project", "add", str(folder), "--user", USER, "--ask-user-timeout", wrong)
+        assert refused.returncode == 2
+        assert f"is {wrong}; it must be from 30 to 900 seconds" in refused.stderr
+    # An older entry, as after an upgrade, is brought up to date.
+    settings.write_text(json.dumps({"other": 1, "mcpServers": {"ask-user": {"command": "node", "args": ["old.js"]}}}))
+    assert run("project", "sync").returncode == 0
+    synced = json.loads(settings.read_text())
+    assert synced["other"] == 1
+    assert synced["mcpServers"]["ask-user"]["args"] == ["server", "--approve"]
+    assert run("project", "add", str(folder), "--user", USER, "--no-ask-user").returncode == 0
+    assert "mcpServers" not in json.loads(settings.read_text())
+    listed = next(row for row in json.loads(run("project", "list", "--json").stdout) if row["id"] == told["id"])
+    assert (listed["askUserEnabled"], listed["agents_at_work"]) == (False, 0)
+    visitor = stage.visitor()
+    conversation = visitor.start(told["id"], f"wait {folder / 'never'}")
+    assert "1 agent told to stop" in run("project", "stop", str(folder)).stderr
+    assert stage.ended(conversation).state == "stopped"
+    assert run("project", "remove", str(told["id"])).returncode == 0
+    assert visitor.go_on(conversation, "say More").status == 404
+    assert visitor.get(f"/talk/{conversation}").status == 200
+    assert run("project", "remove", "nonsense").returncode == 3
+    assert "nonexistent" in run("project", "add", str(folder / "nonexistent"), "--user", USER).stderr

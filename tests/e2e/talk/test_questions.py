@@ -1,0 +1,289 @@
+"""Questions of a headless agent, inline in the browser: their four states, and that each answer finds its question."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, Request, expect
+from tests.e2e.talk.conftest import SignIn
+from tests.e2e.talk.stage import OPTIONS, Stage, ask, begin, card, permit, say
+from tests.web.house import USER
+
+from sayso.agents.model import EventKind, Run
+from sayso.asks.model import Answer, Settler, State
+
+RECORD = """
+(text) => {
+  const id = [...document.querySelectorAll("[data-card]")].find((card) => card.textContent.includes(text)).id;
+  window.seen = [];
+  const note = () => {
+    const card = document.getElementById(id);
+    const disabled = card.querySelector("fieldset")?.disabled ?? null;
+    window.seen.push([card.dataset.state, disabled, card.textContent.trim(), card.querySelector(".spinner") !== null]);
+  };
+  new MutationObserver(note).observe(document.body, { subtree: true, childList: true, attributes: true });
+}
+"""
+"""Notes every state that the card with this text goes through, however short."""
+
+ARRIVAL = """
+new MutationObserver(() => {
+  if (document.querySelectorAll("[data-card]").length > 1) window.arrivedAt ??= Date.now();
+}).observe(document, { subtree: true, childList: true });
+"""
+"""Notes when the second card is there."""
+
+MESSAGES = """
+() => {
+  window.messages = [];
+  const source = new EventSource(document.querySelector("[data-talk]").dataset.talk + "?after=1.0");
+  source.addEventListener("message", (event) => window.messages.push(JSON.parse(event.data)));
+}
+"""
+
+
+AWAIT = """
+(type) => new Promise((resolve) => {
+  const look = () => {
+    const found = window.messages.find((message) => message.type === type);
+    if (found) resolve(found);
+    else setTimeout(look, 20);
+  };
+  look();
+})
+"""
+
+
+def _await_message(page: Page, kind: str) -> dict[str, Any]:
+    told: dict[str, Any] = page.evaluate(AWAIT, kind)
+    return told
+
+
+def _heard(stage: Stage, run: Run) -> list[str]:
+    return [text for text in stage.texts(run) if text.startswith("Heard: ")]
+
+
+@pytest.mark.requirement("P-43", "P-44", "P-47", "P-48", "P-51", "P-52", "P-53", "P-54", "P-65", "P-74")
+def test_a_single_choice_goes_through_its_states_and_the_agent_goes_on(stage: Stage, sign_in: SignIn) -> None:
+    page = sign_in()
+    go = stage.folder / "go-1"
+    conversation = begin(page, stage.project(), ask("Which approach should I use?", options=OPTIONS), f"wait {go}")
+    shown = card(page, "Which approach should I use?")
+    expect(shown).to_have_attribute("data-state", "open")
+    # Inline: within the turn, in the flow of the page, and nothing else is blocked.
+    expect(page.locator("#turn-1 [data-parts] > [data-card]")).to_have_count(1)
+    expect(page.locator("dialog, [role=dialog], [aria-modal]")).to_have_count(0)
+    expect(shown.get_by_role("radio")).to_have_count(3)
+    expect(shown.get_by_role("textbox", name="Other")).to_be_visible()
+    page.evaluate(RECORD, "Which approach should I use?")
+    shown.get_by_label("Option A").check()
+    with page.expect_request("**/claude/submit-answer*") as sent:
+        shown.get_by_role("button", name="Submit").click()
+    _is_as_the_relay_wants(sent.value, stage, conversation)
+    summary = page.locator("[data-card] [data-summary]")
+    expect(summary).to_have_text("You answered: Option A")
+    states = page.evaluate("window.seen")
+    assert ["open", True] in [state[:2] for state in states], "the form was disabled"
+    waiting = [state for state in states if state[0] == "sent"]
+    assert waiting
+    assert all("Answer sent, waiting for Claude..." in text and spins for _, _, text, spins in waiting)
+    _tells_the_question_once(page)
+    go.touch()
+    assert _heard(stage, stage.ended(conversation)) == ["Heard: User selected: Option A"]
+    expect(page.locator("#turn-1 [data-footer]")).to_contain_text("Done")
+    # The answer has passed through: the store knows that there was one, and not which.
+    (noted,) = stage.events(stage.latest(conversation), EventKind.ASK)
+    asked = stage.house.desk.get(noted.body["ask"])
+    assert (asked.state, asked.questions, asked.outcome and asked.outcome.answers) == (State.ANSWERED, (), ())
+    # A reload tells the same once more, from the start.
+    page.reload()
+    expect(summary).to_have_text("You answered: Option A")
+
+
+def _is_as_the_relay_wants(request: Request, stage: Stage, conversation: str) -> None:
+    run = stage.latest(conversation)
+    assert request.url.endswith(f"/claude/submit-answer?p={run.project.id}")
+    body: dict[str, Any] = json.loads(request.post_data or "")
+    assert body["streamToken"] == run.token
+    assert (body["answer"], body["selectedOptions"]) == ("Option A", [0])
+
+
+def _tells_the_question_once(page: Page) -> None:
+    """On a stream from the start, in the relay's own form. The question itself is forgotten once it was answered."""
+    page.evaluate(MESSAGES)
+    _await_message(page, "footer")
+    kinds = page.evaluate("window.messages.map((message) => message.type)")
+    assert kinds.count("ask") + kinds.count("ask_user_question") == 1
+
+
+@pytest.mark.requirement("P-43", "P-45", "P-46")
+def test_the_stream_tells_a_question_in_the_relays_own_form_and_in_time(stage: Stage, sign_in: SignIn) -> None:
+    page = sign_in()
+    page.add_init_script(ARRIVAL)
+    # The first one may have to wait for the agent's MCP server to start.
+    first, second = ask("Are you ready?"), ask("Shall I begin?", options=OPTIONS, multiSelect=True)
+    conversation = begin(page, stage.project(), first, "say good", second)
+    card(page, "Are you ready?").locator("textarea").fill("Yes")
+    card(page, "Are you ready?").get_by_role("button", name="Submit").click()
+    shown = card(page, "Shall I begin?")
+    expect(shown).to_be_visible()
+    run = stage.latest(conversation)
+    called = stage.until(lambda: next(iter(stage.events(run, EventKind.TOOL)[1:]), None))
+    assert page.evaluate("window.arrivedAt") - called.at < 3000
+    page.evaluate(MESSAGES)
+    told = _await_message(page, "ask_user_question")["data"]
+    options = [{"description": "", **option} for option in OPTIONS]
+    wanted = {"question": "Shall I begin?", "options": options, "multiSelect": True, "streamToken": run.token}
+    assert told == wanted
+    shown.get_by_label("Option B").check()
+    sent_at = time.time() * 1000
+    shown.get_by_role("button", name="Submit").click()
+    run = stage.ended(conversation)
+    *_, result = stage.events(run, EventKind.TOOL_RESULT)
+    assert result.at - sent_at < 2000
+
+
+@pytest.mark.requirement("P-49", "P-50")
+def test_several_choices_other_words_and_free_text_all_arrive(stage: Stage, sign_in: SignIn) -> None:
+    page = sign_in()
+    steps = [ask("Which parts?", options=OPTIONS, multiSelect=True), "say next", ask("What shall I call it?")]
+    conversation = begin(page, stage.project(), *steps, "say then", ask("Which one?", options=OPTIONS))
+    parts = card(page, "Which parts?")
+    expect(parts.get_by_role("checkbox")).to_have_count(2)
+    parts.get_by_label("Option A").check()
+    parts.get_by_label("Option B").check()
+    parts.get_by_role("textbox", name="Other").fill("and the docs")
+    parts.get_by_role("button", name="Submit").click()
+    free = card(page, "What shall I call it?")
+    expect(free.locator("textarea")).to_have_count(1)
+    expect(free.locator("input:not([type=hidden])")).to_have_count(0)
+    # An empty answer is not sent; the keyboard sends a full one.
+    free.get_by_role("button", name="Submit").click()
+    expect(free.get_by_role("alert")).to_have_text("Choose an option, or write something.")
+    free.locator("textarea").fill("Sayso\nor so")
+    free.locator("textarea").press("Control+Enter")
+    one = card(page, "Which one?")
+    one.get_by_role("textbox", name="Other").fill("Neither")
+    one.get_by_role("button", name="Submit").click()
+    assert _heard(stage, stage.ended(conversation)) == [
+        "Heard: User selected: Option A, Option B\nUser answered: and the docs",
+        "Heard: User answered: Sayso\nor so",
+        "Heard: User answered: Neither",
+    ]
+
+
+@pytest.mark.requirement("P-55", "P-57")
+def test_a_question_that_nobody_answers_times_out_also_with_no_browser_there(stage: Stage, sign_in: SignIn) -> None:
+    page, project = sign_in(), stage.impatient_project(2)
+    conversation = begin(page, project, ask("Is anybody there?"), "say next", ask("And now?"))
+    expect(card(page, "Is anybody there?")).to_be_visible()
+    expect(page.locator("[data-card]").first.locator("[data-summary]")).to_have_text("Question timed out")
+    # The browser leaves: the stream ends, the run does not, and the tool still hears that nobody answered.
+    expect(card(page, "And now?")).to_be_visible()
+    page.close()
+    run = stage.ended(conversation)
+    told = "User did not respond within the timeout period. Proceeding with your best judgment."
+    assert _heard(stage, run) == [f"Heard: {told}"] * 2
+    assert run.state == "completed"
+
+
+@pytest.mark.requirement("P-56")
+def test_a_late_answer_is_recognised_and_never_reaches_a_newer_question(stage: Stage, sign_in: SignIn) -> None:
+    page, deaf = sign_in(), sign_in()
+    begin(page, stage.project(), ask("First?", options=OPTIONS), "say between", ask("Second?", options=OPTIONS))
+    expect(card(page, "First?")).to_be_visible()
+    deaf.route("**/events*", lambda route: route.abort())
+    deaf.goto(page.url)
+    card(page, "First?").get_by_label("Option A").check()
+    card(page, "First?").get_by_role("button", name="Submit").click()
+    expect(card(page, "Second?")).to_be_visible()
+    stale = card(deaf, "First?")
+    stale.get_by_label("Option B").check()
+    stale.get_by_role("button", name="Submit").click()
+    expect(stale.get_by_role("alert")).to_contain_text("Your answer was not used.")
+    expect(card(page, "Second?")).to_have_attribute("data-state", "open")
+    card(page, "Second?").get_by_label("Option A").check()
+    card(page, "Second?").get_by_role("button", name="Submit").click()
+    expect(page.locator("#turn-1 [data-footer]")).to_contain_text("Done")
+    conversation = page.url.rpartition("/")[2]
+    assert _heard(stage, stage.ended(conversation)) == ["Heard: User selected: Option A"] * 2
+
+
+def test_of_two_questions_at_once_the_newer_takes_the_place_of_the_older(stage: Stage, sign_in: SignIn) -> None:
+    page = sign_in()
+    conversation = begin(page, stage.project(), ask("One?", options=OPTIONS), ask("Other one?", options=OPTIONS))
+    expect(page.get_by_text("Heard: A newer question took the place of this one.")).to_be_visible()
+    open_card = page.locator("[data-card][data-state=open]")
+    expect(open_card).to_contain_text("Other one?")
+    open_card.get_by_label("Option B").check()
+    open_card.get_by_role("button", name="Submit").click()
+    assert _heard(stage, stage.ended(conversation))[1:] == ["Heard: User selected: Option B"]
+
+
+def test_what_is_asked_is_in_the_inbox_too_and_a_card_answered_elsewhere_updates_itself(
+    stage: Stage, sign_in: SignIn
+) -> None:
+    page, inbox = sign_in(), sign_in("/")
+    conversation = begin(
+        page, stage.project(), ask("Where are you?", options=OPTIONS), permit("Bash", command="rm -r build")
+    )
+    asked = stage.open_ask(conversation)
+    inbox.locator(f"a[href='/asks/{asked.id}']").click()
+    inbox.get_by_label("Option B").check()
+    inbox.get_by_role("button", name="Send answer").click()
+    expect(inbox.locator("#standing")).to_contain_text("Answered")
+    inbox.get_by_role("link", name="Show the conversation").click()
+    inbox.wait_for_url(f"**/talk/{conversation}#ask-{asked.id}")
+    expect(page.locator("[data-card]").first).to_have_attribute("data-state", "answered")
+    wanted = stage.open_ask(conversation)
+    by = Settler(person=USER, surface="terminal")
+    stage.house.desk.answer(wanted.id, [Answer(question=wanted.questions[0].id, chosen=("allow",))], by)
+    expect(page.locator("[data-card]").nth(1)).to_contain_text("You allowed this in the terminal")
+    run = stage.ended(conversation)
+    assert stage.texts(run) == ["Heard: User selected: Option B", "Allowed Bash"]
+
+
+def test_permissions_are_allowed_denied_with_a_message_or_allowed_for_the_rest(stage: Stage, sign_in: SignIn) -> None:
+    page = sign_in()
+    project = stage.project()
+    file = stage.folder / "shop" / "prices.py"
+    file.write_text("apple = 1\npear = 2\n")
+    edit = permit("Edit", file_path=str(file), old_string="pear = 2", new_string="pear = 3")
+    test = permit("Bash", command="make test")
+    native = {"question": "Which colour?", "header": "Colour", "options": OPTIONS, "multiSelect": False}
+    steps = [edit, test, test, permit("Bash", command="make install"), f"native {json.dumps({'questions': [native]})}"]
+    conversation = begin(page, project, *steps)
+    change = card(page, str(file))
+    expect(change.locator("pre del")).to_have_text("-pear = 2\n")
+    expect(change.locator("pre ins")).to_have_text("+pear = 3\n")
+    change.get_by_role("button", name="Allow", exact=True).click()
+    card(page, "make test").get_by_role("button", name="Allow this exact thing for the rest of the run").click()
+    refused = card(page, "make install")
+    refused.get_by_label("Or say no. Claude is told what you write here:").fill("Not on this machine")
+    refused.get_by_role("button", name="Deny").click()
+    asked = card(page, "Which colour?")
+    asked.get_by_label("Option B").check()
+    asked.get_by_role("button", name="Submit").click()
+    run = stage.ended(conversation)
+    allowed = ["Allowed Edit", "Allowed Bash", "Allowed Bash"]
+    denied = "Denied Bash: The user did not allow this. They said: Not on this machine"
+    assert stage.texts(run) == [*allowed, denied, "Allowed AskUserQuestion"]
+    assert '"answers": {"Which colour?": "Option B"}' in stage.events(run, EventKind.TOOL_RESULT)[-1].body["text"]
+    texts = page.locator("[data-card] [data-summary]")
+    expect(texts).to_have_text(
+        [
+            "You allowed this",
+            "You allowed this for the rest of the run",
+            "You denied this: Deny (Not on this machine)",
+            "You answered: Option B",
+        ]
+    )
+    # The same once more in the next turn: what was allowed for the rest of the run is asked again.
+    say(page, test)
+    expect(page.locator("#turn-2 [data-card][data-state=open]")).to_be_visible()
+    page.get_by_role("button", name="Stop Claude").click()
+    assert stage.ended(conversation).state == "stopped"
+    expect(page.locator("#turn-2 [data-card]")).to_contain_text("You cancelled this")

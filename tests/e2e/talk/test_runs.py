@@ -1,0 +1,282 @@
+"""Runs belong to the server: they outlive tabs and servers, end with all their processes, and say what went wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from playwright.sync_api import expect
+from tests.e2e.talk.conftest import SignIn
+from tests.e2e.talk.stage import OPTIONS, STAND_IN, Stage, ask, begin, card, new_stage, say
+from tests.web.house import USER
+
+from sayso.agents.model import EventKind, Run, RunState
+from sayso.asks.model import State
+
+CODEX = STAND_IN.with_name("codex.py")
+OLD_TOKEN = "6f0f2f9e-0000-4000-8000-00000000dead"
+
+
+@pytest.fixture(scope="module")
+def fragile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """A stage whose server tests may stop, if they start it again."""
+    with new_stage(relay_dir=str(tmp_path_factory.mktemp("relay"))) as stage:
+        yield stage
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """A stage on which agents have no line to anyone, and each user one agent at a time."""
+    settings = {"mcp_ask_user_enabled": "false", "most_runs": "1", "codex_command": f"{sys.executable} {CODEX}"}
+    with new_stage(relay_dir=str(tmp_path_factory.mktemp("relay") / "none"), **settings) as stage:
+        yield stage
+
+
+@pytest.mark.requirement("P-65")
+def test_a_person_watches_an_agent_leaves_comes_back_and_goes_on(stage: Stage, sign_in: SignIn) -> None:
+    page, go = sign_in(), stage.folder / "go-on"
+    steps = ["say # A **plan**\\n\\n```\\ncode\\n```", 'tool Bash {"command": "ls -la"}', "part All **is**"]
+    steps += [f"wait {go}", "say All **is** done"]
+    conversation = begin(page, stage.project("plain", ask_user=False), *steps)
+    turn = page.locator("#turn-1")
+    expect(turn.locator(".spoken strong").first).to_have_text("A **plan**".replace("**", ""))
+    expect(turn.locator(".spoken pre")).to_have_text("code\n")
+    # A tool call is folded; its result is inside.
+    tool = turn.locator("details.tool")
+    expect(tool.locator("summary")).to_contain_text("Bash ls -la")
+    expect(tool.locator("[data-result]")).to_be_hidden()
+    tool.locator("summary").click()
+    expect(tool.locator("[data-result]")).to_have_text("ok")
+    expect(page.get_by_text("Claude is at work")).to_be_visible()
+    # What is being said is there before it is whole, also for whoever comes in the middle.
+    for _ in range(2):
+        expect(page.locator(".spoken.partial")).to_have_text("All is")
+        expect(page.locator(".spoken.partial strong")).to_have_text("is")
+        page.reload()
+    # The tab is closed. What happens meanwhile is there when somebody comes back, and what was there is told again.
+    page.close()
+    go.touch()
+    stage.ended(conversation)
+    page = sign_in("/talk")
+    page.locator(f"a[href='/talk/{conversation}']").click()
+    expect(page.locator(".spoken")).to_have_text([re.compile("A plan"), "All is done"])
+    expect(page.locator("#turn-1 [data-footer]")).to_contain_text(re.compile(r"Done\s+\d+(\.\d)? s · \$0\.0123"))
+    # The next turn goes on with the same conversation of the agent's own.
+    say(page, "remember")
+    expect(page.locator("#turn-2 .spoken")).to_contain_text("Before: [")
+    expect(page.locator("#turn-2 .spoken")).to_contain_text("done")
+    first, second = stage.runs.turns(conversation, USER)
+    assert first.session == second.session
+
+
+def test_a_stop_ends_the_agent_and_every_process_of_its(stage: Stage, sign_in: SignIn) -> None:
+    page, note = sign_in(), stage.folder / "child"
+    begin(
+        page,
+        stage.project("plain", ask_user=False),
+        f"child {note}",
+        "say Child is there",
+        f"wait {stage.folder / 'never'}",
+    )
+    expect(page.get_by_text("Child is there", exact=True)).to_be_visible()
+    child = psutil.Process(int(note.read_text()))
+    page.get_by_role("button", name="Stop Claude").click()
+    expect(page.locator("#turn-1 [data-footer]")).to_contain_text(f"Stopped by {USER}.")
+    assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
+    expect(page.get_by_label("Go on")).to_be_visible()
+
+
+def test_agents_that_misbehave_end_with_a_clear_message(stage: Stage) -> None:
+    visitor, project = stage.visitor(), stage.project("plain", ask_user=False)
+    told = {
+        "exit": visitor.start(project, "say Before", "exit 3"),
+        "garbage": visitor.start(project, "garbage 50", "say After"),
+        "huge": visitor.start(project, f"huge {9 * 1024 * 1024}", "say After"),
+        "lose": visitor.start(project, "lose"),
+        "missing": visitor.start(stage.project("missing", agent="codex"), "say Hello"),
+    }
+    ended = {name: stage.ended(conversation) for name, conversation in told.items()}
+    assert _how(ended["exit"]) == (
+        RunState.FAILED,
+        "Claude ended with exit code 3. It said: something is wrong with me",
+    )
+    assert _how(ended["lose"]) == (RunState.FAILED, "Claude ended with signal 9.")
+    state, message = _how(ended["missing"])
+    assert state is RunState.FAILED
+    assert "Codex could not be started: command: 'codex' was not found on PATH" in message
+    assert "Install it with `npm install -g @openai/codex`" in message
+    for name in ("garbage", "huge"):
+        assert _how(ended[name]) == (RunState.COMPLETED, "")
+        assert stage.texts(ended[name]) == ["After"]
+    notices = [event.body["text"] for event in stage.events(ended["garbage"], EventKind.NOTICE)]
+    assert len(notices) == 21
+    assert notices[-1] == "30 more lines that were not JSON are not shown."
+    (too_long,) = stage.events(ended["huge"], EventKind.NOTICE)
+    assert "bytes was too long and is not shown" in too_long.body["text"]
+    page = visitor.get(f"/talk/{told['garbage']}").text
+    assert "<script>" not in page.partition("<article")[2]
+
+
+def _how(run: Run) -> tuple[RunState, str]:
+    assert run.ending is not None
+    return run.state, run.ending.message
+
+
+@pytest.mark.requirement("P-61", "P-62", "P-63", "P-72")
+def test_an_agent_has_its_own_line_to_the_relay_and_nobody_else_has(fragile: Stage, tmp_path: Path) -> None:
+    stage, relay = fragile, fragile.relay_dir
+    stage.house.web.stop()
+    left_behind = [relay / f"{OLD_TOKEN}.json", relay / f"{OLD_TOKEN}.mcp.json"]
+    for file in left_behind:
+        file.write_text("{}")
+        os.utime(file, (time.time() - 7200,) * 2)
+    stage.house.restart()
+    stage.until_true(lambda: not any(file.exists() for file in left_behind))
+    visitor, note, go = stage.visitor(), tmp_path / "note", tmp_path / "go"
+    project = stage.project(ask_user_timeout=77, model="opus", permission_mode="plan")
+    conversation = visitor.start(project, f"environment {note}", "say Noted", f"wait {go}")
+    stage.until_true(lambda: "Noted" in stage.texts(stage.latest(conversation)))
+    run, noted = stage.latest(conversation), json.loads(note.read_text())
+    # It was there before the agent was; the agent says what it found in it.
+    config = relay / f"{run.token}.json"
+    assert noted["environment"]["ASK_USER_CONFIG"] == str(config)
+    assert noted["relay"]["streamToken"] == run.token
+    assert (noted["relay"]["projectId"], noted["relay"]["timeout"]) == (project, 77)
+    assert config.exists()
+    flags = " ".join(noted["argv"])
+    assert flags.startswith("-p - --output-format stream-json --verbose")
+    prompts = "--allowedTools mcp__ask-user__ask_user --permission-prompt-tool mcp__ask-user__approve"
+    for wanted in (prompts, "--model opus", "--permission-mode plan"):
+        assert wanted in flags
+    assert _knows_the_relay(stage.house.web.pid, config) is False
+    assert _knows_the_relay(noted["pid"], config) is True
+    go.touch()
+    stage.ended(conversation)
+    stage.until_true(lambda: not any(relay.iterdir()))
+    assert stage.latest(conversation).token == ""
+
+
+def _knows_the_relay(pid: int, config: Path) -> bool:
+    return psutil.Process(pid).environ().get("ASK_USER_CONFIG") == str(config)
+
+
+@pytest.mark.requirement("P-58", "P-69", "P-71")
+def test_without_a_line_no_server_is_started_and_all_else_is_as_before(
+    stage: Stage, bare: Stage, tmp_path: Path
+) -> None:
+    notes = [tmp_path / "project", tmp_path / "setting"]
+    conversation = stage.visitor().start(stage.project("quiet", ask_user=False), f"environment {notes[0]}", "say Hello")
+    other = bare.visitor().start(bare.project(), f"environment {notes[1]}", "say Hello")
+    assert bare.texts(bare.ended(other)) == ["Hello"]
+    added = bare.house.place.run("project", "add", ".", "--user", USER)
+    assert added.returncode == 0, added.stderr
+    assert not (bare.house.place.project / ".claude").exists()
+    assert not bare.relay_dir.exists()
+    assert stage.texts(stage.ended(conversation)) == ["Hello"]
+    for note in notes:
+        noted = json.loads(note.read_text())
+        assert "ASK_USER_CONFIG" not in noted["environment"]
+        assert not {"--mcp-config", "--permission-prompt-tool"} & set(noted["argv"])
+
+
+def test_a_user_has_only_so_many_agents_at_once(bare: Stage, tmp_path: Path) -> None:
+    visitor, go = bare.visitor(), tmp_path / "go"
+    project = bare.project()
+    conversation = visitor.start(project, f"wait {go}")
+    refused = visitor.post("/talk", project=str(project), prompt="say Me too")
+    assert refused.status == 429
+    assert "1 of your agents are at work" in refused.text
+    assert "say Me too" in refused.text, "what was written is not lost"
+    # Another user's agent, and another kind of agent.
+    bob = bare.visitor("bob")
+    own = bob.start(bare.project("bobs", owner="bob", agent="codex"), "Hello")
+    assert bare.texts(bare.ended(own, "bob")) == ["First: Hello"]
+    assert bob.go_on(own, "More").status == 303
+    assert bare.texts(bare.ended(own, "bob")) == ["Again: More"]
+    assert bare.latest(own, "bob").session == "0199-thread"
+    # Whoever is shut out takes their agents along.
+    last = bob.start(bare.project("bobs-other", owner="bob"), f"wait {tmp_path / 'never'}")
+    bare.house.accounts.revoke_user("bob")
+    assert _how(bare.ended(last, "bob")) == (RunState.STOPPED, "Stopped by the server, because bob was revoked.")
+    go.touch()
+    bare.ended(conversation)
+    assert visitor.go_on(conversation, "say Now").status == 303
+    bare.ended(conversation)
+
+
+def test_a_message_while_the_agent_works_waits_for_its_turn(stage: Stage) -> None:
+    visitor, go = stage.visitor(), stage.folder / "go-busy"
+    conversation = visitor.start(stage.project("busy", ask_user=False), f"wait {go}")
+    refused = visitor.go_on(conversation, "say Hurry")
+    assert refused.status == 409
+    assert "still at work" in refused.text
+    go.touch()
+    stage.ended(conversation)
+
+
+def test_a_flood_is_stopped_and_memory_stays_bounded(stage: Stage) -> None:
+    server, visitor = psutil.Process(stage.house.web.pid), stage.visitor()
+    visitor.get("/talk")
+    before = server.memory_info().rss
+    conversation = visitor.start(stage.project("plain", ask_user=False), "say Here it comes", "flood 150000")
+    run = stage.ended(conversation)
+    # Either all of it was taken in and passed over, or it came too fast and the agent was stopped.
+    assert run.state is RunState.COMPLETED or "so it was stopped" in _how(run)[1]
+    assert server.memory_info().rss - before < 100 * 1024 * 1024
+    assert visitor.get(f"/talk/{conversation}").status == 200
+
+
+def test_a_run_and_its_open_question_outlive_the_server(fragile: Stage, sign_in: SignIn) -> None:
+    stage, page = fragile, sign_in("/talk", to=fragile)
+    conversation = begin(page, stage.project(), "say Before", ask("Still there?", options=OPTIONS), "say After")
+    expect(card(page, "Still there?")).to_be_visible()
+    agent = _process_of(stage.latest(conversation))
+    for how in (signal.SIGKILL, signal.SIGTERM):
+        server = stage.house.web
+        server.stop(how)
+        assert agent.is_running()
+        assert stage.open_ask(conversation).state is State.PENDING
+        stage.house.restart()
+        stage.until_true(lambda: stage.latest(conversation).process.startswith(f"{stage.house.web.pid}-"))
+    assert "One agent goes on without the page." in server.said
+    # The page comes back by itself, and so does the run: the same process hears the answer.
+    expect(page.locator("[data-away]")).to_be_hidden()
+    card(page, "Still there?").get_by_label("Option B").check()
+    card(page, "Still there?").get_by_role("button", name="Submit").click()
+    expect(page.locator("#turn-1 [data-footer]")).to_contain_text("Done")
+    run = stage.ended(conversation)
+    assert stage.texts(run) == ["Before", "Heard: User selected: Option B", "After"]
+    assert run.ending is not None
+    assert run.ending.cost_usd == 0.0123
+    stage.until_true(lambda: not any(stage.relay_dir.iterdir()))
+
+
+def test_a_run_that_died_with_its_runner_is_ended_with_a_word(fragile: Stage) -> None:
+    stage = fragile
+    conversation = stage.visitor().start(stage.project(), "say Before", ask("Anyone?"))
+    asked = stage.open_ask(conversation)
+    runner = _process_of(stage.latest(conversation)).parent()
+    assert runner is not None
+    stage.house.web.stop(signal.SIGKILL)
+    runner.kill()
+    stage.house.restart()
+    run = stage.ended(conversation)
+    assert run.state is RunState.LOST
+    assert "Send another message to go on with the conversation." in _how(run)[1]
+    assert stage.texts(run) == ["Before"]
+    # The question is not lost: it can be answered, and whoever asks the same again gets the answer.
+    assert stage.house.desk.get(asked.id).state.answerable
+
+
+def _process_of(run: Run) -> psutil.Process:
+    name = json.loads((run.folder / "runner.json").read_text())
+    (agent,) = [child for child in psutil.Process(name["pid"]).children() if child.is_running()]
+    return agent
