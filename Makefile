@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TOOLS := $(VENV)/.tools-ready
-WORKERS ?= 2
+# Most tests wait for processes more than they compute, so there are more at work than there are cores.
+WORKERS ?= 4
 
 .PHONY: start test test-clients test-claude check bench soak fuzz clean
 

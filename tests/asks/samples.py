@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from sayso.asks.desk import Retention
@@ -48,6 +49,18 @@ class FakeClock:
 
     def forward(self, milliseconds: int) -> None:
         self.now += milliseconds
+
+
+def never_twice(clock: Callable[[], int]) -> Callable[[], int]:
+    """A clock by which no two asks are of the same age, so that their order is known."""
+    last = 0
+
+    def now() -> int:
+        nonlocal last
+        last = max(last + 1, clock())
+        return last
+
+    return now
 
 
 def ask(text: str = COLOUR.text, *, asker: Asker = AGENT, timeout_ms: int | None = None, title: str = "") -> NewAsk:

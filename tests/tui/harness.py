@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
 
+from tests.asks.samples import never_twice
 from textual.events import Key
 from textual.geometry import Offset
 from textual.keys import _character_to_key
@@ -27,18 +28,6 @@ from sayso.tui.app import SaysoApp
 WAIT = 20.0
 SIZE = (80, 24)
 T = TypeVar("T")
-
-
-def never_twice(clock: Callable[[], int]) -> Callable[[], int]:
-    """A clock by which no two asks are of the same age, so that their order is known."""
-    last = 0
-
-    def now() -> int:
-        nonlocal last
-        last = max(last + 1, clock())
-        return last
-
-    return now
 
 
 class Place:

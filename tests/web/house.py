@@ -23,11 +23,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 import psutil
+from tests.asks.samples import never_twice
 from tests.e2e.stdio.harness import Place, new_place
 from tests.operations.works import Works
 
 from sayso.accounts import Accounts
-from sayso.asks.desk import Desk, Held
+from sayso.asks.desk import Desk, Held, now_ms
 from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Question, Settler
 from sayso.store import open_store
 from sayso.store.bell import Bell
@@ -154,7 +155,7 @@ class House:
         self.place = place
         self._flags = flags
         self._store = open_store(place.config())
-        self.desk, self.accounts = Desk(self._store), Accounts(self._store)
+        self.desk, self.accounts = Desk(self._store, clock=never_twice(now_ms)), Accounts(self._store)
         self.works = Works(self._store, place.config().operations_dir)
         self.web = Web(place, "--port", "0", "--user", self._user(), *flags)
 
