@@ -208,12 +208,14 @@ class Handover:
         """Whether the response has been written; or, after that, that nobody will have read it."""
         if written:
             self._noted = self._office.start(self._waiting.delivered(self._held))
-        elif self._noted:
-            task = self._office.start(self._take_back(self._noted))
-            self._office.taking_back.add(task)
-            task.add_done_callback(self._office.taking_back.discard)
-        else:
-            self._office.start(self._waiting.release(self._held, "the result could not be handed over"))
+            return
+        owed_again = self._take_back(self._noted) if self._noted else self._let_go()
+        task = self._office.start(owed_again)
+        self._office.taking_back.add(task)
+        task.add_done_callback(self._office.taking_back.discard)
+
+    async def _let_go(self) -> None:
+        await self._waiting.release(self._held, "the result could not be handed over")
 
     async def _take_back(self, noted: asyncio.Task[None]) -> None:
         await asyncio.wait([noted])

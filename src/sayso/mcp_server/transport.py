@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import anyio
 import mcp_types as types
@@ -92,7 +92,12 @@ class StdioTransport:
 
         The SDK's "Connection closed" at shutdown stands in for a response that never came, so it does not count.
         """
-        self._outbound.callbacks.setdefault(request_id, []).append(AfterWrite(done=callback, otherwise=otherwise))
+        wanted = AfterWrite(done=callback, otherwise=otherwise)
+        if request_id in self._outbound.cancelled:
+            # The cancel was read before the call that it is for had come this far.
+            wanted.tell(False)
+        else:
+            self._outbound.callbacks.setdefault(request_id, []).append(wanted)
 
     def forget(self, request_id: types.RequestId) -> None:
         """Drop the callbacks of a request that will not be answered."""
@@ -255,6 +260,8 @@ class Outbound(ObjectSendStream[SessionMessage]):
         self.broken = False
         self.on_broken: Callback = lambda: None
         self.callbacks: dict[types.RequestId, list[AfterWrite]] = {}
+        self.cancelled: dict[types.RequestId, None] = {}
+        """The requests that were cancelled of late before they were answered."""
         self._sent: dict[types.RequestId, list[AfterWrite]] = {}
         self.all_answered = asyncio.Event()
         self.all_answered.set()
@@ -290,12 +297,16 @@ class Outbound(ObjectSendStream[SessionMessage]):
             case types.JSONRPCRequest(id=request_id):
                 self._give_up(request_id)
                 self._sent.pop(request_id, None)
+                self.cancelled.pop(request_id, None)
                 self._unanswered.add(request_id)
                 self.all_answered.clear()
             case types.JSONRPCNotification(method="notifications/cancelled", params={"requestId": given}):
                 if (cancelled := as_request_id(given)) is not None:  # the SDK never answers it
                     self._give_up(cancelled)
                     self._take_back(cancelled)
+                    if cancelled in self._unanswered:
+                        self.cancelled[cancelled] = None
+                        _forget_oldest(self.cancelled)
                     self._settled(cancelled)
 
     async def drain(self) -> None:
@@ -329,8 +340,7 @@ class Outbound(ObjectSendStream[SessionMessage]):
         callbacks = self.callbacks.pop(message.id, [])
         if callbacks:
             self._sent[message.id] = callbacks
-            if len(self._sent) > _MOST_CROSSING:
-                del self._sent[next(iter(self._sent))]
+            _forget_oldest(self._sent)
         return callbacks
 
     def _take_back(self, request_id: types.RequestId) -> None:
@@ -401,3 +411,8 @@ class Outbound(ObjectSendStream[SessionMessage]):
         if self._watching:
             self._watching = False
             asyncio.get_running_loop().remove_writer(self._fd)
+
+
+def _forget_oldest(among: dict[types.RequestId, Any]) -> None:
+    if len(among) > _MOST_CROSSING:
+        del among[next(iter(among))]

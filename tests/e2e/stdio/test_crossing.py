@@ -30,3 +30,17 @@ def test_an_answer_that_crossed_the_cancel_of_its_call_is_handed_to_the_next_one
         assert again.id != ask.id
         person.answer(again, "No")
         pipe.response(third)
+
+
+@pytest.mark.parametrize("version", ["2025-06-18", MODERN])
+def test_a_call_that_is_cancelled_and_made_again_at_once_is_one_ask(place: Place, version: str) -> None:
+    """All three lines are there before the server is: the cancel is read before the call it is for has begun."""
+    asked = {"name": TOOL, "arguments": {"questions": [question("Once or twice?")]}}
+    with place.pipe() as pipe, place.person() as person:
+        pipe.connect(version)
+        for _ in range(10):
+            pipe.cancel(pipe.begin("tools/call", **asked))
+        last = pipe.begin("tools/call", **asked)
+        person.answer(person.wait_for_ask("Once or twice?"), "Yes")
+        assert pipe.response(last)["result"]["structuredContent"]["outcome"] == "answered"
+        assert len(person.asks()) == 1

@@ -1,0 +1,143 @@
+"""Fuzzes Sayso by hand for as long as one likes: `python -m tests.fuzz --seconds 600 --seed 7 [stdio|front|start|web]`.
+
+It goes in rounds, each with a seed of its own that is printed when something is found; what is found is made as small
+as it can be. Servers are started anew now and then, so that their beginnings are under fire too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis.strategies import SearchStrategy
+from tests.e2e.stdio.harness import Place, new_place
+from tests.fuzz import front, junk, stdio, web
+
+ROUND = 200
+ROUNDS_OF_A_SERVER = 10
+MEMORY = stdio.MEMORY
+T = TypeVar("T", stdio.Target, web.Target)
+PARTS = ("stdio", "front", "start", "web")
+
+
+def main() -> None:
+    given_ = _arguments()
+    for name in [name for name in os.environ if name.startswith(("SAYSO_", "XDG_", "PG", "CLAUDE"))]:
+        del os.environ[name]
+    print(f"seed {given_.seed}, {given_.seconds:g} s, {', '.join(given_.parts)}", flush=True)
+    for part in given_.parts:
+        with new_place(ask_timeout="1s", log_level="error") as place:
+            until = time.monotonic() + given_.seconds / len(given_.parts)
+            print(f"{part}: {_WORK[part](place, given_.seed, until)}", flush=True)
+
+
+def _fuzz_stdio(place: Place, first: int, until: float) -> str:
+    rounds, grown = 0, 0.0
+    while time.monotonic() < until:
+        with _ending(stdio.Target(place)) as target:
+            fire, before = target.fire, 0
+            for number in range(ROUNDS_OF_A_SERVER):
+                if time.monotonic() < until:
+                    _round(junk.pieces(), fire, first + rounds)
+                    rounds += 1
+                if number == 0:
+                    before = target.memory()
+            grown = max(grown, target.memory() - before)
+            assert grown < MEMORY, f"a server grew by {grown / 1e6:.0f} MB"
+    return f"{rounds * ROUND} examples, a server grew by {grown / 1e6:.1f} MB at most"
+
+
+def _fuzz_start(place: Place, first: int, until: float) -> str:
+    """A server of its own for each piece of junk: what is sent before anything else is there."""
+    rounds = 0
+
+    def fire(sent: list[bytes]) -> None:
+        with _ending(stdio.Target(place)) as target:
+            target.fire(sent)
+
+    while time.monotonic() < until:
+        _round(junk.pieces(), fire, first + rounds, examples=10)
+        rounds += 1
+    return f"{rounds * 10} servers"
+
+
+def _fuzz_front(_: Place, first: int, until: float) -> str:
+    rounds = 0
+    while time.monotonic() < until:
+        _round(junk.pieces(), front.fire, first + rounds)
+        rounds += 1
+    return f"{rounds * ROUND} examples"
+
+
+def _fuzz_web(place: Place, first: int, until: float) -> str:
+    rounds = 0
+    with _ending(web.Target(place)) as target:
+        _round(web.shots(), target.fire, first)
+        before = target.memory()
+        while time.monotonic() < until:
+            rounds += 1
+            _round(web.shots(), target.fire, first + rounds)
+        grown = target.memory() - before
+        assert grown < MEMORY, f"the server grew by {grown / 1e6:.0f} MB"
+    return f"{(rounds + 1) * ROUND} requests, the server grew by {grown / 1e6:.1f} MB"
+
+
+_WORK: dict[str, Callable[[Place, int, float], str]] = {
+    "stdio": _fuzz_stdio,
+    "front": _fuzz_front,
+    "start": _fuzz_start,
+    "web": _fuzz_web,
+}
+
+
+def _round(strategy: SearchStrategy, fire: Callable, number: int, examples: int = ROUND) -> None:  # type: ignore[type-arg]
+    """Some examples, drawn from this seed."""
+
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        print_blob=True,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate, Phase.shrink],
+    )
+    @seed(number)
+    @given(strategy)
+    def check(example: object) -> None:
+        fire(example)
+
+    try:
+        check()
+    except BaseException:
+        print(f"found with seed {number}")
+        raise
+
+
+@contextmanager
+def _ending(target: T) -> Iterator[T]:
+    try:
+        yield target
+    except BaseException:
+        target.kill()
+        raise
+    target.end()
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description="Fuzz Sayso, and see that it goes on.")
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], metavar="PART", help=f"of {', '.join(PARTS)}")
+    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1_000_000))
+    given_ = parser.parse_args()
+    given_.parts = given_.parts or PARTS
+    return given_
+
+
+if __name__ == "__main__":
+    main()

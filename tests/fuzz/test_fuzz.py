@@ -1,0 +1,58 @@
+"""Whatever is sent, nothing crashes, hangs or grows, and what makes sense is answered afterwards.
+`python -m tests.fuzz` goes on for longer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from tests.e2e.stdio.harness import Place, new_place
+from tests.fuzz import front, junk, stdio, web
+
+SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[Place]:
+    with new_place(ask_timeout="1s", ask_user_timeout="30s", log_level="error") as place:
+        yield place
+
+
+@pytest.fixture(scope="module")
+def server(place: Place) -> Iterator[stdio.Target]:
+    target = stdio.Target(place)
+    yield target
+    assert target.end() == 0
+
+
+@pytest.fixture(scope="module")
+def site(place: Place) -> Iterator[web.Target]:
+    target = web.Target(place)
+    yield target
+    target.end()
+
+
+@settings(max_examples=60, suppress_health_check=SLOW)
+@given(junk.pieces())
+def test_a_server_on_stdio_answers_after_any_junk(server: stdio.Target, sent: list[bytes]) -> None:
+    server.fire(sent)
+
+
+@settings(max_examples=80, suppress_health_check=SLOW)
+@given(junk.pieces())
+def test_the_first_answers_of_a_server_are_right_or_left_to_the_sdk(sent: list[bytes]) -> None:
+    front.fire(sent)
+
+
+def test_a_greeting_at_the_very_depth_that_python_can_follow_is_left_to_the_sdk() -> None:
+    """Some depths can just be read, but not told apart any more."""
+    for depth in range(900, 1000):
+        nest = b'{"a":' * depth + b"1" + b"}" * depth
+        front.fire([b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":' + nest + b"}\n"])
+
+
+@settings(max_examples=60, suppress_health_check=SLOW)
+@given(web.shots())
+def test_a_web_server_is_well_after_any_request(site: web.Target, shot: web.Shot) -> None:
+    site.fire(shot)
