@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -40,6 +41,8 @@ from sayso.tui.typeahead import Passed
 
 _WARM_UP_AFTER = 0.2
 """Seconds after which nobody waits for the first screen any more."""
+_GRACE = 5.0
+"""Seconds in which it leaves in order when it is told to end. Drafts are kept long before."""
 _TWICE = 2.0
 """Seconds within which the second press of a key counts as the second."""
 
@@ -102,13 +105,20 @@ class SaysoApp(App[int], inherit_bindings=False):
         loop = asyncio.get_running_loop()
         for name in ("SIGTERM", "SIGHUP"):
             with suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
-                loop.add_signal_handler(getattr(signal, name), self.exit)
+                loop.add_signal_handler(getattr(signal, name), self._leave)
         self.signals.take_title()
         self._ears.begin(loop, self._lookout.look_soon)
         self._lookout.look_soon()
         self.run_worker(self._watch(), group="watch")
         self.set_interval(1.0, self._second)
         self.set_timer(_WARM_UP_AFTER, warm_up)
+
+    def _leave(self) -> None:
+        """End as if the person had quit; but a terminal that takes no more output must not keep us here for ever."""
+        limit = threading.Timer(_GRACE, os._exit, (1,))
+        limit.daemon = True
+        limit.start()
+        self.exit()
 
     async def on_unmount(self) -> None:
         """Say goodbye to the desk; the screens have kept their drafts by now."""

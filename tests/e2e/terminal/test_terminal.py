@@ -7,6 +7,8 @@ import pty
 import select
 import signal
 import subprocess
+import sys
+import termios
 import threading
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -200,6 +202,26 @@ def test_asked_to_end_it_keeps_the_draft_and_gives_the_terminal_back(place: Plac
         assert anna.told("alternate_on") == "0"
         assert "last words" in others.desk.draft(held.ask.id, "anna")
         assert others.desk.open_surfaces() == []
+
+
+def test_it_ends_when_told_to_even_if_its_terminal_takes_no_more_output(place: Place) -> None:
+    ours, its = pty.openpty()
+    command = [Path(sys.executable).with_name("sayso")]
+    environment = {**place.environment, "TERM": "xterm-256color"}
+    inbox = subprocess.Popen(command, stdin=its, stdout=its, stderr=its, env=environment, start_new_session=True)
+    try:
+        shown = b""
+        while b"No questions." not in shown:
+            assert select.select([ours], [], [], WAIT)[0], shown
+            shown += os.read(ours, 65536)
+        termios.tcflow(its, termios.TCOOFF)
+        inbox.send_signal(signal.SIGHUP)
+        inbox.wait(WAIT)
+    finally:
+        inbox.kill()
+        inbox.wait()
+        os.close(ours)
+        os.close(its)
 
 
 def test_new_asks_ring_the_bell_set_the_title_and_notify_through_tmux(place: Place) -> None:
