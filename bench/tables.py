@@ -18,7 +18,8 @@ PACKAGES = ("mcp", "anyio", "pydantic")
 def setting() -> str:
     """The machine, the versions and the date, in two lines. Never a host's name."""
     load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()} {platform.release()}{load}"
+    kernel = ".".join(platform.release().split(".")[:2])
+    machine = f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()} {kernel}{load}"
     packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     programs = f"Sayso {__version__}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {packages}"
     return f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {machine}\n{programs}"
