@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import signal
 from collections.abc import Iterator
 
@@ -51,6 +52,20 @@ def test_an_operation_goes_on_after_its_server_was_killed_and_is_found_again(las
         assert again.status(finished)["stdout"] == "quick\n"
         assert "was cancelled" in text_of(again.do("cancel", id=hanging))
         assert gone(token)
+
+
+def test_an_end_that_a_full_disk_did_not_take_is_noted_once_there_is_room(place: Place) -> None:
+    background(place)
+    gate = place.project / "gate"
+    with worker(place) as one:
+        running = one.start("bg", script=f"until test -e {gate}; do sleep 0.05; done; exit 4")
+        one.wait_until(running, "running")
+        resource.prlimit(one.server.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+        gate.touch()
+        eventually(lambda: "could not be noted yet" in one.log.text)
+        resource.prlimit(one.server.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        data = one.wait_until(running, "failed")
+    assert data["exit_code"] == 4
 
 
 def test_a_result_that_came_while_no_server_ran_is_delivered_at_the_next_contact(place: Place, mode: str) -> None:
