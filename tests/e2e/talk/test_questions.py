@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 from typing import Any
 
@@ -287,6 +286,4 @@ def test_permissions_are_allowed_denied_with_a_message_or_allowed_for_the_rest(s
     expect(page.locator("#turn-2 [data-card][data-state=open]")).to_be_visible()
     page.get_by_role("button", name="Stop Claude").click()
     assert stage.ended(conversation).state == "stopped"
-    # Whichever came first: the stop that cancels what is asked, or the end of the call that asked it.
-    over = re.compile("You cancelled this|Nobody decided in time")
-    expect(page.locator("#turn-2 [data-card]")).to_contain_text(over)
+    expect(page.locator("#turn-2 [data-card]")).to_contain_text("You cancelled this")
