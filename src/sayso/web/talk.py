@@ -77,16 +77,23 @@ async def go_on(request: Request) -> Response:
 async def stop(request: Request) -> Response:
     """End the agent. What it still asks is of no use then, and is cancelled in this person's name."""
     visitor, _ = await _form(request)
-    run, site = (await _turns(request, visitor))[-1], site_of(request)
+    run = (await _turns(request, visitor))[-1]
     if run.state is RunState.RUNNING:
+        # Before, or the end of the calls that ask would come first; and after, for what was asked meanwhile.
+        await _cancel_asks(request, visitor, run)
         await _conductor(request).stop(run, visitor.user)
-        for ask in await site.do(site.desk.inbox, person=visitor.user, most=1000):
-            if ask.asker.run == run.id and ask.state is State.PENDING:
-                try:
-                    await site.do(site.desk.cancel, ask.id, visitor.settler)
-                except AlreadySettled:
-                    continue
+        await _cancel_asks(request, visitor, run)
     return _done(request, run)
+
+
+async def _cancel_asks(request: Request, visitor: Visitor, run: Run) -> None:
+    site = site_of(request)
+    for ask in await site.do(site.desk.inbox, person=visitor.user, most=1000):
+        if ask.asker.run == run.id and ask.state is State.PENDING:
+            try:
+                await site.do(site.desk.cancel, ask.id, visitor.settler)
+            except AlreadySettled:
+                continue
 
 
 async def of_run(request: Request) -> Response:
