@@ -17,7 +17,8 @@ from tests.store.other import OtherProcess
 from sayso.asks.desk import Desk
 from sayso.errors import StoreUnavailable
 from sayso.store import Transaction, sqlite
-from sayso.store.bell import Bell, Listener, bell_folder
+from sayso.store.bell import Bell, Listener
+from sayso.store.socket_bell import bell_folder
 from sayso.store.sqlite import SqliteStore
 
 

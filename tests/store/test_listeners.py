@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from sayso.store import Transaction
 from sayso.store.bell import Listener
+from sayso.store.socket_bell import bell_folder
 from sayso.store.sqlite import SqliteStore
 
 WAIT = 10.0
@@ -110,3 +114,55 @@ def test_whoever_is_passed_over_looks_by_itself_before_long(store: SqliteStore) 
     _ring_for(store, "1-somebody")
     assert mine.heard()
     mine.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where the bells of the store hang."""
+    return bell_folder(tmp_path / "bell")
+
+
+def _marks(store: SqliteStore, folder: Path) -> bool:
+    return (folder / f"{store.bell().process}.own").exists()
+
+
+def test_a_process_that_waits_for_its_own_only_is_not_woken_for_others(store: SqliteStore, folder: Path) -> None:
+    store.bell()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sleeper:
+        sleeper.setblocking(False)
+        sleeper.bind(str(folder / "1-sleeper.sock"))
+        (folder / "1-sleeper.own").touch()
+        _ring_for(store, "1-somebody")
+        with pytest.raises(BlockingIOError):
+            sleeper.recv(1)
+        _ring_for(store, "1-somebody", "1-sleeper")
+        assert sleeper.recv(100)
+        _ring(store, "for all")
+        assert sleeper.recv(100)
+
+
+def test_a_process_says_beside_its_bell_whether_all_its_listeners_wait_for_their_own(
+    store: SqliteStore, folder: Path
+) -> None:
+    mine = Ear(store, store.bell().process)
+    assert _marks(store, folder)
+    surface = Ear(store)
+    assert not _marks(store, folder), "a surface wants to hear of everything"
+    surface.close()
+    assert _marks(store, folder)
+    mine.close()
+    assert not _marks(store, folder)
+
+
+def test_a_bell_that_few_rings_come_by_is_taken_down_once_its_process_is_dead(tmp_path: Path, folder: Path) -> None:
+    with closing(SqliteStore(tmp_path / "sayso.db")) as first:
+        first.bell()
+        for name in ("1-found.sock", "2-asked.sock"):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as dead:
+                dead.bind(str(folder / name))
+            (folder / name).with_suffix(".own").touch()
+        assert first.bell().alive(["2-asked"]) == set()
+        with closing(SqliteStore(tmp_path / "sayso.db")) as second:
+            names = {f"{each.bell().process}.sock" for each in (first, second)}
+            assert set(os.listdir(folder)) == names
+    assert not folder.exists()

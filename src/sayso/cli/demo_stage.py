@@ -27,7 +27,8 @@ from sayso.asks.model import Ask
 from sayso.cli.session import Session
 from sayso.config import Config, load
 from sayso.errors import SaysoError
-from sayso.store.bell import LOOK_EVERY, bell_folder
+from sayso.store.bell import LOOK_EVERY
+from sayso.store.socket_bell import bell_folder
 
 START_SECONDS = 60.0
 GRACE_SECONDS = 10.0

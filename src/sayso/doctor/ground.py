@@ -17,7 +17,8 @@ from sayso.config import Config
 from sayso.doctor.finding import Finding, fault, note, ok, warning
 from sayso.errors import SaysoError, StoreCorrupt, StoreFull, StoreTooNew
 from sayso.store import Store, open_store
-from sayso.store.bell import LookingBell, bell_folder
+from sayso.store.bell import LookingBell
+from sayso.store.socket_bell import bell_folder
 
 LITTLE_SPACE = 100 * 1024 * 1024
 RING_SECONDS = 2.0

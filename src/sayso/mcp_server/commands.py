@@ -32,12 +32,10 @@ from sayso.operations.operation import Operation, OperationState
 from sayso.operations.order import Order
 from sayso.operations.workshop import SAY_SO, Workshop
 from sayso.toolfiles.catalog import Catalog, CommandTool, Stock
+from sayso.toolfiles.changes import Changes
 from sayso.toolfiles.guidance import start_hint
 
 logger = logging.getLogger(__name__)
-
-LOOK_EVERY = 1.0
-"""Seconds between two looks whether tool files have changed."""
 
 FIRST_MOMENT = 1.0
 """Seconds that a background call waits at most to hear that its command runs, or could not be started."""
@@ -235,11 +233,13 @@ class CommandCalls:
 
     async def _watch(self) -> None:
         """Endless until the server ends: load changed tool files and tell the client."""
-        while True:
-            await anyio.sleep(LOOK_EVERY)
-            before = await anyio.to_thread.run_sync(self.catalog.look)
-            if before is not None:
-                await self._announce_tools(before)
+        with Changes(self._config.tools_dirs) as changes:
+            while True:
+                await anyio.to_thread.run_sync(changes.arm)
+                before = await anyio.to_thread.run_sync(self.catalog.look)
+                if before is not None:
+                    await self._announce_tools(before)
+                await changes.wait()
 
     async def _announce_tools(self, before: Stock) -> None:
         now = self.catalog.stock

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from sayso.errors import StoreCorrupt, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
-from sayso.store.bell import Bell, LocalBell, LookingBell, SocketBell, bell_folder, ring_all
+from sayso.store.bell import Bell, LocalBell, LookingBell
+from sayso.store.socket_bell import SocketBell, bell_folder, ring_all
 from sayso.store.store import Conflict, Row, Store, Transaction, newest, queries, schema, steps_from
 
 T = TypeVar("T")

@@ -1,0 +1,205 @@
+"""The bell of processes that share a machine: each hangs a datagram socket in a folder that all of them know.
+
+Beside a socket, an empty `.own` file says that its process wakes for nothing but news of its own waits, so that
+a question does not wake a hundred servers that it does not concern.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+import stat
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from sayso.errors import StoreUnavailable
+from sayso.store.bell import LONGEST_RING, LOOK_EVERY, Bell, Look, taken
+
+_LONGEST_ADDRESS = 100
+"""Bytes in a socket's path that every system allows (104 on macOS, 108 on Linux)."""
+
+_TRIES = 20
+
+_SOCKET, _OWN = ".sock", ".own"
+_TO_ALL = b"!"
+_MANY_RINGS = 8
+"""So many at once may be all that the queue held, and others were lost."""
+
+
+class SocketBell(Bell):
+    """A datagram socket in a folder that all processes of one store know, plus a look at the file itself."""
+
+    def __init__(self, folder: Path, look: Look) -> None:
+        super().__init__()
+        self._folder, self._look = folder, look
+        try:
+            self._socket = self._hang()
+        except BaseException:
+            super().close()
+            raise
+        self._seen, self._looked = look(), time.monotonic()
+        _take_down_the_dead(folder)
+
+    @property
+    def _address(self) -> Path:
+        return self._folder / f"{self.process}{_SOCKET}"
+
+    @property
+    def _mark(self) -> Path:
+        return self._folder / f"{self.process}{_OWN}"
+
+    def _listeners_changed(self) -> None:
+        # Without the mark it wakes more often than it needs to, no more than that.
+        with suppress(OSError):
+            if self._listeners and all(listener.about for listener in self._listeners):
+                self._mark.touch(mode=0o600)
+            else:
+                self._mark.unlink(missing_ok=True)
+
+    def _hang(self) -> socket.socket:
+        bell = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            bell.setblocking(False)
+            self._bind(bell)
+            self._address.chmod(0o600)
+        except BaseException:
+            bell.close()
+            raise
+        return bell
+
+    def _bind(self, bell: socket.socket) -> None:
+        for _ in range(_TRIES):
+            # Whoever leaves last takes the folder down; it may just have done so.
+            with suppress(FileNotFoundError, FileExistsError):
+                _make_ours(self._folder)
+                return bell.bind(str(self._address))
+        raise StoreUnavailable(f"{self._folder} cannot be made, or does not stay. See what stands there or removes it.")
+
+    def wait(self, timeout: float) -> bool:
+        if not self._heard_something(self._socket, timeout):
+            self._hang_again_if_swept()
+            self.named = None
+            return self._changed()
+        self.named = self._who()
+        # Where nobody heeds it, all that is to be done is to have taken it in.
+        if not self._listeners or any(listener.heeds(self.named) for listener in self._listeners):
+            self._changed()
+        return True
+
+    def _who(self) -> frozenset[str] | None:
+        """Whom the rings that came in name. A ring may have been lost among them: now and then everybody looks."""
+        rings = list(taken(self._socket))
+        if not rings or _TO_ALL in rings or len(rings) >= _MANY_RINGS or time.monotonic() > self._looked + LOOK_EVERY:
+            return None
+        return frozenset(name for ring in rings for name in ring.decode().split())
+
+    def _changed(self) -> bool:
+        self._looked = time.monotonic()
+        before, self._seen = self._seen, self._look()
+        return self._seen != before
+
+    def _hang_again_if_swept(self) -> None:
+        """Something that tidies folders may have removed the socket's file; without it nobody can ring."""
+        with suppress(OSError, StoreUnavailable):  # where it cannot hang now, looking goes on
+            if not self._address.exists():
+                silent, self._socket = self._socket, self._hang()
+                silent.close()
+                self.hung_again += 1
+                with self._changing:
+                    self._listeners_changed()
+
+    def alive(self, processes: Iterable[str]) -> set[str]:
+        return {process for process in processes if process == self.process or _hangs(self._folder, process)}
+
+    def close(self) -> None:
+        super().close()
+        self._look.close()
+        self._socket.close()
+        with suppress(OSError):
+            self._mark.unlink(missing_ok=True)
+            self._address.unlink()
+            self._folder.rmdir()
+
+
+def ring_all(folder: Path, named: frozenset[str] | None = None) -> None:
+    """Wake the processes whose bell hangs in the folder. Where only the waits of some are concerned, the ring names
+    them, and who listens for nothing else sleeps on."""
+    if not hasattr(socket, "AF_UNIX"):
+        return
+    ring = _TO_ALL if named is None else b" ".join([b"", *(name.encode() for name in named), b""])
+    if len(ring) > LONGEST_RING:
+        ring, named = _TO_ALL, None
+    with suppress(FileNotFoundError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ringer:
+        ringer.setblocking(False)
+        for process in _meant(os.listdir(folder), named):
+            _ring(ringer, folder, process, ring)
+
+
+def _meant(entries: list[str], named: frozenset[str] | None) -> Iterator[str]:
+    """The processes to wake; those who are named first: the others would take the processor from them."""
+    hanging = {entry.removesuffix(_SOCKET) for entry in entries if entry.endswith(_SOCKET)}
+    if named is None:
+        yield from hanging
+    else:
+        yield from hanging & named
+        yield from hanging - named - {entry.removesuffix(_OWN) for entry in entries if entry.endswith(_OWN)}
+
+
+def _ring(ringer: socket.socket, folder: Path, process: str, ring: bytes) -> None:
+    try:
+        ringer.sendto(ring, f"{folder}/{process}{_SOCKET}")
+    except ConnectionRefusedError:
+        _take_down(folder, process)
+    except OSError:
+        # A full queue means that it will wake anyway; a vanished one needs no waking.
+        return
+
+
+def _take_down_the_dead(folder: Path) -> None:
+    """Remove what nobody owns any more of the bells that few rings come by."""
+    with suppress(OSError):
+        for entry in os.listdir(folder):
+            if entry.endswith(_OWN):
+                _hangs(folder, entry.removesuffix(_OWN))
+
+
+def _hangs(folder: Path, process: str) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as caller:
+        try:
+            caller.connect(str(folder / f"{process}{_SOCKET}"))
+        except (ConnectionRefusedError, FileNotFoundError):
+            _take_down(folder, process)
+            return False
+        except OSError:
+            return True
+        return True
+
+
+def _take_down(folder: Path, process: str) -> None:
+    with suppress(OSError):
+        (folder / f"{process}{_SOCKET}").unlink(missing_ok=True)
+        (folder / f"{process}{_OWN}").unlink(missing_ok=True)
+
+
+def bell_folder(wanted: Path) -> Path:
+    """The folder for the sockets: the wanted one, or a short private one when its path is too long for a socket."""
+    # One folder under two names must be one bell: who is not found there counts as dead.
+    wanted = Path(os.path.realpath(wanted))
+    if len(os.fsencode(wanted)) > _LONGEST_ADDRESS - len("/1234567-123456789abc.sock"):
+        name = hashlib.sha256(os.fsencode(wanted)).hexdigest()[:12]
+        # Everyone must find the same short folder, so TMPDIR does not count; it is checked to be ours when it is made.
+        wanted = Path(f"/tmp/sayso-{os.getuid()}-{name}")  # noqa: S108
+    return wanted
+
+
+def _make_ours(folder: Path) -> None:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = folder.lstat()
+    # Root may look after somebody else's store; in a folder for everyone only what is our own is safe.
+    if found.st_uid not in (os.getuid(), folder.parent.stat().st_uid) or not stat.S_ISDIR(found.st_mode):
+        raise StoreUnavailable(
+            f"{folder} belongs to somebody else. Remove it, or set SAYSO_STATE_DIR to a shorter path."
+        )

@@ -1,0 +1,98 @@
+"""Waits until something may have changed in some folders: the system tells where it can, else one looks now and then.
+
+What has changed is for the caller to find out.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+
+import anyio
+
+LOOK_EVERY = 1.0
+"""Seconds between two looks where the system tells nothing."""
+
+LOOK_SELDOM = 15.0
+"""Seconds between two looks where it does: what another machine changes on a shared disk it does not see."""
+
+GATHER = 0.1
+"""Seconds in which a burst of changes is one."""
+
+_MODIFIED, _ATTRIBUTES, _MOVED_FROM, _MOVED_TO, _CREATED, _DELETED = 0x2, 0x4, 0x40, 0x80, 0x100, 0x200
+_SELF_DELETED, _SELF_MOVED = 0x400, 0x800
+_GONE = _SELF_DELETED | _SELF_MOVED
+_IN_A_FOLDER = _MODIFIED | _ATTRIBUTES | _MOVED_FROM | _MOVED_TO | _CREATED | _DELETED | _GONE
+_ON_THE_WAY = _MOVED_TO | _CREATED | _GONE
+_IN_A_FILE = _MODIFIED | _ATTRIBUTES | _GONE
+
+
+class Changes:
+    """Watches folders, whether they exist yet or not. `arm` it, look at the folders, then `wait`: nothing is missed."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self._folders = folders
+        self._fd = -1
+
+    def __enter__(self) -> Changes:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._disarm()
+
+    def arm(self) -> None:
+        """From now on every change counts."""
+        self._disarm()
+        if sys.platform == "linux":
+            with suppress(OSError):  # there is a limit to how many of them a user may have
+                self._fd = _watch(_watched(self._folders))
+
+    async def wait(self) -> None:
+        """Until something has changed since `arm`, or it is time to look anyway."""
+        if self._fd < 0:
+            await anyio.sleep(LOOK_EVERY)
+            return
+        with anyio.move_on_after(LOOK_SELDOM):
+            await anyio.wait_readable(self._fd)
+            await anyio.sleep(GATHER)
+
+    def _disarm(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+        self._fd = -1
+
+
+def _watched(folders: Sequence[Path]) -> Iterator[tuple[Path, int]]:
+    """What to watch, and for what: a folder, or the way on which it would come; and where links in it lead."""
+    for folder in folders:
+        if folder.is_dir():
+            yield folder, _IN_A_FOLDER
+            yield from ((Path(entry.path), _IN_A_FILE) for entry in os.scandir(folder) if entry.is_symlink())
+        else:
+            yield next(parent for parent in folder.absolute().parents if parent.is_dir()), _ON_THE_WAY
+
+
+def _watch(wanted: Iterator[tuple[Path, int]]) -> int:
+    """A descriptor that becomes readable with the first change."""
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    fd: int = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+    if fd < 0:
+        raise OSError(ctypes.get_errno(), "inotify")
+    asked: dict[Path, int] = {}
+    try:
+        for path, mask in wanted:
+            asked[path] = asked.get(path, 0) | mask
+            if libc.inotify_add_watch(fd, os.fsencode(path), asked[path]) < 0 and path.exists():
+                raise OSError(ctypes.get_errno(), "inotify", str(path))
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
