@@ -65,6 +65,7 @@ def every_command() -> dict[str, click.Command]:
 def test_every_command_has_a_short_help_and_an_example(words: str) -> None:
     command = every_command()[words]
     assert len(command.get_short_help_str(limit=100)) > 10
+    assert not command.get_short_help_str(limit=66).endswith("..."), "it is cut off in a terminal of 80 columns"
     text = command.get_help(click.Context(command, info_name=f"sayso {words}"))
     example = text.partition("Example:")[2]
     assert f"sayso {words}" in example
@@ -73,6 +74,12 @@ def test_every_command_has_a_short_help_and_an_example(words: str) -> None:
 def test_help_is_asked_for_by_either_option(home: Home) -> None:
     assert home.run("install", "-h").out == home.run("install", "--help").out
     assert "Example:" in home.run("tools", "list", "-h").out
+
+
+def test_a_command_that_needs_another_word_shows_its_help(home: Home) -> None:
+    ran = home.run("ops")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == home.run("ops", "--help").out
 
 
 def test_help_names_every_command(home: Home) -> None:

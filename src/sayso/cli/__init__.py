@@ -52,6 +52,9 @@ def _run(front: object = None) -> int:
         code = sayso.main(prog_name=program_name(), complete_var="_SAYSO_COMPLETE", standalone_mode=False, obj=front)
     except click.Abort:
         return INTERRUPTED
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return error.exit_code
     except click.ClickException as error:
         if isinstance(error, click.UsageError) and error.ctx:
             click.echo(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} -h' for help.\n", err=True)

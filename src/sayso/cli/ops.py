@@ -92,7 +92,7 @@ def list_(project: Path | None, running: bool, limit: int, as_json: bool) -> Non
 @click.argument("operation_id", metavar="ID")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 def show(operation_id: str, as_json: bool) -> None:
-    """Show one operation: how it stands or ended, and the ends of what it printed.
+    """Show how one operation stands or ended, and what it printed last.
 
     \b
     Example:

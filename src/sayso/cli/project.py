@@ -82,7 +82,7 @@ def add(
 @command.command(name="list")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
 def show(as_json: bool) -> None:
-    """Show the projects on this machine, and how many agents are at work in each.
+    """Show the projects here, and how many agents are at work in each.
 
     \b
     Example:
@@ -105,7 +105,7 @@ def show(as_json: bool) -> None:
 @command.command()
 @click.argument("project")
 def remove(project: str) -> None:
-    """Let no more agents be started in PROJECT: its id, name or directory. What was said there stays for a while.
+    """Let no more agents be started in PROJECT (id, name or directory). What was said there stays for a while.
 
     \b
     Example:
@@ -124,7 +124,9 @@ def remove(project: str) -> None:
 
 @command.command()
 def sync() -> None:
-    """Write the settings of every project's workspace anew, as after an upgrade or a change of settings.
+    """Write the settings of every project's workspace anew.
+
+    Do that after an upgrade or a change of settings.
 
     \b
     Example:
@@ -143,7 +145,9 @@ def sync() -> None:
 @command.command()
 @click.argument("project", required=False)
 def stop(project: str | None) -> None:
-    """Stop the agents at work in PROJECT, or all of them, with every process of theirs.
+    """Stop the agents at work in PROJECT, or all of them.
+
+    Every process of theirs ends as well.
 
     \b
     Example:

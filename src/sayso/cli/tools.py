@@ -122,7 +122,9 @@ def init(names: tuple[str, ...], for_user: bool) -> None:
 @click.argument("arguments", nargs=-1, metavar="[NAME=VALUE]...")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
 def run(name: str, arguments: tuple[str, ...], as_json: bool) -> None:
-    """Run a tool as an agent would: checked, with its time limit, leaving no process behind.
+    """Run a tool as an agent would.
+
+    Its arguments are checked, its time limit holds, and no process is left behind.
 
     A value is read by the type the tool file gives it. Repeat NAME= for a list.
 

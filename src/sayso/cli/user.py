@@ -64,7 +64,9 @@ def show(as_json: bool) -> None:
 @command.command()
 @click.argument("name")
 def revoke(name: str) -> None:
-    """Shut a person out at once: their sessions, links and API tokens end, and the tokens of their agents.
+    """Shut a person out at once, and their agents.
+
+    Their sessions, links and API tokens end, and so do the tokens of their agents.
 
     \b
     Example:
