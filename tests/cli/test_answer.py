@@ -27,6 +27,9 @@ def said(words: str, question: str = "1") -> Answer:
         ("MySQL, please", said("MySQL, please")),
         ("2", said("2")),
         ('"#7"', said("#7")),
+        ('"Postgre"', said("Postgre")),
+        ('"no" is my answer, not "yes"', said('"no" is my answer, not "yes"')),
+        ('"Neither of them"', said('"Neither of them"')),
     ],
 )
 def test_a_value_is_an_option_by_label_or_number_or_else_own_text(home: Home, value: str, expected: Answer) -> None:
@@ -34,6 +37,16 @@ def test_a_value_is_an_option_by_label_or_number_or_else_own_text(home: Home, va
     ran = home.run("answer", ask.id[:8], value)
     assert ran.code == 0, ran.err
     assert home.answers(ask) == (expected,)
+
+
+@pytest.mark.parametrize("slip", ["Postgre", "postgresq", "PostgresSQL", "Postgress QL", "SQLit"])
+def test_what_is_all_but_a_label_is_refused_rather_than_sent_as_own_words(home: Home, slip: str) -> None:
+    ask = home.leave(choice())
+    ran = home.run("answer", ask.id[:8], slip)
+    number, label = (1, "SQLite") if slip == "SQLit" else (2, "PostgreSQL")
+    assert ran.code == 2
+    assert f'"{slip}" is no option, but close to "{label}". Give #{number} for that one' in ran.error
+    assert home.ask_of(ask).state.answerable
 
 
 def test_a_label_fits_without_the_mark_that_it_is_recommended(home: Home) -> None:

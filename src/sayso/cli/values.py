@@ -1,11 +1,12 @@
 """From what a person typed to answers: which option a value names, which question a key names.
 
-Nothing is guessed: a value that fits two options, or a key that fits two questions, is an error that says how to
-be clear. A value that names no option is the person's own text.
+Nothing is guessed: a value that fits two options or all but fits one, or a key that fits two questions, is an error
+that says how to be clear. A value that names no option is the person's own text.
 """
 
 from __future__ import annotations
 
+import difflib
 import re
 import sys
 from collections.abc import Sequence
@@ -19,8 +20,10 @@ STDIN = "-"
 MOST_BYTES = 64 * 1024 * 1024
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _NUMBERED = re.compile(r"#([0-9]{1,9})")
-_LITERAL = re.compile(r'"(#?[0-9]+)"')
-"""Own text that would otherwise be an option's number."""
+_LITERAL = re.compile(r'"(.+)"', re.DOTALL)
+"""Own text that would otherwise be an option's number or label, or look like a slip of the pen."""
+_LONGEST_SLIP = 100
+_ALIKE = 0.8
 _WORDS_FOR = {"yes": YES, "y": YES, "true": YES, "no": NO, "n": NO, "false": NO}
 
 
@@ -55,7 +58,11 @@ def answer_to(question: Question, values: Sequence[str]) -> Answer:
         raise _invalid(f"takes one value, got {len(values)}. Put quotes around a value of several words.")
     if question.kind is Kind.TEXT:
         return Answer(question=question.id, text=values[0])
-    return _answer(question, [_meant(question, value) for value in values], "\n")
+    named = [_meant(question, value) for value in values]
+    for text, option in named:
+        if option is None and text in values:
+            _refuse_slip(question, text)
+    return _answer(question, named, "\n")
 
 
 def answer_typed(question: Question, typed: str) -> Answer:
@@ -91,7 +98,7 @@ def _typed(question: Question, typed: str) -> tuple[str, Option | None]:
 
 def _meant(question: Question, value: str) -> tuple[str, Option | None]:
     """The option a value names: by `#2`, by its label, by its label in another case. Without one it is own text."""
-    if literal := _LITERAL.fullmatch(value):
+    if (literal := _LITERAL.fullmatch(value)) and not _is_plain(question, literal[1]):
         return literal[1], None
     if number := _NUMBERED.fullmatch(value.strip()):
         return value, _numbered(question, int(number[1]))
@@ -102,6 +109,32 @@ def _meant(question: Question, value: str) -> tuple[str, Option | None]:
         numbers = " or ".join(f"#{number}" for number, _ in fitting)
         raise _invalid(f"{quoted(value)} is the label of more than one option. Say which by its number: {numbers}.")
     return value, fitting[0][1] if fitting else None
+
+
+def _is_plain(question: Question, text: str) -> bool:
+    """Whether it is own text without quotes around it, too."""
+    return not (_NUMBER.fullmatch(text.lstrip("#")) or _labelled(question, text) or _nearest(question, text))
+
+
+def _refuse_slip(question: Question, text: str) -> None:
+    """Nobody can take an answer back, so what was probably meant for an option is not sent as own words."""
+    if near := _nearest(question, text):
+        number = question.choices.index(near) + 1
+        raise _invalid(
+            f"{quoted(text)} is no option, but close to {quoted(near.label)}. Give #{number} for that one; to send "
+            "your own words as they are, put double quotes inside the shell's: '\"...\"'."
+        )
+
+
+def _nearest(question: Question, text: str) -> Option | None:
+    """The option whose label is begun, or all but hit, by the text."""
+    typed = _unmarked(text)
+    if not 2 < len(typed) < _LONGEST_SLIP:
+        return None
+    labels = {_unmarked(option.label): option for option in question.choices}
+    begun = [label for label in labels if label.startswith(typed)]
+    found = begun or difflib.get_close_matches(typed, labels, n=1, cutoff=_ALIKE)
+    return labels[found[0]] if found else None
 
 
 def _numbered(question: Question, number: int) -> Option:
