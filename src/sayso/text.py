@@ -45,6 +45,11 @@ def json_block(value: object) -> str:
     return _UNSAFE_IN_JSON.sub(_escaped, text)
 
 
+def counted(number: int, thing: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
 def iso_time(milliseconds: int | None) -> str | None:
     """RFC 3339 in UTC, to the millisecond."""
     if milliseconds is None:

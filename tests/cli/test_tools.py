@@ -198,3 +198,10 @@ def test_no_operation_says_how_to_get_one(home: Home) -> None:
 def _processes_of(operation: Operation) -> list[psutil.Process]:
     runner = json.loads((operation.folder / "runner.json").read_text())
     return psutil.Process(runner["pid"]).children(recursive=True)
+
+
+def test_a_tool_that_is_not_there_is_told_the_nearest_name(home: Home) -> None:
+    home.run("tools", "init", "git")
+    ran = home.run("tools", "run", "git_stauts")
+    assert ran.code == 3
+    assert ran.error.startswith("Error: There is no tool 'git_stauts' here. Did you mean git_status?")

@@ -20,7 +20,7 @@ from sayso.cli.demo_stage import Agent, scripted_agent, stage
 from sayso.cli.demo_words import HANDOVER_SECONDS, told
 from sayso.cli.session import Session, open_session
 from sayso.cli.terminal import bold, draw_link, is_interactive, put
-from sayso.text import one_line
+from sayso.text import counted, one_line
 
 AGENT = "your-agent"
 PLAYER = "sample-person"
@@ -65,7 +65,7 @@ def _with_a_person(session: Session) -> None:
 
 def _answered(session: Session, agent: Agent, ask: Ask) -> str | None:
     """What the agent received, wherever it was answered; None when the person does not want to."""
-    put(f"\n{bold('It asks:')} {headline(ask)} ({len(ask.questions)} questions)")
+    put(f"\n{bold('It asks:')} {headline(ask)} ({counted(len(ask.questions), 'question')})")
     while session.desk.get(ask.id).state.answerable:
         put("Answer on the page. Or here: Enter opens the terminal inbox, q leaves it unanswered.")
         match _typed_or(agent):

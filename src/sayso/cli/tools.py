@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import sys
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from sayso.cli.session import settings
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.config import Config
 from sayso.errors import InvalidInput, NotFound, Problem
-from sayso.text import one_line, printable
+from sayso.text import counted, one_line, printable
 from sayso.toolfiles.catalog import Catalog, CommandTool
 from sayso.toolfiles.leaves import leaves
 from sayso.toolfiles.model import Fault, OptionSpec, ToolFile
@@ -75,7 +76,7 @@ def validate(path: Path | None, as_json: bool) -> None:
         for fault in faults:
             put(printable(str(fault)))
         wrong = len({fault.file for fault in faults})
-        say(f"{files} tool files, {wrong} of them wrong." if wrong else f"{files} tool files, all right.")
+        say(f"{counted(files, 'tool file')}, {f'{wrong} of them wrong' if wrong else 'all right'}.")
     if faults:
         sys.exit(1)
 
@@ -138,7 +139,9 @@ def run(name: str, arguments: tuple[str, ...], as_json: bool) -> None:
     tool = stock.tools.get(name)
     if tool is None:
         _say_faults(stock.faults)
-        raise NotFound(f"There is no tool {name!r} here. `sayso tools list` shows them.")
+        near = difflib.get_close_matches(name, stock.tools, n=1)
+        meant = f" Did you mean {near[0]}?" if near else ""
+        raise NotFound(f"There is no tool {name!r} here.{meant} `sayso tools list` shows them.")
     given = _read(tool, arguments)
     from sayso.cli.running import run_tool
 
@@ -166,13 +169,14 @@ def _write_new(file: Path, text: str) -> None:
         say(f"{file} is there already and was left alone.")
         return
     names = [leaf.name for leaf in leaves(found)] if isinstance(found := load_file(file), ToolFile) else []
-    say(f"Wrote {file} with {len(names)} tools. Agents that are connected see them at once.")
+    say(f"Wrote {file} with {counted(len(names), 'tool')}. Agents that are connected see them at once.")
 
 
 def _say_faults(faults: tuple[Fault, ...]) -> None:
     if faults:
         left_out = len({fault.file for fault in faults})
-        say(f"\n{left_out} tool files were left out; `sayso tools validate` says why.")
+        were = "was" if left_out == 1 else "were"
+        say(f"\n{counted(left_out, 'tool file')} {were} left out; `sayso tools validate` says why.")
 
 
 def _read(tool: CommandTool, arguments: tuple[str, ...]) -> dict[str, Any]:

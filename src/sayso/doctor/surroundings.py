@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from sayso.config import Config
 from sayso.doctor.finding import Finding, fault, note, ok, warning
+from sayso.text import counted
 from sayso.toolfiles.catalog import Catalog
 
 CONNECT_SECONDS = 3.0
@@ -24,7 +25,7 @@ def tool_files(config: Config) -> Iterator[Finding]:
         yield fault("tools", str(wrong), "Mend that line; `sayso tools validate` checks it again.")
     if not stock.faults:
         yield (
-            ok("tools", f"{len(stock.tools)} tools from {stock.files} tool files")
+            ok("tools", f"{counted(len(stock.tools), 'tool')} from {counted(stock.files, 'tool file')}")
             if stock.tools
             else note("tools", "There are no tool files here, so agents get no commands.", "sayso tools init git")
         )
