@@ -6,7 +6,7 @@ import stat
 
 import pytest
 from tests.e2e.stdio.harness import TOOL, Place, new_place, question
-from tests.e2e.stdio.pipe import HANDSHAKES, VERSIONS
+from tests.e2e.stdio.pipe import HANDSHAKES, MODERN, VERSIONS
 
 NOISE = """
 import os, sqlite3, subprocess, sys, warnings
@@ -57,6 +57,16 @@ def test_a_cancelled_call_is_never_answered_and_the_next_one_is(version: str, pl
         pipe.close_input()
         assert call not in [message.get("id") for message in pipe.rest()]
     assert not [line for line in pipe.received if b'"id":%d,' % call in line]
+
+
+def test_a_session_that_began_with_a_handshake_takes_no_request_of_the_new_protocol(place: Place) -> None:
+    with place.pipe() as pipe:
+        pipe.connect("2025-11-25")
+        pipe.meta = {"io.modelcontextprotocol/protocolVersion": MODERN}
+        error = pipe.response(pipe.begin("tools/list"))["error"]
+        assert (error["code"], "began with a handshake" in error["message"]) == (-32600, True)
+        pipe.meta = {}
+        assert [tool["name"] for tool in pipe.request("tools/list")["tools"]] == [TOOL]
 
 
 @pytest.mark.requirement("A-02")
