@@ -84,32 +84,32 @@ class Environments:
 
     def __init__(self, *, folder: Path, environ: Mapping[str, str] = os.environ, timeout_seconds: float = 10.0) -> None:
         self._folder = folder
-        self._environ = environ
+        self._base = {name: value for name, value in environ.items() if not _is_private(name)}
+        self._shell = _shell(self._base)
         self._timeout_seconds = timeout_seconds
-        self._known: dict[str, Change] = {}
+        self._known: dict[str, dict[str, str]] = {}
         self._lock = threading.Lock()
 
     def for_project(self, project: Path) -> dict[str, str]:
         """The whole environment of a command in this project. The first call waits for the login shell."""
-        base = {name: value for name, value in self._environ.items() if not _is_private(name)}
-        shell = _shell(base)
-        key = _key(shell, project, base)
+        state = _state(self._shell, project, self._base.get("HOME", ""))
         with self._lock:
-            if key not in self._known:
-                self._known[key] = self._remembered(key) or self._ask(shell, project, base, key)
+            if state not in self._known:
+                key = hashlib.sha256(json.dumps([state, sorted(self._base.items())]).encode()).hexdigest()
+                change = self._remembered(key) or self._ask(project, key)
+                self._known[state] = quiet(change.apply(self._base))
                 self._known = dict(list(self._known.items())[-MOST_REMEMBERED:])
-            change = self._known[key]
-        return quiet(change.apply(base))
+            return self._known[state].copy()
 
-    def _ask(self, shell: str, project: Path, base: Mapping[str, str], key: str) -> Change:
+    def _ask(self, project: Path, key: str) -> Change:
         """Run the login shell. When that fails the environment stays as it is, until something about it changes."""
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            taken = _login(shell, project, base, self._folder, self._timeout_seconds)
-            change = _difference(base, taken)
+            taken = _login(self._shell, project, self._base, self._folder, self._timeout_seconds)
+            change = _difference(self._base, taken)
             self._remember(key, change)
         except (OSError, ValueError) as error:
-            logger.warning("commands run in the server's own environment: login shell %s: %s", shell, error)
+            logger.warning("commands run in the server's own environment: login shell %s: %s", self._shell, error)
             return Change()
         return change
 
@@ -150,12 +150,11 @@ def _shell(base: Mapping[str, str]) -> str:
     return FALLBACK_SHELL
 
 
-def _key(shell: str, project: Path, base: Mapping[str, str]) -> str:
-    home = base.get("HOME", "")
+def _state(shell: str, project: Path, home: str) -> str:
+    """What decides, besides the environment it starts from, what a login shell makes of it."""
     names = PROFILES.get(os.path.basename(shell), OTHER_PROFILES)
     files = [home + name[1:] if name.startswith("~") else name for name in names]
-    described = [shell, str(project), [(file, _modified(file)) for file in files], sorted(base.items())]
-    return hashlib.sha256(json.dumps(described).encode()).hexdigest()
+    return json.dumps([shell, str(project), [(file, _modified(file)) for file in files]])
 
 
 def _modified(file: str) -> int:
