@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.asks.samples import AGENT, DAY, HOUR, FakeClock
-from tests.conftest import OpenStore
+from tests.conftest import OpenStore, die
 from tests.running.processes import eventually, fresh_token, shell, with_argument
 
 from sayso.asks.model import Asker
@@ -149,14 +149,14 @@ def test_other_locks_and_other_projects_do_not_wait(operations: OperationDesk) -
 
 
 def test_whoever_died_in_the_queue_holds_up_nobody(open_shared: OpenStore, tmp_path: Path, clock: FakeClock) -> None:
-    dying, desk = open_shared(), OperationDesk(open_shared(), tmp_path, clock=clock)
-    dead = OperationDesk(dying, tmp_path, clock=clock)
+    dying, living = open_shared(), open_shared()
+    dead, desk = OperationDesk(dying, tmp_path, clock=clock), OperationDesk(living, tmp_path, clock=clock)
     first = dead.open(new(lock="cargo"))
     holding = dead.open_running(new(lock="cargo"))
     clock.forward(1)
     mine = desk.open(new(lock="cargo"))
     assert desk.begin(mine.id) is None
-    dying.close()
+    die(dying, living)
     assert desk.begin(mine.id)
     for orphan in (first, holding):
         assert desk.get(orphan.id).state is OperationState.LOST
@@ -165,8 +165,8 @@ def test_whoever_died_in_the_queue_holds_up_nobody(open_shared: OpenStore, tmp_p
 def test_an_orphan_that_runs_is_taken_over_and_one_that_has_ended_gets_its_status(
     open_shared: OpenStore, tmp_path: Path
 ) -> None:
-    dying, desk = open_shared(), OperationDesk(open_shared(), tmp_path)
-    dead = OperationDesk(dying, tmp_path)
+    dying, living = open_shared(), open_shared()
+    dead, desk = OperationDesk(dying, tmp_path), OperationDesk(living, tmp_path)
     token = fresh_token()
     spawner = Spawner(pool_size=2)
     running, ended, queued = dead.open_running(new()), dead.open_running(new()), dead.open(new())
@@ -174,7 +174,7 @@ def test_an_orphan_that_runs_is_taken_over_and_one_that_has_ended_gets_its_statu
     spawner.start_operation(shell(ended.folder, "echo hello; exit 4")).result(30)
     try:
         assert desk.recover() == []
-        dying.close()
+        die(dying, living)
         (taken,) = desk.recover()
         assert (taken.id, taken.server) == (running.id, running.server)
         assert taken.process != running.process
@@ -192,7 +192,7 @@ def test_only_one_process_takes_an_orphan_over(open_shared: OpenStore, tmp_path:
     running = OperationDesk(dying, tmp_path).open_running(new())
     spawner = Spawner(pool_size=1)
     spawner.start_operation(shell(running.folder, f"sleep {fresh_token()}"))
-    dying.close()
+    die(dying, one)
     try:
         assert len(OperationDesk(one, tmp_path).recover()) == 1
         assert OperationDesk(two, tmp_path).recover() == []
@@ -222,11 +222,11 @@ def test_what_a_call_waited_for_needs_no_delivery(operations: OperationDesk) -> 
 def test_the_result_of_a_living_server_is_not_given_to_another_one_of_the_same_agent(
     open_shared: OpenStore, tmp_path: Path
 ) -> None:
-    theirs, mine = open_shared(), OperationDesk(open_shared(), tmp_path)
-    other = OperationDesk(theirs, tmp_path)
+    theirs, ours = open_shared(), open_shared()
+    other, mine = OperationDesk(theirs, tmp_path), OperationDesk(ours, tmp_path)
     ended = other.end(other.open_running(new()).id, DONE)
     assert mine.undelivered(AGENT) == []
-    theirs.close()
+    die(theirs, ours)
     assert [each.id for each in mine.undelivered(AGENT)] == [ended.id]
 
 

@@ -3,12 +3,12 @@ prints for them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from sayso.asks.model import Asker
-from sayso.operations.desk import OperationDesk, now_ms
+from sayso.clock import Clock, now_ms
+from sayso.operations.desk import OperationDesk
 from sayso.operations.operation import NewOperation, Operation, new_id, step_id
 from sayso.running.folder import Captured, Status
 from sayso.store import Store
@@ -19,7 +19,7 @@ AGENT = Asker(client="claude-code", project="/home/ada/shop", host="buildbox")
 class Works:
     """Opens, prints, ends."""
 
-    def __init__(self, store: Store, folders: Path, clock: Callable[[], int] = now_ms) -> None:
+    def __init__(self, store: Store, folders: Path, clock: Clock = now_ms) -> None:
         self.desk = OperationDesk(store, folders, clock=clock)
 
     def run(self, *argv: str, tool: str = "npm_build", asker: Asker = AGENT, printed: str = "") -> Operation:

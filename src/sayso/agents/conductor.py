@@ -28,6 +28,7 @@ from sayso.config import Config
 from sayso.errors import NotFound, SaysoError, SpawnerUnavailable, StoreError
 from sayso.running.folder import Status
 from sayso.store import Store
+from sayso.store.insistence import insistently
 
 logger = logging.getLogger(__name__)
 P = ParamSpec("P")
@@ -38,7 +39,6 @@ QUICK, SLOW = 0.02, 0.1
 LOOK_EVERY = 2.0
 """Seconds between two looks for what others left, and for whose agents must end."""
 TIDY_EVERY = 3600.0
-TRY_AGAIN = 1.0
 _THREADS = 32
 
 
@@ -76,10 +76,6 @@ class Conductor:
         self._spawn(self._watched(run, self._see_through(run)))
         return run
 
-    async def stop(self, run: Run, by: str) -> None:
-        """End the agent and all its processes."""
-        await self._do(self.runs.want_stopped, run.id, by)
-
     # One run
 
     async def _see_through(self, run: Run) -> None:
@@ -103,11 +99,11 @@ class Conductor:
         follower, over = Follower(self.runs, run), asyncio.wrap_future(ended)
         pause = QUICK
         while not over.done():
-            took = await self._insistently(follower.step)
+            took = await insistently(lambda: self._do(follower.step), _warn)
             pause = QUICK if took else min(pause * 1.3, SLOW)
             await asyncio.wait([over], timeout=pause)
         status = over.result()
-        await self._insistently(lambda: follower.end(status))
+        await insistently(lambda: self._do(follower.end, status), _warn)
         await self._do(self._launcher.clear_away, run)
 
     async def _watched(self, run: Run, work: Coroutine[Any, Any, None]) -> None:
@@ -123,15 +119,6 @@ class Conductor:
             await self._do(self.runs.want_stopped, run.id, "")
             lost = Ending(message="Sayso failed on this run; its log says why. The agent was stopped.")
             await self._do(self.runs.end, run.id, RunState.LOST, lost)
-
-    async def _insistently(self, work: Callable[[], T]) -> T:
-        """Do it, again and again while the store is away: what the agent prints waits on disk."""
-        while True:
-            try:
-                return await self._do(work)
-            except StoreError as error:
-                logger.warning("What an agent said cannot be kept just now: %s", error)
-                await anyio.sleep(TRY_AGAIN)
 
     # Beside the runs
 
@@ -171,3 +158,8 @@ class Conductor:
 
     async def _do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await anyio.to_thread.run_sync(lambda: work(*args, **kwargs), limiter=self._threads)
+
+
+def _warn(error: StoreError) -> None:
+    # Nothing is lost meanwhile: what the agent prints waits on disk.
+    logger.warning("What an agent said cannot be kept just now: %s", error)

@@ -10,22 +10,18 @@ import json
 import shutil
 import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from secrets import token_hex
 
 from sayso.agents import rows
 from sayso.agents.model import Conversation, Ending, EventKind, NewEvent, NewRun, Run, RunEvent, RunState
-from sayso.asks.desk import Clock, now_ms
+from sayso.clock import FAR_FUTURE, Clock, now_ms
 from sayso.errors import NotFound, RunGoesOn, TooManyRuns
 from sayso.running import folder as runner_folder
 from sayso.store import Conflict, Row, Store, Transaction
-
-_FAR_FUTURE = 2**62
-_STEP = 50
-_PAUSE = 0.1
+from sayso.store.steps import STEP, in_steps
 
 RunEdit = Callable[[Run], Run]
 
@@ -167,7 +163,7 @@ class Runs:
             found = tx.all(
                 "conversations",
                 user_name=user,
-                before_time=before.started_at if before else _FAR_FUTURE,
+                before_time=before.started_at if before else FAR_FUTURE,
                 before_id=before.id if before else "",
                 most=most,
             )
@@ -187,19 +183,17 @@ class Runs:
 
     def collect(self, age_ms: int, ending: threading.Event) -> int:
         """Delete conversations of this machine that ended long ago. In small steps, on a connection of its own."""
-        gone = 0
         with self._store.aside() as store:
             apart = Runs(store, self._folders, clock=self._clock)
-            while not ending.is_set() and (old := apart._old(age_ms)):
-                for run in old:
-                    shutil.rmtree(run.folder, ignore_errors=True)
-                store.write(partial(_delete, [run.id for run in old]))
-                gone += len(old)
-                ending.wait(_PAUSE)
-        return gone
+            return in_steps(lambda: apart._collect_some(age_ms), ending)
 
-    def _old(self, age_ms: int) -> list[Run]:
-        return self._all("old_runs", ended_before=self._clock() - age_ms, host=self._host, most=_STEP)
+    def _collect_some(self, age_ms: int) -> int:
+        old = self._all("old_runs", ended_before=self._clock() - age_ms, host=self._host, most=STEP)
+        for run in old:
+            shutil.rmtree(run.folder, ignore_errors=True)
+        if old:
+            self._store.write(lambda tx: _delete(tx, old))
+        return len(old)
 
     # Within a transaction
 
@@ -253,9 +247,9 @@ class Runs:
         return rows.read_run(row, rows.read_project(project), self._folders / row["id"])
 
 
-def _delete(ids: Sequence[str], tx: Transaction) -> None:
-    for run_id in ids:
-        tx.run("delete_run", id=run_id)
+def _delete(tx: Transaction, runs: Iterable[Run]) -> None:
+    for run in runs:
+        tx.run("delete_run", id=run.id)
 
 
 def _no_such_run() -> NotFound:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sayso.agents import rows
 from sayso.agents.model import LONGEST_WAIT, SHORTEST_WAIT, Options, Project
-from sayso.asks.desk import Clock, now_ms
+from sayso.clock import Clock, now_ms
 from sayso.errors import InvalidInput, NotFound, Problem
 from sayso.store import Store, Transaction
 

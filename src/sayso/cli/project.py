@@ -147,12 +147,13 @@ def sync() -> None:
 def stop(project: str | None) -> None:
     """Stop the agents at work in PROJECT, or all of them.
 
-    Every process of theirs ends as well.
+    Every process of theirs ends as well, and what they ask is cancelled.
 
     \b
     Example:
       sayso project stop shop
     """
+    from sayso.agents import stopping
     from sayso.agents.desk import Runs
 
     with open_session(settings()) as session:
@@ -160,7 +161,7 @@ def stop(project: str | None) -> None:
         runs = Runs(session.store, session.config.runs_dir)
         doomed = [run for run in runs.open_here() if wanted in (None, run.project.id)]
         for run in doomed:
-            runs.want_stopped(run.id, session.config.person)
+            stopping.stop(runs, session.desk, run, session.settler)
     say(f"{len(doomed)} agent{'' if len(doomed) == 1 else 's'} told to stop.")
 
 

@@ -9,37 +9,30 @@ from __future__ import annotations
 import shutil
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
-from functools import partial
 from pathlib import Path
 
 from sayso.asks.model import Asker
+from sayso.clock import FAR_FUTURE, Clock, now_ms
 from sayso.errors import AmbiguousId, NotFound
 from sayso.operations import rows
-from sayso.operations.operation import Limits, NewOperation, Operation, OperationState
+from sayso.operations.operation import Limits, NewOperation, Operation, OperationState, lost, state_after
 from sayso.running import folder as runner_folder
 from sayso.running.folder import Status
 from sayso.store import Conflict, Row, Store, Transaction
+from sayso.store.steps import STEP, in_steps
 
-_FAR_FUTURE = 2**62
-_STEP = 50
-"""Operations in one step of collecting: few, because whoever wants to write waits for the step."""
+__all__ = ["OperationDesk", "now_ms"]
 
-_PAUSE = 0.1
 _MOST_NAMED = 10
 _ID_CHARACTERS = set("0123456789abcdef.")
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 class OperationDesk:
     """Opens, starts, ends and delivers operations. `folders` is where each gets a folder of its own."""
 
-    def __init__(self, store: Store, folders: Path, *, clock: Callable[[], int] = now_ms) -> None:
+    def __init__(self, store: Store, folders: Path, *, clock: Clock = now_ms) -> None:
         self._store, self._folders, self._clock = store, folders, clock
         self._host = socket.gethostname()
 
@@ -85,7 +78,7 @@ class OperationDesk:
             operation, now = _get(tx, operation_id), self._clock()
             if operation.state.ended:
                 return operation
-            ended = replace(operation, state=_state_of(status, operation), status=status, ended_at=now)
+            ended = replace(operation, state=state_after(status, operation), status=status, ended_at=now)
             if not operation.background:
                 ended = replace(ended, delivered_at=now)
             return self._change(tx, ended, operation)
@@ -134,7 +127,7 @@ class OperationDesk:
             if runner_folder.is_running(orphan.folder):
                 running.append(orphan)
             else:
-                self.end(orphan.id, runner_folder.read_status(orphan.folder) or _lost(orphan))
+                self.end(orphan.id, runner_folder.read_status(orphan.folder) or lost(orphan))
         return running
 
     def _orphans(self) -> list[Operation]:
@@ -199,7 +192,7 @@ class OperationDesk:
             agent=asker.agent if asker else None,
             client=asker.client if asker else None,
             host=self._host,
-            before_time=before.created_at if before else _FAR_FUTURE,
+            before_time=before.created_at if before else FAR_FUTURE,
             before_id=before.id if before else "",
             most=most,
         )
@@ -213,7 +206,7 @@ class OperationDesk:
         return self._all(
             "operations_ended",
             person=person,
-            before_time=(before.ended_at if before else None) or _FAR_FUTURE,
+            before_time=(before.ended_at if before else None) or FAR_FUTURE,
             before_id=before.id if before else "",
             most=most,
         )
@@ -241,25 +234,21 @@ class OperationDesk:
     def collect(self, limits: Limits, ending: threading.Event | None = None) -> int:
         """Delete what ended long ago, and the oldest of what is too much on disk. How many went. In small steps, on a
         connection of its own; the rest is left for another time once `ending` is set."""
-        ending, gone = ending or threading.Event(), 0
+        ending, before = ending or threading.Event(), self._clock() - limits.age_ms
         with self._store.aside() as store:
-            while not ending.is_set() and (old := self._old(store, limits)):
-                for operation in old:
-                    shutil.rmtree(operation.folder, ignore_errors=True)
-                store.write(partial(_delete, [each.id for each in old]))
-                gone += len(old)
-                ending.wait(_PAUSE)
-        return gone
-
-    def _old(self, store: Store, limits: Limits) -> list[Operation]:
-        before = self._clock() - limits.age_ms
-        found = store.read(
-            lambda tx: (
-                tx.all("old_operations", ended_before=before, host=self._host, most=_STEP)
-                or tx.all("crowded_operations", total_bytes=limits.total_bytes, host=self._host, most=_STEP)
+            apart = OperationDesk(store, self._folders, clock=self._clock)
+            old = in_steps(lambda: apart._collect_some("old_operations", ended_before=before), ending)
+            return old + in_steps(
+                lambda: apart._collect_some("crowded_operations", total_bytes=limits.total_bytes), ending
             )
-        )
-        return [rows.read(row) for row in found]
+
+    def _collect_some(self, query: str, **limit: int) -> int:
+        found = self._all(query, host=self._host, most=STEP, **limit)
+        for operation in found:
+            shutil.rmtree(operation.folder, ignore_errors=True)
+        if found:
+            self._store.write(lambda tx: _delete(tx, found))
+        return len(found)
 
     # Within a transaction
 
@@ -297,9 +286,9 @@ def _get(tx: Transaction, operation_id: str) -> Operation:
     return rows.read(row)
 
 
-def _delete(ids: Iterable[str], tx: Transaction) -> None:
-    for operation_id in ids:
-        tx.run("delete_operation", id=operation_id)
+def _delete(tx: Transaction, operations: Iterable[Operation]) -> None:
+    for operation in operations:
+        tx.run("delete_operation", id=operation.id)
 
 
 def _is_taken(tx: Transaction, operation: Operation, alive: Callable[[set[str]], set[str]]) -> bool:
@@ -316,26 +305,3 @@ def _is_taken(tx: Transaction, operation: Operation, alive: Callable[[set[str]],
     place = (operation.created_at, operation.id)
     earlier = [other for other in others if (other.created_at, other.id) < place]
     return bool(earlier) and bool(alive({other.process for other in earlier}))
-
-
-def _state_of(status: Status, operation: Operation) -> OperationState:
-    match status.reason:
-        case "exit" if status.exit_code in operation.success_exit_codes and status.signal is None:
-            return OperationState.COMPLETED
-        case "cancelled":
-            return OperationState.CANCELLED
-        case "timed_out":
-            return OperationState.TIMED_OUT
-        case "lost":
-            return OperationState.LOST
-    return OperationState.FAILED
-
-
-def _lost(orphan: Operation) -> Status:
-    if orphan.state is OperationState.QUEUED:
-        text = "Its server ended before the command began. Nothing was run."
-    elif orphan.is_sequence:
-        text = "Its server ended before the sequence did. The step that ran went on; those after it were not begun."
-    else:
-        text = "Its server ended before the command did, and its runner is gone without a status."
-    return Status(reason="lost", text=text)

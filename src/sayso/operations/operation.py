@@ -97,3 +97,28 @@ class Limits:
 
     age_ms: int
     total_bytes: int
+
+
+def state_after(status: Status, operation: Operation) -> OperationState:
+    """Where an operation stands that has ended so."""
+    match status.reason:
+        case "exit" if status.exit_code in operation.success_exit_codes and status.signal is None:
+            return OperationState.COMPLETED
+        case "cancelled":
+            return OperationState.CANCELLED
+        case "timed_out":
+            return OperationState.TIMED_OUT
+        case "lost":
+            return OperationState.LOST
+    return OperationState.FAILED
+
+
+def lost(orphan: Operation) -> Status:
+    """The end of an operation that nobody saw."""
+    if orphan.state is OperationState.QUEUED:
+        text = "Its server ended before the command began. Nothing was run."
+    elif orphan.is_sequence:
+        text = "Its server ended before the sequence did. The step that ran went on; those after it were not begun."
+    else:
+        text = "Its server ended before the command did, and its runner is gone without a status."
+    return Status(reason="lost", text=text)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sayso.operations.desk import OperationDesk, now_ms
+from sayso.clock import now_ms
+from sayso.operations.desk import OperationDesk
 from sayso.operations.operation import Operation, OperationState
 from sayso.running.excerpt import Excerpt, Excerpts
 

@@ -31,6 +31,7 @@ from sayso.running import folder as runner_folder
 from sayso.running.excerpt import Excerpts
 from sayso.running.folder import Status
 from sayso.store import Store
+from sayso.store.insistence import insistently
 from sayso.toolfiles.argv import Command
 from sayso.toolfiles.catalog import Catalog, CommandTool
 
@@ -45,8 +46,6 @@ LEAVE_SECONDS = 1.0
 """How long leaving waits for commands that were waited for: clients kill a server that does not end within two."""
 
 CLOSE_SECONDS = 5.0
-NOTE_AGAIN_SECONDS, MOST_PAUSE_SECONDS = 0.2, 5.0
-"""After what time an end that the store did not take is noted again, and the most that this grows to."""
 
 SAY_SO = "the user's say-so"
 STOPPED = "the server, which was stopped"
@@ -269,18 +268,17 @@ class Workshop:
         self.tell(job)
 
     async def _note_end(self, job: Job, status: Status | None) -> Operation:
-        """As often as it takes while the store is full or away: as long as this process lives, nobody else does it.
-        Whoever waits hears of the trouble at once."""
-        pause = NOTE_AGAIN_SECONDS
-        while True:
-            try:
-                return await (self.do(self.desk.end, job.id, status) if status else self.do(self.desk.get, job.id))
-            except StoreError as error:
-                if not job.end.done():
-                    logger.error("The end of operation %s could not be noted yet: %s", job.id, error)
-                job.fail(error)
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, MOST_PAUSE_SECONDS)
+        """As often as it takes: as long as this process lives, nobody else does it. Whoever waits hears of the trouble
+        at once."""
+
+        def tell(error: StoreError) -> None:
+            if not job.end.done():
+                logger.error("The end of operation %s could not be noted yet: %s", job.id, error)
+            job.fail(error)
+
+        if status is None:
+            return await insistently(lambda: self.do(self.desk.get, job.id), tell)
+        return await insistently(lambda: self.do(self.desk.end, job.id, status), tell)
 
     # The rest
 

@@ -10,7 +10,7 @@ import json
 import re
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sayso.errors import InvalidInput, Problem
@@ -75,59 +75,50 @@ class _Stretch:
     files: tuple[tuple[int, int, str], ...]
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Part:
+    """Bytes of one stretch. `is_first`: nothing on disk lies right before them; `is_last`: no stretch comes after."""
+
+    data: bytes
+    begin: int
+    seen: int
+    skipped: int = 0
+    is_first: bool = True
+    is_last: bool = True
+
+    def after(self, count: int) -> _Part:
+        """The same without its first bytes."""
+        return replace(self, data=self.data[count:], begin=self.begin + count)
+
+
 def read(folder: Path, stream: str, *, offset: int = 0, limit: int = 16384) -> Piece:
     """At most `limit` bytes from `offset` on; a cut ends the piece, and is skipped when the piece begins in it."""
-    _check(stream, limit, MOST_BYTES)
-    _check_offset(offset)
-    stretches, seen = _layout(folder, stream)
-    for stretch in stretches:
-        if offset < stretch.end:
-            begin = max(offset, stretch.begin)
-            return _decode(_load(stretch, begin, limit), begin=begin, seen=seen, skipped=begin - offset)
-    return Piece(text="", offset=seen, next_offset=seen, seen=seen, skipped=max(0, seen - offset))
+    return _decode(_part_from(folder, stream, offset, limit))
 
 
 def lines(folder: Path, stream: str, *, offset: int = 0, limit: int = 16384) -> Lines:
     """Whole lines from `offset` on, at most `limit` bytes; a line that is longer, or was cut, comes in parts."""
-    _check(stream, limit, MOST_BYTES)
-    _check_offset(offset)
-    stretches, seen = _layout(folder, stream)
-    for stretch in stretches:
-        if offset < stretch.end:
-            begin = max(offset, stretch.begin)
-            data = _load(stretch, begin, limit)
-            if stretch is stretches[-1] and len(data) < limit:
-                return _growing(data, begin=begin, seen=seen, skipped=begin - offset)
-            whole = data[: data.rfind(b"\n") + 1] or data
-            return Lines(**vars(_decode(whole, begin=begin, seen=seen, skipped=begin - offset)))
-    return Lines(text="", offset=seen, next_offset=seen, seen=seen, skipped=max(0, seen - offset))
+    part = _part_from(folder, stream, offset, limit)
+    if part.is_last and len(part.data) < limit:
+        return _growing(part)
+    whole = part.data[: part.data.rfind(b"\n") + 1] or part.data
+    return Lines(**vars(_decode(replace(part, data=whole))))
 
 
 def newest_lines(folder: Path, stream: str, *, limit: int = 16384) -> Lines:
     """The lines at the end, at most `limit` bytes of them, none from before a cut."""
-    _check(stream, limit, MOST_BYTES)
-    stretches, seen = _layout(folder, stream)
-    if not stretches:
-        return Lines(text="", offset=seen, next_offset=seen, seen=seen)
-    last = stretches[-1]
-    begin = max(last.begin, last.end - limit)
-    data = _load(last, begin, limit)
+    part = _last_part(folder, stream, limit)
     # The rest of a line whose beginning is left out is left out too, unless there is nothing else.
-    rest = (data.find(b"\n", 0, -1) + 1 or _broken_start(data)) if begin > last.begin else 0
-    return _growing(data[rest:], begin=begin + rest, seen=seen, skipped=0)
+    rest = 0 if part.is_first else part.data.find(b"\n", 0, -1) + 1 or _broken_start(part.data)
+    return _growing(part.after(rest))
 
 
 def tail(folder: Path, stream: str, *, limit: int = 4096) -> Piece:
     """The last `limit` bytes, fewer when a cut comes before, from the beginning of a character on."""
-    _check(stream, limit, MOST_BYTES)
-    stretches, seen = _layout(folder, stream)
-    if not stretches:
-        return Piece(text="", offset=seen, next_offset=seen, seen=seen)
-    last = stretches[-1]
-    begin = max(last.begin, last.end - limit)
-    data = _load(last, begin, limit)
-    broken = _broken_start(data) if begin else 0
-    return Piece(text=data[broken:].decode(errors="replace"), offset=begin + broken, next_offset=seen, seen=seen)
+    part = _last_part(folder, stream, limit)
+    whole = part.after(_broken_start(part.data) if part.begin else 0)
+    text = whole.data.decode(errors="replace")
+    return Piece(text=text, offset=whole.begin, next_offset=whole.seen, seen=whole.seen)
 
 
 def grep(folder: Path, stream: str, pattern: str, *, limit: int = 100) -> Found:
@@ -175,6 +166,37 @@ def _layout(folder: Path, stream: str) -> tuple[list[_Stretch], int]:
     return stretches, max(captured, stretches[-1].end if stretches else 0)
 
 
+def _part_from(folder: Path, stream: str, offset: int, limit: int) -> _Part:
+    """What is there from `offset` on, up to a cut."""
+    _check(stream, limit, MOST_BYTES)
+    if offset < 0:
+        raise _wrong("offset", f"is {offset}; it must be 0 or more.")
+    stretches, seen = _layout(folder, stream)
+    for stretch in stretches:
+        if offset < stretch.end:
+            begin = max(offset, stretch.begin)
+            return _Part(
+                data=_load(stretch, begin, limit),
+                begin=begin,
+                seen=seen,
+                skipped=begin - offset,
+                is_first=begin == stretch.begin,
+                is_last=stretch is stretches[-1],
+            )
+    return _Part(data=b"", begin=seen, seen=seen, skipped=max(0, seen - offset))
+
+
+def _last_part(folder: Path, stream: str, limit: int) -> _Part:
+    """What is there at the end, back to a cut."""
+    _check(stream, limit, MOST_BYTES)
+    stretches, seen = _layout(folder, stream)
+    if not stretches:
+        return _Part(data=b"", begin=seen, seen=seen)
+    last = stretches[-1]
+    begin = max(last.begin, last.end - limit)
+    return _Part(data=_load(last, begin, limit), begin=begin, seen=seen, is_first=begin == last.begin)
+
+
 def _load(stretch: _Stretch, begin: int, limit: int) -> bytes:
     return b"".join(_chunks(stretch, begin, min(stretch.end, begin + limit)))
 
@@ -192,22 +214,27 @@ def _chunks(stretch: _Stretch, begin: int, end: int) -> Iterator[bytes]:
                 return
 
 
-def _decode(data: bytes, *, begin: int, seen: int, skipped: int) -> Piece:
+def _decode(part: _Part) -> Piece:
     """Text without half a character at its end, unless there is nothing else."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    text = decoder.decode(data)
-    used = len(data) - len(decoder.getstate()[0])
+    text = decoder.decode(part.data)
+    used = len(part.data) - len(decoder.getstate()[0])
     if not text:
-        text, used = decoder.decode(b"", final=True), len(data)
-    return Piece(text=text, offset=begin, next_offset=begin + used, seen=seen, skipped=skipped)
+        text, used = decoder.decode(b"", final=True), len(part.data)
+    return Piece(text=text, offset=part.begin, next_offset=part.begin + used, seen=part.seen, skipped=part.skipped)
 
 
-def _growing(data: bytes, *, begin: int, seen: int, skipped: int) -> Lines:
+def _growing(part: _Part) -> Lines:
     """All that is there of the end of a stream; its last line may go on."""
-    end = data.rfind(b"\n") + 1
-    unfinished = _decode(data[end:], begin=begin + end, seen=seen, skipped=0).text
-    whole = data[:end].decode(errors="replace")
-    return Lines(text=whole, offset=begin, next_offset=begin + end, seen=seen, skipped=skipped, unfinished=unfinished)
+    end = part.data.rfind(b"\n") + 1
+    return Lines(
+        text=part.data[:end].decode(errors="replace"),
+        offset=part.begin,
+        next_offset=part.begin + end,
+        seen=part.seen,
+        skipped=part.skipped,
+        unfinished=_decode(part.after(end)).text,
+    )
 
 
 def _broken_start(data: bytes) -> int:
@@ -220,11 +247,6 @@ def _check(stream: str, limit: int, most: int) -> None:
         raise _wrong("stream", f"is {stream!r}; it must be one of {', '.join(STREAMS)}.")
     if not 1 <= limit <= most:
         raise _wrong("limit", f"is {limit}; it must be from 1 to {most:,}.")
-
-
-def _check_offset(offset: int) -> None:
-    if offset < 0:
-        raise _wrong("offset", f"is {offset}; it must be 0 or more.")
 
 
 def _wrong(path: str, text: str) -> InvalidInput:

@@ -10,10 +10,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from sayso.agents import stopping
 from sayso.agents.conductor import Conductor
 from sayso.agents.model import Project, Run, RunState
-from sayso.asks.model import MAX_TEXT, State
-from sayso.errors import AlreadySettled, InvalidInput, NotFound, Problem, RunGoesOn, SaysoError, TooManyRuns
+from sayso.asks.model import MAX_TEXT
+from sayso.errors import InvalidInput, NotFound, Problem, RunGoesOn, SaysoError, TooManyRuns
 from sayso.web.fields import Fields, read_form
 from sayso.web.pages import page
 from sayso.web.refusal import error_data, status_of
@@ -75,25 +76,13 @@ async def go_on(request: Request) -> Response:
 
 
 async def stop(request: Request) -> Response:
-    """End the agent. What it still asks is of no use then, and is cancelled in this person's name."""
+    """End the agent, in this person's name."""
     visitor, _ = await _form(request)
     run = (await _turns(request, visitor))[-1]
     if run.state is RunState.RUNNING:
-        # Before, or the end of the calls that ask would come first; and after, for what was asked meanwhile.
-        await _cancel_asks(request, visitor, run)
-        await _conductor(request).stop(run, visitor.user)
-        await _cancel_asks(request, visitor, run)
+        site = site_of(request)
+        await site.do(stopping.stop, _conductor(request).runs, site.desk, run, visitor.settler)
     return _done(request, run)
-
-
-async def _cancel_asks(request: Request, visitor: Visitor, run: Run) -> None:
-    site = site_of(request)
-    for ask in await site.do(site.desk.inbox, person=visitor.user, most=1000):
-        if ask.asker.run == run.id and ask.state is State.PENDING:
-            try:
-                await site.do(site.desk.cancel, ask.id, visitor.settler)
-            except AlreadySettled:
-                continue
 
 
 async def of_run(request: Request) -> Response:

@@ -1,0 +1,81 @@
+"""The book of asks, open for one transaction at one moment: each entry is one compare-and-set and leaves an event.
+
+It knows how a change is kept. Which changes there are is told where they belong: opening, holding, settling, delivery.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+
+from sayso.asks import rows
+from sayso.asks.model import Ask, Event, NewAsk, Settler, State, Wait
+from sayso.errors import NotFound
+from sayso.store import Conflict, Transaction
+
+
+class Book:
+    """The asks as one transaction sees them, and may change them."""
+
+    def __init__(self, tx: Transaction, now: int) -> None:
+        self.tx, self.now = tx, now
+        self.opened = 0
+        """How many asks this transaction has opened."""
+
+    def get(self, ask_id: str) -> Ask:
+        row = self.tx.one("ask_by_id", id=ask_id)
+        if row is None:
+            raise NotFound(
+                f"No ask has the id {ask_id!r}. It may have been deleted: ended asks are kept for a while only."
+            )
+        return rows.read(row)
+
+    def all(self, query: str, **parameters: object) -> list[Ask]:
+        return [rows.read(row) for row in self.tx.all(query, **parameters)]
+
+    def events(self, ask_id: str) -> list[Event]:
+        return [rows.read_event(row) for row in self.tx.all("events_of", ask_id=ask_id)]
+
+    def open(self, new: NewAsk, wait: Wait | None) -> Ask:
+        """A new ask."""
+        self.opened += 1
+        ask = Ask(
+            id=uuid.uuid4().hex,
+            call_id=str(uuid.uuid4()),
+            tool=new.tool,
+            title=new.title,
+            questions=new.questions,
+            asker=new.asker,
+            timeout_ms=new.timeout_ms,
+            created_at=self.now,
+            changed_at=self.now,
+            wait=wait,
+            bound=new.bound,
+        )
+        self.tx.run("insert_ask", **rows.columns(ask, new))
+        self.tx.names()
+        self._note(ask, None, kind="opened")
+        return ask
+
+    def change(self, after: Ask, before: Ask, *, kind: str, by: Settler | None = None, detail: str = "") -> Ask:
+        """Have it be `after` if it still is `before`, else the transaction is run again on what there is then."""
+        changed = replace(after, version=before.version + 1, changed_at=self.now)
+        self.tx.names(*(wait.process for wait in (before.wait, after.wait) if wait))
+        if not self.tx.run("change_ask", **rows.changes(changed), version=before.version):
+            raise Conflict
+        self._note(changed, before.state, kind=kind, by=by, detail=detail)
+        return changed
+
+    def _note(self, ask: Ask, before: State | None, *, kind: str, by: Settler | None = None, detail: str = "") -> None:
+        self.tx.run(
+            "insert_event",
+            ask_id=ask.id,
+            version=ask.version,
+            at=ask.changed_at,
+            kind=kind,
+            state_before=before,
+            state_after=ask.state,
+            person=by.person if by else "",
+            surface=by.surface if by else "",
+            detail=detail,
+        )

@@ -1,0 +1,46 @@
+"""Delivering an outcome: it counts as delivered once it has been written to the agent, and is owed until then.
+
+Functions of one transaction, for the desk, which tells what each is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from sayso.asks.book import Book
+from sayso.asks.holding import Held, is_held
+from sayso.asks.model import Ask, Asker, State
+from sayso.asks.retention import wiped
+
+
+@dataclass(frozen=True, kw_only=True)
+class Owed:
+    """What an asker has yet to receive: outcomes that no call of its waits for, oldest first; and whether there is
+    anything at all."""
+
+    late: tuple[Ask, ...]
+    anything: bool
+
+
+def owed(book: Book, asker: Asker, most: int) -> Owed:
+    late = book.all("late_answers", most=most, **asker.identity)
+    anything = bool(late) or book.tx.one("anything_owed", **asker.identity) is not None
+    return Owed(late=tuple(ask for ask in late if not ask.bound), anything=anything)
+
+
+def deliver(book: Book, held: Held, keeps_history: Callable[[Ask], bool]) -> Ask:
+    ask = book.get(held.ask.id)
+    if ask.state is State.PENDING or not is_held(ask, held):
+        return ask
+    sent = replace(ask, wait=None, delivered_at=ask.delivered_at or book.now)
+    if not ask.state.answerable and not keeps_history(ask):
+        sent = wiped(book, sent)
+    return book.change(sent, ask, kind="delivered")
+
+
+def take_back(book: Book, held: Held) -> Ask:
+    ask = book.get(held.ask.id)
+    if not ask.delivered or ask.wait or not ask.questions:
+        return ask
+    return book.change(replace(ask, delivered_at=None), ask, kind="unattended", detail="it was not read")

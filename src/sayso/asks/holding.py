@@ -1,0 +1,101 @@
+"""Holding on to an ask: how a call begins to wait for it, and what becomes of it when the wait ends.
+
+Functions of one transaction, for the desk, which tells what each is for. Coroutines wait in `waiting.py`.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from sayso.asks.book import Book
+from sayso.asks.model import Ask, State, Wait
+from sayso.errors import NotFound
+from sayso.store import Bell
+
+BATCH = 100
+"""How many asks are let go of in one transaction."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Held:
+    """An ask and the wait that now holds it."""
+
+    ask: Ask
+    wait: Wait
+    reattached: bool = False
+
+
+def new_wait(book: Book, bell: Bell, timeout_ms: int | None) -> Wait:
+    """A wait of the process whose bell this is."""
+    until = book.now + timeout_ms if timeout_ms else None
+    return Wait(id=uuid.uuid4().hex, process=bell.process, since=book.now, until=until)
+
+
+def take(book: Book, ask: Ask, wait: Wait) -> Ask:
+    """Put a wait on an ask. One that had timed out is pending again."""
+    waiting = replace(ask, wait=wait)
+    if ask.state is State.TIMED_OUT:
+        waiting = replace(waiting, state=State.PENDING, ended_at=None, delivered_at=None)
+    return book.change(waiting, ask, kind="attended")
+
+
+def attach(book: Book, ask_id: str, bell: Bell, timeout_ms: int | None) -> Held | None:
+    ask = book.get(ask_id)
+    if ask.wait and bell.alive([ask.wait.process]):
+        return None
+    wait = new_wait(book, bell, timeout_ms)
+    return Held(ask=take(book, ask, wait), wait=wait, reattached=True)
+
+
+def take_again(book: Book, held: Held) -> Ask:
+    ask = book.get(held.ask.id)
+    return ask if ask.wait or ask.delivered else take(book, ask, held.wait)
+
+
+def is_held(ask: Ask, held: Held) -> bool:
+    """Whether it still is this very wait that holds the ask."""
+    return ask.wait is not None and ask.wait.id == held.wait.id
+
+
+# How a wait ends
+
+
+def release(book: Book, held: Held, why: str) -> Ask:
+    ask = book.get(held.ask.id)
+    return let_go(book, ask, why) if is_held(ask, held) else ask
+
+
+def release_each(book: Book, waits: Sequence[tuple[Held, str]]) -> None:
+    for held, why in waits:
+        with suppress(NotFound):
+            release(book, held, why)
+
+
+def release_some_of(book: Book, process: str, why: str) -> int:
+    """Let go of a batch of what a process holds. How many there were."""
+    asks = book.all("held_by", process=process, most=BATCH)
+    for ask in asks:
+        let_go(book, ask, why)
+    return len(asks)
+
+
+def let_go(book: Book, ask: Ask, why: str) -> Ask:
+    """Take the wait off an ask. One that was bound to it has nobody left to answer to."""
+    if ask.bound and ask.state is State.PENDING:
+        over = replace(ask, wait=None, state=State.EXPIRED, ended_at=book.now)
+        return book.change(over, ask, kind="expired", detail=why)
+    return book.change(replace(ask, wait=None), ask, kind="unattended", detail=why)
+
+
+def time_out(book: Book, held: Held) -> Ask:
+    ask = book.get(held.ask.id)
+    if ask.state is not State.PENDING:
+        return ask
+    timed_out = replace(ask, state=State.EXPIRED if ask.bound else State.TIMED_OUT, ended_at=book.now)
+    if ask.wait and not is_held(ask, held):
+        # Another call waits for it now: it ran out for this one alone.
+        return timed_out
+    return book.change(timed_out, ask, kind="timed_out")

@@ -1,0 +1,55 @@
+"""Opening an ask: a new one, unless the same was asked before and its answer never arrived.
+
+Functions of one transaction, for the desk, which tells what each is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Set
+from dataclasses import replace
+
+from sayso.asks.book import Book
+from sayso.asks.holding import Held, new_wait, take
+from sayso.asks.model import Ask, NewAsk, State
+from sayso.store import Bell
+
+Alive = Callable[[Set[str]], Set[str]]
+"""Tells those of some processes that still live."""
+
+
+def hold(book: Book, new: NewAsk, bell: Bell) -> Held:
+    earlier = None if new.bound else _left_behind(book, new, bell.alive)
+    return _held(book, new, earlier, bell)
+
+
+def leave(book: Book, new: NewAsk, alive: Alive) -> Ask:
+    return _left_behind(book, new, alive) or book.open(new, None)
+
+
+def succeed(book: Book, new: NewAsk, bell: Bell) -> Held:
+    earlier = _left_behind(book, new, bell.alive)
+    for older in book.all("asks_of_run", run_id=new.asker.run, tool=new.tool):
+        if older.state.answerable and (earlier is None or older.id != earlier.id):
+            book.change(replace(older, state=State.SUPERSEDED, ended_at=book.now), older, kind="superseded")
+    return _held(book, new, replace(earlier, asker=new.asker) if earlier else None, bell)
+
+
+def _held(book: Book, new: NewAsk, earlier: Ask | None, bell: Bell) -> Held:
+    wait = new_wait(book, bell, new.timeout_ms)
+    if earlier:
+        return Held(ask=take(book, earlier, wait), wait=wait, reattached=True)
+    return Held(ask=book.open(new, wait), wait=wait)
+
+
+def _left_behind(book: Book, new: NewAsk, alive: Alive) -> Ask | None:
+    """The ask of an identical call whose wait has ended and whose answer its agent never received: one that is
+    settled before one that is not, then the newest."""
+    alike = book.all("alike", fingerprint=new.fingerprint)
+    holders = {ask.wait.process for ask in alike if ask.wait}
+    living = alive(holders) if holders else set()
+    free = [ask for ask in alike if _wait_is_over(ask, living)]
+    return max(free, key=lambda ask: (not ask.state.answerable, ask.created_at), default=None)
+
+
+def _wait_is_over(ask: Ask, living: Set[str]) -> bool:
+    return ask.wait is None or ask.state is State.TIMED_OUT or ask.wait.process not in living

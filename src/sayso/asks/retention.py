@@ -1,0 +1,83 @@
+"""How long asks and their texts are kept: what nobody waits for expires, what ended long ago is deleted."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from sayso.asks.book import Book
+from sayso.asks.model import Ask, State
+from sayso.clock import Clock
+from sayso.store import Store
+from sayso.store.steps import STEP, in_steps
+
+
+@dataclass(frozen=True, kw_only=True)
+class Retention:
+    """How long things are kept, in milliseconds."""
+
+    ended: int
+    undelivered: int
+    unattended: int
+
+    def bounds(self, now: int) -> dict[str, int]:
+        """Before which moment something of each kind is overdue."""
+        return {
+            "ended_before": now - self.ended,
+            "undelivered_before": now - max(self.undelivered, self.ended),
+            "unattended_before": now - self.unattended,
+            "claimed_before": now - max(self.ended, self.unattended),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class CleanedUp:
+    expired: int
+    deleted: int
+
+
+def clean_up(store: Store, keep: Retention, clock: Clock, ending: threading.Event) -> CleanedUp:
+    """Do away with what is overdue. In small steps, on a connection of its own."""
+    bounds = keep.bounds(clock())
+    if not store.read(lambda tx: tx.one("overdue", **bounds)):
+        return CleanedUp(expired=0, deleted=0)
+    with store.aside() as apart:
+        apart.write(lambda tx: tx.run("forget_claims", before=bounds["claimed_before"]))
+
+        def all_of(step: Callable[[Book, Retention], int]) -> int:
+            return in_steps(lambda: apart.write(lambda tx: step(Book(tx, clock()), keep)), ending)
+
+        return CleanedUp(expired=all_of(_expire), deleted=all_of(_delete))
+
+
+def _expire(book: Book, keep: Retention) -> int:
+    overdue = book.all("expirable", unattended_before=keep.bounds(book.now)["unattended_before"], most=STEP)
+    for ask in overdue:
+        book.change(replace(ask, state=State.EXPIRED, ended_at=book.now), ask, kind="expired")
+    return len(overdue)
+
+
+def _delete(book: Book, keep: Retention) -> int:
+    bounds = keep.bounds(book.now)
+    return book.tx.run(
+        "delete_ended",
+        ended_before=bounds["ended_before"],
+        undelivered_before=bounds["undelivered_before"],
+        most=STEP,
+    )
+
+
+def lapse(book: Book, ask_id: str) -> Ask:
+    ask = book.get(ask_id)
+    over = replace(ask, wait=None)
+    if ask.state.answerable:
+        over = replace(over, state=State.EXPIRED, ended_at=book.now)
+    return book.change(wiped(book, over), ask, kind="expired")
+
+
+def wiped(book: Book, ask: Ask) -> Ask:
+    """The ask without its texts, for those who want no history. What people began to write is gone at once."""
+    book.tx.run("drop_drafts", ask_id=ask.id)
+    outcome = replace(ask.outcome, answers=(), reason="") if ask.outcome else None
+    return replace(ask, title="", questions=(), outcome=outcome)

@@ -1,0 +1,107 @@
+"""Asks and their events as rows of the store, and back. What queries look at has a column, the rest is JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from sayso.asks.model import Ask, Asker, Event, NewAsk, State, Wait, outcome_from_json, question_from_json
+from sayso.store import Row
+
+
+def columns(ask: Ask, new: NewAsk) -> dict[str, Any]:
+    """All columns of a new row."""
+    return {
+        **_body(ask),
+        "call_id": ask.call_id,
+        "tool": ask.tool,
+        "fingerprint": new.fingerprint,
+        "owner": ask.asker.owner,
+        "timeout_ms": ask.timeout_ms,
+        "now": ask.created_at,
+        **ask.asker.identity,
+    }
+
+
+def changes(ask: Ask) -> dict[str, Any]:
+    """The columns that change."""
+    return {
+        **_body(ask),
+        "state": ask.state,
+        "outcome": json.dumps(asdict(ask.outcome), ensure_ascii=False) if ask.outcome else None,
+        "ended_at": ask.ended_at,
+        "delivered_at": ask.delivered_at,
+        "now": ask.changed_at,
+    }
+
+
+def _body(ask: Ask) -> dict[str, Any]:
+    """What an ask has from the beginning and may have otherwise later."""
+    body = {
+        "title": ask.title,
+        "questions": [asdict(question) for question in ask.questions],
+        "asker": asdict(ask.asker),
+        "bound": ask.bound,
+    }
+    return {
+        "id": ask.id,
+        "body": json.dumps(body, ensure_ascii=False),
+        "words": searchable(" ".join(ask.words())),
+        "run_id": ask.asker.run or None,
+        "wait_id": ask.wait.id if ask.wait else None,
+        "wait_process": ask.wait.process if ask.wait else None,
+        "wait_since": ask.wait.since if ask.wait else None,
+        "wait_until": ask.wait.until if ask.wait else None,
+        "unattended_at": ask.changed_at if ask.state is State.PENDING and ask.wait is None else None,
+    }
+
+
+def read(row: Row) -> Ask:
+    body = json.loads(row["body"])
+    wait = None
+    if row["wait_id"] is not None:
+        wait = Wait(id=row["wait_id"], process=row["wait_process"], since=row["wait_since"], until=row["wait_until"])
+    return Ask(
+        id=row["id"],
+        call_id=row["call_id"],
+        tool=row["tool"],
+        title=body["title"],
+        questions=tuple(question_from_json(question) for question in body["questions"]),
+        asker=Asker(**body["asker"]),
+        timeout_ms=row["timeout_ms"],
+        state=State(row["state"]),
+        version=row["version"],
+        wait=wait,
+        outcome=outcome_from_json(json.loads(row["outcome"])) if row["outcome"] else None,
+        created_at=row["created_at"],
+        changed_at=row["changed_at"],
+        ended_at=row["ended_at"],
+        delivered_at=row["delivered_at"],
+        bound=body["bound"],
+    )
+
+
+def read_event(row: Row) -> Event:
+    return Event(
+        ask=row["ask_id"],
+        version=row["version"],
+        at=row["at"],
+        kind=row["kind"],
+        before=State(row["state_before"]) if row["state_before"] else None,
+        after=State(row["state_after"]),
+        person=row["person"],
+        surface=row["surface"],
+        detail=row["detail"],
+    )
+
+
+def searchable(text: str) -> str:
+    """Text as it is found: whatever its case, spaces and line breaks."""
+    return " ".join(text.casefold().replace("\x00", " ").split())
+
+
+def pattern(search: str) -> str:
+    """What the words of an ask are compared with (LIKE, with `!` before what is meant literally)."""
+    literal = searchable(search).replace("!", "!!").replace("%", "!%").replace("_", "!_")
+    return f"%{literal}%"

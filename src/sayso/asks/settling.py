@@ -1,0 +1,39 @@
+"""Settling an ask: the first valid answer wins, everyone else hears who was first.
+
+Functions of one transaction, for the desk, which tells what each is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from sayso.asks.book import Book
+from sayso.asks.model import Ask, Outcome, Settler, State
+from sayso.errors import AlreadySettled
+from sayso.text import iso_time
+
+
+def settle(book: Book, ask_id: str, state: State, by: Settler, outcome: Callable[[Ask], Outcome]) -> Ask:
+    ask = book.get(ask_id)
+    if not ask.state.answerable:
+        raise AlreadySettled(_who_was_first(ask))
+    late = ask.state is State.TIMED_OUT
+    given = replace(outcome(ask), person=by.person, surface=by.surface, late=late)
+    settled = replace(ask, state=state, outcome=given, ended_at=book.now, delivered_at=None)
+    if late:
+        # The call that waited tells its agent of the timeout: it must not pass for the bearer of the answer.
+        settled = replace(settled, wait=None)
+    return book.change(settled, ask, kind=state.value, by=by)
+
+
+def note_refusal(book: Book, ask_id: str, by: Settler, why: str) -> None:
+    ask = book.get(ask_id)
+    book.change(ask, ask, kind="refused", by=by, detail=why)
+
+
+def _who_was_first(ask: Ask) -> str:
+    if ask.outcome is None:
+        return f"This ask can no longer be answered: it is {ask.state} since {iso_time(ask.ended_at)}."
+    by, where = ask.outcome.person or "someone", ask.outcome.surface
+    return f"Already {ask.state} in {where} by {by} at {iso_time(ask.ended_at)}. Your answer was not used."

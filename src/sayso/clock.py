@@ -1,0 +1,16 @@
+"""What time it is: in milliseconds since 1970, as every row of the store has it. A clock is a function, so that tests
+can stand still."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+Clock = Callable[[], int]
+
+FAR_FUTURE = 2**62
+"""After every moment: where a list of the newest begins."""
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000

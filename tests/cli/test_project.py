@@ -1,0 +1,58 @@
+"""`sayso project stop`, with the real command: agents are told to end, and what they ask is cancelled."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+from tests.cli.program import Home, confirm
+
+from sayso.accounts import Accounts
+from sayso.agents.desk import Runs
+from sayso.agents.model import NewRun, Options, Run
+from sayso.agents.projects import Projects
+from sayso.asks.desk import Desk
+from sayso.asks.model import Asker, NewAsk, State
+from sayso.store import Store
+from sayso.store.sqlite import SqliteStore
+
+
+@pytest.fixture
+def store(home: Home) -> Iterator[Store]:
+    """The store that the program uses."""
+    opened = SqliteStore(home.state / "sayso.db", home.state / "bell")
+    yield opened
+    opened.close()
+
+
+def begun(home: Home, store: Store, user: str, folder: str) -> Run:
+    """A run of a user's agent in a project of theirs."""
+    (home.folder / folder).mkdir()
+    Accounts(store).add_user(user)
+    project = Projects(store).add(user, home.folder / folder, options=Options())
+    new = NewRun(project=project, prompt="Do it", token=str(uuid.uuid4()))
+    return Runs(store, home.state / "runs").open(new, most=3)
+
+
+def asked_by(user: str, run: str, text: str = "May I?") -> NewAsk:
+    return NewAsk(tool="ask_user", questions=(confirm(text),), asker=Asker(client="claude-code", owner=user, run=run))
+
+
+def test_stop_cancels_what_the_stopped_agents_ask_and_nothing_else(home: Home, store: Store) -> None:
+    desk, runs = Desk(store), Runs(store, home.state / "runs")
+    stopped, going_on = begun(home, store, "mira", "shop"), begun(home, store, "ada", "other")
+    waiting = desk.hold(asked_by("mira", stopped.id))
+    timed_out = desk.time_out(desk.hold(asked_by("mira", stopped.id, "Could I?")))
+    others = [desk.hold(asked_by("ada", going_on.id)), desk.hold(asked_by("mira", ""))]
+
+    ran = home.run("project", "stop", "shop")
+
+    assert (ran.code, ran.err) == (0, "1 agent told to stop.\n")
+    assert (runs.get(stopped.id).stopped_by, runs.get(going_on.id).stopped_by) == ("ada", "")
+    # The call that waits for it hears of it, and whoever looks sees who it was.
+    assert waiting.ask.id in [ask.id for ask in desk.ended_waits()]
+    last = desk.events(waiting.ask.id)[-1]
+    assert (last.after, last.person, last.surface) == (State.CANCELLED, "ada", "command line")
+    assert desk.get(timed_out.id).state is State.TIMED_OUT
+    assert [desk.get(held.ask.id).state for held in others] == [State.PENDING, State.PENDING]
