@@ -214,6 +214,7 @@ class Runs:
     def _insert(self, tx: Transaction, run_id: str, events: Sequence[NewEvent], counted: Row | None) -> None:
         if counted is None:
             raise _no_such_run()
+        tx.names()  # no process waits for an ask because of it
         first, now = counted["events"] - len(events) + 1, self._clock()
         for seq, event in enumerate(events, start=first):
             body = json.dumps(event.body)

@@ -263,7 +263,7 @@ def _joined(report: Report, excerpt: Excerpt, name: str) -> str:
 
 def _lost(report: Report, name: str) -> str:
     status = report.operation.status
-    cut = {"stdout": status.stdout, "stderr": status.stderr}[name].cut if status else 0
+    cut = status.captured(name).cut if status else 0
     return f", {cut:,} of them not kept" if cut else ""
 
 

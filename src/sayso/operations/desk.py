@@ -265,10 +265,16 @@ class OperationDesk:
             changed_at=now,
             started_at=now if state is OperationState.RUNNING else None,
         )
-        self._store.write(lambda tx: tx.run("insert_operation", **rows.columns(operation)))
+
+        def work(tx: Transaction) -> None:
+            tx.names()
+            tx.run("insert_operation", **rows.columns(operation))
+
+        self._store.write(work)
         return operation
 
     def _change(self, tx: Transaction, after: Operation, before: Operation) -> Operation:
+        tx.names()
         now = self._clock()
         if not tx.run("change_operation", **rows.changes(after), id=before.id, version=before.version, now=now):
             raise Conflict

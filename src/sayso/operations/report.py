@@ -32,12 +32,20 @@ def _report(operation: Operation, desk: OperationDesk, excerpts: Excerpts, limit
     steps = desk.steps(operation.id) if operation.is_sequence else []
     return Report(
         operation=operation,
-        stdout=excerpts.ends(operation.folder, "stdout", limit),
-        stderr=excerpts.ends(operation.folder, "stderr", limit),
+        stdout=_ends(operation, excerpts, "stdout", limit),
+        stderr=_ends(operation, excerpts, "stderr", limit),
         steps=tuple(_report(step, desk, excerpts, _step_limit(step, limit), has_more=has_more) for step in steps),
         lasted_ms=operation.lasted_ms(now_ms()),
         has_more=has_more,
     )
+
+
+def _ends(operation: Operation, excerpts: Excerpts, stream: str, limit: int) -> Excerpt:
+    """What is shown of a stream. Most commands leave one of theirs empty: then there is no need to look for it."""
+    status = operation.status
+    if status and status.reason != "lost" and not status.captured(stream).seen:
+        return Excerpt(head="")
+    return excerpts.ends(operation.folder, stream, limit)
 
 
 def _step_limit(step: Operation, limit: int) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ def columns(operation: Operation) -> dict[str, Any]:
     body = {
         "argv": operation.argv,
         "cwd": operation.cwd,
-        "asker": asdict(operation.asker),
+        "asker": vars(operation.asker),
         "folder": str(operation.folder),
         "server": operation.server,
         "success_exit_codes": operation.success_exit_codes,
@@ -55,7 +54,7 @@ def changes(operation: Operation) -> dict[str, Any]:
     return {
         "state": operation.state,
         "process": operation.process,
-        "result": json.dumps(asdict(status)) if status else None,
+        "result": json.dumps(status, default=vars) if status else None,
         "bytes": kept,
         "cancelled_by": operation.cancelled_by or None,
         "started_at": operation.started_at,

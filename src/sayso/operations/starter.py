@@ -38,7 +38,8 @@ class Starter:
 
     def start(self, operation: Operation, order: Order, command: Command) -> Future[Status]:
         """Start the command; the future ends with it."""
-        operation.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if command.files or command.before:
+            operation.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for file in command.files:
             file.write()
         launch = Launch(

@@ -49,6 +49,9 @@ class Status:
     stderr: Captured = Captured()
     survivors: tuple[int, ...] = ()
 
+    def captured(self, stream: str) -> Captured:
+        return {"stdout": self.stdout, "stderr": self.stderr}[stream]
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunnerName:

@@ -162,7 +162,7 @@ def _layout(folder: Path, stream: str) -> tuple[list[_Stretch], int]:
         elif size:
             stretches.append(_Stretch(begin=offset, end=offset + size, files=(file,)))
     status = read_status(folder)
-    captured = {"stdout": status.stdout, "stderr": status.stderr}[stream].seen if status else 0
+    captured = status.captured(stream).seen if status else 0
     return stretches, max(captured, stretches[-1].end if stretches else 0)
 
 
