@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -11,6 +12,7 @@ from sayso.mcp_server.opening import Opening, Question, read
 
 NAMED = "io.modelcontextprotocol/"
 CLIENT = {"name": "tester", "version": "7"}
+IDS = itertools.count(1)
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": CLIENT}
 
 
@@ -19,8 +21,9 @@ def modern(**more: Any) -> dict[str, Any]:
     return {"_meta": {**{NAMED + name: value for name, value in named.items()}, **more}}
 
 
-def request(method: str, params: Any = None, request_id: Any = 1) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": {} if params is None else params}
+def request(method: str, params: Any = None, request_id: Any = None) -> dict[str, Any]:
+    named = next(IDS) if request_id is None else request_id
+    return {"jsonrpc": "2.0", "id": named, "method": method, "params": {} if params is None else params}
 
 
 def questions(*messages: dict[str, Any]) -> list[str | None]:
@@ -50,6 +53,12 @@ def test_a_modern_request_depends_on_what_it_says_of_the_client_and_on_nothing_e
     assert questions(request("tools/list", modern(progressToken="p"), "a")) == [tools]
     able: dict[str, Any] = {NAMED + "clientCapabilities": {"elicitation": {}}}
     assert questions(request("tools/list", modern(**able))) not in ([None], [tools])
+
+
+def test_a_request_under_the_id_of_another_is_left_to_the_sdk() -> None:
+    hello, tools = questions(request("initialize", HELLO, 0), request("tools/list", request_id=0))
+    assert (hello is None, tools) == (False, None)
+    assert questions(request("ping", request_id=0), request("initialize", HELLO, 0)) == [None, None]
 
 
 @pytest.mark.parametrize(

@@ -75,15 +75,19 @@ class Opening:
         self.over = False
         """Whether the tools have been asked for: from then on nothing is kept ready."""
         self._hello: object = None
+        self._ids: set[RequestId] = set()
 
     def question(self, message: Json) -> Question | None:
         """The question that a message is; None for all messages whose answers cannot be kept ready."""
         request_id = message.get("id")
         if self.over or message.get("jsonrpc") != "2.0" or not _is_plain(request_id):
             return None
-        depends_on = self._depends_on(message.get("method"), message.get("params", {}))
         assert isinstance(request_id, int | str)
-        return Question(request_id, repr(depends_on)) if depends_on else None
+        # Two requests under one id: which answer is whose, only the order of the SDK's tells.
+        is_first = request_id not in self._ids
+        self._ids.add(request_id)
+        depends_on = self._depends_on(message.get("method"), message.get("params", {}))
+        return Question(request_id, repr(depends_on)) if depends_on and is_first else None
 
     def _depends_on(self, method: object, params: object) -> tuple[object, ...] | None:
         if not isinstance(params, dict):
