@@ -6,12 +6,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.tui.harness import Place
+from tests.tui.harness import WAIT, Place
+
+from sayso.tui.app import SaysoApp
 
 
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def _what_is_told_for_a_moment_stays_until_it_was_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SaysoApp, "NOTIFICATION_TIMEOUT", WAIT)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from tests.tui.harness import Place, select, until
 from tests.tui.test_store_gone import put_back, take_away
 
 from sayso.asks.model import Asker
+from sayso.tui.commandlist import CommandList
 
 pytestmark = pytest.mark.anyio
 
@@ -99,6 +100,7 @@ async def test_many_commands_are_fetched_as_they_are_scrolled_through(place: Pla
         await anna.sees("> command-129")
         await anna.press("end")
         await anna.sees("> command-030")
+        await until(lambda: anna.app.screen.query_one(CommandList).count() == 130, anna.screen)
         await anna.press("end")
         await anna.sees("> command-000")
 

@@ -8,23 +8,29 @@ from textual import on
 from textual.app import ComposeResult
 from textual.content import Content
 
-from sayso.asks.draft import Said, answers
-from sayso.asks.model import Question
+from sayso.asks.draft import Draft, Said, answers
+from sayso.asks.model import Ask, Question
 from sayso.text import one_line
 from sayso.tui import draft as drafts
 from sayso.tui.bars import Line, Steps
 from sayso.tui.field import Field
 from sayso.tui.outline import copy_text, whole_text
+from sayso.tui.pace import Pace
 from sayso.tui.programs import editor
 from sayso.tui.review import Review
 from sayso.tui.rows import Rows
 from sayso.tui.screen import Copy, OpenNear, Read
 from sayso.tui.settling import SettlingScreen
+from sayso.tui.shared import Shared
 from sayso.tui.step import Step
 
 
 class AnswerScreen(SettlingScreen):
     """Leads through the questions of an ask, in any order, to the review."""
+
+    def __init__(self, shared: Shared, ask: Ask, draft: Draft) -> None:
+        super().__init__(shared, ask, draft)
+        self._pace = Pace(self, shared.wording.clock, self.tick)
 
     def body(self) -> ComposeResult:
         yield Line(id="who")
@@ -71,9 +77,15 @@ class AnswerScreen(SettlingScreen):
     def on_resize(self) -> None:
         self._tell_who()
 
+    def _tell_truth(self) -> None:
+        super()._tell_truth()
+        if self.alive:
+            self._tell_who()
+
     def _tell_who(self) -> None:
         ask, wording = self.ask, self.shared.wording
         standing = wording.standing(ask) if self.answerable else ""
+        self._pace.keep((wording.age_lasts(ask.created_at), wording.standing_lasts(ask) if standing else None))
         least = [wording.project(ask), wording.age(ask.created_at), standing]
         whole = [wording.project(ask), wording.client(ask), wording.host(ask), *least[1:]]
         where, short = (" · ".join(part for part in parts if part) for parts in (whole, least))

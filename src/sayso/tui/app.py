@@ -1,4 +1,7 @@
-"""The terminal inbox as a program: looks at the desk when the bell rings, and shows the screens."""
+"""The terminal inbox as a program: looks at the desk when the bell rings, and shows the screens.
+
+All but the first screen is loaded when it has been drawn: a person who opens the inbox waits for that one only.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +26,12 @@ from sayso.asks.draft import Draft, from_json
 from sayso.asks.model import Ask
 from sayso.config import Config
 from sayso.errors import ConfigError, StoreError
-from sayso.tui.answer import AnswerScreen
-from sayso.tui.commands import CommandsScreen
-from sayso.tui.dialogs import HelpScreen
-from sayso.tui.history import HistoryScreen
 from sayso.tui.inbox import InboxScreen
 from sayso.tui.keys import shown_key
 from sayso.tui.lookout import Ears, Lookout
-from sayso.tui.markdown import warm_up
+from sayso.tui.markdown import load_parser
 from sayso.tui.programs import give_to_tmux, pager, read, terminal_behind_tmux
 from sayso.tui.screen import Copy, Open, OpenNear, Read, SaysoScreen, Trouble
-from sayso.tui.settling import SettlingScreen
 from sayso.tui.shared import Shared
 from sayso.tui.signals import Signals
 from sayso.tui.themes import THEMES, theme_for
@@ -43,6 +41,8 @@ _WARM_UP_AFTER = 0.2
 """Seconds after which nobody waits for the first screen any more."""
 _GRACE = 5.0
 """Seconds in which it leaves in order when it is told to end. Drafts are kept long before."""
+_ROUNDS_EVERY = 10.0
+"""Seconds between two looks after what no bell tells of: a bell that fell silent, waits for asks that are settled."""
 _TWICE = 2.0
 """Seconds within which the second press of a key counts as the second."""
 
@@ -55,6 +55,13 @@ def run(config: Config) -> int:
     if app.failure:
         raise app.failure
     return app.return_code or 0
+
+
+def _load_the_rest() -> None:
+    """What the first screen does not need, before somebody waits for it."""
+    from sayso.tui import answer, commands, history  # noqa: F401 - loaded for those who use them
+
+    load_parser()
 
 
 @contextmanager
@@ -97,6 +104,16 @@ class SaysoApp(App[int], inherit_bindings=False):
         for theme in THEMES.values():
             self.register_theme(theme)
         self.theme = theme_for(config.theme, environ).name
+        self.stylesheet.set_variables(self.get_css_variables())
+        self._styles_are_new = True
+
+    def refresh_css(self, animate: bool = True) -> None:
+        """Textual has all styles read a second time as it starts, in case the theme came after them. Ours did not."""
+        if self._styles_are_new:
+            self._styles_are_new = False
+            self.stylesheet.update(self, animate=animate)
+        else:
+            super().refresh_css(animate)
 
     def get_default_screen(self) -> Screen[None]:
         return InboxScreen(self.shared)
@@ -110,8 +127,11 @@ class SaysoApp(App[int], inherit_bindings=False):
         self._ears.begin(loop, self._lookout.look_soon)
         self._lookout.look_soon()
         self.run_worker(self._watch(), group="watch")
-        self.set_interval(1.0, self._second)
-        self.set_timer(_WARM_UP_AFTER, warm_up)
+        self.set_interval(_ROUNDS_EVERY, self._make_rounds)
+        self.set_timer(_WARM_UP_AFTER, self._warm_up)
+
+    def _warm_up(self) -> None:
+        self.run_worker(asyncio.to_thread(_load_the_rest), group="warm up")
 
     def _leave(self) -> None:
         """End as if the person had quit; but a terminal that takes no more output must not keep us here for ever."""
@@ -167,16 +187,11 @@ class SaysoApp(App[int], inherit_bindings=False):
         board, wording = self.shared.board, self.shared.wording
         board.trouble_since = wording.clock() if board.trouble_since is None else board.trouble_since
         board.trouble = self.shared.texts.trouble.format(when=wording.when(board.trouble_since), error=error)
+        self._lookout.look_later()
         self._show_board()
 
-    def _second(self) -> None:
-        for screen in self._shown():
-            screen.tick()
-        self.run_worker(self.shared.typing.hand_on(), group="typing")
-        if self.shared.board.trouble:
-            self._lookout.look_soon()
-        else:
-            self.run_worker(self._lookout.release_the_dead(), group="dead", exclusive=True)
+    def _make_rounds(self) -> None:
+        self.run_worker(self._lookout.release_the_dead(), group="dead", exclusive=True)
 
     # Telling the person
 
@@ -207,6 +222,9 @@ class SaysoApp(App[int], inherit_bindings=False):
 
     async def _open(self, ask: Ask) -> None:
         """Show the ask with what was entered for it before, in place of one that is open already."""
+        from sayso.tui.answer import AnswerScreen
+        from sayso.tui.settling import SettlingScreen
+
         with self.shared.typing.held():
             try:
                 draft = await self._draft(ask)
@@ -251,13 +269,19 @@ class SaysoApp(App[int], inherit_bindings=False):
             self.notify(told, severity="warning", markup=False)
 
     def action_help(self) -> None:
+        from sayso.tui.dialogs import HelpScreen
+
         if not isinstance(self.screen, HelpScreen):
             self.push_screen(HelpScreen(self.shared))
 
     def action_history(self) -> None:
+        from sayso.tui.history import HistoryScreen
+
         self.push_screen(HistoryScreen(self.shared))
 
     def action_commands(self) -> None:
+        from sayso.tui.commands import CommandsScreen
+
         self.push_screen(CommandsScreen(self.shared))
 
     def action_interrupt(self) -> None:

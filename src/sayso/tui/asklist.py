@@ -35,6 +35,9 @@ class AskList(Entries[Ask]):
     def marks(self, item: Ask) -> Sequence[str]:
         return self._marks(item)
 
+    def standing_lasts(self, item: Ask) -> int | None:
+        return self._shared.wording.standing_lasts(item)
+
     def headline(self, item: Ask) -> Content:
         fresh = self._shared.texts.stands_new in self._marks(item)
         return Content.styled(self._shared.wording.headline(item), "bold" if fresh else "")

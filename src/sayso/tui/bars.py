@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from textual.content import Content
+from textual.geometry import Size
 from textual.style import Style
 from textual.widget import Widget
 
@@ -13,6 +14,9 @@ from sayso.asks.model import Ask, State
 from sayso.text import one_line
 from sayso.tui.keys import shown_key
 from sayso.tui.shared import Shared
+
+_MOST_LINES = 2
+"""Lines of keys at most, where the styles allow so many."""
 
 
 class Line(Widget):
@@ -99,33 +103,56 @@ class KeyBar(Widget):
     def __init__(self, shared: Shared) -> None:
         super().__init__(id="keys")
         self._shared = shared
+        self._needed = 1
         self.auto_links = False
 
     def on_mount(self) -> None:
-        self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh())
+        self.screen.bindings_updated_signal.subscribe(self, lambda _: self._changed())
+
+    def _changed(self) -> None:
+        self.refresh(layout=len(self._lines(self.size.width, _MOST_LINES)) != self._needed)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        self._needed = len(self._lines(width, _MOST_LINES))
+        return self._needed
 
     def render(self) -> Content:
+        return Content("\n").join(self._lines(self.size.width, self.size.height))
+
+    def _lines(self, width: int, most: int) -> list[Content]:
         *items, last = self._items() or [Content("")]
         lines = [Content("")]
         for item in items:
-            full = lines[-1].cell_length + item.cell_length > self.size.width
-            if full and len(lines) < self.size.height:
+            if lines[-1].cell_length + item.cell_length > width and len(lines) < most:
                 lines.append(Content(""))
-            kept_free = last.cell_length if len(lines) == self.size.height else 0
-            if lines[-1].cell_length + item.cell_length + kept_free <= self.size.width:
+            kept_free = last.cell_length if len(lines) >= most else 0
+            if lines[-1].cell_length + item.cell_length + kept_free <= width:
                 lines[-1] += item
+        if lines[-1].cell_length + last.cell_length > width and len(lines) < most:
+            lines.append(Content(""))
         lines[-1] += last
-        return Content("\n").join(lines)
+        return lines
 
     def _items(self) -> list[Content]:
         """The keys that work now, in the order of the table, the help last."""
         seen: dict[str, Content] = {}
         for active in self.screen.active_bindings.values():
             binding = active.binding
-            if binding.id and binding.show and active.enabled and binding.id not in seen:
+            if (
+                binding.id
+                and binding.show
+                and active.enabled
+                and binding.id not in seen
+                and not self._typed(binding.key)
+            ):
                 seen[binding.id] = self._item(binding.id, binding.key, binding.action)
         helping = seen.pop("help", None)
         return [*seen.values(), *([helping] if helping else [])]
+
+    def _typed(self, key: str) -> bool:
+        """Whether a field that has the focus takes this key as a character. Textual leaves out most of these itself."""
+        focused, character = self.screen.focused, shown_key(key)
+        return len(character) == 1 and focused is not None and focused.check_consume_key(key, character)
 
     def _item(self, name: str, key: str, action: str) -> Content:
         text = getattr(self._shared.texts, f"do_{name}")

@@ -39,6 +39,9 @@ class CommandList(Entries[Operation]):
     def marks(self, item: Operation) -> Sequence[str]:
         return [standing(self._shared, item)]
 
+    def standing_lasts(self, item: Operation) -> int | None:
+        return standing_lasts(self._shared, item)
+
 
 def standing(shared: Shared, operation: Operation) -> str:
     """How it stands or ended, and how long it takes or took."""
@@ -48,6 +51,13 @@ def standing(shared: Shared, operation: Operation) -> str:
     if operation.state is OperationState.QUEUED:
         return state
     return " · ".join(filter(None, (state, _ending(shared, operation), lasting(_lasted(shared, operation)))))
+
+
+def standing_lasts(shared: Shared, operation: Operation) -> int | None:
+    """Milliseconds until `standing` reads differently by itself: what runs is told by the second."""
+    if operation.state.ended or operation.state is OperationState.QUEUED:
+        return None
+    return 1000 - max(operation.lasted_ms(shared.wording.clock()), 0) % 1000
 
 
 def _lasted(shared: Shared, operation: Operation) -> int:

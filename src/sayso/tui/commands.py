@@ -18,10 +18,11 @@ from sayso.operations.window import LOOK_SECONDS, OperationWindow, Overview
 from sayso.running.capture import STREAMS
 from sayso.text import one_line
 from sayso.tui.bars import Line
-from sayso.tui.commandlist import CommandList
+from sayso.tui.commandlist import CommandList, standing_lasts
 from sayso.tui.commandview import Sight, facts, printed
 from sayso.tui.dialogs import ask_whether
 from sayso.tui.link import SURFACE
+from sayso.tui.pace import Pace
 from sayso.tui.prose import Prose, page
 from sayso.tui.rows import Rows
 from sayso.tui.screen import Copy, Read, SaysoScreen, Trouble
@@ -39,6 +40,8 @@ T = TypeVar("T")
 class CommandsScreen(SaysoScreen[None]):
     """The list, and beside it, or in its place on a small screen, the command at the cursor."""
 
+    NEED_A_ROW = frozenset({"open", "stop", "stream", "copy", "whole"})
+
     def __init__(self, shared: Shared) -> None:
         super().__init__(shared, "commands")
         self._told: dict[str, str] = {}
@@ -48,6 +51,8 @@ class CommandsScreen(SaysoScreen[None]):
         self._looking: Timer | None = None
         self._follows = True
         self._stale = self._finding = self._reading = False
+        self._pace = Pace(self, shared.wording.clock, self.tick)
+        self._following: Timer | None = None
 
     def body(self) -> ComposeResult:
         yield Line(id="empty")
@@ -63,7 +68,7 @@ class CommandsScreen(SaysoScreen[None]):
         self.query_one(CommandList).focus()
         super().board_changed()
         self._look()
-        self.set_interval(LOOK_SECONDS, self._look_at_what_runs)
+        self._following = self.set_interval(LOOK_SECONDS, self._look_at_what_runs, pause=True)
         self.watch(self.query_one("#output"), "scroll_y", self._scrolled, init=False)
 
     def special(self) -> str:
@@ -71,7 +76,7 @@ class CommandsScreen(SaysoScreen[None]):
 
     def tick(self) -> None:
         self.query_one(CommandList).tick()
-        if self._sight and not self._sight.view.operation.state.ended:
+        if self._sight and _runs(self._sight):
             self._tell_standing(self._sight)
         self._show_end()
 
@@ -132,7 +137,7 @@ class CommandsScreen(SaysoScreen[None]):
         empty = self.query_one("#empty", Line)
         empty.show(self.shared.texts.commands_empty)
         empty.display = not found
-        self.set_class(not found, "-empty")
+        self.show_whether_empty(not found)
         self._read_soon()
 
     @on(Rows.Moved)
@@ -181,8 +186,10 @@ class CommandsScreen(SaysoScreen[None]):
 
     def _look_at_what_runs(self) -> None:
         """Nothing rings when a command prints; while one that runs is on the screen it is looked at."""
-        sight = self._sight
-        if sight and not sight.view.operation.state.ended and self._follows and not self._reading:
+        assert self._following is not None
+        if self._sight is None or not _runs(self._sight) or not self.is_current:
+            self._following.pause()
+        elif self._follows and not self._reading:
             self._read()
 
     def _scrolled(self) -> None:
@@ -226,7 +233,11 @@ class CommandsScreen(SaysoScreen[None]):
             self.query_one("#output").scroll_end(animate=False, immediate=True)
 
     def _tell_standing(self, sight: Sight) -> None:
-        words = self._told.get(sight.view.operation.id, "")
+        operation = sight.view.operation
+        words = self._told.get(operation.id, "")
+        self._pace.keep([standing_lasts(self.shared, operation)])
+        if self._following and _runs(sight):
+            self._following.resume()
         self.query_one("#preview", Prose).show(facts(self.shared, sight.view, words))
 
     # Doing
@@ -298,3 +309,7 @@ class CommandsScreen(SaysoScreen[None]):
 
     def action_read_down(self) -> None:
         page(self.query_one("#output"), 1)
+
+
+def _runs(sight: Sight) -> bool:
+    return not sight.view.operation.state.ended

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from textual.content import Content
 
+from sayso.tui.pace import Pace
 from sayso.tui.rows import Rows
 from sayso.tui.shared import Shared
 
 _RESTS_AFTER = 3_000
 """Milliseconds after which a cursor at the top, left alone, stays at the top and not on its thing."""
+_AGES_EVERY = 10_000
+"""Milliseconds between two drawings of ages at least: rows that are due one after the other are drawn together."""
 
 
 class Versioned(Protocol):
@@ -31,8 +34,10 @@ class Entries(Rows, Generic[T]):
         super().__init__(shared.keys, id=id)
         self._shared = shared
         self._items: Sequence[T] = ()
+        self._versions: list[tuple[str, int]] = []
         self._drawn: dict[str, str] = {}
         self._moved_at = 0
+        self._pace = Pace(self, shared.wording.clock, self.tick)
 
     # What a kind of list says
 
@@ -51,6 +56,10 @@ class Entries(Rows, Generic[T]):
         """How it stands."""
         raise NotImplementedError
 
+    def standing_lasts(self, item: T) -> int | None:
+        """Milliseconds until it stands differently without being another version; None when it does not."""
+        raise NotImplementedError
+
     # What is shown
 
     @property
@@ -67,19 +76,21 @@ class Entries(Rows, Generic[T]):
 
         Where nobody has touched it for a while it rests at the top: there the newest is seen the moment it comes.
         """
-        if [(item.id, item.version) for item in items] == [(item.id, item.version) for item in self._items]:
+        versions = [(item.id, item.version) for item in items]
+        if versions == self._versions:
             self.tick()
             return
         before, at, offset = self.item, self.cursor, self.scroll_offset.y
-        self._items = items
+        self._items, self._versions = items, versions
         found = next((place for place, item in enumerate(items) if before and item.id == before.id), at)
         self.cursor = 0 if self._rests else found
         self._drawn = {}
-        self.changed()
+        self.rearranged()
         if offset and not self._rests:
             self.scroll_to(y=offset + 2 * (found - at), animate=False)
         else:
             self.show_cursor()
+        self._keep_pace()
 
     @property
     def _rests(self) -> bool:
@@ -95,6 +106,19 @@ class Entries(Rows, Generic[T]):
             item = self._items[place]
             if self._drawn.get(item.id, "") not in ("", self._passing(item)):
                 self.redraw(place)
+        self._keep_pace()
+
+    def _keep_pace(self) -> None:
+        wording, seen = self._shared.wording, [self._items[place] for place in self._visible()]
+        self._pace.keep(max(wording.age_lasts(self.since(item)), _AGES_EVERY) for item in seen)
+        self._pace.keep(self.standing_lasts(item) for item in seen)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._keep_pace()
+
+    def on_resize(self) -> None:
+        self._keep_pace()
 
     def _visible(self) -> range:
         first = self.scroll_offset.y // 2
@@ -109,12 +133,16 @@ class Entries(Rows, Generic[T]):
     def count(self) -> int:
         return len(self._items)
 
-    def height(self, index: int, width: int) -> int:
-        return 2
+    def _count_tops(self, width: int) -> Sequence[int]:
+        return range(0, 2 * len(self._items) + 1, 2)
+
+    def look(self, index: int) -> Hashable:
+        item = self._items[index]
+        self._drawn[item.id] = passing = self._passing(item)
+        return item.id, item.version, passing
 
     def row(self, index: int, width: int) -> Sequence[Content]:
         item = self._items[index]
-        self._drawn[item.id] = self._passing(item)
         age = Content.styled(self._shared.wording.age(self.since(item)), "$muted")
         return [_both_ends(self.headline(item), age, width), self._below(item, width)]
 

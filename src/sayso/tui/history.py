@@ -33,6 +33,8 @@ _OUTCOMES = (None, *(state for state in State if state is not State.PENDING))
 class HistoryScreen(SaysoScreen[None]):
     """A list of what ended, newest first, and the record of the one at the cursor."""
 
+    NEED_A_ROW = frozenset({"open", "copy", "whole"})
+
     def __init__(self, shared: Shared) -> None:
         super().__init__(shared, "history")
         self._asks: list[Ask] = []
@@ -114,6 +116,9 @@ class HistoryScreen(SaysoScreen[None]):
 
     # Showing
 
+    def tick(self) -> None:
+        self.query_one(AskList).tick()
+
     def _show(self) -> None:
         texts = self.shared.texts
         self.query_one(AskList).show(self._asks)
@@ -121,7 +126,7 @@ class HistoryScreen(SaysoScreen[None]):
         filtered = self._words or self._project or self._outcome
         empty.show(texts.history_none if filtered else texts.history_empty)
         empty.display = not self._asks
-        self.set_class(not self._asks, "-empty")
+        self.show_whether_empty(not self._asks)
         self._read_soon()
 
     def _marks(self, ask: Ask) -> Sequence[str]:

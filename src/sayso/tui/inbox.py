@@ -17,7 +17,6 @@ from sayso.asks.model import Ask, State
 from sayso.errors import AlreadySettled, NotFound, NotYours, StoreError
 from sayso.tui.asklist import AskList
 from sayso.tui.bars import Line
-from sayso.tui.dialogs import ask_for_rejection
 from sayso.tui.outline import copy_text, preview, whole_text
 from sayso.tui.prose import Prose
 from sayso.tui.rows import Rows
@@ -30,6 +29,8 @@ _PREVIEW_AFTER = 0.05
 
 class InboxScreen(SaysoScreen[None]):
     """The list of asks, a filter, and beside the list, where there is room, the ask at the cursor."""
+
+    NEED_A_ROW = frozenset({"open", "reject", "copy", "whole"})
 
     def __init__(self, shared: Shared) -> None:
         super().__init__(shared, "inbox")
@@ -46,7 +47,6 @@ class InboxScreen(SaysoScreen[None]):
                 yield Prose(id="preview")
 
     def on_mount(self) -> None:
-        self.query_one("#filter").display = False
         self.query_one(AskList).focus()
         self.board_changed()
 
@@ -67,9 +67,10 @@ class InboxScreen(SaysoScreen[None]):
         asks = self._wanted(board.asks)
         self.query_one(AskList).show(asks)
         empty = self.query_one("#empty", Line)
-        empty.show(texts.loading if not board.looked else texts.empty_filtered if board.asks else texts.empty)
+        filtered = texts.empty_filtered.format(key=self.shared.keys.shown("back"))
+        empty.show(texts.loading if not board.looked else filtered if board.asks else texts.empty)
         empty.display = not asks
-        self.set_class(not asks, "-empty")
+        self.show_whether_empty(not asks)
         self._preview_soon()
 
     def special(self) -> str:
@@ -88,18 +89,26 @@ class InboxScreen(SaysoScreen[None]):
     def _wanted(self, asks: Sequence[Ask]) -> list[Ask]:
         """Those that fit the filters: first the ones whose agents wait, in each part in the order of their age."""
         words = self.query_one("#filter", Input).value.lower().split()
-        fitting = [ask for ask in asks if self._fits(ask, words)]
+        fitting = [ask for ask in asks if self._fits(ask, words)] if words or self._project is not None else asks
         ordered = fitting[::-1] if self._newest_first else fitting
         return sorted(ordered, key=lambda ask: ask.state is State.TIMED_OUT or ask.wait is None)
 
     def _fits(self, ask: Ask, words: Sequence[str]) -> bool:
         if self._project is not None and ask.asker.project != self._project:
             return False
-        if not words:
-            return True
         who = (ask.asker.project, ask.asker.client, ask.asker.host, ask.title)
         told = " ".join((*who, *(question.text for question in ask.questions))).lower()
         return all(word in told for word in words)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        match action:
+            case "back":
+                return self._project is not None or bool(self.query("#filter.-open"))
+            case "filter" | "order":
+                return bool(self.shared.board.asks)
+            case "project":
+                return self._project is not None or not self.has_class("-empty")
+        return super().check_action(action, parameters)
 
     def _marks(self, ask: Ask) -> list[str]:
         board, texts = self.shared.board, self.shared.texts
@@ -112,10 +121,11 @@ class InboxScreen(SaysoScreen[None]):
     def _preview_soon(self) -> None:
         if self._previewing:
             self._previewing.stop()
-        self._previewing = self.set_timer(_PREVIEW_AFTER, self._preview)
+        if self.has_class("-wide"):
+            self._previewing = self.set_timer(_PREVIEW_AFTER, self._preview)
 
     def _preview(self) -> None:
-        if self.alive and self.has_class("-wide"):
+        if self.alive:
             ask = self.query_one(AskList).ask
             self.query_one("#preview", Prose).show(preview(self.shared, ask) if ask else ())
 
@@ -131,7 +141,7 @@ class InboxScreen(SaysoScreen[None]):
 
     def action_filter(self) -> None:
         field = self.query_one("#filter", Input)
-        field.display = True
+        field.add_class("-open")
         field.focus()
 
     @on(Input.Changed, "#filter")
@@ -150,7 +160,7 @@ class InboxScreen(SaysoScreen[None]):
 
     def _leave_filter(self) -> None:
         field = self.query_one("#filter", Input)
-        field.display = bool(field.value)
+        field.set_class(bool(field.value), "-open")
         self.query_one(AskList).focus()
 
     def action_back(self) -> None:
@@ -159,12 +169,14 @@ class InboxScreen(SaysoScreen[None]):
         self.query_one("#filter", Input).value = ""
         self._leave_filter()
         self.board_changed()
+        self.refresh_bindings()
 
     def action_project(self) -> None:
         """Only the project of the ask at the cursor, or all again."""
         ask = self.query_one(AskList).ask
         self._project = ask.asker.project if ask and self._project is None else None
         self.board_changed()
+        self.refresh_bindings()
 
     def action_order(self) -> None:
         self._newest_first = not self._newest_first
@@ -183,6 +195,8 @@ class InboxScreen(SaysoScreen[None]):
             self.run_worker(self._reject(ask), group="reject", exclusive=True)
 
     async def _reject(self, ask: Ask) -> None:
+        from sayso.tui.dialogs import ask_for_rejection
+
         said = await ask_for_rejection(self, ask, "")
         if not said.confirmed:
             return

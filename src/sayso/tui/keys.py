@@ -67,7 +67,7 @@ DEFAULTS: Mapping[str, tuple[Key, ...]] = {
         _quiet("whole", "v"),
         Key(name="leave", keys="q", action="app.quit"),
         Key(name="project", keys="p"),
-        _quiet("back", "escape"),
+        Key(name="back", keys="escape"),
     ),
     "answer": (
         Key(name="choose", keys="enter"),

@@ -12,14 +12,16 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sayso.asks.desk import Desk
 from sayso.config import Config
 from sayso.errors import SaysoError, StoreError, StoreUnavailable
-from sayso.operations.window import OperationWindow
 from sayso.store import Store, open_store
 from sayso.store.bell import LOOK_EVERY, Listener
+
+if TYPE_CHECKING:
+    from sayso.operations.window import OperationWindow
 
 SURFACE = "terminal"
 _SILENCE = 5 * LOOK_EVERY
@@ -39,7 +41,8 @@ class Link:
         self._thread.start()
         self._store: Store | None = None
         self._listener: Listener | None = None
-        self._last_sign = 0.0
+        self._last_sign = self._last_round = 0.0
+        self._watched: frozenset[str] = frozenset()
         self._identity: Identity = None
         # Begun now, while the screen is built. What goes wrong is told to the first who asks.
         self._work.put(self._open_early)
@@ -53,12 +56,17 @@ class Link:
 
     async def ask(self, work: Callable[[OperationWindow], T]) -> T:
         """The same for what agents run."""
+        from sayso.operations.window import OperationWindow
 
         def look(_: Desk) -> T:
             assert self._store is not None
             return work(OperationWindow(self._store, self._config))
 
         return await self.do(look)
+
+    def watch_over(self, processes: frozenset[str]) -> None:
+        """When one of these dies, let go of what it holds; the ring that follows shows it."""
+        self._watched = processes
 
     def close(self) -> None:
         """Say goodbye and end. A store that does not react is not waited for."""
@@ -115,12 +123,26 @@ class Link:
         self._last_sign = time.monotonic()
         self._listener = Listener(store.bell(), self._rung, self._note_sign)
 
+    def _make_round(self) -> None:
+        """See after those that are watched. Whoever does the next work hears of a store that is away."""
+        with suppress(SaysoError):
+            desk, watched = self._desk(), self._watched
+            assert self._store is not None
+            if watched - self._store.bell().alive(watched):
+                desk.release_the_dead()
+
+    # In the bell's thread
+
     def _rung(self) -> None:
         self._note_sign()
         self._heard()
 
     def _note_sign(self) -> None:
+        """The bell gives one about once a second anyway: nothing else has to wake for a round."""
         self._last_sign = time.monotonic()
+        if self._watched and self._last_sign - self._last_round > LOOK_EVERY * 0.9:
+            self._last_round = self._last_sign
+            self._work.put(self._make_round)
 
     def _say_goodbye(self) -> None:
         if self._store is not None:

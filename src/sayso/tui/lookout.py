@@ -16,6 +16,10 @@ from sayso.tui.shared import Shared
 _PAGE = 500
 _QUIET = 0.05
 """Seconds between two looks at least: many rings at once are one."""
+_REST_AFTER = 0.5
+"""Seconds after new asks before all are looked at: it costs more the more there are, and seldom shows anything."""
+_AGAIN_AFTER = 1.0
+"""Seconds before a store that was away is looked for again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +28,6 @@ class Sight:
 
     asks: Sequence[Ask]
     new: Sequence[Ask]
-    drafts: set[str]
     saved: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -36,9 +39,23 @@ class Lookout:
     ) -> None:
         self._shared, self._changed, self._failed = shared, changed, failed
         self._rung = asyncio.Event()
+        self._later: asyncio.TimerHandle | None = None
+        self._wants_all = False
 
     def look_soon(self) -> None:
         self._rung.set()
+
+    def look_later(self) -> None:
+        """Look for a store that is away: nothing rings when it is back."""
+        self._wait(_AGAIN_AFTER)
+
+    def _wait(self, seconds: float) -> None:
+        if self._later is None:
+            self._later = asyncio.get_running_loop().call_later(seconds, self._look_at_all)
+
+    def _look_at_all(self) -> None:
+        self._later, self._wants_all = None, True
+        self.look_soon()
 
     async def watch(self) -> None:
         """Endless until cancelled: look after each ring, and not more often than a screen can follow."""
@@ -60,17 +77,27 @@ class Lookout:
             self._failed(error)
 
     async def _look(self) -> None:
-        """First what is new, which must be seen at once; then all, for what has changed."""
+        """First what is new, which must be seen at once; then all, for what has changed: now if nothing was new, else
+        when the screen has been drawn and others may have come too."""
         if self._shared.board.looked and (sight := await self._shared.link.do(self._only_new)).new:
             self._take_in(sight)
+            if not self._wants_all:
+                self._wait(_REST_AFTER)
+                return
+        self._wants_all = False
+        first = not self._shared.board.looked
         self._take_in(await self._shared.link.do(self._everything))
+        if first:
+            self._shared.board.drafts |= await self._shared.link.do(self._begun)
+            self._changed(())
 
     def _take_in(self, sight: Sight) -> None:
         board = self._shared.board
+        self._shared.link.watch_over(frozenset(ask.wait.process for ask in sight.asks if ask.wait))
         first, board.looked = not board.looked, True
         board.show(sight.asks)
         board.trouble, board.trouble_since = "", None
-        board.drafts |= sight.drafts | sight.saved.keys()
+        board.drafts |= sight.saved.keys()
         board.unsaved = {key: body for key, body in board.unsaved.items() if sight.saved.get(key) != body}
         if first:
             board.seen |= {ask.id for ask in sight.asks}
@@ -84,19 +111,23 @@ class Lookout:
         """The asks opened since the last look, beside those known."""
         known = self._shared.board.asks
         page = desk.inbox(after=known[-1] if known else None, most=_PAGE)
-        return self._sight(desk, [*known, *page])
+        return self._sight([*known, *page])
 
     def _everything(self, desk: Desk) -> Sight:
         """All asks; and what could not be kept while the store was away is kept now."""
         person, unsaved = self._shared.config.person, dict(self._shared.board.unsaved)
         for ask_id, body in unsaved.items():
             desk.keep_draft(ask_id, person, body)
-        return replace(self._sight(desk, all_asks(desk)), saved=unsaved)
+        return replace(self._sight(all_asks(desk)), saved=unsaved)
 
-    def _sight(self, desk: Desk, asks: Sequence[Ask]) -> Sight:
-        person, known = self._shared.config.person, {ask.id for ask in self._shared.board.asks}
-        new = [ask for ask in asks if ask.id not in known]
-        return Sight(asks=asks, new=new, drafts={ask.id for ask in new if desk.draft(ask.id, person)})
+    def _sight(self, asks: Sequence[Ask]) -> Sight:
+        known = {ask.id for ask in self._shared.board.asks}
+        return Sight(asks=asks, new=[ask for ask in asks if ask.id not in known])
+
+    def _begun(self, desk: Desk) -> set[str]:
+        """Those that something was entered for before. Looked for once: what is new nobody can have begun."""
+        person = self._shared.config.person
+        return {ask.id for ask in self._shared.board.asks if desk.draft(ask.id, person)}
 
 
 def all_asks(desk: Desk) -> list[Ask]:

@@ -74,8 +74,8 @@ def blocks(text: str) -> tuple[Block, ...]:
     return tuple(_Reader(tokens).blocks()) or _as_it_is(text)
 
 
-def warm_up() -> None:
-    """Load the parser, before somebody waits for it."""
+def load_parser() -> None:
+    """Before somebody waits for it."""
     _parser()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from textual.content import Content
 from textual.geometry import Size
@@ -23,6 +24,8 @@ class Prose(Widget):
         self._laid_out: tuple[int, Content, int] = (-1, Content(""), 0)
 
     def show(self, blocks: Sequence[Block]) -> None:
+        if _same(self._blocks, blocks):
+            return
         self._blocks = tuple(blocks)
         self._laid_out = (-1, Content(""), 0)
         self.refresh(layout=True)
@@ -41,6 +44,14 @@ class Prose(Widget):
             lines = list(lay_out(self._blocks, width))
             self._laid_out = (width, Content("\n").join(lines), len(lines))
         return self._laid_out[1:]
+
+
+def _same(some: Sequence[Block], others: Sequence[Block]) -> bool:
+    """Whether they look the same; contents are compared with their styles, which `==` leaves out."""
+    return len(some) == len(others) and all(
+        one.content.is_same(other.content) and replace(one, content=other.content) == other
+        for one, other in zip(some, others, strict=True)
+    )
 
 
 def page(around: Widget, pages: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from textual import events
 from textual.content import Content
@@ -17,6 +17,8 @@ from textual.visual import Visual
 from sayso.tui.keys import Keys
 
 _CURSOR = "> "
+_MOST_STRIPS = 1_000
+"""Lines that are kept as they were drawn, for when they are scrolled back to."""
 
 
 class Rows(ScrollView, can_focus=True, inherit_bindings=False):
@@ -51,10 +53,10 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
         super().__init__(id=id)
         keys.bind(self, *self.CONTEXTS)
         self.cursor = 0
-        self._tops: list[int] = [0]
+        self._tops: Sequence[int] = [0]
         self._measured_for = -1
-        self._counted: dict[int, list[int]] = {}
-        self._strips: dict[tuple[int, int, bool, bool], Strip] = {}
+        self._counted: dict[int, Sequence[int]] = {}
+        self._strips: dict[tuple[Hashable, ...], Strip] = {}
         """Lines as they were drawn: scrolling draws the same ones again and again."""
         self.auto_links = False
 
@@ -71,21 +73,28 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
         """How many lines `row` has."""
         return len(self.row(index, width))
 
+    def look(self, index: int) -> Hashable:
+        """What the look of a row depends on, beside the cursor and the width: the same look is not drawn twice."""
+        return index
+
     # What changes it
 
     def changed(self) -> None:
         """The rows are others now; the cursor stays where it is, as far as there is such a row."""
+        self._strips = {}
+        self.rearranged()
+
+    def rearranged(self) -> None:
+        """The same for rows whose `look` tells whether they are others."""
         self._measured_for = -1
         self._counted = {}
-        self._strips = {}
         self.cursor = min(self.cursor, max(self.count() - 1, 0))
         self._measure()
         self.refresh()
 
     def redraw(self, index: int) -> None:
-        """One row looks different now, at the same height."""
+        """One row looks different now, at the same height: its cursor or its `look`."""
         if index < len(self._tops) - 1:
-            self._strips = {key: strip for key, strip in self._strips.items() if key[0] != index}
             self.refresh_lines(self._tops[index], self._tops[index + 1] - self._tops[index])
 
     def move_to(self, index: int) -> None:
@@ -118,15 +127,23 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
             return
         self._measured_for = self._width
         self._tops = self._tops_at(self._width)
-        self.virtual_size = Size(self._width + len(_CURSOR), self._tops[-1])
+        self._take_size(Size(self._measured_for + len(_CURSOR), self._tops[-1]))
 
-    def _tops_at(self, width: int) -> list[int]:
+    def _take_size(self, size: Size) -> None:
+        """A list that does not grow with its rows moves nothing else when they become more: only its scrollbar."""
+        if self.styles.is_auto_height:
+            self.virtual_size = size
+        elif size != self.virtual_size:
+            self.set_reactive(Rows.virtual_size, size)
+            self._scroll_update(size)
+
+    def _tops_at(self, width: int) -> Sequence[int]:
         """Layout asks for the height at several widths, often; each is counted once."""
         if width not in self._counted:
             self._counted[width] = self._count_tops(width)
         return self._counted[width]
 
-    def _count_tops(self, width: int) -> list[int]:
+    def _count_tops(self, width: int) -> Sequence[int]:
         tops = [0]
         for index in range(self.count()):
             tops.append(tops[-1] + self.height(index, width))
@@ -135,33 +152,43 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return self._tops_at(max(width - len(_CURSOR), 1))[-1]
 
-    def render_line(self, y: int) -> Strip:
+    def render_lines(self, crop: Region) -> list[Strip]:
         self._measure()
+        return super().render_lines(crop)
+
+    def render_line(self, y: int) -> Strip:
         line = y + self.scroll_offset.y
         index = bisect_right(self._tops, line) - 1
         if not 0 <= index < self.count():
-            return Strip.blank(self._width + len(_CURSOR), self.visual_style.rich_style)
-        key = (index, line - self._tops[index], index == self.cursor, self.has_focus)
-        if key not in self._strips:
-            self._strips[key] = self._draw(*key)
-        return self._strips[key]
+            return Strip.blank(self._measured_for + len(_CURSOR), self.visual_style.rich_style)
+        within = line - self._tops[index]
+        at_cursor = index == self.cursor
+        key = (self.look(index), self._measured_for, at_cursor, at_cursor and self.has_focus)
+        if (*key, within) not in self._strips:
+            self._draw(index, key)
+        return self._strips[*key, within]
 
-    def _draw(self, index: int, within: int, at_cursor: bool, focused: bool) -> Strip:
-        width, content, style = self._width + len(_CURSOR), self._line(index, within), self.visual_style
-        if at_cursor and focused:
-            chosen = Style.from_styles(self.get_component_styles("rows--cursor"))
-            content, style = content.stylize(chosen), style + chosen
+    def _draw(self, index: int, key: tuple[Hashable, int, bool, bool]) -> None:
+        """Draw all lines of a row."""
+        _, width, at_cursor, chosen = key
+        lines, height = self.row(index, width), self._tops[index + 1] - self._tops[index]
+        while len(self._strips) + height > max(_MOST_STRIPS, height):
+            del self._strips[next(iter(self._strips))]
+        for within in range(height):
+            sign = _CURSOR if at_cursor and within == 0 else " " * len(_CURSOR)
+            line = Content(sign) + (lines[within] if within < len(lines) else Content(""))
+            self._strips[*key, within] = self._strip(line, chosen)
+
+    def _strip(self, content: Content, chosen: bool) -> Strip:
+        width, style = self._measured_for + len(_CURSOR), self.visual_style
+        if chosen:
+            cursor = Style.from_styles(self.get_component_styles("rows--cursor"))
+            content, style = content.stylize(cursor), style + cursor
         strip = Visual.to_strips(self, content.truncate(width), width, 1, style)[0]
         return strip.extend_cell_length(width, style.rich_style)
 
-    def _line(self, index: int, within: int) -> Content:
-        lines = self.row(index, self._width)
-        sign = _CURSOR if within == 0 and index == self.cursor else " " * len(_CURSOR)
-        return Content(sign) + (lines[within] if within < len(lines) else Content(""))
-
     def on_resize(self) -> None:
         self._measured_for = -1
-        self._strips = {}
         self._measure()
         self.show_cursor()
 

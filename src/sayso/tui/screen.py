@@ -62,6 +62,8 @@ class SaysoScreen(Screen[ScreenResultType]):
     """A screen with its keys, a line at the top, the keys at the bottom, and the board between them."""
 
     AUTO_FOCUS = ""
+    NEED_A_ROW: frozenset[str] = frozenset()
+    """Actions on the row at the cursor: they are not offered while the list is empty."""
 
     def __init__(self, shared: Shared, context: str) -> None:
         super().__init__()
@@ -96,7 +98,25 @@ class SaysoScreen(Screen[ScreenResultType]):
         return self.shared.texts.newest.format(headline=self.shared.wording.headline(newest)) if newest else ""
 
     def tick(self) -> None:
-        """A second has passed."""
+        """Time has passed: show what reads differently now."""
+
+    def on_screen_resume(self) -> None:
+        """While it was not seen nothing of it kept pace with the time."""
+        self.query_one(KeyBar).visible = True
+        self.tick()
+
+    def on_screen_suspend(self) -> None:
+        """Under a dialog, keys that do not work now would stand below those that do."""
+        self.query_one(KeyBar).visible = False
+
+    def show_whether_empty(self, empty: bool) -> None:
+        if empty != self.has_class("-empty"):
+            self.set_class(empty, "-empty")
+            self.refresh_bindings()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only what makes sense now is offered."""
+        return action not in self.NEED_A_ROW or not self.has_class("-empty")
 
     async def do(self, work: Callable[[Desk], T]) -> T:
         """Have the desk do something. When the store is away, the banner says so too."""

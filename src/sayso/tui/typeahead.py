@@ -41,6 +41,7 @@ class TypeAhead:
         self._holds = 0
         self._turn = 0
         """Counts what is followed; whatever follows an earlier turn has been overtaken."""
+        self._overdue: asyncio.TimerHandle | None = None
         self._app: App[Any] | None = None
         self._deliver: Deliver | None = None
 
@@ -55,9 +56,20 @@ class TypeAhead:
     async def take(self, event: events.Event) -> None:
         """Hand this key or paste on when its turn has come."""
         self._waiting.append(event)
-        await self.hand_on()
+        await self._hand_on()
+        self._be_patient()
 
-    async def hand_on(self) -> None:
+    def _be_patient(self) -> None:
+        if self._waiting and self._overdue is None:
+            self._overdue = asyncio.get_running_loop().call_later(_PATIENCE, self._hand_on_anyway)
+
+    def _hand_on_anyway(self) -> None:
+        self._overdue = None
+        if self._waiting and self._app is not None and self._app.is_running:
+            self._app.run_worker(self._hand_on(), group="typing")
+            self._be_patient()
+
+    async def _hand_on(self) -> None:
         """The next key, unless one is still under way."""
         under_way = self._since is not None and time.monotonic() - self._since < _PATIENCE
         if under_way or not self._waiting or self._deliver is None:
@@ -102,4 +114,4 @@ class TypeAhead:
             self._send(Passed(message.turn, message.rounds - 1))
         elif not self._holds:
             self._since = None
-            await self.hand_on()
+            await self._hand_on()

@@ -12,8 +12,11 @@ from sayso.text import age, one_line
 from sayso.tui.markdown import plain_line
 from sayso.tui.texts import Texts
 
+Clock = Callable[[], int]
+
 NAME_WIDTH = 40
 """The most characters of a client's, project's or host's name."""
+_SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +24,7 @@ class Wording:
     """Says things about asks in one language, by one clock."""
 
     texts: Texts
-    clock: Callable[[], int]
+    clock: Clock
 
     def headline(self, ask: Ask) -> str:
         """What an ask is about: its title, or the words of its first question."""
@@ -45,8 +48,15 @@ class Wording:
         return self.texts.one_question if count == 1 else self.texts.questions.format(n=count)
 
     def age(self, since: int) -> str:
-        span = age(self.clock() - since)
-        return self.texts.now if span == "now" else span
+        """How long ago. Less than a minute is now: numbers that run all the time draw the eye for nothing."""
+        passed = self.clock() - since
+        return age(passed) if passed >= _MINUTE else self.texts.now
+
+    def age_lasts(self, since: int) -> int:
+        """Milliseconds until `age` reads differently."""
+        passed = max(self.clock() - since, 0)
+        unit = _unit(max(passed, _MINUTE))
+        return unit - passed % unit
 
     def standing(self, ask: Ask) -> str:
         """Whether the agent waits, and for how long still."""
@@ -56,7 +66,15 @@ class Wording:
             return self.texts.stands_unattended
         if ask.wait.until is None:
             return self.texts.stands_waiting
-        return self.texts.stands_until.format(span=age(max(ask.wait.until - self.clock(), 0)))
+        left = ask.wait.until - self.clock()
+        return self.texts.stands_until.format(span=age(left) if left >= _SECOND else "0s")
+
+    def standing_lasts(self, ask: Ask) -> int | None:
+        """Milliseconds until `standing` reads differently by itself; None when it does not."""
+        if ask.state is State.TIMED_OUT or ask.wait is None or ask.wait.until is None:
+            return None
+        left = ask.wait.until - self.clock()
+        return left % _unit(left) + 1 if left >= _SECOND else None
 
     def state(self, state: State) -> str:
         return str(getattr(self.texts, f"state_{state.value}"))
@@ -121,3 +139,8 @@ class Wording:
         if answer.note:
             lines.append(f"{self.texts.note}: {answer.note}")
         return lines
+
+
+def _unit(milliseconds: int) -> int:
+    """The unit in which such a span is told."""
+    return next((unit for unit in (_DAY, _HOUR, _MINUTE) if milliseconds >= unit), _SECOND)

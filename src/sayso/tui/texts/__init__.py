@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sayso.tui.texts.english import Texts
-from sayso.tui.texts.german import GERMAN
+from sayso.tui.texts.german import German
 
-LANGUAGES: Mapping[str, Texts] = {"en": Texts(), "de": GERMAN}
+LANGUAGES: Mapping[str, Texts] = {"en": Texts(), "de": German()}
 
 __all__ = ["LANGUAGES", "Texts", "texts_for"]
 

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Texts:
-    """The catalogue. Fields named `do_…` are what keys do, for the key bar, the help and the palette."""
+    """The catalogue. Names that begin with `do_` are what keys do, for the key bar, the help and the palette.
+
+    No dataclass: one of this size would take longer to make than the whole first screen to draw.
+    """
 
     # Counting
     now: str = "now"
@@ -64,7 +64,7 @@ class Texts:
 
     # The inbox
     empty: str = "No questions. They appear here the moment an agent asks. To connect yours: sayso install"
-    empty_filtered: str = "Nothing here fits the filter."
+    empty_filtered: str = "Nothing here fits the filter. {key} shows all again."
     loading: str = "Looking for questions…"
     filter_hint: str = "filter: words in project, agent or question"
     only_project: str = "project {project}"
@@ -129,7 +129,7 @@ class Texts:
     # Commands
     commands_title: str = "Commands"
     commands_loading: str = "Looking for commands…"
-    commands_empty: str = "No command has been run. Agents get them from tool files: sayso tools init git"
+    commands_empty: str = "No command has been run. Agents get them from tool files. To make one: sayso tools init git"
     command_in: str = "in {folder} on {host}"
     exit_code: str = "exit code {code}"
     ended_by_signal: str = "ended by {signal}"
