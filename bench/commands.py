@@ -1,7 +1,7 @@
 """What it costs to start `true` and see it end: through the spawner, bare, and through shells; two sizes of server.
 
 All ways take turns in one run, so that whatever else the machine does hits them alike.
-Usage: python bench/commands.py [--rounds N]
+Usage: python -m bench.commands [--rounds N]
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from bench.tables import ratio, setting, table
 
 from sayso.running.environment import Environments
 from sayso.running.launch import Launch
@@ -89,27 +91,32 @@ def measure(megabytes: int, rounds: int) -> Measured:
 
 
 def in_a_process_of(megabytes: int, rounds: int) -> Measured:
-    command = [sys.executable, __file__, "--rounds", str(rounds), "--measure", str(megabytes)]
+    command = [sys.executable, "-m", "bench.commands", "--rounds", str(rounds), "--measure", str(megabytes)]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
     measured: Measured = json.loads(done.stdout)
     return measured
 
 
-def table(results: dict[int, Measured]) -> str:
-    """One row per way: p50/p95 in milliseconds, and how that compares with bare Popen in the same process."""
-    head = "start and end of `true`, ms p50/p95   " + "".join(f"{f'from {size} MB':>26}" for size in results)
-    rows = [head]
-    for way in next(iter(results.values())):
-        cells = ""
-        for measured in results.values():
-            p50, p95 = percentiles(measured[way])
-            ratio = p50 / percentiles(measured["Popen"])[0]
-            cells += f"{f'{p50:.2f} / {p95:.2f}  ({ratio:.1f}x)':>26}"
-        rows.append(f"{way:<38}{cells}")
-    for size, measured in results.items():
-        gain = percentiles(measured["bash -lc"])[0] / percentiles(measured["spawner"])[0]
-        rows.append(f"From {size} MB the spawner is {gain:.0f} times as fast as the login shell.")
-    return "\n".join(rows)
+def side_by_side(results: dict[int, Measured]) -> str:
+    """One row per way: how long it took in processes of each size, beside bare Popen in the same process."""
+    head = ["start and end of `true`, ms p50 / p95", *(f"from {size} MB" for size in results)]
+    ways_ = next(iter(results.values()))
+    rows = [[way, *(_beside_popen(way, measured) for measured in results.values())] for way in ways_]
+    gains = [
+        f"From {size} MB the spawner is {_p50(measured, 'bash -lc') / _p50(measured, 'spawner'):.0f} times as fast as "
+        "the login shell."
+        for size, measured in results.items()
+    ]
+    return f"{table(head, rows)}\n\n{' '.join(gains)}"
+
+
+def _beside_popen(way: str, measured: Measured) -> str:
+    p50, p95 = percentiles(measured[way])
+    return f"{p50:.2f} / {p95:.2f} ({ratio(p50, _p50(measured, 'Popen'))})"
+
+
+def _p50(measured: Measured, way: str) -> float:
+    return percentiles(measured[way])[0]
 
 
 async def end_to_end(rounds: int) -> Measured:
@@ -150,12 +157,9 @@ def server_in(folder: Path) -> dict[str, Any]:
 
 def over_stdio(measured: Measured) -> str:
     """One row per way, compared with bare Popen."""
-    rows = ["through the whole server, ms p50/p95"]
-    bare = percentiles(measured["Popen"])[0]
-    for way, runs in measured.items():
-        p50, p95 = percentiles(runs)
-        rows.append(f"{way:<38}{f'{p50:.2f} / {p95:.2f}  ({p50 / bare:.1f}x)':>26}")
-    return "\n".join(rows)
+    return table(
+        ["through the whole server", "ms p50 / p95"], [[way, _beside_popen(way, measured)] for way in measured]
+    )
 
 
 def percentiles(runs: list[float]) -> tuple[float, float]:
@@ -171,7 +175,8 @@ def main() -> None:
     if given.measure:
         json.dump(measure(given.measure, given.rounds), sys.stdout)
     else:
-        print(table({size: in_a_process_of(size, given.rounds) for size in SIZES_MB}))
+        print(f"{setting()}\n")
+        print(side_by_side({size: in_a_process_of(size, given.rounds) for size in SIZES_MB}), end="\n\n")
         print(over_stdio(asyncio.run(end_to_end(given.rounds))))
 
 

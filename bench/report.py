@@ -21,6 +21,7 @@ PROGRAMS = {
     "growth": "As things grow",
     "tui": "The terminal inbox",
     "web": "The web inbox",
+    "talk": "Talking with an agent",
 }
 BEGIN, END = "<!-- {name} -->", "<!-- /{name} -->"
 

@@ -1,7 +1,7 @@
 """How quick the terminal inbox is, in a real terminal, beside a bare Textual app that shows one line.
 
 Every figure is also a ratio to the bare app's on the same machine in the same minutes, so that machines can be
-compared. Run: python bench/tui.py
+compared. Usage: python -m bench.tui
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import psutil
+from bench.tables import ratio, setting, table
 
 from sayso.asks.desk import Desk
 from sayso.asks.model import Asker, Kind, NewAsk, Option, Question
@@ -91,7 +92,7 @@ class Pty:
             if select.select([self._end], [], [], left)[0]:
                 os.read(self._end, 65536)
         after = process.cpu_times()
-        return (after.user + after.system - before.user - before.system) / IDLE_SECONDS
+        return max(0.0, after.user + after.system - before.user - before.system) / IDLE_SECONDS
 
     def close(self) -> None:
         os.kill(self.pid, signal.SIGKILL)
@@ -179,13 +180,13 @@ def measure(environment: dict[str, str], desk: Desk) -> None:
     )
     bare_key, bare_idle = bare_figures(environment)
     figures = inbox_figures(environment, desk)
-    print(f"{'':34}{'Sayso':>12}{'bare app':>12}{'ratio':>9}")
-    show("start to first screen", starts[1], starts[0])
+    rows = [_row("start to first screen", starts[1], starts[0])]
     for name in ("ask to visible", "ask to visible, 1,000 pending", "key to redraw, 1,000 pending"):
-        show(name, figures[name], bare_key)
+        rows.append(_row(name, figures[name], bare_key))
     for name in ("idle, empty", "idle, 1,000 pending"):
-        print(f"{name:34}{figures[name]:11.2%} {bare_idle:11.2%}")
-    print("\nThe bare app's figure beside asks and keys is its own key press to redraw.")
+        rows.append([name, f"{figures[name]:.2%}", f"{bare_idle:.2%}", "-"])
+    print(f"{setting()}\n\n{table(['', 'Sayso', 'bare app', 'ratio'], rows)}\n")
+    print("The bare app's figure beside asks and keys is its own key press to redraw; idle is the share of one core.")
 
 
 def _interleaved(*measures: Callable[[], float]) -> Sequence[float]:
@@ -194,8 +195,8 @@ def _interleaved(*measures: Callable[[], float]) -> Sequence[float]:
     return [statistics.median(column) for column in zip(*found, strict=True)]
 
 
-def show(name: str, ours: float, bare: float) -> None:
-    print(f"{name:34}{ours * 1000:9.1f} ms{bare * 1000:9.1f} ms{ours / bare:8.2f}x")
+def _row(name: str, ours: float, bare: float) -> list[str]:
+    return [name, f"{ours * 1000:.1f} ms", f"{bare * 1000:.1f} ms", ratio(ours, bare)]
 
 
 if __name__ == "__main__":

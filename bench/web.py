@@ -1,8 +1,8 @@
 """MCP over HTTP and the event streams of the page: how fast an answer comes back, what a call costs, what streams do.
 
-Everything is measured on one real `sayso web` process with a store of its own. Calls are compared with a bare server
-of the SDK on the same uvicorn, taking turns in one run, so that whatever else the machine does hits both alike.
-Usage: python bench/web.py [--rounds N] [--calls N] [--streams N]
+Everything is measured on one real `sayso web` process with a store of its own. Calls are compared with servers of the
+SDK alone on the same uvicorn, taking turns in one run, so that whatever else the machine does hits all alike.
+Usage: python -m bench.web [--rounds N] [--calls N] [--streams N]
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import anyio
 import httpx2
-import mcp_types as types
 import psutil
+from bench.tables import ratio, setting, table
+from bench.web_rivals import TOKEN
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from playwright.async_api import async_playwright
@@ -35,15 +37,24 @@ from sayso.asks.desk import Desk
 from sayso.asks.model import Answer, Ask, Settler
 from sayso.config import Config, load
 from sayso.store import Store, open_store
-from sayso.web.serve import listen
 from sayso.web.site import Site
 
+ROOT = Path(__file__).parents[1]
 MODERN = "2026-07-28"
 TOOL = "ask_user_questions"
 LANES = 8
 """Connections that calls are made on at the same time."""
-TURNS = 5
-"""How often the two servers take turns."""
+TURNS = 9
+"""How often the servers take turns, and how many asks go to all event streams."""
+
+BARE = "SDK server that does nothing"
+ALIKE = "SDK server that does the same work"
+OURS = "Sayso, get_answers"
+ABOUT = f"""{LANES} calls at a time, all of 2026-07-28, all on uvicorn with h11, all with the Host and Origin headers
+checked; in brackets how that compares with the SDK server that does the same work. The one that does nothing lets
+everybody in, and its tool returns a word. The one that does the same work has the SDK check a bearer token, which it
+looks up in SQLite, and its tool looks up in SQLite what there is for its caller. So does Sayso, and it also counts the
+call, sets the headers that protect browsers, and watches whether what it returns is handed over."""
 
 Figures = dict[str, list[float]]
 
@@ -56,16 +67,21 @@ def sayso_web(folder: Path) -> Iterator[tuple[Config, psutil.Process, int]]:
     environ = {**os.environ, "HOME": str(folder), "SAYSO_STATE_DIR": str(folder / "state"), "SAYSO_LOG_LEVEL": "error"}
     command = [str(Path(sys.executable).parent / "sayso"), "web", "--port", "0", "--json"]
     with _running(command, environ, folder / "log") as process:
+        assert process.stdout is not None
+        while process.stdout.readline().strip() != "}":
+            assert process.poll() is None, (folder / "log").read_text()
         found = re.search(r"http://127\.0\.0\.1:(\d+)", (folder / "log").read_text())
         assert found is not None
         yield load(environ=environ, cwd=folder), psutil.Process(process.pid), int(found[1])
 
 
 @contextmanager
-def bare_server(folder: Path) -> Iterator[int]:
-    with _running([sys.executable, __file__, "--bare"], dict(os.environ), folder / "bare-log") as process:
+def rival(kind: str, folder: Path) -> Iterator[tuple[psutil.Process, int]]:
+    """A server of the SDK alone."""
+    command = [sys.executable, "-m", "bench.web_rivals", kind, str(folder / f"{kind}.db")]
+    with _running(command, {**os.environ, "PYTHONPATH": str(ROOT)}, folder / f"{kind}-log") as process:
         assert process.stdout is not None
-        yield int(process.stdout.readline())
+        yield psutil.Process(process.pid), int(process.stdout.readline())
 
 
 @contextmanager
@@ -75,37 +91,10 @@ def _running(command: Sequence[str], environ: dict[str, str], log: Path) -> Iter
             command, env=environ, cwd=log.parent, stdout=subprocess.PIPE, stderr=stderr, text=True
         )
     try:
-        if "--bare" not in command:
-            assert process.stdout is not None
-            while process.stdout.readline().strip() != "}":
-                assert process.poll() is None, log.read_text()
         yield process
     finally:
         process.terminate()
         process.communicate(timeout=30)
-
-
-def serve_bare() -> None:
-    """The SDK's server with one tool that does nothing, on a socket like ours."""
-    import uvicorn
-    from mcp.server.context import ServerRequestContext
-    from mcp.server.lowlevel.server import Server
-
-    async def list_tools(
-        ctx: ServerRequestContext[Any, Any], params: types.PaginatedRequestParams | None
-    ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[types.Tool(name="get_answers", input_schema={"type": "object"})])
-
-    async def call_tool(
-        ctx: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
-    ) -> types.CallToolResult:
-        return types.CallToolResult(content=[types.TextContent(type="text", text="done")])
-
-    server: Server[Any] = Server("bare", on_list_tools=list_tools, on_call_tool=call_tool)
-    listening = listen("127.0.0.1", 0)
-    print(listening.getsockname()[1], flush=True)
-    settings = uvicorn.Config(server.streamable_http_app(), log_level="error", access_log=False)
-    asyncio.run(uvicorn.Server(settings).serve([listening]))
 
 
 # Submit to result
@@ -162,6 +151,19 @@ def chromium() -> str:
     return subprocess.run([sys.executable, script], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
 
 
+SEEN = """
+window.seen = new Map();
+new MutationObserver((changes) => {
+  const there = performance.timeOrigin + performance.now();
+  for (const node of changes.flatMap((change) => [...change.addedNodes])) {
+    const number = /Is number (\\d+) in the page/.exec(node.textContent ?? "")?.[1];
+    if (number && !window.seen.has(Number(number))) window.seen.set(Number(number), there);
+  }
+}).observe(document, { subtree: true, childList: true });
+"""
+"""Notes by the page's own clock, which is the machine's, when each question appears in it."""
+
+
 async def ask_to_page(port: int, cookie: tuple[str, str], token: str, desk: Desk, rounds: int) -> list[float]:
     """Seconds from an agent's call to the question in the DOM of an open page, in a real browser."""
     times = []
@@ -170,16 +172,14 @@ async def ask_to_page(port: int, cookie: tuple[str, str], token: str, desk: Desk
         browser = await playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"])
         context = await browser.new_context()
         await context.add_cookies([where])  # type: ignore[list-item]  # a TypedDict of the library's own
+        await context.add_init_script(SEEN)
         page = await context.new_page()
         await page.goto(f"http://127.0.0.1:{port}/")
         for number in range(rounds + 1):
-            text = f"Is number {number} in the page?"
-            seen = asyncio.create_task(page.wait_for_selector(f"text={text}"))
-            await asyncio.sleep(0.05)  # for the browser to begin to look
-            begun = time.perf_counter()
+            text, begun = f"Is number {number} in the page?", time.time()
             call = asyncio.create_task(client.call_tool(TOOL, _question(text)))
-            await seen
-            times.append(time.perf_counter() - begun)
+            await page.wait_for_selector(f"text={text}")
+            times.append(await page.evaluate(f"window.seen.get({number})") / 1000 - begun)
             await asyncio.to_thread(answer, desk, await opened(desk))
             await call
         await browser.close()
@@ -259,23 +259,38 @@ class Stream:
         self._writer.close()
 
 
+@dataclass(frozen=True, kw_only=True)
+class Streamed:
+    """Kilobytes that each stream takes in the server, the seconds after which an ask had reached each of them, and the
+    seconds of processor time that the server took for one ask."""
+
+    each_kb: float
+    reached: list[float]
+    cpu: float
+
+
 async def streams(
     port: int, server: psutil.Process, cookie: tuple[str, str], token: str, desk: Desk, count: int
-) -> tuple[float, list[float]]:
-    """Kilobytes that each stream takes in the server, and the seconds in which one ask reached each of them."""
+) -> Streamed:
     first = await Stream.open(port, "=".join(cookie))
     before = server.memory_info().rss
     opened_ = [first, *[await Stream.open(port, "=".join(cookie)) for _ in range(count - 1)]]
     each = (server.memory_info().rss - before) / 1024 / max(count - 1, 1)
+    reached: list[float] = []
+    used: list[float] = []
     async with agent(port, token, "auto") as client:
-        begun = time.perf_counter()
-        call = asyncio.create_task(client.call_tool(TOOL, _question("Does everyone see this?")))
-        seen = await asyncio.gather(*(stream.hears(b"Does everyone see this?") for stream in opened_))
-        answer(desk, await opened(desk))
-        await call
+        for number in range(TURNS + 1):
+            text, cpu, begun = f"Does everyone see number {number}?", cpu_seconds(server), time.perf_counter()
+            call = asyncio.create_task(client.call_tool(TOOL, _question(text)))
+            seen = await asyncio.gather(*(stream.hears(text.encode()) for stream in opened_))
+            used.append(cpu_seconds(server) - cpu)
+            # The first turn warms it up.
+            reached += [moment - begun for moment in seen] if number else []
+            answer(desk, await opened(desk))
+            await call
     for stream in opened_:
         stream.close()
-    return each, [moment - begun for moment in seen]
+    return Streamed(each_kb=each, reached=reached, cpu=statistics.mean(used[1:]))
 
 
 async def signed_in(config: Config, store: Store) -> tuple[str, str]:
@@ -288,57 +303,69 @@ async def signed_in(config: Config, store: Store) -> tuple[str, str]:
 # Telling
 
 
-def milliseconds(times: Sequence[float]) -> str:
+def cpu_seconds(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+def milliseconds(name: str, times: Sequence[float]) -> list[str]:
     cuts = statistics.quantiles(times, n=100, method="inclusive")
-    return f"{cuts[49] * 1000:8.1f} {cuts[98] * 1000:8.1f}"
+    return [name, *(f"{seconds * 1000:.1f}" for seconds in (min(times), cuts[49], cuts[98]))]
 
 
 async def measure(rounds: int, calls: int, count: int) -> None:
-    with tempfile.TemporaryDirectory(prefix="sayso-bench-") as name:
+    with tempfile.TemporaryDirectory(prefix="sayso-bench-") as name, ExitStack() as stack:
         folder = Path(name)
-        with sayso_web(folder) as (config, server, port), bare_server(folder) as bare_port:
-            store = open_store(config)
-            token, desk = Accounts(store).add_token("bench"), Desk(store)
-            cookie = await signed_in(config, store)
-            print(f"{'':44}{'p50 ms':>8} {'p99 ms':>8}")
-            times = await ask_to_page(port, cookie, token, desk, rounds)
-            print(f"{'ask made to question in the page':44}{milliseconds(times)}")
-            for mode in ("auto", "legacy"):
-                times = await submit_to_result(port, token, desk, mode, rounds)
-                print(f"{f'answer sent to result at the agent ({mode})':44}{milliseconds(times)}")
-            each, reached = await streams(port, server, cookie, token, desk, count)
-            print(f"{f'ask made to told on {count} event streams':44}{milliseconds(reached)}")
-            print(f"{'memory of one event stream, kB':44}{each:8.1f}")
-            await compare(port, bare_port, token, calls)
-            store.close()
+        config, server, port = stack.enter_context(sayso_web(folder))
+        store = stack.enter_context(closing(open_store(config)))
+        token, desk = Accounts(store).add_token("bench"), Desk(store)
+        cookie = await signed_in(config, store)
+        rows = [milliseconds("ask made to question in the page", await ask_to_page(port, cookie, token, desk, rounds))]
+        for mode in ("auto", "legacy"):
+            times = await submit_to_result(port, token, desk, mode, rounds)
+            rows.append(milliseconds(f"answer sent to result at the agent ({mode})", times))
+        told = await streams(port, server, cookie, token, desk, count)
+        rows.append(milliseconds(f"ask made to told on each of {count} event streams", told.reached))
+        print(f"{setting()}\n\n{table(['on the way', 'least ms', 'p50 ms', 'p99 ms'], rows)}\n")
+        print(
+            f"An event stream takes {told.each_kb:.0f} kB in the server. To tell all {count} of an ask took it "
+            f"{told.cpu * 1000:.0f} ms of processor time.\n"
+        )
+        rivals = {kind: stack.enter_context(rival(kind, folder)) for kind in ("bare", "alike")}
+        shown = {BARE: (*rivals["bare"], ""), ALIKE: (*rivals["alike"], TOKEN), OURS: (server, port, token)}
+        print(await compare(shown, calls))
 
 
-async def compare(port: int, bare_port: int, token: str, calls: int) -> None:
-    """Calls a second of each server in turns."""
-    kinds = {"bare SDK server": (bare_port, "get_answers"), "Sayso, get_answers": (port, "get_answers")}
-    rates: Figures = {kind: [] for kind in kinds}
+async def compare(servers: Mapping[str, tuple[psutil.Process, int, str]], calls: int) -> str:
+    """Calls a second, and processor time of the server for one, of each server in turns."""
+    rates: Figures = {kind: [] for kind in servers}
+    costs: Figures = {kind: [] for kind in servers}
     for _ in range(TURNS + 1):
-        for kind, (where, tool) in kinds.items():
-            rates[kind].append(await calls_per_second(where, token, tool, calls))
-    bare = statistics.median(rates["bare SDK server"][1:])
-    print(f"\n{'tools/call over HTTP':44}{'calls/s':>8} {'ratio':>8}")
-    for kind, measured in rates.items():
-        # The first turn warms both up.
-        rate = statistics.median(measured[1:])
-        print(f"{kind:44}{rate:8.0f} {rate / bare:8.2f}")
+        for kind, (process, port, token) in servers.items():
+            before = cpu_seconds(process)
+            rates[kind].append(await calls_per_second(port, token, "get_answers", calls))
+            costs[kind].append((cpu_seconds(process) - before) / calls * 1000)
+    # The first turn warms them up.
+    rate = {kind: statistics.median(measured[1:]) for kind, measured in rates.items()}
+    cost = {kind: statistics.median(measured[1:]) for kind, measured in costs.items()}
+    rows = [
+        [
+            kind,
+            f"{rate[kind]:.0f} ({ratio(rate[kind], rate[ALIKE])})",
+            f"{cost[kind]:.2f} ms ({ratio(cost[kind], cost[ALIKE])})",
+        ]
+        for kind in servers
+    ]
+    return f"{table(['tools/call over HTTP', 'calls/s', 'CPU a call'], rows)}\n\n{ABOUT}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=100)
-    parser.add_argument("--calls", type=int, default=800)
+    parser.add_argument("--calls", type=int, default=400)
     parser.add_argument("--streams", type=int, default=500)
-    parser.add_argument("--bare", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.bare:
-        serve_bare()
-    else:
-        anyio.run(measure, given.rounds, given.calls, given.streams)
+    anyio.run(measure, given.rounds, given.calls, given.streams)
 
 
 if __name__ == "__main__":

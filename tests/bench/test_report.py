@@ -6,7 +6,7 @@ import socket
 from importlib.util import find_spec
 
 import pytest
-from bench.report import DOCUMENT, PROGRAMS, put, section
+from bench.report import BEGIN, DOCUMENT, END, PROGRAMS, put, section
 from bench.tables import ratio, setting, table
 
 
@@ -41,3 +41,10 @@ def test_the_setting_tells_of_the_machine_but_not_its_name() -> None:
 
 def test_ratios_are_short() -> None:
     assert (ratio(1, 4), ratio(30, 2)) == ("0.25x", "15x")
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_kept_of_every_program_is_tables(name: str) -> None:
+    kept = DOCUMENT.read_text("utf-8").partition(BEGIN.format(name=name))[2].partition(END.format(name=name))[0]
+    assert "|---" in kept
+    assert "```" not in kept

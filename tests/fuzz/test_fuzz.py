@@ -11,6 +11,8 @@ from tests.e2e.stdio.harness import Place, new_place
 from tests.fuzz import front, junk, stdio, web
 
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
+BROKEN, BULK = 300, 50_000
+"""Connections that break, and bytes that come with the request on each."""
 
 
 @pytest.fixture(scope="module")
@@ -56,3 +58,15 @@ def test_a_greeting_at_the_very_depth_that_python_can_follow_is_left_to_the_sdk(
 @given(web.shots())
 def test_a_web_server_is_well_after_any_request(site: web.Target, shot: web.Shot) -> None:
     site.fire(shot)
+
+
+def test_connections_that_break_leave_nothing_behind_in_a_web_server(site: web.Target) -> None:
+    """Whatever came with a request is gone with its connection, not a while later."""
+    request = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: x=" + b"x" * BULK + b"\r\n\r\n"
+    for _ in range(BROKEN):
+        site.break_off(request)
+    before = site.memory()
+    for _ in range(BROKEN):
+        site.break_off(request)
+    assert site.health() == 200
+    assert site.memory() - before < BROKEN * BULK / 4

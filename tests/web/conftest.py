@@ -1,21 +1,4 @@
-"""Web inboxes for the tests that speak HTTP by hand."""
+"""Takes in the fixtures of this folder."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
-import pytest
-from tests.web.house import House, new_house
-
-
-@pytest.fixture(scope="session")
-def shared_house() -> Iterator[House]:
-    with new_house() as house:
-        yield house
-
-
-@pytest.fixture
-def house(shared_house: House) -> Iterator[House]:
-    """A web inbox with nothing in it."""
-    yield shared_house
-    shared_house.tidy()
+from tests.web.fixtures import house as house
+from tests.web.fixtures import shared_house as shared_house

@@ -38,7 +38,7 @@ class CollectCalls:
         try:
             wanted = dialect.read(params.arguments or {})
             waiting = await self._office.waiting()
-            asks = await _asked(waiting, self._office.asker_of(ctx), wanted.ask_id)
+            asks = await self._asked(waiting, self._office.asker_of(ctx), wanted.ask_id)
             for_long = wanted.wait and not any(_settled(ask) for ask in asks)
             held = await _take(waiting, asks if for_long else [ask for ask in asks if _settled(ask)])
             if wanted.ask_id is None:
@@ -73,6 +73,19 @@ class CollectCalls:
         if len(self._quiet) >= MOST_QUIET:
             self._quiet.clear()
         self._quiet[asker] = opened, until
+
+    async def _asked(self, waiting: Waiting, asker: Asker, ask_id: str | None) -> list[Ask]:
+        """One ask by its id; or all that this agent is owed, without those that calls of its are waiting for."""
+        if ask_id is not None:
+            ask = await self._office.look(waiting.desk.get, ask_id)
+            if (ask.asker.agent, ask.asker.project) != (asker.agent, asker.project):
+                raise NotFound(f"No ask of this project has the id {ask_id!r}.")
+            return [ask]
+        asks = await self._office.look(waiting.desk.undelivered, asker)
+        if any(ask.wait for ask in asks):
+            await waiting.do(waiting.desk.release_the_dead)
+            asks = await self._office.look(waiting.desk.undelivered, asker)
+        return [ask for ask in asks if ask.wait is None]
 
     async def _hand_over(
         self, ctx: Context, waiting: Waiting, asks: Sequence[Ask], held: Sequence[Held]
@@ -127,17 +140,6 @@ async def _take(waiting: Waiting, asks: Sequence[Ask]) -> list[Held]:
         else:
             held.append(taken)
     return held
-
-
-async def _asked(waiting: Waiting, asker: Asker, ask_id: str | None) -> list[Ask]:
-    """One ask by its id; or all that this agent is owed, without those that calls of its are waiting for."""
-    if ask_id is None:
-        await waiting.do(waiting.desk.release_the_dead)
-        return [ask for ask in await waiting.do(waiting.desk.undelivered, asker) if ask.wait is None]
-    ask = await waiting.do(waiting.desk.get, ask_id)
-    if (ask.asker.agent, ask.asker.project) != (asker.agent, asker.project):
-        raise NotFound(f"No ask of this project has the id {ask_id!r}.")
-    return [ask]
 
 
 async def _first_end(waiting: Waiting, held: Sequence[Held]) -> None:

@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Scope
 
 from sayso.accounts import Accounts, AgentToken
+from sayso.mcp_server.looks import Looks
 from sayso.store import Store
 
 P = ParamSpec("P")
@@ -27,6 +28,7 @@ class Door:
     def __init__(self, store: Store) -> None:
         self._accounts = Accounts(store)
         self._threads = anyio.CapacityLimiter(store.threads)
+        self._looks = Looks(store.threads)
 
     async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run plain code of the accounts or the desk in a thread."""
@@ -35,7 +37,10 @@ class Door:
     async def token(self, scope: Scope) -> AgentToken | None:
         """Whose request this is."""
         secret = _secret(scope)
-        return await self.do(self._accounts.token, secret) if secret else None
+        return await self._looks.look(self._accounts.token, secret) if secret else None
+
+    def close(self) -> None:
+        self._looks.close()
 
     async def valid(self) -> set[str]:
         """The names of the tokens that let agents in."""

@@ -10,6 +10,7 @@ import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import anyio
@@ -26,6 +27,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Message, Receive, Scope, Send
 
+from sayso.accounts import AgentToken
 from sayso.asks.desk import Desk
 from sayso.asks.model import Asker
 from sayso.config import Config
@@ -112,6 +114,7 @@ class McpOverHttp:
                 with anyio.CancelScope(shield=True):
                     await self._stop()
                 beside.cancel_scope.cancel()
+        self._door.close()
 
     async def _stop(self) -> None:
         self._office.stop_waiting()
@@ -188,10 +191,16 @@ class McpOverHttp:
 def _asker(ctx: Context) -> Asker:
     """The agent behind a request: its token says who it is, whatever machine it calls from."""
     exchange = exchange_of(ctx)
-    token = exchange.token
-    return replace(described(ctx), agent=token.name, project=token.project, owner=token.user, host=exchange.peer)
+    return _known(described(ctx), exchange.token, exchange.peer)
 
 
+@lru_cache(maxsize=256)
+def _known(asker: Asker, token: AgentToken, peer: str) -> Asker:
+    """The same for every call of a conversation, so made once."""
+    return replace(asker, agent=token.name, project=token.project, owner=token.user, host=peer)
+
+
+@lru_cache(maxsize=256)
 def _user(name: str) -> AuthenticatedUser:
     """The token's name as the SDK wants it, by which it keeps agents out of each other's sessions."""
     return AuthenticatedUser(AccessToken(token="", client_id=name, scopes=[]))

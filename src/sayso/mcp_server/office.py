@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar, TypeVarTuple
 
 import anyio
 import anyio.to_thread
@@ -20,10 +20,13 @@ from sayso.asks.waiting import Waiting
 from sayso.config import Config
 from sayso.errors import SaysoError
 from sayso.mcp_server.caller import Context
+from sayso.mcp_server.looks import Looks
 from sayso.mcp_server.run_link import RunLink
 from sayso.store import Store, open_store
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 ERRANDS_GRACE = 1.0
 """Seconds that a notification under way may keep an ending process: clients kill what does not end within two."""
@@ -67,6 +70,7 @@ class Office:
         self._opening = asyncio.Lock()
         self._waiting: Waiting | None = None
         self._store: Store | None = store
+        self._looks: Looks | None = None
         self._link = link
         self._secret = b""
         self._patience: set[anyio.CancelScope] = set()
@@ -104,6 +108,13 @@ class Office:
                 desk = Desk(self._store, keeps_history=lambda _: self.config.history)
                 self._waiting = await self._stack.enter_async_context(Waiting(self._store, desk))
             return self._waiting
+
+    async def look(self, work: Callable[[*Ts], T], *args: *Ts) -> T:
+        """What plain code finds that only reads, for a call that may be cancelled meanwhile."""
+        if self._looks is None:
+            self._looks = Looks((await self.store()).threads)
+            self._stack.callback(self._looks.close)
+        return await self._looks.look(work, *args)
 
     def secret(self) -> bytes:
         """The key that seals what clients hand back to us, the same in every process of the store."""

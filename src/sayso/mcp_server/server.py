@@ -133,6 +133,8 @@ def build(
         version=shown.server_version,
         instructions=shown.instructions,
         lifespan=_no_lifespan,
+        # No tool has arguments that are to be in headers as well; else the SDK would list all tools before each call.
+        get_tool_input_schema=_nothing_in_headers,
         on_list_tools=list_tools,
     )
     # Not as `on_call_tool`, which knows no results but the core's: an extension may bring its own.
@@ -232,6 +234,10 @@ async def _stop_on_signal(scope: anyio.CancelScope, commands: CommandCalls | Non
 @asynccontextmanager
 async def _no_lifespan(_: Server[None]) -> AsyncIterator[None]:
     yield None
+
+
+def _nothing_in_headers(_: str) -> None:
+    """What of a tool's arguments is to be in the headers of its HTTP request."""
 
 
 def _definition(tool: Tool) -> types.Tool:

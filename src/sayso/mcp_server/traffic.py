@@ -33,7 +33,7 @@ class Traffic:
     def __init__(self) -> None:
         self.exchanges: set[Exchange] = set()
         self._sessions: dict[str, Session] = {}
-        self._changed = anyio.Event()
+        self._fewer: anyio.Event | None = None
 
     @property
     def sessions(self) -> int:
@@ -54,8 +54,8 @@ class Traffic:
             if session:
                 session.exchanges -= 1
             self._note(exchange)
-            self._changed.set()
-            self._changed = anyio.Event()
+            if self._fewer:
+                self._fewer.set()
 
     def cut(self, which: Callable[[Exchange], bool], instead: Callable[[], Response]) -> None:
         """End exchanges at once."""
@@ -66,7 +66,8 @@ class Traffic:
     async def quiet(self) -> None:
         """Until no exchange is open. Endless by itself: whoever waits sets the limit."""
         while self.exchanges:
-            await self._changed.wait()
+            self._fewer = anyio.Event()
+            await self._fewer.wait()
 
     def tokens(self) -> set[str]:
         """The names of the tokens that are in use."""

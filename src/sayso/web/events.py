@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 
 import anyio
@@ -128,7 +128,8 @@ class News:
         if board is None:
             # Looked at before anyone else can find it, so that nobody is told an empty inbox.
             fresh = Board(self._render, self._render_command)
-            fresh.update(*await self._seen_by(reader.user))
+            for seen in (await self._site.do(self._seen_by, [reader.user])).values():
+                fresh.update(*seen)
             board = self._boards.setdefault(reader.user, fresh)
         for event in board.whole():
             reader.tell(event)
@@ -188,26 +189,32 @@ class News:
             if self._present and now - self._empty_since > _GRACE:
                 await self._go_away()
             return
-        if now - self._dead_looked_at >= LOOK_EVERY:
-            self._dead_looked_at = now
-            await self._site.do(self._site.desk.release_the_dead)
-            await self._site.do(self._site.window.desk.end_the_dead)
-        welcome = {user.name for user in await self._site.do(self._site.accounts.users) if user.revoked_at is None}
-        for user, board in list(self._boards.items()):
-            if user in welcome:
-                await self._tell(user, board)
+        boards = dict(self._boards)
+        seen = await self._site.do(self._seen_by, boards)
+        for user, board in boards.items():
+            if user in seen:
+                _tell(board, *seen[user])
             else:
                 for reader in board.readers:
                     reader.end(_BYE_EVENT)
+        if now - self._dead_looked_at >= LOOK_EVERY:
+            # After the news, which must not wait for this. What it changes rings the bell.
+            self._dead_looked_at = now
+            await self._site.do(self._end_the_dead)
 
-    async def _tell(self, user: str, board: Board) -> None:
-        for event in board.update(*await self._seen_by(user)):
-            for reader in board.readers:
-                reader.tell(event)
+    def _seen_by(self, users: Iterable[str]) -> dict[str, tuple[list[Ask], Overview]]:
+        """What each of these people has before them now, but for those who were shut out. One trip for all."""
+        site = self._site
+        welcome = {user.name for user in site.accounts.users() if user.revoked_at is None}
+        return {
+            user: (site.desk.inbox(person=user, most=PAGE + 1), site.window.overview(person=user))
+            for user in users
+            if user in welcome
+        }
 
-    async def _seen_by(self, user: str) -> tuple[list[Ask], Overview]:
-        asks = await self._site.do(self._site.desk.inbox, person=user, most=PAGE + 1)
-        return asks, await self._site.do(self._site.window.overview, person=user)
+    def _end_the_dead(self) -> None:
+        self._site.desk.release_the_dead()
+        self._site.window.desk.end_the_dead()
 
     async def _go_away(self) -> None:
         self._present = False
@@ -216,6 +223,12 @@ class News:
         except SaysoError as error:
             # Others notice that this process is gone.
             logger.warning("Could not say goodbye to the store: %s", error)
+
+
+def _tell(board: Board, asks: Sequence[Ask], commands: Overview) -> None:
+    for event in board.update(asks, commands):
+        for reader in board.readers:
+            reader.tell(event)
 
 
 def _call(loop: asyncio.AbstractEventLoop, work: Callable[[], None]) -> None:

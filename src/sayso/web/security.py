@@ -9,9 +9,10 @@ import ipaddress
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import SplitResult, urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -60,8 +61,12 @@ class Names:
     public: SplitResult | None = None
     """The address a proxy serves it at."""
 
-    def knows(self, host: str) -> bool:
-        """Whether a Host header, without its port, names us. A rebound name is never a bare address."""
+    def named(self, host_header: str) -> bool:
+        """Whether a Host header names us. A rebound name is never a bare address."""
+        called = _split(f"//{host_header}")
+        host = called.hostname if called else None
+        if host is None:
+            return False
         return host in self.known or is_loopback(host) or (self.any_address and _is_address(host))
 
     def same_origin(self, origin: str, host_header: str) -> bool:
@@ -103,9 +108,11 @@ class Wall:
 
     def __init__(self, app: ASGIApp, *, names: Names) -> None:
         self._app, self._names = app, names
-        self._headers = dict(HEADERS)
+        self._named = lru_cache(maxsize=64)(names.named)
+        headers = dict(HEADERS)
         if names.public and names.public.scheme == "https":
-            self._headers["Strict-Transport-Security"] = "max-age=31536000"
+            headers["Strict-Transport-Security"] = "max-age=31536000"
+        self._headers = {name.lower().encode(): value.encode() for name, value in headers.items()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -123,8 +130,7 @@ class Wall:
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         called = headers.get("host", "")
-        host = _split(f"//{called}")
-        if host is None or host.hostname is None or not self._names.knows(host.hostname):
+        if not self._named(called):
             return refusal(
                 scope,
                 421,
@@ -137,10 +143,10 @@ class Wall:
         return None
 
 
-def _add(message: Message, defaults: Mapping[str, str]) -> None:
-    headers = MutableHeaders(scope=message)
-    for name, value in defaults.items():
-        headers.setdefault(name, value)
+def _add(message: Message, defaults: Mapping[bytes, bytes]) -> None:
+    own = list(message.get("headers", ()))
+    said = {name.lower() for name, _ in own}
+    message["headers"] = own + [header for header in defaults.items() if header[0] not in said]
 
 
 def _split(url: str) -> SplitResult | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import signal
 import socket
@@ -10,6 +11,7 @@ from contextlib import contextmanager, suppress
 
 import uvicorn
 from starlette.applications import Starlette
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from sayso.config import Config
 from sayso.errors import CannotListen
@@ -24,6 +26,27 @@ _KEEP_ALIVE = 75
 _PATIENCE = {"TCP_KEEPIDLE": 15, "TCP_KEEPALIVE": 15, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 6, "TCP_USER_TIMEOUT": 30_000}
 """Seconds of silence before the other side is asked for a sign of life, between two such questions, how many of them;
 and the milliseconds that what was sent may stay unconfirmed. Each system knows some of these."""
+
+
+class Connection(H11Protocol):
+    """A connection ends with what is no HTTP on it, and leaves nothing behind."""
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        if self.timeout_keep_alive_task:
+            # Else all that belongs to a connection that broke is kept until it would have been idle for too long.
+            self.timeout_keep_alive_task.cancel()
+
+    def send_400_response(self, msg: str) -> None:
+        answering = self.cycle is not None and not self.cycle.response_complete
+        if answering:
+            # To what is still to be said on it, nobody listens any more.
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if answering and self.cycle.response_started:
+            self.transport.close()
+        else:
+            super().send_400_response(msg)
 
 
 class Server(uvicorn.Server):
@@ -44,6 +67,7 @@ async def serve(app: Starlette, *listening: socket.socket) -> None:
     """Serve until a signal ends it."""
     settings = uvicorn.Config(
         app,
+        http=Connection,
         lifespan="on",
         ws="none",
         log_config=None,
@@ -53,6 +77,8 @@ async def serve(app: Starlette, *listening: socket.socket) -> None:
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
     _log_as_we_do()
+    # What was imported stays, so that nobody need look through it again and again.
+    gc.freeze()
     with _signals_do_nothing_more():
         await Server(settings).serve(list(listening))
 

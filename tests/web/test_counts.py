@@ -1,0 +1,158 @@
+"""What the web server does for one call or one change, counted: looks at the store, and rows made."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import httpx2
+import pytest
+from tests.e2e.http.harness import ACCEPT, modern_call
+from tests.web.house import USER, new_ask, text
+
+from sayso.accounts import Accounts
+from sayso.asks.desk import Desk
+from sayso.asks.model import Ask
+from sayso.config import Config, load
+from sayso.dialects.dialect import Tool
+from sayso.mcp_server.caller import Context
+from sayso.mcp_server.http import McpOverHttp
+from sayso.mcp_server.server import Calls
+from sayso.store import Transaction
+from sayso.store.sqlite import SqliteStore
+from sayso.web.app import build
+from sayso.web.events import News
+from sayso.web.pages import row
+from sayso.web.sessions import Visitor
+from sayso.web.site import Site
+
+WAIT = 30.0
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class CountedStore(SqliteStore):
+    """Counts the looks at it."""
+
+    reads = 0
+
+    def read(self, work: Callable[[Transaction], T]) -> T:
+        self.reads += 1
+        return super().read(work)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    return load(environ={"HOME": str(tmp_path), "SAYSO_STATE_DIR": str(tmp_path / "state")}, cwd=tmp_path)
+
+
+@asynccontextmanager
+async def agent(config: Config, store: SqliteStore) -> AsyncIterator[httpx2.AsyncClient]:
+    """An agent of the whole application, in this process."""
+    mcp = McpOverHttp(config, store)
+    app = build(config, store, address="", routes=mcp.routes, lifespans=[mcp.running])
+    bearer = {"Authorization": f"Bearer {Accounts(store).add_token('counted')}", "Accept": ACCEPT}
+    async with (
+        app.router.lifespan_context(app),
+        httpx2.AsyncClient(
+            transport=httpx2.ASGITransport(app), base_url="http://127.0.0.1", headers=bearer, timeout=WAIT
+        ) as client,
+    ):
+        yield client
+
+
+async def call(client: httpx2.AsyncClient, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    headers, body = modern_call(tool, arguments)
+    reply = await client.post("/mcp", headers=headers, json=body)
+    assert reply.status_code == 200, reply.text
+    told: dict[str, Any] = reply.json()["result"]
+    return told
+
+
+def test_a_call_for_answers_looks_at_the_token_and_at_what_is_owed_and_at_nothing_else(config: Config) -> None:
+    async def count() -> int:
+        store = CountedStore(config.state_dir / "sayso.db")
+        async with agent(config, store) as client:
+            await call(client, "get_answers", {})
+            before = store.reads
+            for _ in range(10):
+                await call(client, "get_answers", {})
+            counted = store.reads - before
+        store.close()
+        return counted
+
+    # Two each; the watchers beside the calls may look now and then, too.
+    assert 20 <= asyncio.run(count()) < 30
+
+
+def test_a_call_with_arguments_does_not_list_all_tools_first(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    listings: list[Context] = []
+    listed = Calls.listed
+
+    def counted(calls: Calls, ctx: Context) -> list[Tool]:
+        listings.append(ctx)
+        return listed(calls, ctx)
+
+    monkeypatch.setattr(Calls, "listed", counted)
+
+    async def refused() -> dict[str, Any]:
+        store = SqliteStore(config.state_dir / "sayso.db")
+        async with agent(config, store) as client:
+            told = await call(client, "ask_user_questions", {"questions": "none"})
+        store.close()
+        return told
+
+    assert asyncio.run(refused())["isError"]
+    assert listings == []
+
+
+class CountedSite(Site):
+    """Counts the trips to a thread."""
+
+    trips = 0
+
+    async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        self.trips += 1
+        return await super().do(work, *args, **kwargs)
+
+
+def test_one_trip_to_a_thread_and_one_drawing_of_an_ask_serve_all_streams(config: Config) -> None:
+    drawn: list[str] = []
+
+    def draw(ask: Ask) -> str:
+        drawn.append(ask.id)
+        return row(ask)
+
+    async def count() -> tuple[int, int]:
+        store, agents = CountedStore(config.state_dir / "sayso.db"), SqliteStore(config.state_dir / "sayso.db")
+        site = CountedSite(config, store)
+        site.accounts.add_user(USER)
+        news = News(site, draw, lambda _: "")
+        visitor = Visitor(user=USER, csrf="", secret="", surface="browser")
+        async with news.running(), asyncio.timeout(WAIT):
+            streams = [news.stream(visitor) for _ in range(20)]
+            for stream in streams:
+                await until(stream, b"event: commands")
+            trips, reads = site.trips, store.reads
+            for number in range(5):
+                await asyncio.to_thread(Desk(agents).hold, new_ask(text(f"Does everyone see number {number}?")))
+                for stream in streams:
+                    await until(stream, f"Does everyone see number {number}?".encode())
+            counted = site.trips - trips, store.reads - reads
+        store.close()
+        agents.close()
+        return counted
+
+    trips, reads = asyncio.run(count())
+    assert len(drawn) == 5
+    # How often it looks is up to the machine; but each trip looks at several things. The last may be under way.
+    assert 2 * (trips - 1) <= reads
+
+
+async def until(stream: AsyncIterator[bytes], wanted: bytes) -> None:
+    async for event in stream:
+        if wanted in event:
+            return
