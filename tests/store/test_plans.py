@@ -39,6 +39,7 @@ PARAMETERS: dict[str, dict[str, object]] = {
     "held_by": {"process": "1-a", "most": 20},
     "waiting_processes": {},
     "inbox_size": {},
+    "inbox_versions": {},
     "asks_by_state": {},
     "undelivered": {"agent": "", "client": "an-agent", "project": "/p", "host": "h", "most": 20},
     "late_answers": {"agent": "", "client": "an-agent", "project": "/p", "host": "h", "most": 20},

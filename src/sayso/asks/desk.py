@@ -190,6 +190,11 @@ class Desk:
         place = {"after_time": after.created_at if after else -1, "after_id": after.id if after else ""}
         return self._all("inbox", project=project, person=person, most=most, **place)
 
+    def versions(self) -> dict[str, int]:
+        """The ids of all asks that can be answered, oldest first, each with its version: which have changed since one
+        looked."""
+        return {row["id"]: row["version"] for row in self._store.read(lambda tx: tx.all("inbox_versions"))}
+
     def sizes(self) -> dict[State, int]:
         """How many asks there are in each state."""
         counted = {row["state"]: row["size"] for row in self._store.read(lambda tx: tx.all("asks_by_state"))}
@@ -257,6 +262,10 @@ class Desk:
     def draft(self, ask_id: str, person: str) -> str:
         row = self._store.read(lambda tx: tx.one("draft", ask_id=ask_id, person=person))
         return str(json.loads(row["body"])) if row else ""
+
+    def drafts(self, person: str) -> set[str]:
+        """The ids of the asks that this person has begun to answer."""
+        return {row["ask_id"] for row in self._store.read(lambda tx: tx.all("drafts_of", person=person))}
 
     # Tidying
 

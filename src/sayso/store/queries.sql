@@ -48,6 +48,9 @@ WHERE state IN ('pending', 'timed_out')
   AND (created_at, id) > (:after_time, :after_id)
 ORDER BY created_at, id LIMIT :most;
 
+-- name: inbox_versions
+SELECT id, version FROM asks WHERE state IN ('pending', 'timed_out') ORDER BY created_at, id;
+
 -- name: inbox_size
 SELECT count(*) AS size FROM asks WHERE state IN ('pending', 'timed_out');
 
@@ -143,6 +146,9 @@ ON CONFLICT (ask_id, person) DO UPDATE SET body = excluded.body, changed_at = ex
 
 -- name: draft
 SELECT body FROM drafts WHERE ask_id = :ask_id AND person = :person;
+
+-- name: drafts_of
+SELECT ask_id FROM drafts WHERE person = :person;
 
 -- name: drop_draft
 DELETE FROM drafts WHERE ask_id = :ask_id AND person = :person;

@@ -92,6 +92,8 @@ class SaysoApp(App[int], inherit_bindings=False):
         self, config: Config, *, environ: Mapping[str, str] = os.environ, clock: Callable[[], int] = now_ms
     ) -> None:
         super().__init__(ansi_color=True if "NO_COLOR" in environ else None)
+        # A page that glides redraws it twenty times, which a line over SSH shows late and a held key outruns.
+        self.animation_level = "none"
         self.failure: ConfigError | None = None
         self._ears = Ears()
         self.shared = Shared.build(config, environ, self._ears.hear, clock)

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, Vertical
 from textual.timer import Timer
 from textual.worker import Worker
 
@@ -23,7 +23,7 @@ from sayso.tui.commandview import Sight, facts, printed
 from sayso.tui.dialogs import ask_whether
 from sayso.tui.link import SURFACE
 from sayso.tui.pace import Pace
-from sayso.tui.prose import Prose, page
+from sayso.tui.prose import Pages, Prose, page
 from sayso.tui.rows import Rows
 from sayso.tui.screen import Copy, Read, SaysoScreen, Trouble
 from sayso.tui.shared import Shared
@@ -60,7 +60,7 @@ class CommandsScreen(SaysoScreen[None]):
             yield CommandList(self.shared, words=lambda operation: self._told.get(operation.id, ""))
             with Vertical(id="beside"):
                 yield Prose(id="preview")
-                with VerticalScroll(id="output"):
+                with Pages(id="output"):
                     yield Prose(id="printed")
 
     def on_mount(self) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.style import Style
@@ -17,7 +17,7 @@ from sayso.tui.bars import KeyBar, Line
 from sayso.tui.field import Field
 from sayso.tui.keys import shown_key
 from sayso.tui.markdown import Block
-from sayso.tui.prose import Prose
+from sayso.tui.prose import Pages, Prose
 from sayso.tui.screen import SaysoScreen
 from sayso.tui.shared import Shared
 
@@ -154,7 +154,7 @@ class HelpScreen(ModalScreen[None]):
         shared.keys.bind(self, "dialog")
 
     def compose(self) -> ComposeResult:
-        with VerticalScroll(id="dialog"):
+        with Pages(id="dialog"):
             yield Prose(id="help")
         yield KeyBar(self._shared)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import Horizontal
 from textual.timer import Timer
 from textual.widgets import Input
 
@@ -17,7 +17,7 @@ from sayso.tui.asklist import AskList
 from sayso.tui.bars import Line
 from sayso.tui.markdown import Block
 from sayso.tui.outline import copy_text, record, whole_text
-from sayso.tui.prose import Prose, page
+from sayso.tui.prose import Pages, Prose, page
 from sayso.tui.rows import Rows
 from sayso.tui.screen import Copy, Open, Read, SaysoScreen
 from sayso.tui.shared import Shared
@@ -50,7 +50,7 @@ class HistoryScreen(SaysoScreen[None]):
         yield Line(id="empty")
         with Horizontal(id="inbox"):
             yield AskList(self.shared, since=lambda ask: ask.ended_at or 0, marks=self._marks)
-            with VerticalScroll(id="beside"):
+            with Pages(id="beside"):
                 yield Prose(id="preview")
 
     def on_mount(self) -> None:

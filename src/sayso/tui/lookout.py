@@ -6,18 +6,18 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from sayso.asks.desk import Desk
 from sayso.asks.model import Ask
-from sayso.errors import StoreError
+from sayso.errors import NotFound, StoreError
 from sayso.tui.shared import Shared
 
 _PAGE = 500
+_FEW = 50
+"""So many are read one by one."""
 _QUIET = 0.05
 """Seconds between two looks at least: many rings at once are one."""
-_REST_AFTER = 0.5
-"""Seconds after new asks before all are looked at: it costs more the more there are, and seldom shows anything."""
 _AGAIN_AFTER = 1.0
 """Seconds before a store that was away is looked for again."""
 
@@ -40,21 +40,17 @@ class Lookout:
         self._shared, self._changed, self._failed = shared, changed, failed
         self._rung = asyncio.Event()
         self._later: asyncio.TimerHandle | None = None
-        self._wants_all = False
 
     def look_soon(self) -> None:
         self._rung.set()
 
     def look_later(self) -> None:
         """Look for a store that is away: nothing rings when it is back."""
-        self._wait(_AGAIN_AFTER)
-
-    def _wait(self, seconds: float) -> None:
         if self._later is None:
-            self._later = asyncio.get_running_loop().call_later(seconds, self._look_at_all)
+            self._later = asyncio.get_running_loop().call_later(_AGAIN_AFTER, self._look_again)
 
-    def _look_at_all(self) -> None:
-        self._later, self._wants_all = None, True
+    def _look_again(self) -> None:
+        self._later = None
         self.look_soon()
 
     async def watch(self) -> None:
@@ -77,14 +73,6 @@ class Lookout:
             self._failed(error)
 
     async def _look(self) -> None:
-        """First what is new, which must be seen at once; then all, for what has changed: now if nothing was new, else
-        when the screen has been drawn and others may have come too."""
-        if self._shared.board.looked and (sight := await self._shared.link.do(self._only_new)).new:
-            self._take_in(sight)
-            if not self._wants_all:
-                self._wait(_REST_AFTER)
-                return
-        self._wants_all = False
         first = not self._shared.board.looked
         self._take_in(await self._shared.link.do(self._everything))
         if first:
@@ -107,30 +95,34 @@ class Lookout:
 
     # In the desk's thread
 
-    def _only_new(self, desk: Desk) -> Sight:
-        """The asks opened since the last look, beside those known."""
-        known = self._shared.board.asks
-        page = desk.inbox(after=known[-1] if known else None, most=_PAGE)
-        return self._sight([*known, *page])
-
     def _everything(self, desk: Desk) -> Sight:
         """All asks; and what could not be kept while the store was away is kept now."""
         person, unsaved = self._shared.config.person, dict(self._shared.board.unsaved)
         for ask_id, body in unsaved.items():
             desk.keep_draft(ask_id, person, body)
-        return replace(self._sight(all_asks(desk)), saved=unsaved)
-
-    def _sight(self, asks: Sequence[Ask]) -> Sight:
+        asks = _all_as_they_are(desk, self._shared.board.asks)
         known = {ask.id for ask in self._shared.board.asks}
-        return Sight(asks=asks, new=[ask for ask in asks if ask.id not in known])
+        return Sight(asks=asks, new=[ask for ask in asks if ask.id not in known], saved=unsaved)
 
     def _begun(self, desk: Desk) -> set[str]:
         """Those that something was entered for before. Looked for once: what is new nobody can have begun."""
-        person = self._shared.config.person
-        return {ask.id for ask in self._shared.board.asks if desk.draft(ask.id, person)}
+        return desk.drafts(self._shared.config.person) & {ask.id for ask in self._shared.board.asks}
 
 
-def all_asks(desk: Desk) -> list[Ask]:
+def _all_as_they_are(desk: Desk, known: Sequence[Ask]) -> list[Ask]:
+    """Every ask that can be answered, oldest first. Only those are read that are not known as they are now."""
+    kept = {ask.id: ask for ask in known}
+    versions = desk.versions()
+    other = [ask_id for ask_id, version in versions.items() if ask_id not in kept or kept[ask_id].version != version]
+    if len(other) > _FEW:
+        return _all(desk)
+    for ask_id in other:
+        with suppress(NotFound):  # it has just been deleted
+            kept[ask_id] = desk.get(ask_id)
+    return [kept[ask_id] for ask_id in versions if ask_id in kept and kept[ask_id].state.answerable]
+
+
+def _all(desk: Desk) -> list[Ask]:
     """Every ask that can be answered, oldest first."""
     asks = page = desk.inbox(most=_PAGE)
     while len(page) == _PAGE:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
@@ -52,6 +53,16 @@ def _same(some: Sequence[Block], others: Sequence[Block]) -> bool:
         one.content.is_same(other.content) and replace(one, content=other.content) == other
         for one, other in zip(some, others, strict=True)
     )
+
+
+class Pages(VerticalScroll):
+    """Scrolls what is in it by its own keys, as `page` does."""
+
+    def action_page_up(self) -> None:
+        page(self, -1)
+
+    def action_page_down(self) -> None:
+        page(self, 1)
 
 
 def page(around: Widget, pages: int) -> None:

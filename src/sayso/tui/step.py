@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
@@ -22,7 +22,7 @@ from sayso.tui.choices import Choices
 from sayso.tui.field import Field
 from sayso.tui.outline import question_blocks
 from sayso.tui.programs import edit, editor
-from sayso.tui.prose import Prose, page
+from sayso.tui.prose import Pages, Prose, page
 from sayso.tui.rows import Rows
 from sayso.tui.shared import Shared
 
@@ -48,7 +48,7 @@ class Step(Vertical):
         """Whether the field for own words is open beside the options."""
 
     def compose(self) -> ComposeResult:
-        with VerticalScroll(id="reading"):
+        with Pages(id="reading"):
             yield Prose(id="question")
         yield Line(id="hint")
         yield Choices(self._shared)
