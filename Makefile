@@ -35,8 +35,10 @@ check: $(READY)
 	$(BIN)/lint-imports
 
 # Real processes on a busy machine: a test that fails is tried again, twice at most, and counted as rerun.
+# Files are handed out in the order of tests/conftest.py, longest first. Each worker reads every test, so what was
+# compiled is kept for the next run.
 test: check $(TOOLS)
-	$(BIN)/pytest -n $(WORKERS) --dist loadfile --reruns 2
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --reruns 2
 
 # Not part of `test`: the real programs of agents' clients from npm are close to a gigabyte.
 test-clients: $(READY)

@@ -22,6 +22,19 @@ from sayso.store.sqlite import SqliteStore
 settings.register_profile("sayso", deadline=None, print_blob=True)
 settings.load_profile("sayso")
 
+LONGEST_FIRST = ("tests/soak/", "tests/e2e/browser/", "tests/e2e/http/", "tests/e2e/", "tests/tui/", "tests/cli/")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long begins early, so that in the end no worker has to be waited for."""
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    folders = enumerate(LONGEST_FIRST)
+    return next((turn for turn, folder in folders if item.nodeid.startswith(folder)), len(LONGEST_FIRST))
+
 
 @pytest.fixture(autouse=True)
 def _user_of_their_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

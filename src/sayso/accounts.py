@@ -12,7 +12,7 @@ import secrets
 from dataclasses import dataclass
 from functools import cached_property
 
-from sayso.asks.desk import Clock, now_ms
+from sayso.clock import Clock, now_ms
 from sayso.errors import InvalidInput, NotFound, Problem, SignInRefused
 from sayso.store import Row, Store, Transaction
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from tests.asks.samples import AGENT, ANNA, BEN, RED, FakeClock, ask, own_text
-from tests.conftest import OpenStore
+from tests.conftest import OpenStore, die
 
 from sayso.asks.desk import Desk
 from sayso.asks.model import Ask, State
@@ -160,7 +160,7 @@ def test_open_surfaces_are_those_of_living_processes(open_shared: OpenStore) -> 
     Desk(dying).show_up("terminal", "anna")
     Desk(living).show_up("browser", "ben")
     assert set(looking.open_surfaces()) == {ANNA, BEN}
-    dying.close()
+    die(dying, living)
     assert looking.open_surfaces() == [BEN]
     Desk(living).go_away()
     assert looking.open_surfaces() == []

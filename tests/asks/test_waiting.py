@@ -22,9 +22,10 @@ from tests.conftest import OpenStore
 from tests.postgres import Server
 
 from sayso.asks import waiting as waiting_module
-from sayso.asks.desk import Desk, now_ms
+from sayso.asks.desk import Desk
 from sayso.asks.model import Ask, State
 from sayso.asks.waiting import Waiting
+from sayso.clock import now_ms
 from sayso.errors import NotFound
 from sayso.store import Store
 from sayso.store.postgres import PostgresBell, PostgresStore
@@ -283,7 +284,8 @@ async def test_waits_survive_a_restart_of_the_server_even_if_others_take_us_for_
 IDLE = """
 import sys
 import anyio
-from sayso.asks.desk import Desk, now_ms
+from sayso.asks.desk import Desk
+from sayso.clock import now_ms
 from sayso.asks.waiting import Waiting
 from tests.asks.samples import ask
 from tests.store.other import _open

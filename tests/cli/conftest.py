@@ -2,15 +2,22 @@
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from tests.cli.program import Home
 
 
-@pytest.fixture
-def home() -> Iterator[Home]:
+@contextmanager
+def new_home() -> Iterator[Home]:
     with tempfile.TemporaryDirectory(prefix="sayso-", dir="/tmp") as folder:
         home = Home(folder=Path(folder).resolve())
         home.project.mkdir()
+        yield home
+
+
+@pytest.fixture
+def home() -> Iterator[Home]:
+    with new_home() as home:
         yield home

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sayso.asks.desk import Clock, Desk, now_ms
+from sayso.asks.desk import Desk
 from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Question, Settler
+from sayso.clock import Clock, now_ms
 from sayso.store.sqlite import SqliteStore
 
 BIN = Path(sys.executable).parent
@@ -79,11 +81,21 @@ class Home:
     @contextmanager
     def desk(self, *, clock: Clock = now_ms, keeps_history: Callable[[Ask], bool] = lambda _: True) -> Iterator[Desk]:
         """The desk of the store that the program uses."""
-        store = SqliteStore(self.state / "sayso.db", self.state / "bell")
-        try:
+        with closing(self._store()) as store:
             yield Desk(store, clock=clock, keeps_history=keeps_history)
-        finally:
-            store.close()
+
+    def wait_for_ask(self) -> Ask:
+        """The first open ask that somebody waits for, once there is one."""
+        deadline = time.monotonic() + SECONDS
+        with closing(self._store()) as store:
+            bell, desk = store.bell(), Desk(store)
+            while not (waiting := [ask for ask in desk.inbox() if ask.wait]):
+                assert time.monotonic() < deadline, "the ask never came"
+                bell.wait(1.0)
+            return waiting[0]
+
+    def _store(self) -> SqliteStore:
+        return SqliteStore(self.state / "sayso.db", self.state / "bell")
 
     def leave(self, *questions: Question, title: str = "", asker: Asker | None = None) -> Ask:
         """An open ask that no agent waits for."""

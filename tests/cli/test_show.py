@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tests.cli.program import SOMEONE, Home, choice, confirm, several, text
 
-from sayso.asks.desk import Retention, now_ms
+from sayso.asks.desk import Retention
 from sayso.asks.model import Answer, Asker, NewAsk, Option, Question, State
+from sayso.clock import now_ms
 
 
 def test_everything_about_an_open_ask_is_shown(home: Home) -> None:

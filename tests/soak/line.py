@@ -14,7 +14,7 @@ from typing import Any
 
 from tests.e2e.stdio.harness import WAIT, Place
 from tests.e2e.stdio.log import Log
-from tests.e2e.stdio.pipe import HANDSHAKES, MODERN
+from tests.e2e.stdio.pipe import HANDSHAKES, MODERN, hang_up
 
 Json = dict[str, Any]
 START_SECONDS = 60.0
@@ -122,12 +122,8 @@ class Line:
 
     def end(self) -> None:
         """Take back what belongs to a server that is ending or has ended."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.close()
-        self.process.stdout.close()
         try:
-            self.process.wait(WAIT)
+            hang_up(self.process)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"a server did not end:\n{self.log.text}") from None
         with self.log:

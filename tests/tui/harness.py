@@ -18,8 +18,9 @@ from textual.geometry import Offset
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
-from sayso.asks.desk import Desk, Held, now_ms
+from sayso.asks.desk import Desk, Held
 from sayso.asks.model import Ask, Asker, Kind, NewAsk, Option, Question, State
+from sayso.clock import now_ms
 from sayso.config import Config, load
 from sayso.store import open_store
 from sayso.tui.answer import AnswerScreen

@@ -28,8 +28,9 @@ from tests.e2e.stdio.harness import Place, new_place
 from tests.operations.works import Works
 
 from sayso.accounts import Accounts
-from sayso.asks.desk import Desk, Held, now_ms
+from sayso.asks.desk import Desk, Held
 from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Question, Settler
+from sayso.clock import now_ms
 from sayso.store import open_store
 from sayso.store.bell import Bell
 

@@ -36,7 +36,7 @@ from sayso.clock import FAR_FUTURE, Clock, now_ms
 from sayso.errors import AmbiguousId, NotFound
 from sayso.store import Store, Transaction
 
-__all__ = ["CleanedUp", "Clock", "Desk", "Held", "Owed", "Retention", "now_ms"]
+__all__ = ["CleanedUp", "Desk", "Held", "Owed", "Retention"]
 
 T = TypeVar("T")
 

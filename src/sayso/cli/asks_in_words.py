@@ -7,9 +7,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from sayso.asks.desk import now_ms
 from sayso.asks.model import Answer, Ask, Asker, Event, Kind, Option, Question, State
 from sayso.cli.terminal import bold, dim
+from sayso.clock import now_ms
 from sayso.text import age, one_line, printable
 
 MOST_CHARACTERS = 4_000

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from sayso.asks.desk import now_ms
 from sayso.asks.model import Ask, State
 from sayso.cli.asks_in_words import answer_lines, headline, short_place, status
 from sayso.cli.session import open_session, project_name, settings
 from sayso.cli.terminal import put, put_json, say, table
+from sayso.clock import now_ms
 from sayso.dialects.asks_as_data import ask_data
 from sayso.text import age, one_line
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
-from sayso.asks.desk import now_ms
 from sayso.asks.model import Ask
 from sayso.cli.asks_in_words import MEANINGS, headline, short_place, status
 from sayso.cli.connecting import how_to_connect, this_command
 from sayso.cli.session import open_session, project_name, settings
 from sayso.cli.terminal import put, put_json, say, table
+from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.dialects.asks_as_data import ask_data
 from sayso.text import age, one_line

@@ -13,9 +13,10 @@ import click
 from sayso.cli.asks_in_words import short_place
 from sayso.cli.session import SURFACE, open_session, project_name, settings
 from sayso.cli.terminal import put, put_json, say, table
+from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.dialects.operation_replies import data, headline, result
-from sayso.operations.desk import OperationDesk, now_ms
+from sayso.operations.desk import OperationDesk
 from sayso.operations.operation import Operation, OperationState
 from sayso.operations.report import report_on
 from sayso.running.excerpt import Excerpts

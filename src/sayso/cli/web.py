@@ -10,9 +10,9 @@ from contextlib import contextmanager
 import click
 
 from sayso.accounts import LINK_LIFE, SESSION_LIFE, Accounts
-from sayso.asks.desk import now_ms
 from sayso.cli.session import Session, open_session, settings
 from sayso.cli.terminal import bold, draw_link, put, put_json, say
+from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.errors import SignInRefused
 from sayso.log import set_up

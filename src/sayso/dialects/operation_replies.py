@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from signal import Signals
 from typing import Any
 
+from sayso.clock import now_ms
 from sayso.dialects.dialect import Reply
 from sayso.errors import InvalidInput
-from sayso.operations.desk import now_ms
 from sayso.operations.operation import Operation, OperationState
 from sayso.operations.report import Report
 from sayso.running.excerpt import Excerpt

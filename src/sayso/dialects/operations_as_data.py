@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from sayso.operations.desk import now_ms
+from sayso.clock import now_ms
 from sayso.operations.operation import Operation
 from sayso.running.folder import Status
 from sayso.running.output import Found, Lines

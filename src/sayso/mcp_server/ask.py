@@ -12,10 +12,11 @@ from typing import Any
 import anyio
 import mcp_types as types
 
-from sayso.asks.desk import Held, now_ms
+from sayso.asks.desk import Held
 from sayso.asks.model import Ask, NewAsk, State
 from sayso.asks.waiting import Waiting
 from sayso.clients import call_limit
+from sayso.clock import now_ms
 from sayso.dialects.dialect import AskTool, Request
 from sayso.dialects.outcomes import is_wiped
 from sayso.errors import InvalidInput, NotFound, SaysoError, WaitEnded

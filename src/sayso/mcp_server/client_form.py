@@ -11,10 +11,10 @@ from typing import Any
 
 import mcp_types as types
 
-from sayso.asks.desk import now_ms
 from sayso.asks.model import Ask, Settler, State
 from sayso.asks.waiting import Waiting
 from sayso.clients import is_headless
+from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.errors import AlreadySettled, FormUnavailable, InvalidInput, SaysoError
 from sayso.mcp_server import elicit

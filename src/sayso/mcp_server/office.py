@@ -14,9 +14,10 @@ from typing import Any, TypeVar, TypeVarTuple
 import anyio
 import anyio.to_thread
 
-from sayso.asks.desk import Desk, Held, Retention, now_ms
+from sayso.asks.desk import Desk, Held, Retention
 from sayso.asks.model import Ask, Asker
 from sayso.asks.waiting import Waiting
+from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.errors import SaysoError
 from sayso.mcp_server.caller import Context

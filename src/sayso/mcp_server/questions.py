@@ -12,7 +12,7 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from sayso.asks import history
-from sayso.asks.desk import now_ms
+from sayso.clock import now_ms
 from sayso.dialects import swissarmyhammer as dialect
 from sayso.dialects.dialect import Reply
 from sayso.errors import FormUnavailable, HistoryError, InvalidInput, SaysoError, StoreError

@@ -17,8 +17,8 @@ import mcp_types as types
 
 from sayso.agents import relay_file
 from sayso.agents.relay_file import RelayFile
-from sayso.asks.desk import now_ms
 from sayso.asks.model import Ask, Asker, NewAsk, State
+from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.dialects import promptmanager, relay
 from sayso.dialects.dialect import AskTool

@@ -23,8 +23,6 @@ from sayso.running.folder import Status
 from sayso.store import Conflict, Row, Store, Transaction
 from sayso.store.steps import STEP, in_steps
 
-__all__ = ["OperationDesk", "now_ms"]
-
 _MOST_NAMED = 10
 _ID_CHARACTERS = set("0123456789abcdef.")
 

@@ -21,9 +21,9 @@ from textual.app import App, SystemCommand
 from textual.command import CommandPalette
 from textual.screen import Screen
 
-from sayso.asks.desk import now_ms
 from sayso.asks.draft import Draft, from_json
 from sayso.asks.model import Ask
+from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.errors import ConfigError, StoreError
 from sayso.tui.inbox import InboxScreen

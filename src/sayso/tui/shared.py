@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sayso.asks.desk import now_ms
 from sayso.asks.model import Ask, Settler
+from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.tui.keys import Keys
 from sayso.tui.link import SURFACE, Link

@@ -15,8 +15,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from sayso.agents.model import EventKind
-from sayso.asks.desk import now_ms
 from sayso.asks.model import Ask, Kind, State
+from sayso.clock import now_ms
 from sayso.dialects.operation_replies import how
 from sayso.operations.operation import Operation
 from sayso.text import iso_time, lasting, one_line, printable

@@ -18,8 +18,8 @@ from starlette.routing import BaseRoute, Route
 
 from sayso.agents.model import Run
 from sayso.agents.relay_file import is_token
-from sayso.asks.desk import now_ms
 from sayso.asks.model import Ask, Asker, Settler, State
+from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.dialects import relay as dialect
 from sayso.errors import AlreadySettled

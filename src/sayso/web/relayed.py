@@ -18,9 +18,10 @@ import anyio.to_thread
 
 from sayso.agents.desk import Runs
 from sayso.agents.model import Run
-from sayso.asks.desk import Desk, Held, now_ms
+from sayso.asks.desk import Desk, Held
 from sayso.asks.model import Ask, NewAsk, State
 from sayso.asks.waiting import Waiting
+from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.dialects import relay as dialect
 from sayso.dialects.outcomes import is_wiped

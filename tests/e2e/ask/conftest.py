@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 
 import pytest
 from tests.e2e.ask.house import AUTO, LEGACY, connected, unattended_forms
 from tests.e2e.clients.driver import ClientProgram
 from tests.e2e.clients.kinds import CLIENTS, ClientKind
+from tests.e2e.kept import Kept
 from tests.e2e.stdio.harness import Person, Place, new_place
 
 EACH = [pytest.param(kind, id=kind.id) for kind in CLIENTS]
-
-
-@pytest.fixture
-def place() -> Iterator[Place]:
-    """A fresh machine."""
-    with new_place() as place:
-        yield place
+BOTH = [pytest.param(AUTO, id="auto"), pytest.param(LEGACY, id="legacy")]
+Programs = Kept[tuple[ClientKind, str], ClientProgram]
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +39,19 @@ def inbox(person: Person) -> Iterator[Person]:
     person.desk.go_away()
 
 
-@pytest.fixture(scope="session", params=EACH)
+@pytest.fixture(scope="session")
+def programs(machine: Place) -> Iterator[Programs]:
+    """Client programs by their kind and the profile of the server that each is connected to."""
+
+    def connect(key: tuple[ClientKind, str]) -> AbstractContextManager[ClientProgram]:
+        kind, profile = key
+        return connected(kind, machine, profile, name=f"{profile} {kind.id}")
+
+    with Kept(connect) as programs:
+        yield programs
+
+
+@pytest.fixture(scope="module", params=EACH)
 def each_client(request: pytest.FixtureRequest, machine: Place) -> Iterator[ClientProgram]:
     """One client program of each kind, connected to a server with every tool. Starting one takes seconds."""
     kind: ClientKind = request.param
@@ -50,34 +59,28 @@ def each_client(request: pytest.FixtureRequest, machine: Place) -> Iterator[Clie
         yield program
 
 
-@pytest.fixture(scope="session", params=[AUTO, LEGACY], ids=["auto", "legacy"])
-def either_client(request: pytest.FixtureRequest, machine: Place) -> Iterator[ClientProgram]:
+@pytest.fixture(params=BOTH)
+def either_client(request: pytest.FixtureRequest, programs: Programs) -> ClientProgram:
     """The SDK's own client in both modes, with every tool."""
-    with connected(request.param, machine, name=f"sdk {request.param.mode}") as program:
-        yield program
+    return programs[request.param, "all"]
 
 
-def _of_profile(profile: str, kind: ClientKind, machine: Place) -> Iterator[ClientProgram]:
-    with connected(kind, machine, profile, name=f"{profile} {kind.mode}") as program:
-        yield program
-
-
-@pytest.fixture(scope="session")
-def codenomad(machine: Place) -> Iterator[ClientProgram]:
+@pytest.fixture
+def codenomad(programs: Programs) -> ClientProgram:
     """A client of the strict profile."""
-    yield from _of_profile("codenomad", LEGACY, machine)
+    return programs[LEGACY, "codenomad"]
 
 
-@pytest.fixture(scope="session")
-def promptmanager(machine: Place) -> Iterator[ClientProgram]:
+@pytest.fixture
+def promptmanager(programs: Programs) -> ClientProgram:
     """A client of the strict profile."""
-    yield from _of_profile("promptmanager", AUTO, machine)
+    return programs[AUTO, "promptmanager"]
 
 
-@pytest.fixture(scope="session", params=[AUTO, LEGACY], ids=["auto", "legacy"])
-def swissarmyhammer(request: pytest.FixtureRequest, machine: Place) -> Iterator[ClientProgram]:
+@pytest.fixture(params=BOTH)
+def swissarmyhammer(request: pytest.FixtureRequest, programs: Programs) -> ClientProgram:
     """A client of the strict profile, in both modes: its tool is the one that lives by forms."""
-    yield from _of_profile("swissarmyhammer", request.param, machine)
+    return programs[request.param, "swissarmyhammer"]
 
 
 @pytest.fixture(autouse=True)

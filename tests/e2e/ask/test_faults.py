@@ -18,16 +18,6 @@ def shows_no_insides(message: Json) -> bool:
 
 
 @VERSIONS
-def test_an_unknown_tool_is_an_error_that_names_those_this_client_has(place: Place, version: str) -> None:
-    with place.pipe(program="sayso", flags=["--profile", "swissarmyhammer"]) as pipe:
-        pipe.connect(version)
-        for arguments in ({}, {"question": "x"}):
-            error = pipe.response(pipe.begin("tools/call", name="ask_the_oracle", arguments=arguments))["error"]
-            assert error["code"] == -32602
-            assert error["message"] == "There is no tool 'ask_the_oracle'. The tools are question_summary."
-
-
-@VERSIONS
 def test_a_call_that_is_no_call_is_refused_and_the_server_goes_on(place: Place, version: str) -> None:
     wrong: list[Json] = [
         {},

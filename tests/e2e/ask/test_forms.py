@@ -207,7 +207,7 @@ def test_what_a_form_answered_is_the_persons_own(either_client: ClientProgram, p
     assert (told["answered_by"], told["surface"]) == (machine.config().person, "client form")
 
 
-def test_a_round_brought_back_twice_gives_the_same_answer_and_asks_nobody_again(place: Place) -> None:
+def test_a_round_counts_once_and_for_its_own_call_alone(place: Place) -> None:
     with place.pipe(program="sayso") as pipe, place.person() as person:
         pipe.connect(MODERN, {"elicitation": {}})
         asked: Json = {"name": "ask_user", "arguments": {"question": "Only once?"}}
@@ -219,10 +219,6 @@ def test_a_round_brought_back_twice_gives_the_same_answer_and_asks_nobody_again(
             assert pipe.request("tools/call", **again)["structuredContent"]["answers"][0]["text"] == "once"
         assert len(asks_named(person, "Only once?")) == 1
 
-
-def test_a_round_whose_state_was_changed_or_belongs_to_another_call_is_refused(place: Place) -> None:
-    with place.pipe(program="sayso") as pipe:
-        pipe.connect(MODERN, {"elicitation": {}})
         state = pipe.request("tools/call", name="ask_user", arguments={"question": "Mine?"})["requestState"]
         for name, question, given in [
             ("ask_user", "Mine?", state[:-4] + "AAAA"),

@@ -112,6 +112,7 @@ def test_progress_goes_on_rising_over_the_rounds_of_a_call(program: ClientProgra
 
 LIMIT = 5_000
 AFTER = 12.0
+PATIENCE = 90.0
 
 
 def test_a_client_with_a_limit_of_five_seconds_that_calls_again_gets_its_answer_and_the_person_is_asked_once(
@@ -138,7 +139,7 @@ def test_a_client_with_a_limit_of_five_seconds_that_calls_again_gets_its_answer_
         for ask in asks:
             person.answer(ask, "at last")
         for caller in callers:
-            caller.join(30)
+            caller.join(PATIENCE)
         assert {kind.id: results[kind.id].text for kind in CLIENTS} == {
             kind.id: "User answered: at last" for kind in CLIENTS
         }
@@ -146,8 +147,9 @@ def test_a_client_with_a_limit_of_five_seconds_that_calls_again_gets_its_answer_
 
 
 def call_until_answered(program: ClientProgram, results: dict[str, CallResult]) -> None:
-    """As an agent does whose calls time out after five seconds."""
-    for _ in range(10):
+    """As an agent does whose calls time out after five seconds. A busy machine may take its time in between."""
+    give_up = time.monotonic() + PATIENCE
+    while time.monotonic() < give_up:
         key = program.call_start("ask_user", {"question": f"Twelve seconds of {program.kind.id}?"}, timeout_ms=LIMIT)
         try:
             result = program.wait_result(key)
@@ -238,6 +240,13 @@ def test_a_late_answer_reaches_the_agent_by_each_way(kind: ClientKind, place: Pl
         assert "late_answers" not in program.call("question_summary").structured
         assert len(person.asks()) == 1
 
+        ask_id = program.call("ask_user", {"question": "And waited for?"}).structured["ask_id"]
+        ask = person.wait_until_delivered(person.desk.get(ask_id))
+        key = program.call_start("get_answers", {"ask_id": ask_id, "wait": True})
+        person.wait_for_change(ask, lambda now: now.wait is not None)
+        person.answer(ask, "still here")
+        assert "→ still here" in program.wait_result(key).text
+
 
 # get_answers
 
@@ -302,16 +311,6 @@ def test_a_cancelled_get_answers_lets_go_of_the_ask(either_client: ClientProgram
     assert inbox.wait_until_unattended(held).state is State.PENDING
     inbox.answer(ask, "in vain?")
     assert "→ in vain?" in either_client.call("get_answers", {"ask_id": ask.id}).text
-
-
-def test_get_answers_waits_for_a_question_that_timed_out(place: Place) -> None:
-    with connected(LEGACY, place, ask_user_timeout="300ms", forms="never") as program, place.person() as person:
-        ask_id = program.call("ask_user", {"question": "Timed out?"}).structured["ask_id"]
-        ask = person.wait_until_delivered(person.desk.get(ask_id))
-        key = program.call_start("get_answers", {"ask_id": ask_id, "wait": True})
-        person.wait_for_change(ask, lambda now: now.wait is not None)
-        person.answer(ask, "still here")
-        assert "→ still here" in program.wait_result(key).text
 
 
 def test_get_answers_leaves_what_another_call_waits_for_to_that_call(

@@ -14,7 +14,7 @@ from tests.e2e.ask.loopback import Loopback
 from tests.e2e.clients.driver import ClientProgram
 from tests.e2e.clients.events import HOLD, accept
 from tests.e2e.clients.process import wait_until
-from tests.e2e.stdio.harness import WAIT, Person, Place
+from tests.e2e.stdio.harness import WAIT, Person, Place, new_place
 
 from sayso.asks.model import Ask, State
 
@@ -60,9 +60,13 @@ def left(program: ClientProgram, person: Person, question: str) -> Ask:
 
 
 def test_a_command_of_the_persons_hears_of_a_question_nobody_is_looking_at(place: Place) -> None:
+    """Not before the form has had its moment."""
     command, notes = noting(place)
-    with connected(LEGACY, place, name="claude-code", notify_command=command) as program, place.person() as person:
-        program.call_start("ask_user", {"question": "Can we\nship it?", "title": ""})
+    place.settings |= {"notify_command": command, "form_reaction": "300ms"}
+    with connected(LEGACY, place, name="claude-code") as program, place.person() as person:
+        program.answer_with(accept({"1": "quick"}), HOLD)
+        assert program.call("ask_user", {"question": "Quick?"}).text == "User answered: quick"
+        key = program.call_start("ask_user", {"question": "Can we\nship it?", "title": ""})
         ask = person.wait_for_ask("Can we\nship it?")
         (note,) = noted(notes)
         assert note.splitlines() == [
@@ -71,67 +75,84 @@ def test_a_command_of_the_persons_hears_of_a_question_nobody_is_looking_at(place
             ask.id,
             "1",
         ]
-        person.reject(ask)
+        person.answer(ask, "not yet")
+        assert program.wait_result(key).text == "User answered: not yet"
 
 
-def test_a_burst_of_questions_is_one_message(place: Place) -> None:
-    command, notes = noting(place)
-    with connected(LEGACY, place, notify_command=command, forms="never") as program, place.person() as person:
-        for number in range(12):
-            program.call_start("ask_user", {"question": f"Number {number}?", "nonBlocking": True})
-        person.wait_until(lambda: True if len(person.inbox()) == 12 else None)
-        (note,) = noted(notes)
-        lines = note.splitlines()
-        assert lines[0] == "12 questions are waiting for you"
-        assert (len(lines), lines[11], lines[-1]) == (14, "and 2 more", "12")
+@pytest.fixture(scope="module")
+def formless() -> Iterator[tuple[ClientProgram, Place, Path]]:
+    """A client without forms on a machine whose person has a command told, and the folder of what it was told."""
+    with new_place() as place:
+        command, notes = noting(place)
+        with connected(LEGACY, place, notify_command=command, forms="never") as program:
+            yield program, place, notes
+
+
+@pytest.fixture
+def notes(formless: tuple[ClientProgram, Place, Path]) -> Path:
+    """The folder, empty: what earlier tests were told of is gone."""
+    for note in formless[2].iterdir():
+        note.unlink()
+    return formless[2]
+
+
+@pytest.fixture
+def person(formless: tuple[ClientProgram, Place, Path]) -> Iterator[Person]:
+    """The person there, with nothing left open for the next test."""
+    with formless[1].person() as person:
+        yield person
         for ask in person.inbox():
             person.reject(ask)
 
 
-def test_a_message_is_sent_once_per_ask_however_often_it_is_asked_for(place: Place) -> None:
-    command, notes = noting(place)
-    with connected(LEGACY, place, notify_command=command, forms="never") as program, place.person() as person:
-        first = left(program, person, "Once?")
-        noted(notes)
-        assert left(program, person, "Once?").id == first.id
-        left(program, person, "Another?")
-        assert len(noted(notes, 2)) == 2
+@pytest.fixture
+def program(formless: tuple[ClientProgram, Place, Path]) -> ClientProgram:
+    return formless[0]
 
 
-def test_nobody_is_told_while_a_surface_is_open(place: Place) -> None:
-    command, notes = noting(place)
-    with connected(LEGACY, place, notify_command=command, forms="never") as program, place.person() as person:
-        person.desk.show_up("terminal", "ada")
-        seen = left(program, person, "Seen?")
-        person.desk.go_away()
-        unseen = left(program, person, "Unseen?")
-        (note,) = noted(notes)
-        assert unseen.id in note
-        assert seen.id not in note
+def test_a_burst_of_questions_is_one_message(program: ClientProgram, person: Person, notes: Path) -> None:
+    for number in range(12):
+        program.call_start("ask_user", {"question": f"Number {number}?", "nonBlocking": True})
+    person.wait_until(lambda: True if len(person.inbox()) == 12 else None)
+    (note,) = noted(notes)
+    lines = note.splitlines()
+    assert lines[0] == "12 questions are waiting for you"
+    assert (len(lines), lines[11], lines[-1]) == (14, "and 2 more", "12")
 
 
-def test_a_form_has_its_moment_before_the_person_is_told_elsewhere(place: Place) -> None:
-    command, notes = noting(place)
-    with connected(LEGACY, place, notify_command=command, form_reaction="300ms") as program, place.person() as person:
-        program.answer_with(accept({"1": "quick"}), HOLD)
-        assert program.call("ask_user", {"question": "Quick?"}).text == "User answered: quick"
-        key = program.call_start("ask_user", {"question": "Is anybody in front of the form?"})
-        ask = person.wait_for_ask("Is anybody in front of the form?")
-        (note,) = noted(notes)
-        assert ask.id in note
-        person.answer(ask, "not there")
-        assert program.wait_result(key).text == "User answered: not there"
+def test_a_message_is_sent_once_per_ask_however_often_it_is_asked_for(
+    program: ClientProgram, person: Person, notes: Path
+) -> None:
+    first = left(program, person, "Once?")
+    noted(notes)
+    assert left(program, person, "Once?").id == first.id
+    left(program, person, "Another?")
+    assert len(noted(notes, 2)) == 2
 
 
-def test_a_webhook_is_posted_json_without_the_questions_own_words(place: Place, loopback: Loopback) -> None:
-    url = f"{loopback.url}/hook?key=1"
-    with connected(LEGACY, place, name="codex", notify_url=url, forms="never") as program, place.person() as person:
+def test_nobody_is_told_while_a_surface_is_open(program: ClientProgram, person: Person, notes: Path) -> None:
+    person.desk.show_up("terminal", "ada")
+    seen = left(program, person, "Seen?")
+    person.desk.go_away()
+    unseen = left(program, person, "Unseen?")
+    (note,) = noted(notes)
+    assert unseen.id in note
+    assert seen.id not in note
+
+
+def test_a_webhook_is_posted_json_and_apprise_a_message_both_without_the_questions_own_words(
+    place: Place, loopback: Loopback
+) -> None:
+    services = loopback.url.replace("http://", "json://") + "/apprise"
+    place.settings |= {"notify_url": f"{loopback.url}/hook?key=1", "notify_apprise": services, "forms": "never"}
+    with connected(LEGACY, place, name="codex") as program, place.person() as person:
         ask = left(program, person, "A secret question?")
-        posted = loopback.take()
-        assert posted.path == "/hook?key=1"
-        assert posted.headers["Content-Type"] == "application/json"
-        title = "codex in project asks you something"
-        assert posted.data == {"text": f"{title}\n{GENERAL}", "title": title, "asks": [ask.id]}
+        posted = {each.path: each for each in (loopback.take(), loopback.take())}
+    title = "codex in project asks you something"
+    hook, apprise = posted["/hook?key=1"], posted["/apprise"]
+    assert hook.headers["Content-Type"] == "application/json"
+    assert hook.data == {"text": f"{title}\n{GENERAL}", "title": title, "asks": [ask.id]}
+    assert (apprise.data["title"], apprise.data["message"]) == (title, GENERAL)
 
 
 def test_a_webhook_is_posted_the_questions_words_where_the_person_wants_that(place: Place, loopback: Loopback) -> None:
@@ -157,32 +178,27 @@ def test_ntfy_is_posted_a_message_as_it_takes_them(place: Place, loopback: Loopb
     assert (posted.headers["Tags"], posted.body.decode()) == ("question", GENERAL)
 
 
-def test_apprise_carries_the_message_to_its_services(place: Place, loopback: Loopback) -> None:
-    services = loopback.url.replace("http://", "json://") + "/apprise"
-    with connected(LEGACY, place, notify_apprise=services, forms="never") as program, place.person() as person:
-        left(program, person, "By apprise?")
-        posted = loopback.take()
-        assert posted.path == "/apprise"
-        assert (posted.data["title"], posted.data["message"]) == ("tester in project asks you something", GENERAL)
-
-
 FAILURES = {
-    "no such command": ({"notify_command": "/nowhere/at/all"}, "notify_command '/nowhere/at/all': No such file"),
-    "a command that fails": ({"notify_command": "false"}, "notify_command 'false' ended with exit code 1"),
-    "an unreachable address": ({"notify_url": "http://127.0.0.1:9/hook"}, "notify_url at 127.0.0.1:9: "),
-    "an unknown service": ({"notify_apprise": "nonesuch://x"}, "holds an address that apprise does not know"),
-    "a service that is not there": ({"notify_apprise": "json://127.0.0.1:9"}, "could not deliver the message"),
+    "wrong settings": {
+        "notify_command": ("/nowhere/at/all", "notify_command '/nowhere/at/all': No such file"),
+        "notify_url": ("http://127.0.0.1:9/hook", "notify_url at 127.0.0.1:9: "),
+        "notify_apprise": ("nonesuch://x", "holds an address that apprise does not know"),
+    },
+    "right ones": {
+        "notify_command": ("false", "notify_command 'false' ended with exit code 1"),
+        "notify_apprise": ("json://127.0.0.1:9", "could not deliver the message"),
+    },
 }
 
 
-@pytest.mark.parametrize("failure", FAILURES)
-def test_a_failure_is_logged_and_the_ask_goes_on(place: Place, failure: str) -> None:
-    settings, told = FAILURES[failure]
-    place.settings |= {**settings, "forms": "never"}
+@pytest.mark.parametrize("failures", FAILURES.values(), ids=FAILURES)
+def test_each_failure_is_logged_and_the_ask_goes_on(place: Place, failures: dict[str, tuple[str, str]]) -> None:
+    place.settings |= {name: value for name, (value, _) in failures.items()} | {"forms": "never"}
     with connected(LEGACY, place) as program, place.person() as person:
         assert answered(program, person, "ask_user", {"question": "Goes on?"}, "yes").text == "User answered: yes"
         left(program, person, "And this one?")
-        program.wait_server_stderr(told)
+        for _, told in failures.values():
+            program.wait_server_stderr(told)
         assert "Traceback" not in program.server_stderr
         assert "Task exception" not in program.server_stderr
 

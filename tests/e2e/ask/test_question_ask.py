@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from tests.e2e.clients.driver import ClientProgram
 from tests.e2e.clients.events import HOLD, CallCancelled, CallFailed, CallResult, Json, Reply, accept, refuse
 from tests.e2e.clients.kinds import ClientKind
 from tests.e2e.stdio.harness import Place, new_place
-from tests.e2e.stdio.pipe import HANDSHAKES, MODERN
+from tests.e2e.stdio.pipe import HANDSHAKES, MODERN, Pipe
 
 TOOL = "question_ask"
 NO_FORM = (
@@ -32,6 +33,32 @@ BOTH = pytest.mark.parametrize("kind", [AUTO, LEGACY], ids=["auto", "legacy"])
 def saved(machine: Place) -> Path:
     """The folder of the shared machine's answers."""
     return machine.project / ".swissarmyhammer" / "questions"
+
+
+Line = Callable[[str, Json], tuple[Pipe, Place]]
+
+
+@pytest.fixture(scope="module")
+def line() -> Iterator[Line]:
+    """Servers behind bare pipes, each on a machine of its own: one for each hello that a client can say."""
+    lines: dict[str, tuple[Pipe, Place]] = {}
+    with ExitStack() as opened:
+
+        def said(version: str, capabilities: Json) -> tuple[Pipe, Place]:
+            hello = json.dumps([version, capabilities])
+            if hello not in lines:
+                place = opened.enter_context(new_place())
+                flags = ["--profile", "swissarmyhammer", "--log-level", "debug"]
+                pipe = opened.enter_context(place.pipe(program="sayso", flags=flags))
+                pipe.connect(version, capabilities)
+                lines[hello] = pipe, place
+            return lines[hello]
+
+        yield said
+
+
+def answers_of(place: Place) -> set[Path]:
+    return files(place.project / ".swissarmyhammer" / "questions")
 
 
 def files(folder: Path) -> set[Path]:
@@ -115,34 +142,34 @@ def test_the_form_holds_one_text_field_and_the_call_waits_for_it(swissarmyhammer
 
 @pytest.mark.requirement("S-10", "S-13")
 @pytest.mark.parametrize("version", ["2025-06-18", "2025-11-25"])
-def test_a_handshake_client_is_sent_one_request_for_a_form_and_nothing_else(version: str, place: Place) -> None:
-    with place.pipe(program="sayso", flags=["--profile", "swissarmyhammer"]) as pipe:
-        pipe.connect(version, {"elicitation": {}})
-        call = pipe.begin("tools/call", name=TOOL, arguments={"question": "Over the wire?"})
-        sent = pipe.next()
-        assert (sent["method"], sent["params"]["message"]) == ("elicitation/create", "Over the wire?")
-        pipe.send({"jsonrpc": "2.0", "id": sent["id"], "result": {"action": "accept", "content": {"answer": "yes"}}})
-        assert pipe.response(call)["result"]["structuredContent"]["answer"] == "yes"
-    sent_methods = {json.loads(line).get("method") for line in pipe.received}
+def test_a_handshake_client_is_sent_one_request_for_a_form_and_nothing_else(version: str, line: Line) -> None:
+    pipe, _ = line(version, {"elicitation": {}})
+    call = pipe.begin("tools/call", name=TOOL, arguments={"question": "Over the wire?"})
+    sent = pipe.next()
+    assert (sent["method"], sent["params"]["message"]) == ("elicitation/create", "Over the wire?")
+    pipe.send({"jsonrpc": "2.0", "id": sent["id"], "result": {"action": "accept", "content": {"answer": "yes"}}})
+    assert pipe.response(call)["result"]["structuredContent"]["answer"] == "yes"
+    pipe.request("ping")
+    sent_methods = {json.loads(each).get("method") for each in pipe.received}
     assert sent_methods == {None, "elicitation/create"}
 
 
 @pytest.mark.requirement("S-10", "S-13")
-def test_a_modern_client_is_asked_for_a_form_in_the_result_and_brings_it_with_the_next_call(place: Place) -> None:
-    with place.pipe(program="sayso", flags=["--profile", "swissarmyhammer"]) as pipe:
-        pipe.connect(MODERN, {"elicitation": {}})
-        arguments = {"question": "In rounds?"}
-        first = pipe.request("tools/call", name=TOOL, arguments=arguments)
-        assert first["resultType"] == "input_required"
-        ((key, request),) = first["inputRequests"].items()
-        assert request["method"] == "elicitation/create"
-        reply = {"inputResponses": {key: {"action": "accept", "content": {"answer": "yes"}}}}
-        again = {"name": TOOL, "arguments": arguments, "requestState": first["requestState"], **reply}
-        assert pipe.request("tools/call", **again)["structuredContent"]["answer"] == "yes"
-        repeated = pipe.request("tools/call", **again)
-        assert repeated["isError"] is True
-        assert "taken already" in repeated["content"][0]["text"]
-    assert len(files(place.project / ".swissarmyhammer" / "questions")) == 1
+def test_a_modern_client_is_asked_for_a_form_in_the_result_and_brings_it_with_the_next_call(line: Line) -> None:
+    pipe, place = line(MODERN, {"elicitation": {}})
+    before = answers_of(place)
+    arguments = {"question": "In rounds?"}
+    first = pipe.request("tools/call", name=TOOL, arguments=arguments)
+    assert first["resultType"] == "input_required"
+    ((key, request),) = first["inputRequests"].items()
+    assert request["method"] == "elicitation/create"
+    reply = {"inputResponses": {key: {"action": "accept", "content": {"answer": "yes"}}}}
+    again = {"name": TOOL, "arguments": arguments, "requestState": first["requestState"], **reply}
+    assert pipe.request("tools/call", **again)["structuredContent"]["answer"] == "yes"
+    repeated = pipe.request("tools/call", **again)
+    assert repeated["isError"] is True
+    assert "taken already" in repeated["content"][0]["text"]
+    assert len(answers_of(place) - before) == 1
 
 
 @pytest.mark.requirement("S-14")
@@ -218,35 +245,35 @@ MALFORMED = [{}, {"action": "perhaps"}, {"action": "accept", "content": ["yes"]}
 
 
 @pytest.mark.requirement("S-21")
-def test_a_malformed_reply_is_an_error_and_the_server_goes_on(place: Place) -> None:
-    with place.pipe(program="sayso", flags=["--profile", "swissarmyhammer"]) as pipe:
-        pipe.connect("2025-11-25", {"elicitation": {}})
-        for reply in MALFORMED:
-            call = pipe.begin("tools/call", name=TOOL, arguments={"question": "Well-formed?"})
-            while (sent := pipe.next()).get("method") != "elicitation/create":
-                assert "error" in sent, "only what is wrong with our reply may come between"
-            pipe.send({"jsonrpc": "2.0", "id": sent["id"], "result": reply})
-            result = pipe.response(call)["result"]
-            assert result["isError"] is True
-            assert re.search(r"reply to the form was malformed|could not show the form", result["content"][0]["text"])
-            assert "pydantic" not in json.dumps(result)
-        assert pipe.request("tools/list")["tools"]
-    assert files(place.project) == set()
+def test_a_malformed_reply_is_an_error_and_the_server_goes_on(line: Line) -> None:
+    pipe, place = line("2025-11-25", {"elicitation": {}})
+    before = answers_of(place)
+    for reply in MALFORMED:
+        call = pipe.begin("tools/call", name=TOOL, arguments={"question": "Well-formed?"})
+        while (sent := pipe.next()).get("method") != "elicitation/create":
+            assert "error" in sent, "only what is wrong with our reply may come between"
+        pipe.send({"jsonrpc": "2.0", "id": sent["id"], "result": reply})
+        result = pipe.response(call)["result"]
+        assert result["isError"] is True
+        assert re.search(r"reply to the form was malformed|could not show the form", result["content"][0]["text"])
+        assert "pydantic" not in json.dumps(result)
+    assert pipe.request("tools/list")["tools"]
+    assert answers_of(place) == before
 
 
 @pytest.mark.requirement("S-21")
-def test_a_malformed_reply_of_a_modern_client_is_an_error_and_the_server_goes_on(place: Place) -> None:
-    with place.pipe(program="sayso", flags=["--profile", "swissarmyhammer"]) as pipe:
-        pipe.connect(MODERN, {"elicitation": {}})
-        asked: Json = {"name": TOOL, "arguments": {"question": "Well-formed?"}}
-        for reply in MALFORMED:
-            first = pipe.request("tools/call", **asked)
-            again = {"requestState": first["requestState"], "inputResponses": {"form": reply}}
-            answer = pipe.response(pipe.begin("tools/call", **asked, **again))
-            assert answer["error"]["code"] == -32602
-            assert "pydantic" not in json.dumps(answer)
-        assert pipe.request("tools/list")["tools"]
-    assert files(place.project) == set()
+def test_a_malformed_reply_of_a_modern_client_is_an_error_and_the_server_goes_on(line: Line) -> None:
+    pipe, place = line(MODERN, {"elicitation": {}})
+    before = answers_of(place)
+    asked: Json = {"name": TOOL, "arguments": {"question": "Well-formed?"}}
+    for reply in MALFORMED:
+        first = pipe.request("tools/call", **asked)
+        again = {"requestState": first["requestState"], "inputResponses": {"form": reply}}
+        answer = pipe.response(pipe.begin("tools/call", **asked, **again))
+        assert answer["error"]["code"] == -32602
+        assert "pydantic" not in json.dumps(answer)
+    assert pipe.request("tools/list")["tools"]
+    assert answers_of(place) == before
 
 
 @pytest.mark.requirement("S-22", "S-23")
@@ -279,13 +306,11 @@ def test_a_no_that_no_person_can_have_given_is_an_error(
 # Who sees it
 
 
-def tools_of(place: Place, version: str, capabilities: Json) -> tuple[list[str], str]:
-    """The names a client with these capabilities sees, and what the server logged."""
-    with place.pipe(program="sayso", flags=["--profile", "swissarmyhammer", "--log-level", "debug"]) as pipe:
-        pipe.connect(version, capabilities)
-        names = [tool["name"] for tool in pipe.request("tools/list")["tools"]]
-        pipe.request("tools/list")
-    return names, pipe.log.whole()
+def tools_of(pipe: Pipe) -> list[str]:
+    """The names that this client sees, each time it asks."""
+    first, second = ([tool["name"] for tool in pipe.request("tools/list")["tools"]] for _ in range(2))
+    assert first == second
+    return first
 
 
 @pytest.mark.requirement("S-24", "S-26", "S-27")
@@ -293,44 +318,52 @@ def tools_of(place: Place, version: str, capabilities: Json) -> tuple[list[str],
     ("version", "declared"),
     [("2025-06-18", {}), (MODERN, {}), ("2025-11-25", {"form": {}}), (MODERN, {"form": {}, "url": {}})],
 )
-def test_a_client_that_declares_forms_is_shown_the_tool(place: Place, version: str, declared: Json) -> None:
-    names, log = tools_of(place, version, {"elicitation": declared})
-    assert names == ["question_ask", "question_summary"]
-    assert (
-        log.count("INFO sayso.mcp_server.questions: Client supports elicitation, registering 'question_ask' tool") == 1
-    )
+def test_a_client_that_declares_forms_is_shown_the_tool(line: Line, version: str, declared: Json) -> None:
+    pipe, _ = line(version, {"elicitation": declared})
+    assert tools_of(pipe) == ["question_ask", "question_summary"]
+    told = "INFO sayso.mcp_server.questions: Client supports elicitation, registering 'question_ask' tool"
+    pipe.log.wait_for(told)
+    assert pipe.log.text.count(told) == 1
 
 
 @pytest.mark.requirement("S-25", "S-28", "S-29")
 @pytest.mark.parametrize(
     ("version", "declared"), [("2025-06-18", {}), (MODERN, {}), (MODERN, {"elicitation": {"url": {}}})]
 )
-def test_a_client_that_declares_none_is_not_shown_the_tool(place: Place, version: str, declared: Json) -> None:
-    names, log = tools_of(place, version, declared)
-    assert names == ["question_summary"]
+def test_a_client_that_declares_none_is_not_shown_the_tool(line: Line, version: str, declared: Json) -> None:
+    pipe, _ = line(version, declared)
+    assert tools_of(pipe) == ["question_summary"]
     told = "DEBUG sayso.mcp_server.questions: Client does not support elicitation, 'question_ask' tool not available"
-    assert log.count(told) == 1
-    assert "ERROR" not in log
-    assert "WARNING" not in log
+    pipe.log.wait_for(told)
+    assert pipe.log.text.count(told) == 1
+    assert "ERROR" not in pipe.log.text
+    assert "WARNING" not in pipe.log.text
 
 
 @pytest.mark.requirement("S-30")
 @pytest.mark.parametrize("version", [HANDSHAKES[0], HANDSHAKES[-1]])
-def test_a_call_without_forms_is_an_error_that_says_so(place: Place, version: str) -> None:
-    with place.pipe(program="sayso", flags=["--profile", "swissarmyhammer"]) as pipe:
-        pipe.connect(version)
-        result = pipe.request("tools/call", name=TOOL, arguments={"question": "Can you hear me?"})
-        assert result["isError"] is True
-        assert result["content"] == [{"type": "text", "text": NO_FORM}]
+def test_a_call_without_forms_is_an_error_that_says_so(line: Line, version: str) -> None:
+    pipe, _ = line(version, {})
+    result = pipe.request("tools/call", name=TOOL, arguments={"question": "Can you hear me?"})
+    assert result["isError"] is True
+    assert result["content"] == [{"type": "text", "text": NO_FORM}]
 
 
 @pytest.mark.requirement("S-30")
-def test_a_modern_call_without_forms_names_the_missing_capability(place: Place) -> None:
-    with place.pipe(program="sayso", flags=["--profile", "swissarmyhammer"]) as pipe:
-        pipe.connect(MODERN)
-        answer = pipe.response(pipe.begin("tools/call", name=TOOL, arguments={"question": "Can you hear me?"}))
-        assert (answer["error"]["code"], answer["error"]["message"]) == (-32021, NO_FORM)
-        assert answer["error"]["data"]["requiredCapabilities"] == {"elicitation": {}}
+def test_a_modern_call_without_forms_names_the_missing_capability(line: Line) -> None:
+    pipe, _ = line(MODERN, {})
+    answer = pipe.response(pipe.begin("tools/call", name=TOOL, arguments={"question": "Can you hear me?"}))
+    assert (answer["error"]["code"], answer["error"]["message"]) == (-32021, NO_FORM)
+    assert answer["error"]["data"]["requiredCapabilities"] == {"elicitation": {}}
+
+
+@pytest.mark.parametrize("version", ["2025-06-18", MODERN])
+def test_an_unknown_tool_is_an_error_that_names_those_this_client_has(line: Line, version: str) -> None:
+    pipe, _ = line(version, {})
+    for arguments in ({}, {"question": "x"}):
+        error = pipe.response(pipe.begin("tools/call", name="ask_the_oracle", arguments=arguments))["error"]
+        assert error["code"] == -32602
+        assert error["message"] == "There is no tool 'ask_the_oracle'. The tools are question_summary."
 
 
 @pytest.mark.requirement("S-31")

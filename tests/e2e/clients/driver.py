@@ -10,7 +10,6 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -32,9 +31,12 @@ from tests.e2e.clients.events import (
 )
 from tests.e2e.clients.install import command_for
 from tests.e2e.clients.kinds import ClientKind
-from tests.e2e.clients.process import DriverProcess, is_gone, wait_until
+from tests.e2e.clients.process import GRACE, driver_process, is_gone, stand_by, wait_until
 
 WAIT = 30.0
+START_SECONDS = 90.0
+"""A program, its library and the server all start before a client has connected: busy machines take long over that."""
+
 FORMS: Json = {"form": {}, "url": {}}
 """The declaration of elicitation that every client can make."""
 
@@ -58,17 +60,21 @@ class ServerAddress:
 
 
 class ClientProgram:
-    """One client program. Use it as a context manager: leaving ends the program and the server."""
+    """One client program. Use it as a context manager: leaving ends the session and the server.
+
+    The program itself stands by for the next of its kind, unless a test did to it what it may not have got over.
+    """
 
     def __init__(self, kind: ClientKind, folder: Path) -> None:
-        """`folder` takes what the program and the server write to their standard error."""
+        """`folder` takes what the server writes to its standard error."""
         folder.mkdir(parents=True, exist_ok=True)
         self.kind = kind
         self._server_stderr = folder / "server.stderr"
         self._server: psutil.Process | None = None
         self._connected: Connected | None = None
-        self._keys = count(1)
-        self._process = DriverProcess(command_for(kind.library), folder / "client.stderr")
+        self._closed = False
+        self._harmed = False
+        self._process = driver_process(command_for(kind.library))
 
     def __enter__(self) -> Self:
         return self
@@ -76,7 +82,19 @@ class ClientProgram:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._process.stop([self._server] if self._server else [])
+        if error is None and not self._harmed and self._left_in_order():
+            stand_by(self._process)
+        else:
+            self._process.stop([self._server] if self._server else [])
+
+    def _left_in_order(self) -> bool:
+        """Close the session, if there is one. Whether nothing is left of it."""
+        try:
+            if self._connected is not None and not self._closed:
+                self.close(timeout=GRACE)
+        except (ClientError, TimeoutError):
+            return False
+        return wait_until(lambda: not self._process.children(), GRACE)
 
     # The session
 
@@ -90,10 +108,11 @@ class ClientProgram:
         replies: Sequence[Reply] = (),
         default_reply: Reply = DECLINE,
         log_level: str | None = None,
-        timeout: float = WAIT,
+        timeout: float = START_SECONDS,
     ) -> Connected:
         """Start the server, or go to it, and shake hands. `elicitation` is the declared capability, None for none at
         all; `log_level` asks for log messages in the modern era, where none come unasked."""
+        self._harmed = True
         value = self._ask(
             "connect",
             timeout,
@@ -112,6 +131,7 @@ class ClientProgram:
             capabilities=value["capabilities"],
             instructions=value["instructions"],
         )
+        self._harmed = False
         return self._connected
 
     def _described(self, server: ServerCommand | ServerAddress) -> Json:
@@ -139,12 +159,14 @@ class ClientProgram:
 
     def watch_tools(self, *, timeout: float = WAIT) -> None:
         """Have `tools_changed` events from here on: a subscription in the modern era, nothing to do before it."""
+        self._harmed = True
         self._ask("watch_tools", timeout)
 
     def close(self, *, timeout: float = WAIT) -> None:
         """Say goodbye as the library does."""
         self._send("close")
         self.wait_event(lambda event: event.kind == "closed", timeout=timeout)
+        self._closed = True
 
     # Calls
 
@@ -261,14 +283,17 @@ class ClientProgram:
 
     def kill_server(self) -> None:
         """SIGKILL the server under the client's hands."""
+        self._harmed = True
         self.server.kill()
 
     def vanish(self) -> None:
         """SIGKILL the client: the pipes break without a goodbye. The server may live on; `server` still names it."""
+        self._harmed = True
         self._process.kill()
 
     def go_silent(self) -> None:
         """Stop the client: the pipes stay open, but nothing is read, answered or sent until `wake`."""
+        self._harmed = True
         self._process.signal(signal.SIGSTOP)
 
     def wake(self) -> None:
@@ -278,7 +303,7 @@ class ClientProgram:
     # The line to the program
 
     def _send(self, do: str, **fields: Any) -> str:
-        key = f"{do}-{next(self._keys)}"
+        key = self._process.new_key(do)
         self._process.send({**fields, "do": do, "id": key})
         return key
 

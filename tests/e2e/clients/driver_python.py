@@ -67,7 +67,7 @@ def explained(failure: BaseException) -> Json:
 
 
 class Driver:
-    """Carries out the test's commands on one session, several at a time."""
+    """Carries out the test's commands, several at a time, on one session after another."""
 
     def __init__(self, open_session: OpenSession) -> None:
         self._open_session = open_session
@@ -99,6 +99,7 @@ class Driver:
         try:
             match command["do"]:
                 case "connect":
+                    self._session, self._closing = None, anyio.Event()
                     self._take_replies(command)
                     await tasks.start(self._hold_session, command)
                     emit("done", id=key, value=self.session.describe())
@@ -139,8 +140,8 @@ class Driver:
         else:
             emit("closed", error=None)
         # mcp 1 can leave calls waiting for ever when the connection ends.
-        for call in self._calls.values():
-            call.cancel()
+        while self._calls:
+            self._calls.popitem()[1].cancel()
 
     async def _hold_watch(self, *, task_status: TaskStatus[None]) -> None:
         async with self.session.watching_tools():

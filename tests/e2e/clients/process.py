@@ -1,17 +1,21 @@
 """A driver program as a process: started, spoken to by lines of JSON, stopped together with all it has started.
 
-It knows the shape of the lines, not what the commands mean.
+It knows the shape of the lines, not what the commands mean. Starting one takes a second of a processor, so those that
+have ended a session in good order stand by for the next.
 """
 
 from __future__ import annotations
 
+import atexit
 import json
 import signal
 import subprocess
+import tempfile
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from itertools import count
 from typing import Any
 
 import psutil
@@ -24,19 +28,25 @@ GRACE = 5.0
 class DriverProcess:
     """Starts with the object, ends with `stop`."""
 
-    def __init__(self, command: Sequence[str], stderr: Path) -> None:
+    def __init__(self, command: Sequence[str]) -> None:
         self.log = EventLog()
-        self._stderr = stderr
-        with stderr.open("w") as file:
-            self._process = subprocess.Popen(
-                command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file, text=True
-            )
+        self.command = tuple(command)
+        self._numbers = count(1)
+        self._stderr = tempfile.TemporaryFile("a+")  # noqa: SIM115 - it lives as long as the process
+        self._process = subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr, text=True
+        )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     @property
     def stderr(self) -> str:
-        return self._stderr.read_text()
+        self._stderr.seek(0)
+        return self._stderr.read()
+
+    def new_key(self, word: str) -> str:
+        """A name that no other command to this process has."""
+        return f"{word}-{next(self._numbers)}"
 
     def send(self, line: dict[str, Any]) -> None:
         assert self._process.stdin is not None
@@ -65,6 +75,7 @@ class DriverProcess:
         assert self._process.stdout is not None
         self._process.stdin.close()
         self._process.stdout.close()
+        self._stderr.close()
         if not wait_until(lambda: all(is_gone(process) for process in started), GRACE):
             for process in started:
                 process.kill()
@@ -81,6 +92,28 @@ class DriverProcess:
             fields = json.loads(line)
             self.log.add(Event(kind=fields.pop("event"), fields=fields))
         self.log.end()
+
+
+_standing_by: dict[tuple[str, ...], list[DriverProcess]] = defaultdict(list)
+
+
+def driver_process(command: Sequence[str]) -> DriverProcess:
+    """One that stands by, or a new one."""
+    waiting = _standing_by[tuple(command)]
+    return waiting.pop() if waiting else DriverProcess(command)
+
+
+def stand_by(process: DriverProcess) -> None:
+    """For a process whose session is closed and that has no children left."""
+    process.log = EventLog()
+    _standing_by[process.command].append(process)
+
+
+@atexit.register
+def _end_all() -> None:
+    for waiting in _standing_by.values():
+        while waiting:
+            waiting.pop().stop([])
 
 
 def is_gone(process: psutil.Process) -> bool:

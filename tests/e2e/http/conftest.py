@@ -9,7 +9,7 @@ import httpx2
 import pytest
 from tests.e2e.clients.fixtures import client_program as client_program
 from tests.e2e.http.harness import WAIT, Person, Place, Replica, new_token, replica
-from tests.e2e.stdio.harness import MODES, new_place
+from tests.e2e.stdio.harness import new_place
 
 
 @pytest.fixture(scope="session")
@@ -46,10 +46,3 @@ def person(shared_place: Place) -> Iterator[Person]:
 def http() -> Iterator[httpx2.Client]:
     with httpx2.Client(timeout=WAIT) as client:
         yield client
-
-
-@pytest.fixture(params=MODES)
-def mode(request: pytest.FixtureRequest) -> str:
-    """Both eras of the protocol."""
-    mode: str = request.param
-    return mode

@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
+from tests.e2e.kept import Kept
 from tests.e2e.run.kit import Place, Worker, background, planting, waited_for, worker
-from tests.e2e.stdio.harness import MODES, new_place
-
-
-@pytest.fixture
-def place() -> Iterator[Place]:
-    """A fresh machine."""
-    with new_place() as place:
-        yield place
-
-
-@pytest.fixture(params=MODES)
-def mode(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+from tests.e2e.stdio.harness import new_place
 
 
 @pytest.fixture(scope="session")
@@ -31,15 +21,19 @@ def shared_place() -> Iterator[Place]:
         yield place
 
 
-@pytest.fixture(scope="session", params=MODES)
-def shared(request: pytest.FixtureRequest, shared_place: Place) -> Iterator[Worker]:
-    """A client connected to `sayso server`, in both modes."""
-    with worker(shared_place, request.param) as one:
-        yield one
-
-
 @pytest.fixture(scope="session")
-def modern(shared_place: Place) -> Iterator[Worker]:
+def workers(shared_place: Place) -> Iterator[Kept[str, Worker]]:
+    with Kept(partial(worker, shared_place)) as workers:
+        yield workers
+
+
+@pytest.fixture
+def shared(mode: str, workers: Kept[str, Worker]) -> Worker:
+    """A client connected to `sayso server`, in both modes."""
+    return workers[mode]
+
+
+@pytest.fixture
+def modern(workers: Kept[str, Worker]) -> Worker:
     """The same, for what does not depend on the protocol."""
-    with worker(shared_place) as one:
-        yield one
+    return workers["auto"]

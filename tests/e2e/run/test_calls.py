@@ -156,14 +156,14 @@ def test_a_value_that_would_be_taken_for_an_option_is_refused_where_nothing_can_
     assert "which the program would take for an option" in text_of(result)
 
 
-@pytest.mark.parametrize("path", ["../outside", "/etc/passwd", "~/x", "inside/../../x"])
-def test_a_path_that_leaves_the_project_is_refused(place: Place, path: str) -> None:
+def test_a_path_that_leaves_the_project_is_refused(place: Place) -> None:
     file = {"name": "file", "type": "string", "format": "path", "required": True}
     showing_argv(place, "show", {"name": "default", "description": "Show.", "synchronous": True, "options": [file]})
     (place.project / "inside").mkdir()
     with worker(place) as one:
-        assert "file: is" in text_of(one.do("show", file=path))
-        assert "working_directory: is" in text_of(one.do("show", file="x", working_directory=path))
+        for path in ("../outside", "/etc/passwd", "~/x", "inside/../../x"):
+            assert "file: is" in text_of(one.do("show", file=path))
+            assert "working_directory: is" in text_of(one.do("show", file="x", working_directory=path))
         assert not one.do("show", file="inside/new.txt", working_directory="inside").is_error
 
 

@@ -5,19 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.e2e.stdio.harness import MODES, Agent, Person, Place, new_place
-
-
-@pytest.fixture
-def place() -> Iterator[Place]:
-    """A fresh machine."""
-    with new_place() as place:
-        yield place
-
-
-@pytest.fixture(params=MODES)
-def mode(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+from tests.e2e.kept import Kept
+from tests.e2e.stdio.harness import Agent, Person, Place, new_place
 
 
 @pytest.fixture(scope="session")
@@ -27,11 +16,16 @@ def shared_place() -> Iterator[Place]:
         yield place
 
 
-@pytest.fixture(scope="session", params=MODES)
-def agent(request: pytest.FixtureRequest, shared_place: Place) -> Iterator[Agent]:
+@pytest.fixture(scope="session")
+def agents(shared_place: Place) -> Iterator[Kept[str, Agent]]:
+    with Kept(shared_place.agent) as agents:
+        yield agents
+
+
+@pytest.fixture
+def agent(mode: str, agents: Kept[str, Agent]) -> Agent:
     """A client connected to `auq server`, in both modes."""
-    with shared_place.agent(request.param) as agent:
-        yield agent
+    return agents[mode]
 
 
 @pytest.fixture

@@ -98,12 +98,8 @@ class Pipe:
 
     def end(self) -> None:
         """Close the client's end; a server that does not end by itself is killed with its agent."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.close()
-        self.process.stdout.close()
         try:
-            self.process.wait(WAIT)
+            hang_up(self.process)
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
@@ -123,3 +119,12 @@ class Pipe:
         chunk = os.read(self.process.stdout.fileno(), 1 << 20)
         self._rest += chunk
         return bool(chunk)
+
+
+def hang_up(process: subprocess.Popen[bytes]) -> None:
+    """Close the client's end of both pipes, and wait until the server has ended."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.close()
+    process.stdout.close()
+    process.wait(WAIT)

@@ -9,8 +9,9 @@ from uuid import uuid4
 import pytest
 from tests.e2e.stdio.harness import WAIT, Agent, Person, Place, data_of, question
 
-from sayso.asks.desk import Desk, now_ms
+from sayso.asks.desk import Desk
 from sayso.asks.model import Asker, Kind, NewAsk, Option, Question, Settler
+from sayso.clock import now_ms
 from sayso.store import open_store
 
 LONG_AGO = 60 * 86_400_000

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import signal
 
-import pytest
 from mcp.shared.exceptions import MCPError
+from tests.e2e.clients.kinds import LEGACY, MODERN
 from tests.e2e.stdio.harness import WAIT, Agent, Person, Place, data_of, question
 
 from sayso.asks.model import Ask, State
+
+ENDED_BY = {MODERN: ("auto", signal.SIGTERM), LEGACY: ("legacy", signal.SIGINT)}
+"""For an agent of each protocol: how another one like it connects, and the signal that ends its server."""
 
 
 def is_answered_and_handed_over(agent: Agent, person: Person, ask: Ask) -> None:
@@ -19,12 +22,10 @@ def is_answered_and_handed_over(agent: Agent, person: Person, ask: Ask) -> None:
     person.wait_until_delivered(ask)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_the_server_and_leaves_the_ask_open(
-    number: signal.Signals, agent: Agent, person: Person, shared_place: Place, request: pytest.FixtureRequest
-) -> None:
-    text = f"What about {number.name} in {request.node.name}?"
-    with shared_place.agent() as doomed:
+def test_a_signal_ends_the_server_and_leaves_the_ask_open(agent: Agent, person: Person, shared_place: Place) -> None:
+    mode, number = ENDED_BY[agent.client.protocol_version]
+    text = f"What about {number.name}?"
+    with shared_place.agent(mode) as doomed:
         call = doomed.ask(question(text))
         ask = person.wait_for_ask(text)
         doomed.server.send_signal(number)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import ExitStack
 
+import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
-from tests.e2e.stdio.harness import WAIT, Agent, Person, Place, data_of, new_place, question
+from tests.e2e.stdio.harness import MODES, WAIT, Agent, Person, Place, data_of, new_place, question
 
 from sayso.asks.model import Ask, State
 
@@ -20,65 +23,54 @@ def lasting_place(request: pytest.FixtureRequest) -> Iterator[Place]:
         yield place
 
 
-def ask_and_kill(place: Place, mode: str, person: Person) -> Ask:
-    """An agent asks, and its server is killed while the call waits."""
-    with place.agent(mode) as agent:
-        call = agent.ask(question("Will it last?"))
-        ask = person.wait_for_ask("Will it last?")
-        agent.server.kill()
+def kill(agent: Agent, *calls: Future[types.CallToolResult]) -> None:
+    """Kill its server while calls wait."""
+    agent.server.kill()
+    for call in calls:
         assert isinstance(call.exception(WAIT), MCPError)
-    assert agent.exit_code == 128 + signal.SIGKILL
-    return ask
 
 
-def is_the_only_one(ask: Ask, person: Person) -> bool:
-    return [each.id for each in person.asks()] == [ask.id]
+def is_handed_over(agent: Agent, person: Person, ask: Ask, answer: str) -> None:
+    """An identical call gets what was answered before it was made."""
+    outcome = data_of(agent.ask(question(ask.questions[0].text)).result(WAIT))
+    assert outcome["answers"][0]["selected"] == [answer]
+    assert (outcome["ask_id"], outcome["late"]) == (ask.id, False)
+    person.wait_until_delivered(ask)
 
 
-def test_an_answer_given_while_no_server_runs_is_handed_to_the_next_identical_call(
-    lasting_place: Place, mode: str
-) -> None:
-    with lasting_place.person() as person:
-        ask = ask_and_kill(lasting_place, mode, person)
-        answered = lasting_place.run("answer", ask.id, "Yes")
-        assert answered.returncode == 0, answered.stderr
-        assert "not waiting now" in answered.stderr
-        with lasting_place.agent(mode) as agent:
-            outcome = data_of(agent.ask(question("Will it last?")).result(WAIT))
-            person.wait_until_delivered(ask)
-        assert outcome["answers"][0]["selected"] == ["Yes"]
-        assert (outcome["ask_id"], outcome["late"]) == (ask.id, False)
-        assert is_the_only_one(ask, person)
-        kinds = [event.kind for event in person.desk.events(ask.id)]
-        assert kinds == ["opened", "unattended", "answered", "attended", "delivered"]
+def test_servers_meet_at_a_new_store_and_what_they_were_asked_outlives_them(lasting_place: Place) -> None:
+    place = lasting_place
+    with ExitStack() as open_:
+        # Each is the first to open the store, and each must make the tables or find them made.
+        modern, legacy = (open_.enter_context(place.agent(mode)) for mode in MODES)
+        texts = ["Will it last?", "Will it, with a handshake?", "Is it taken up?", "Has it heard?"]
+        calls = [agent.ask(question(text)) for agent, text in zip((modern, legacy, modern, modern), texts, strict=True)]
+        person = open_.enter_context(place.person())
+        lasting, shaken, taken_up, unheard = asks = [person.wait_for_ask(text) for text in texts]
+        modern.server.suspend()
+        person.answer(unheard, "Yes")
+        kill(modern, calls[0], *calls[2:])
+        kill(legacy, calls[1])
+        assert not person.desk.get(unheard.id).delivered
+        for ask in (lasting, shaken):
+            answered = place.run("answer", ask.id, "Yes")
+            assert answered.returncode == 0, answered.stderr
+            assert "not waiting now" in answered.stderr
 
+        modern_again, legacy_again = (open_.enter_context(place.agent(mode)) for mode in MODES)
+        is_handed_over(modern_again, person, lasting, "Yes")
+        is_handed_over(legacy_again, person, shaken, "Yes")
+        is_handed_over(modern_again, person, unheard, "Yes")
+        call = legacy_again.ask(question(taken_up.questions[0].text))
+        person.wait_for_change(taken_up, lambda now: now.wait is not None and now.wait != taken_up.wait)
+        person.answer(taken_up, "No")
+        assert data_of(call.result(WAIT))["answers"][0]["selected"] == ["No"]
 
-def test_an_identical_call_to_a_new_server_takes_up_the_open_ask(lasting_place: Place) -> None:
-    with lasting_place.person() as person:
-        ask = ask_and_kill(lasting_place, "auto", person)
-        with lasting_place.agent("legacy") as agent:
-            call = agent.ask(question("Will it last?"))
-            person.wait_for_change(ask, lambda now: now.wait is not None and now.wait != ask.wait)
-            person.answer(ask, "No")
-            assert data_of(call.result(WAIT))["answers"][0]["selected"] == ["No"]
-        assert is_the_only_one(ask, person)
-
-
-def test_an_answer_that_a_dying_server_never_passed_on_is_not_lost(lasting_place: Place) -> None:
-    with lasting_place.person() as person:
-        with lasting_place.agent() as agent:
-            call = agent.ask(question("Has it heard?"))
-            ask = person.wait_for_ask("Has it heard?")
-            agent.server.suspend()
-            person.answer(ask, "Yes")
-            agent.server.kill()
-            assert isinstance(call.exception(WAIT), MCPError)
-        assert not person.desk.get(ask.id).delivered
-        with lasting_place.agent() as agent:
-            outcome = data_of(agent.ask(question("Has it heard?")).result(WAIT))
-            person.wait_until_delivered(ask)
-        assert outcome["answers"][0]["selected"] == ["Yes"]
-        assert is_the_only_one(ask, person)
+        assert {each.id for each in person.asks()} == {ask.id for ask in asks}, "nobody was asked twice"
+        for ask in (lasting, shaken):
+            kinds = [event.kind for event in person.desk.events(ask.id)]
+            assert kinds == ["opened", "unattended", "answered", "attended", "delivered"]
+    assert [agent.exit_code for agent in (modern, legacy)] == [128 + signal.SIGKILL] * 2
 
 
 def test_neither_another_question_nor_another_client_is_given_the_answer_that_waits(
@@ -109,13 +101,3 @@ def test_asks_stay_in_sight_after_others_have_looked_and_left(agent: Agent, shar
             assert shared_place.show(ask.id)["status"] == State.PENDING
             person.answer(ask, "Yes")
             call.result(WAIT)
-
-
-def test_servers_that_meet_at_a_new_store_all_find_it_ready(lasting_place: Place) -> None:
-    """Each is the first to open the store, and each must make the tables or find them made."""
-    with lasting_place.agent("auto") as first, lasting_place.agent("legacy") as second:
-        calls = [agent.ask(question(f"Who is {number}?")) for number, agent in enumerate((first, second))]
-        with lasting_place.person() as person:
-            for number, call in enumerate(calls):
-                person.answer(person.wait_for_ask(f"Who is {number}?"), "Yes")
-                assert data_of(call.result(WAIT))["outcome"] == "answered"

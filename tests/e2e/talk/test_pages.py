@@ -40,7 +40,7 @@ def test_another_user_cannot_see_answer_stop_or_start_anything(stage: Stage) -> 
     refused = bob.send_json(f"/claude/submit-answer?p={project}", answer)
     assert refused.status == 403
     now = stage.latest(conversation)
-    assert (now.state, now.version) == (run.state, run.version)
+    assert (now.id, now.state, now.stopped_by) == (run.id, run.state, "")
     assert stage.house.desk.get(asked.id).state is State.PENDING
     # Ada can, without JavaScript: the card is a form like that of the inbox.
     assert ada.post(f"/asks/{asked.id}", settle="answer", q0="0").status == 303
