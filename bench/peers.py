@@ -297,11 +297,13 @@ def measure(servers: Sequence[Server], folder: Folder, rounds: int) -> tuple[dic
         for one in order:
             empty.append(start_empty(folder))
             figures[one.name].starts.append(start(one, folder))
+    for one in servers:
+        # While nobody else runs: a library that two processes have loaded counts for neither.
+        figures[one.name].memory = _memory_after_first(one, folder)
     with ExitStack() as running:
         clients = {}
         for one in servers:
             command, env = one.command, folder.environment(one)
-            figures[one.name].memory = _memory_after_first(one, folder)
             clients[one.name] = running.enter_context(server(command, env=env, cwd=folder.project))
             clients[one.name].shake_hands()
         for _ in range(rounds):
