@@ -32,6 +32,8 @@ from sayso.store import open_store
 ROUNDS = 7
 KEYS = 30
 PENDING = 1_000
+CALM = 0.02
+"""Seconds of a processor in one second: not much is being done."""
 IDLE_SECONDS = 5.0
 WAIT = 60.0
 
@@ -83,16 +85,23 @@ class Pty:
             os.read(self._end, 65536)
 
     def idle_cpu(self) -> float:
-        """Part of a processor that it uses while nothing happens."""
+        """Part of a processor that it uses while nothing happens, once it has done what it put off."""
         self.rest()
+        limit = time.perf_counter() + WAIT
+        while self._cpu_during(1.0) > CALM and time.perf_counter() < limit:
+            pass
+        return self._cpu_during(IDLE_SECONDS) / IDLE_SECONDS
+
+    def _cpu_during(self, seconds: float) -> float:
+        """Seconds of a processor that it uses in this time."""
         process = psutil.Process(self.pid)
         before = process.cpu_times()
-        limit = time.perf_counter() + IDLE_SECONDS
+        limit = time.perf_counter() + seconds
         while (left := limit - time.perf_counter()) > 0:
             if select.select([self._end], [], [], left)[0]:
                 os.read(self._end, 65536)
         after = process.cpu_times()
-        return max(0.0, after.user + after.system - before.user - before.system) / IDLE_SECONDS
+        return max(0.0, after.user + after.system - before.user - before.system)
 
     def close(self) -> None:
         os.kill(self.pid, signal.SIGKILL)

@@ -41,6 +41,15 @@ def test_a_server_on_stdio_answers_after_any_junk(server: stdio.Target, sent: li
     server.fire(sent)
 
 
+def test_a_notification_that_looks_like_a_request_is_passed_over(server: stdio.Target) -> None:
+    """That nothing was logged of it is seen when the server ends."""
+    for told in (
+        b'{"method":"tools/call","params":{"name":"ask_user","requestState":5}}',
+        b'{"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}',
+    ):
+        server.fire([b'{"jsonrpc":"2.0",' + told[1:] + b"\n"])
+
+
 @settings(max_examples=80, suppress_health_check=SLOW)
 @given(junk.pieces())
 def test_the_first_answers_of_a_server_are_right_or_left_to_the_sdk(sent: list[bytes]) -> None:

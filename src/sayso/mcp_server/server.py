@@ -142,7 +142,7 @@ def build(
     if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
         server.middleware.clear()  # spans that nobody collects cost a fifth of a call
     sealed = RequestStateSecurity(codec=StoreSeal(office.secret), ttl=STATE_LIFE)
-    server.middleware.append(RequestStateBoundary(sealed, default_audience=shown.server_name))
+    server.middleware.append(_Rounds(sealed, default_audience=shown.server_name))
     if commands:
         commands.register(server)
     return server
@@ -190,8 +190,19 @@ async def _run(server: Server[None], incoming: Inbound, outgoing: Outbound, opti
         await server.run(incoming, outgoing, options)
 
 
+class _Rounds(RequestStateBoundary):
+    """Opens what a client hands back of an earlier round. A notification belongs to no round, and what is refused to
+    one nobody would hear."""
+
+    async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        if ctx.request_id is None:
+            return await call_next(ctx)
+        return await super().__call__(ctx, call_next)
+
+
 async def _refuse_other_era(ctx: Context, call_next: CallNext) -> HandlerResult:
-    if ctx.meta and types.PROTOCOL_VERSION_META_KEY in ctx.meta and ctx.method != "initialize":
+    is_request = ctx.request_id is not None and ctx.method != "initialize"
+    if is_request and ctx.meta and types.PROTOCOL_VERSION_META_KEY in ctx.meta:
         text = "This session began with a handshake, so requests of the 2026-07-28 protocol are not served in it."
         raise MCPError(code=types.INVALID_REQUEST, message=text)
     return await call_next(ctx)
