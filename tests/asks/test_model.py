@@ -114,3 +114,12 @@ def test_a_question_comes_back_from_json_as_it_was() -> None:
 def test_the_fingerprint_does_not_depend_on_half_surrogates_being_storable() -> None:
     new = NewAsk(tool="t", questions=(Question(id="1", text="\ud800"),), asker=Asker())
     assert len(new.fingerprint) == 64
+
+
+@pytest.mark.parametrize(
+    ("label", "name"),
+    [("SQLite (Recommended)", "SQLite"), ("SQLite [recommended] ", "SQLite"), ("(recommended)", "(recommended)")],
+)
+def test_a_recommended_option_has_a_name_without_its_own_word_for_that(label: str, name: str) -> None:
+    assert Option(id="1", label=label, recommended=True).name == name
+    assert Option(id="1", label=label).name == label

@@ -277,3 +277,14 @@ async def test_a_kind_of_question_decides_which_keys_are_offered(place: Place) -
         offered = {name for name in ("mark", "accept", "other", "submit") if screen.check_action(name, ())}
         assert not offered
         assert screen.check_action("skip", ())
+
+
+async def test_a_label_that_says_itself_that_it_is_recommended_is_marked_once(place: Place) -> None:
+    options = (option("a", "SQLite (Recommended)", recommended=True), option("b", "Files"))
+    held = place.ask(Question(id="q", text="Where?", kind=Kind.SELECT, options=options))
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.sees("1. SQLite  (recommended)")
+        await anna.press("1", "ctrl+s", "enter")
+        ended = await place.outcome(held)
+    assert ended.answer("q") == Answer(question="q", chosen=("a",))

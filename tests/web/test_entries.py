@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.web.house import confirm, multi_select, new_ask, select, text
+from tests.web.house import House, confirm, multi_select, new_ask, select, text
 
 from sayso.asks.draft import to_json
-from sayso.asks.model import Answer, Ask, Question
+from sayso.asks.model import Answer, Ask, Kind, Option, Question
 from sayso.web.entries import MISSING, check, from_form
 from sayso.web.fields import Fields
 
@@ -58,3 +58,12 @@ def test_every_question_that_needs_an_answer_is_named() -> None:
 
 def test_nothing_entered_is_nothing_to_keep() -> None:
     assert to_json(ALL, from_form(ALL, Fields({"csrf": ["x"]}))) == ""
+
+
+def test_a_label_that_says_itself_that_it_is_recommended_is_marked_once(house: House) -> None:
+    offered = (Option(id="1", label="SQLite (Recommended)", recommended=True), Option(id="2", label="Files"))
+    ask = house.ask(Question(id="q", text="Where?", kind=Kind.SELECT, options=offered))
+    cookie = f"{house.cookie_name}={house.session()}"
+    page = house.web.call("GET", f"/asks/{ask.id}", cookie=cookie).text
+    assert page.lower().count("recommended</span>") == 1
+    assert "(Recommended)" not in page

@@ -51,6 +51,21 @@ class Option:
     description: str = ""
     recommended: bool = False
 
+    @property
+    def name(self) -> str:
+        """The label without its own word that it is the recommended one, for those who have a sign of theirs for it."""
+        return unmarked(self.label) if self.recommended else self.label
+
+
+def unmarked(label: str) -> str:
+    """A label without its own "(recommended)" at the end, if it has one."""
+    text = label.rstrip()
+    mark = next((mark for mark in _MARKS if text.lower().endswith(mark)), "")
+    return text[: len(text) - len(mark)].rstrip() if len(mark) < len(text) else label
+
+
+_MARKS = ("(recommended)", "[recommended]")
+
 
 YES = Option(id="yes", label="Yes")
 NO = Option(id="no", label="No")

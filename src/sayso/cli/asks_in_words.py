@@ -115,11 +115,6 @@ def event_line(event: Event) -> str:
     return f"{moment(event.at)}  {event.kind}: {states}{by}{where}{why}"
 
 
-def is_marked(label: str) -> bool:
-    """Whether a label says itself that it is the recommended one."""
-    return label.rstrip().lower().endswith(("(recommended)", "[recommended]"))
-
-
 def _facts(ask: Ask) -> str:
     standing = status(ask)
     meaning = MEANINGS.get(standing)
@@ -154,8 +149,7 @@ def _hints(question: Question) -> Iterator[str]:
 
 
 def _option_lines(number: int, option: Option) -> Iterator[str]:
-    mark = " (recommended)" if option.recommended and not is_marked(option.label) else ""
-    yield _after(f"   {number}) ", option.label) + mark
+    yield _after(f"   {number}) ", option.name) + (" (recommended)" if option.recommended else "")
     if option.description:
         yield dim(block(option.description, " " * 6))
 

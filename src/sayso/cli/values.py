@@ -11,8 +11,7 @@ import re
 import sys
 from collections.abc import Sequence
 
-from sayso.asks.model import NO, YES, Answer, Ask, Kind, Option, Problems, Question
-from sayso.cli.asks_in_words import is_marked
+from sayso.asks.model import NO, YES, Answer, Ask, Kind, Option, Problems, Question, unmarked
 from sayso.errors import InvalidInput, Problem
 from sayso.text import quoted
 
@@ -161,8 +160,7 @@ def _folded(text: str) -> str:
 
 def _unmarked(label: str) -> str:
     """The label without its own "(recommended)"."""
-    folded = _folded(label)
-    return folded[: -len("(recommended)")].rstrip() if is_marked(folded) else folded
+    return _folded(unmarked(label))
 
 
 def _yes_or_no(value: str) -> Option:

@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from sayso.asks.model import Kind, Option, Problems, Question, check_text
+from sayso.asks.model import Kind, Option, Problems, Question, check_text, unmarked
 from sayso.text import quoted
-
-_RECOMMENDED = ("(recommended)", "[recommended]")
 
 NON_BLOCKING = {
     "type": "boolean",
@@ -121,7 +119,7 @@ def object_option(problems: Problems, raw: object, path: str, option_id: str) ->
         return Option(id=option_id, label="")
     fields = cast("dict[str, Any]", raw)
     label = text(problems, fields, ["label"], path, required=True)
-    recommended = boolean(problems, fields, "recommended", path, default=label.rstrip().lower().endswith(_RECOMMENDED))
+    recommended = boolean(problems, fields, "recommended", path, default=unmarked(label) != label.rstrip())
     about = text(problems, fields, ["description"], path, required=False)
     return Option(id=option_id, label=label, description=about, recommended=recommended)
 

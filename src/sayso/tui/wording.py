@@ -126,7 +126,7 @@ class Wording:
         found = question.option(option_id)
         if question.kind.value == "confirm" and found:
             return self.texts.yes if option_id == "yes" else self.texts.no
-        return one_line(found.label, 500) if found else "?"
+        return one_line(found.name, 500) if found else "?"
 
     def question_title(self, place: int, question: Question) -> str:
         return one_line(question.title, 24) or self.texts.question_n.format(n=place + 1)

@@ -109,7 +109,7 @@ def handover(ask: Ask) -> str:
 
 def label(option: Option) -> str:
     """An option's label, cut only where it is absurdly long."""
-    return cut(option.label)
+    return cut(option.name)
 
 
 def cut(text: str, most: int = LABEL_CHARACTERS) -> str:
