@@ -207,7 +207,8 @@ def _logs(agents: Sequence[Agent]) -> Iterator[str]:
     for agent in agents:
         for log in agent.notes.logs:
             if "Traceback" in log:
-                yield f"A server of {agent.name} failed on its own account:\n{log[-MOST_LOG:]}"
+                begin = max(0, log.index("Traceback") - MOST_LOG // 2)
+                yield f"A server of {agent.name} failed on its own account:\n{log[begin : begin + MOST_LOG]}"
 
 
 def _mark(ask: Ask) -> str | None:

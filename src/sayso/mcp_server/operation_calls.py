@@ -12,12 +12,13 @@ from sayso.asks.model import Asker
 from sayso.clients import call_limit, has_progress
 from sayso.dialects import ahma, operation_replies
 from sayso.dialects.dialect import Reply
+from sayso.errors import SaysoError
 from sayso.mcp_server.caller import Context
 from sayso.mcp_server.replies import result
 from sayso.mcp_server.works import Works
 from sayso.operations.operation import Operation, OperationState
 from sayso.running.excerpt import Excerpts
-from sayso.text import one_line
+from sayso.text import counted, one_line
 from sayso.toolfiles.catalog import Catalog
 
 CANCEL_SECONDS = 5.0
@@ -81,21 +82,27 @@ class OperationCalls:
 
     async def _until_ended(self, ctx: Context, operations: Sequence[Operation], seconds: float) -> None:
         shop = await self._works.shop()
-        left = {operation.id for operation in operations}
+        left, troubles = {operation.id for operation in operations}, list[SaysoError]()
 
         async def see_out(operation_id: str) -> None:
-            await shop.ended(operation_id)
-            left.discard(operation_id)
+            try:
+                await shop.ended(operation_id)
+                left.discard(operation_id)
+            except SaysoError as error:
+                troubles.append(error)
+                tasks.cancel_scope.cancel()
 
         with anyio.move_on_after(seconds):
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._beat, ctx, left, tasks.cancel_scope)
+                tasks.start_soon(self._beat, ctx, left)
                 async with anyio.create_task_group() as waits:
                     for operation_id in list(left):
                         waits.start_soon(see_out, operation_id)
                 tasks.cancel_scope.cancel()
+        if troubles:
+            raise troubles[0]
 
-    async def _beat(self, ctx: Context, left: set[str], _: anyio.CancelScope) -> None:
+    async def _beat(self, ctx: Context, left: set[str]) -> None:
         """Endless until cancelled: tell the client that its call is not forgotten."""
         meta: Mapping[str, Any] = dict(ctx.meta or {})
         begun = anyio.current_time()
@@ -103,7 +110,7 @@ class OperationCalls:
             await anyio.sleep(self._config.heartbeat / 1000)
             waited = anyio.current_time() - begun
             await ctx.session.report_progress(
-                round(waited, 3), None, f"{len(left)} operations still run, {waited:.0f} s"
+                round(waited, 3), None, f"{counted(len(left), 'operation')} still running, {waited:.0f} s"
             )
 
     async def _told(self, ended: list[Operation], running: list[Operation]) -> Reply:

@@ -239,7 +239,7 @@ def test_await_gives_signs_of_life_to_a_client_that_wants_them(place: Place, mod
         one.do("cancel", id=running)
         waiting.result(WAIT)
     assert [progress for progress, _ in told] == sorted({progress for progress, _ in told})
-    assert "1 operations still run" in str(told[0][1])
+    assert "1 operation still running" in str(told[0][1])
 
 
 @pytest.mark.requirement("H-04")

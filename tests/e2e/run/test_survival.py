@@ -60,11 +60,17 @@ def test_an_end_that_a_full_disk_did_not_take_is_noted_once_there_is_room(place:
     with worker(place) as one:
         running = one.start("bg", script=f"until test -e {gate}; do sleep 0.05; done; exit 4")
         one.wait_until(running, "running")
+        awaited = one.call("await", {"id": running})
+        one.do("status")  # the call that awaits it came before
         resource.prlimit(one.server.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
         gate.touch()
         eventually(lambda: "could not be noted yet" in one.log.text)
+        told = awaited.result(30)
+        assert told.is_error
+        assert "the disk is full" in text_of(told)
         resource.prlimit(one.server.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         data = one.wait_until(running, "failed")
+        assert "Traceback" not in one.log.text
     assert data["exit_code"] == 4
 
 
