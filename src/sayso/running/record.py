@@ -19,14 +19,24 @@ def write(folder: str, name: str, content: Mapping[str, object]) -> bytes:
     """Write the file so that whoever sees it sees all of it; what was written. A full disk is no reason to fail."""
     text = json.dumps(content).encode()
     path = os.path.join(folder, name)
+    half = path + ".new"
     with contextlib.suppress(OSError):
-        file = os.open(path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(file, text)
-        finally:
-            os.close(file)
-        os.rename(path + ".new", path)
+        if _is_written(half, text):
+            os.rename(half, path)
+        else:
+            os.unlink(half)
     return text
+
+
+def _is_written(path: str, text: bytes) -> bool:
+    """Whether the disk took all of it."""
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        return os.write(file, text) == len(text)
+    except OSError:
+        return False
+    finally:
+        os.close(file)
 
 
 def open_stdin(folder: str) -> int:
