@@ -26,7 +26,7 @@ from sayso.asks.desk import Desk
 from sayso.asks.model import Ask, State
 from sayso.asks.waiting import Waiting
 from sayso.clock import now_ms
-from sayso.errors import NotFound
+from sayso.errors import NotFound, StoreUnavailable
 from sayso.store import Store
 from sayso.store.postgres import PostgresBell, PostgresStore
 
@@ -344,3 +344,21 @@ async def test_what_a_broken_store_did_not_let_go_of_is_taken_up_by_the_same_cal
         kept.rename(state)
         again = await waiting.hold(ask())
         assert (again.ask.id, again.reattached) == (held.ask.id, True)
+
+
+async def test_what_the_store_would_not_let_go_of_leaves_with_the_same_call_made_again(
+    open_shared: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with waits(open_shared()) as waiting:
+        held = await waiting.hold(ask())
+
+        def broken(*_: object) -> None:
+            raise StoreUnavailable("The connection is broken.")
+
+        with monkeypatch.context() as fault:
+            fault.setattr(waiting.desk, "release_each", broken)
+            await waiting.release(held, "the client let go of the call")
+            again = await waiting.hold(ask())
+        assert (again.ask.id, again.reattached) == (held.ask.id, True)
+        kinds = [event.kind for event in waiting.desk.events(held.ask.id)]
+        assert kinds == ["opened", "unattended", "attended"]

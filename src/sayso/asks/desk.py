@@ -53,12 +53,17 @@ class Desk:
 
     # Asking
 
-    def hold(self, new: NewAsk) -> Held:
+    def hold(self, new: NewAsk, leaving: Sequence[tuple[Held, str]] = ()) -> Held:
         """Open the ask with a wait on it; or, if the same was asked before and its answer never arrived, take up
-        that one again, so that a person is not asked twice."""
+        that one again, so that a person is not asked twice. Waits that are leaving are let go of first."""
         check_texts(new)
         bell = self._store.bell()
-        return self._write(lambda book: opening.hold(book, new, bell))
+
+        def work(book: Book) -> Held:
+            holding.release_each(book, leaving)
+            return opening.hold(book, new, bell)
+
+        return self._write(work)
 
     def leave(self, new: NewAsk) -> Ask:
         """Open the ask without a wait: the agent will come for the answer. The same ask is not opened twice."""

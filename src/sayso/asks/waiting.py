@@ -71,8 +71,14 @@ class Waiting:
 
     async def hold(self, new: NewAsk) -> Held:
         """Open the ask, or take up the same one again, and begin to wait. End it with `release` or `delivered`."""
-        await self._let_go_of_stuck()
-        return self._begin(await self.do(self.desk.hold, new))
+        # What the store would not let go of leaves in the same step: else the same call, made again, may find its own
+        # former wait still there, and a person is asked twice.
+        stuck, self._stuck = self._stuck, []
+        try:
+            return self._begin(await self.do(self.desk.hold, new, stuck))
+        except StoreError:
+            self._stuck += stuck
+            raise
 
     async def succeed(self, new: NewAsk) -> Held:
         """The same, in the place of what its run has asked before."""
@@ -109,12 +115,6 @@ class Waiting:
             logger.warning("Could not let go of ask %s: %s", ", ".join(held.ask.id for held, _ in waits), error)
             if isinstance(error, StoreError):
                 self._stuck += waits
-
-    async def _let_go_of_stuck(self) -> None:
-        """Let go of what the store would not let us: else the same call, made again, is not taken for the same."""
-        stuck, self._stuck = self._stuck, []
-        if stuck:
-            await self._let_go_of(stuck)
 
     async def delivered(self, held: Held) -> None:
         """Note that the outcome has reached the agent."""
