@@ -27,7 +27,7 @@ from sayso.asks.model import Ask, State
 from sayso.asks.waiting import Waiting
 from sayso.clock import now_ms
 from sayso.errors import NotFound, StoreUnavailable
-from sayso.store import Store
+from sayso.store import Store, Transaction
 from sayso.store.postgres import PostgresBell, PostgresStore
 
 pytestmark = pytest.mark.anyio
@@ -362,3 +362,25 @@ async def test_what_the_store_would_not_let_go_of_leaves_with_the_same_call_made
         assert (again.ask.id, again.reattached) == (held.ask.id, True)
         kinds = [event.kind for event in waiting.desk.events(held.ask.id)]
         assert kinds == ["opened", "unattended", "attended"]
+
+
+async def test_an_ask_whose_call_failed_though_it_was_kept_is_taken_up_by_the_same_call(
+    open_shared: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A connection may break after the store has done its work and before it could say so."""
+    store = open_shared()
+    async with waits(store) as waiting:
+        write = store.write
+
+        def broken(work: Callable[[Transaction], object]) -> None:
+            write(work)
+            raise StoreUnavailable("The connection is broken.")
+
+        with monkeypatch.context() as fault:
+            fault.setattr(store, "write", broken)
+            with pytest.raises(StoreUnavailable):
+                await waiting.hold(ask())
+        (opened,) = waiting.desk.inbox()
+        again = await waiting.hold(ask())
+        assert (again.ask.id, again.reattached) == (opened.id, True)
+        assert len(waiting.desk.inbox()) == 1

@@ -16,7 +16,7 @@ from typing import TypeVar
 from sayso.asks import delivery, holding, opening, retention, rows, settling
 from sayso.asks.book import Book
 from sayso.asks.delivery import Owed
-from sayso.asks.holding import Held
+from sayso.asks.holding import Held, Leaving
 from sayso.asks.model import (
     Answer,
     Ask,
@@ -36,9 +36,11 @@ from sayso.clock import FAR_FUTURE, Clock, now_ms
 from sayso.errors import AmbiguousId, NotFound
 from sayso.store import Store, Transaction
 
-__all__ = ["CleanedUp", "Desk", "Held", "Owed", "Retention"]
+__all__ = ["CleanedUp", "Desk", "Held", "Leaving", "Owed", "Retention"]
 
 T = TypeVar("T")
+
+NOBODY_LEAVES = Leaving()
 
 
 class Desk:
@@ -53,15 +55,15 @@ class Desk:
 
     # Asking
 
-    def hold(self, new: NewAsk, leaving: Sequence[tuple[Held, str]] = ()) -> Held:
+    def hold(self, new: NewAsk, wait_id: str = "", leaving: Leaving = NOBODY_LEAVES) -> Held:
         """Open the ask with a wait on it; or, if the same was asked before and its answer never arrived, take up
         that one again, so that a person is not asked twice. Waits that are leaving are let go of first."""
         check_texts(new)
         bell = self._store.bell()
 
         def work(book: Book) -> Held:
-            holding.release_each(book, leaving)
-            return opening.hold(book, new, bell)
+            holding.see_off(book, leaving, bell.process)
+            return opening.hold(book, new, bell, wait_id)
 
         return self._write(work)
 

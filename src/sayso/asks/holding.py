@@ -5,6 +5,7 @@ Functions of one transaction, for the desk, which tells what each is for. Corout
 
 from __future__ import annotations
 
+import sys
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
@@ -28,10 +29,23 @@ class Held:
     reattached: bool = False
 
 
-def new_wait(book: Book, bell: Bell, timeout_ms: int | None) -> Wait:
+@dataclass(frozen=True, kw_only=True)
+class Leaving:
+    """Waits that have ended though the store did not take it: those one knows of, and those of calls that failed, which
+    may have been kept all the same when only the word of it was lost."""
+
+    known: tuple[tuple[Held, str], ...] = ()
+    doubtful: frozenset[str] = frozenset()
+
+
+def new_wait_id() -> str:
+    return uuid.uuid4().hex
+
+
+def new_wait(book: Book, bell: Bell, timeout_ms: int | None, wait_id: str = "") -> Wait:
     """A wait of the process whose bell this is."""
     until = book.now + timeout_ms if timeout_ms else None
-    return Wait(id=uuid.uuid4().hex, process=bell.process, since=book.now, until=until)
+    return Wait(id=wait_id or new_wait_id(), process=bell.process, since=book.now, until=until)
 
 
 def take(book: Book, ask: Ask, wait: Wait) -> Ask:
@@ -72,6 +86,14 @@ def release_each(book: Book, waits: Sequence[tuple[Held, str]]) -> None:
     for held, why in waits:
         with suppress(NotFound):
             release(book, held, why)
+
+
+def see_off(book: Book, leaving: Leaving, process: str) -> None:
+    """Let go of all waits of this process that are leaving."""
+    release_each(book, leaving.known)
+    for ask in book.all("held_by", process=process, most=sys.maxsize) if leaving.doubtful else ():
+        if ask.wait and ask.wait.id in leaving.doubtful:
+            let_go(book, ask, "its call failed")
 
 
 def release_some_of(book: Book, process: str, why: str) -> int:

@@ -17,9 +17,9 @@ Alive = Callable[[Set[str]], Set[str]]
 """Tells those of some processes that still live."""
 
 
-def hold(book: Book, new: NewAsk, bell: Bell) -> Held:
+def hold(book: Book, new: NewAsk, bell: Bell, wait_id: str) -> Held:
     earlier = None if new.bound else _left_behind(book, new, bell.alive)
-    return _held(book, new, earlier, bell)
+    return _held(book, new, earlier, bell, wait_id)
 
 
 def leave(book: Book, new: NewAsk, alive: Alive) -> Ask:
@@ -34,8 +34,8 @@ def succeed(book: Book, new: NewAsk, bell: Bell) -> Held:
     return _held(book, new, replace(earlier, asker=new.asker) if earlier else None, bell)
 
 
-def _held(book: Book, new: NewAsk, earlier: Ask | None, bell: Bell) -> Held:
-    wait = new_wait(book, bell, new.timeout_ms)
+def _held(book: Book, new: NewAsk, earlier: Ask | None, bell: Bell, wait_id: str = "") -> Held:
+    wait = new_wait(book, bell, new.timeout_ms, wait_id)
     if earlier:
         return Held(ask=take(book, earlier, wait), wait=wait, reattached=True)
     return Held(ask=book.open(new, wait), wait=wait)

@@ -14,7 +14,8 @@ from typing import ParamSpec, TypeVar
 import anyio
 import anyio.to_thread
 
-from sayso.asks.desk import Desk, Held
+from sayso.asks.desk import Desk, Held, Leaving
+from sayso.asks.holding import new_wait_id
 from sayso.asks.model import Ask, NewAsk, State
 from sayso.errors import NotFound, SaysoError, StoreError
 from sayso.store import Store
@@ -39,6 +40,7 @@ class Waiting:
         self._ends: dict[str, tuple[Held, asyncio.Future[Ask]]] = {}
         self._strays: set[str] = set()
         self._stuck: list[tuple[Held, str]] = []
+        self._doubtful: set[str] = set()
         self._leaving: list[tuple[Held, str]] = []
         self._letting_go = asyncio.Lock()
         self._listener: Listener | None = None
@@ -73,11 +75,13 @@ class Waiting:
         """Open the ask, or take up the same one again, and begin to wait. End it with `release` or `delivered`."""
         # What the store would not let go of leaves in the same step: else the same call, made again, may find its own
         # former wait still there, and a person is asked twice.
-        stuck, self._stuck = self._stuck, []
+        wait_id, leaving = new_wait_id(), Leaving(known=tuple(self._stuck), doubtful=frozenset(self._doubtful))
+        self._stuck, self._doubtful = [], set()
         try:
-            return self._begin(await self.do(self.desk.hold, new, stuck))
+            return self._begin(await self.do(self.desk.hold, new, wait_id, leaving))
         except StoreError:
-            self._stuck += stuck
+            self._stuck += leaving.known
+            self._doubtful |= {*leaving.doubtful, wait_id}
             raise
 
     async def succeed(self, new: NewAsk) -> Held:
