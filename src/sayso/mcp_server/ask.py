@@ -75,8 +75,8 @@ class AskCalls:
 
     async def _take_up(self, request: Request, waiting: Waiting, came: Round | None) -> Held:
         """The ask of this call: the one it brings back, the same one asked before, or a new one."""
-        if leaving := self._goodbyes | self.office.taking_back:
-            # The call before was just cancelled: let it let go, or a person is asked twice.
+        while leaving := self._goodbyes | self.office.taking_back:
+            # The call before was just cancelled: let it let go, or a person is asked twice. Its end may begin one more.
             await asyncio.wait(leaving)
         if came and (held := await self._attach(came, waiting)):
             return held

@@ -3,9 +3,12 @@ answer is still owed to it."""
 
 from __future__ import annotations
 
+import psycopg
 import pytest
-from tests.e2e.stdio.harness import TOOL, Person, Place, question
+from tests.e2e.stdio.harness import TOOL, Person, Place, new_place, question
 from tests.e2e.stdio.pipe import MODERN, Json, Pipe
+
+ROUNDS = 10
 
 
 @pytest.mark.parametrize("version", ["2025-06-18", MODERN])
@@ -14,6 +17,22 @@ def test_a_call_that_is_cancelled_on_the_way_of_its_answer_loses_nothing(place: 
         pipe.connect(version)
         is_one_ask_when_made_again_at_once(pipe, person)
         is_handed_to_the_next_call(pipe, person)
+
+
+def test_the_same_call_again_waits_until_the_cancelled_one_has_let_go(postgres_address: str) -> None:
+    """On PostgreSQL several transactions of one server go on at once; here a call is cancelled in its first one."""
+    with new_place(store=postgres_address) as place, place.pipe() as pipe, place.person() as person:
+        pipe.connect("2025-06-18")
+        for number in range(ROUNDS):
+            text = f"Just once, {number}?"
+            with psycopg.connect(postgres_address) as other:
+                other.execute("LOCK TABLE asks IN ACCESS EXCLUSIVE MODE")
+                pipe.cancel(pipe.begin("tools/call", **asking(text)))
+                again = pipe.begin("tools/call", **asking(text))
+                pipe.request("ping")
+            person.answer(person.wait_for_ask(text), "Yes")
+            assert pipe.response(again)["result"]["structuredContent"]["outcome"] == "answered"
+        assert len(person.asks()) == ROUNDS
 
 
 def asking(text: str) -> Json:
