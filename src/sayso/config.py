@@ -5,7 +5,6 @@ Later wins: defaults, the user's TOML, the project's TOML, SAYSO_* in the enviro
 
 from __future__ import annotations
 
-import difflib
 import getpass
 import os
 import re
@@ -17,6 +16,7 @@ from typing import Any
 
 from sayso.errors import ConfigError
 from sayso.log import LEVELS
+from sayso.text import did_you_mean
 
 PROFILES = ("all", "auq", "swissarmyhammer", "ahma", "codenomad", "promptmanager")
 RELAYED_PROFILE = "promptmanager"
@@ -570,9 +570,8 @@ def _only_harmless(given: dict[str, object], file: Path) -> dict[str, object]:
 
 def _read(key: str, value: object, source: str) -> Any:
     if key not in SETTINGS:
-        near = difflib.get_close_matches(key, SETTINGS, n=1)
-        hint = f" Did you mean {near[0]}?" if near else f" The settings are {', '.join(SETTINGS)}."
-        raise ConfigError(f"{source}: there is no setting {key!r}.{hint}")
+        hint = did_you_mean(key, SETTINGS, f"The settings are {', '.join(SETTINGS)}.")
+        raise ConfigError(f"{source}: there is no setting {key!r}. {hint}")
     try:
         return SETTINGS[key].metadata["read"](value)
     except ValueError as error:

@@ -6,6 +6,7 @@ import json
 import re
 import time
 import unicodedata
+from collections.abc import Iterable
 from typing import Any
 
 _CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f"
@@ -48,6 +49,14 @@ def json_block(value: object) -> str:
 def counted(number: int, thing: str) -> str:
     """`1 file`, `2 files`."""
     return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
+def did_you_mean(given: str, known: Iterable[str], otherwise: str = "") -> str:
+    """`Did you mean list?` for a word that is not known, with the nearest that is; else what is said otherwise."""
+    import difflib  # only for those who made a mistake
+
+    near = difflib.get_close_matches(given, list(known), n=1)
+    return f"Did you mean {near[0]}?" if near else otherwise
 
 
 def iso_time(milliseconds: int | None) -> str | None:

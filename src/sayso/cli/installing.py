@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from sayso.install.part import Part
 from sayso.install.registration import Registration
 from sayso.install.skill import ParagraphPart, SkillPart, paragraph, skill
 from sayso.install.targets import BY_KEY, TARGETS, Place, Scope, Target
+from sayso.text import did_you_mean
 
 
 def machine_here() -> Machine:
@@ -27,8 +27,7 @@ def named(clients: Sequence[str]) -> list[Target]:
     """The clients by these names; a UsageError where there is none of one."""
     for client in clients:
         if client not in BY_KEY:
-            near = difflib.get_close_matches(client, BY_KEY, n=1)
-            hint = f"Did you mean {near[0]}?" if near else f"The clients are {', '.join(BY_KEY)}."
+            hint = did_you_mean(client, BY_KEY, f"The clients are {', '.join(BY_KEY)}.")
             raise click.UsageError(f"There is no client {client!r}. {hint}")
     return [BY_KEY[client] for client in dict.fromkeys(clients)]
 

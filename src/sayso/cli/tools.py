@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import sys
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ from sayso.cli.session import settings
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.config import Config
 from sayso.errors import InvalidInput, NotFound, Problem
-from sayso.text import counted, one_line, printable
+from sayso.text import counted, did_you_mean, one_line, printable
 from sayso.toolfiles.catalog import Catalog, CommandTool
 from sayso.toolfiles.leaves import leaves
 from sayso.toolfiles.model import Fault, OptionSpec, ToolFile
@@ -139,9 +138,8 @@ def run(name: str, arguments: tuple[str, ...], as_json: bool) -> None:
     tool = stock.tools.get(name)
     if tool is None:
         _say_faults(stock.faults)
-        near = difflib.get_close_matches(name, stock.tools, n=1)
-        meant = f" Did you mean {near[0]}?" if near else ""
-        raise NotFound(f"There is no tool {name!r} here.{meant} `sayso tools list` shows them.")
+        hint = f"{did_you_mean(name, stock.tools)} `sayso tools list` shows them.".lstrip()
+        raise NotFound(f"There is no tool {name!r} here. {hint}")
     given = _read(tool, arguments)
     from sayso.cli.running import run_tool
 

@@ -6,7 +6,6 @@ that says how to be clear. A value that names no option is the person's own text
 
 from __future__ import annotations
 
-import difflib
 import re
 import sys
 from collections.abc import Sequence
@@ -127,6 +126,8 @@ def _refuse_slip(question: Question, text: str) -> None:
 
 def _nearest(question: Question, text: str) -> Option | None:
     """The option whose label is begun, or all but hit, by the text."""
+    import difflib  # only where own words are given in the place of an option
+
     typed = _unmarked(text)
     if not 2 < len(typed) < _LONGEST_SLIP:
         return None

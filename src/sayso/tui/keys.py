@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -13,6 +12,7 @@ from textual.keys import format_key, key_to_character
 
 from sayso.config import Config
 from sayso.errors import ConfigError
+from sayso.text import did_you_mean
 
 _MODIFIERS = {"ctrl", "shift", "alt", "super", "meta", "hyper"}
 _NAMED = {key.value for key in KnownKeys}
@@ -198,8 +198,7 @@ def _users(keys: tuple[Key, ...]) -> dict[str, set[str]]:
 
 def _check_name(name: str, names: set[str], source: str) -> None:
     if name not in names:
-        near = difflib.get_close_matches(name, names, n=1)
-        hint = f"Did you mean {near[0]}?" if near else f"They are {', '.join(sorted(names))}."
+        hint = did_you_mean(name, names, f"They are {', '.join(sorted(names))}.")
         raise ConfigError(f"{source}: keys has {name!r}, which no key does. {hint}")
 
 

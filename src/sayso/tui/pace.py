@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from textual.timer import Timer
 from textual.widget import Widget
 
-from sayso.tui.wording import Clock
+from sayso.clock import Clock
 
 _SHORTEST = 50
 """Milliseconds between two wakings at least."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
 
 from sayso.asks.model import Answer, Ask, Question, State
+from sayso.clock import Clock
 from sayso.text import age, one_line
 from sayso.tui.markdown import plain_line
 from sayso.tui.texts import Texts
-
-Clock = Callable[[], int]
 
 NAME_WIDTH = 40
 """The most characters of a client's, project's or host's name."""
