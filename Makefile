@@ -7,7 +7,7 @@ TOOLS := $(VENV)/.tools-ready
 # Most tests wait for processes more than they compute, so there are more at work than there are cores.
 WORKERS ?= 4
 
-.PHONY: start test test-clients test-claude check bench soak fuzz clean
+.PHONY: start test test-clients test-claude check bench promises soak fuzz clean
 
 $(READY): pyproject.toml
 	@echo "Setting up $(VENV) (once)..."
@@ -49,8 +49,14 @@ test-claude: $(TOOLS)
 	$(BIN)/pytest tests/e2e/talk/real_claude.py --timeout 1800
 
 # Prints every table and writes them into docs/performance.md. Installs other MCP servers into a throw-away folder.
+# Fails when a promise about speed is broken.
 bench: $(READY)
 	$(BIN)/python -m bench.report
+	$(BIN)/python -m bench.promises
+
+# The promises alone: a minute or two.
+promises: $(READY)
+	$(BIN)/python -m bench.promises
 
 # Agents ask, people answer, commands run, while processes are killed, disks fill and clocks jump; then an audit.
 # `make soak SECONDS=60 SEED=7` plays the same plan again; STORE=postgres restarts the store as well.

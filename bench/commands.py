@@ -30,6 +30,9 @@ SIZES_MB = (30, 300)
 PROFILE = "sleep 0.1\n"
 """An ordinary profile asks a few version managers; they take longer than this."""
 
+CALL, LIST = "tools/call of `true`", "tools/list"
+SPAWNER, POPEN, LOGIN = "spawner", "Popen", "bash -lc"
+
 Measured = dict[str, list[float]]
 
 
@@ -61,10 +64,10 @@ def ways(folder: Path, spawner: Spawner, rounds: int) -> dict[str, Callable[[int
         return lambda _: subprocess.Popen(argv, env=environ).wait()
 
     return {
-        "spawner": through_spawner,
-        "Popen": plain("true"),
+        SPAWNER: through_spawner,
+        POPEN: plain("true"),
         "bash -c": plain("bash", "-c", "true"),
-        "bash -lc": plain("bash", "-lc", "true"),
+        LOGIN: plain("bash", "-lc", "true"),
     }
 
 
@@ -103,7 +106,7 @@ def side_by_side(results: dict[int, Measured]) -> str:
     ways_ = next(iter(results.values()))
     rows = [[way, *(_beside_popen(way, measured) for measured in results.values())] for way in ways_]
     gains = [
-        f"From {size} MB the spawner is {_p50(measured, 'bash -lc') / _p50(measured, 'spawner'):.0f} times as fast as "
+        f"From {size} MB the spawner is {_p50(measured, LOGIN) / _p50(measured, SPAWNER):.0f} times as fast as "
         "the login shell."
         for size, measured in results.items()
     ]
@@ -112,7 +115,7 @@ def side_by_side(results: dict[int, Measured]) -> str:
 
 def _beside_popen(way: str, measured: Measured) -> str:
     p50, p95 = percentiles(measured[way])
-    return f"{p50:.2f} / {p95:.2f} ({ratio(p50, _p50(measured, 'Popen'))})"
+    return f"{p50:.2f} / {p95:.2f} ({ratio(p50, _p50(measured, POPEN))})"
 
 
 def _p50(measured: Measured, way: str) -> float:
@@ -124,7 +127,7 @@ async def end_to_end(rounds: int) -> Measured:
     from mcp.client.client import Client
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
-    times: Measured = {"tools/call of `true`": [], "tools/list": [], "Popen": []}
+    times: Measured = {CALL: [], LIST: [], POPEN: []}
     with tempfile.TemporaryDirectory() as name:
         server = StdioServerParameters(**server_in(Path(name)))
         async with Client(stdio_client(server), cache=None) as client:

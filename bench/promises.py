@@ -1,0 +1,110 @@
+"""What Sayso promises about speed, each promise measured in turns with its own baseline in one run.
+
+A promise is a ratio: milliseconds depend on the machine, and on what else it does, while a baseline that takes turns
+with what is measured meets the same machine. To add one, name it in PROMISES. The exit code is 1 when one is broken.
+Usage: python -m bench.promises [NAME ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import statistics
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from bench.tables import setting, table
+
+from bench import commands
+
+Samples = Sequence[float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Promise:
+    """`measure` gives the durations of what is measured and of its baseline, taken in turns. The first are at most
+    `at_most` times the second, by their quartiles."""
+
+    says: str
+    at_most: float
+    measure: Callable[[], tuple[Samples, Samples]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What was measured for one promise."""
+
+    promise: Promise
+    ratio: float
+
+    @property
+    def kept(self) -> bool:
+        return self.ratio <= self.promise.at_most
+
+
+ROUNDS = 100
+
+
+@cache
+def _starts() -> commands.Measured:
+    return commands.in_a_process_of(commands.SIZES_MB[0], ROUNDS)
+
+
+def _a_call_beside_its_parts() -> tuple[Samples, Samples]:
+    measured = asyncio.run(commands.end_to_end(ROUNDS))
+    parts = zip(measured[commands.LIST], measured[commands.POPEN], strict=True)
+    return measured[commands.CALL], [sum(pair) for pair in parts]
+
+
+PROMISES = {
+    "command-start": Promise(
+        says="Through the warm pool `true` starts and ends in at most 10 times a bare `Popen` (H-07).",
+        at_most=10,
+        measure=lambda: (_starts()[commands.SPAWNER], _starts()[commands.POPEN]),
+    ),
+    "command-pool": Promise(
+        says="That is at most a tenth of a login shell with an ordinary profile, which it saves (H-08).",
+        at_most=0.1,
+        measure=lambda: (_starts()[commands.SPAWNER], _starts()[commands.LOGIN]),
+    ),
+    "command-call": Promise(
+        says="A call that runs `true` takes at most 6 times an empty call and a bare `Popen` together (H-07).",
+        at_most=6,
+        measure=_a_call_beside_its_parts,
+    ),
+}
+
+
+def judged(promise: Promise) -> Verdict:
+    measured, baseline = promise.measure()
+    return Verdict(promise=promise, ratio=_quick(measured) / _quick(baseline))
+
+
+def _quick(samples: Samples) -> float:
+    """The first quartile: what else the machine does only ever adds to some of them."""
+    return statistics.quantiles(samples, n=4, method="inclusive")[0]
+
+
+def shown(verdicts: Mapping[str, Verdict]) -> str:
+    """One row per promise, and in words what each of them says."""
+    rows = [
+        [name, f"{verdict.ratio:.3g}x", f"{verdict.promise.at_most:g}x", "kept" if verdict.kept else "BROKEN"]
+        for name, verdict in verdicts.items()
+    ]
+    words = [f"- {name}: {verdict.promise.says}" for name, verdict in verdicts.items()]
+    return "\n".join([table(["promise", "measured", "at most", ""], rows), "", *words])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", choices=[*PROMISES, []], metavar="NAME", help=", ".join(PROMISES))
+    verdicts = {name: judged(PROMISES[name]) for name in parser.parse_args().names or PROMISES}
+    print(f"{setting()}\n\n{shown(verdicts)}")
+    if broken := [name for name, verdict in verdicts.items() if not verdict.kept]:
+        sys.exit(f"Broken: {', '.join(broken)}. Run it again on a quiet machine before you look for the cause.")
+
+
+if __name__ == "__main__":
+    main()
