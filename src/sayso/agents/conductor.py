@@ -19,11 +19,14 @@ import anyio
 import anyio.to_thread
 
 from sayso.accounts import Accounts
+from sayso.agents import stopping
 from sayso.agents.desk import Runs
 from sayso.agents.follower import Follower
 from sayso.agents.launching import Launcher
 from sayso.agents.model import Ending, NewRun, Project, Run, RunState
 from sayso.agents.projects import Projects
+from sayso.asks.desk import Desk
+from sayso.asks.model import Settler
 from sayso.config import Config
 from sayso.errors import NotFound, SaysoError, SpawnerUnavailable, StoreError
 from sayso.running.folder import Status
@@ -39,6 +42,7 @@ QUICK, SLOW = 0.02, 0.1
 LOOK_EVERY = 2.0
 """Seconds between two looks for what others left, and for whose agents must end."""
 TIDY_EVERY = 3600.0
+SURFACE = "server"
 _THREADS = 32
 
 
@@ -48,6 +52,7 @@ class Conductor:
     def __init__(self, config: Config, store: Store, address: str) -> None:
         self.runs, self.projects = Runs(store, config.runs_dir), Projects(store)
         self._config, self._accounts = config, Accounts(store)
+        self._desk = Desk(store, keeps_history=lambda _: config.history)
         self._launcher = Launcher(config, address)
         self._tasks: set[asyncio.Task[None]] = set()
         self._threads = anyio.CapacityLimiter(_THREADS)
@@ -138,8 +143,9 @@ class Conductor:
         at_work = self.runs.open_here()
         welcome = {user.name for user in self._accounts.users() if user.revoked_at is None} if at_work else set()
         for run in at_work:
-            if run.stopped_by or run.user not in welcome:
-                self.runs.want_stopped(run.id, f"the server, because {run.user} was revoked")
+            shut_out = "" if run.user in welcome else f"the server, because {run.user} was revoked"
+            if by := run.stopped_by or shut_out:
+                stopping.stop(self.runs, self._desk, run, Settler(person=by, surface=SURFACE))
 
     async def _tidy(self) -> None:
         """Endless until cancelled."""

@@ -23,6 +23,8 @@ from sayso.running import folder as runner_folder
 from sayso.store import Conflict, Row, Store, Transaction
 from sayso.store.steps import STEP, in_steps
 
+_KILLED_WITHIN = 15.0
+"""Seconds in which an agent that could not be halted must be dead."""
 RunEdit = Callable[[Run], Run]
 
 
@@ -102,6 +104,19 @@ class Runs:
     def note_session(self, run_id: str, session: str) -> Run:
         """The agent's own name for the conversation."""
         return self._edit(run_id, lambda run: replace(run, session=session))
+
+    def halt(self, run_id: str, by: str) -> bool:
+        """Note who wants the run to end, and see to it that its agent does nothing more. False where it may: when it
+        runs on another machine, whose server ends it then."""
+        run = self._edit(run_id, lambda run: run if run.stopped_by else replace(run, stopped_by=by))
+        if run.state.ended:
+            return True
+        if run.host != self._host:
+            return False
+        if runner_folder.freeze(run.folder):
+            return True
+        runner_folder.cancel(run.folder)
+        return runner_folder.wait(run.folder, _KILLED_WITHIN) is not None
 
     def want_stopped(self, run_id: str, by: str) -> Run:
         """Note who wants the run to end, and have its runner end all its processes, if it is on this machine."""

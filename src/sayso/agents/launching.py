@@ -49,6 +49,8 @@ class Launcher:
             stdin=run.prompt.encode(errors="replace"),
             timeout_seconds=timeout / 1000 if timeout else None,
             grace_seconds=self._config.command_grace / 1000,
+            # An agent that may still act would go on with whatever it is told of its open questions.
+            stop_grace_seconds=0,
             max_bytes=OUTPUT_BYTES,
         )
         return self._spawner.start_operation(launch)

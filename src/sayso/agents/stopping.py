@@ -1,7 +1,11 @@
-"""Stopping a run, from wherever somebody does: the agent ends with all its processes, and so does what it asks."""
+"""Stopping a run, from wherever somebody does: first the agent with all its processes, and only then what it asks.
+
+An agent takes the end of its question for a no and goes on: while it could, nobody must tell it anything.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -11,12 +15,18 @@ from sayso.asks.desk import Desk
 from sayso.asks.model import Ask, Settler, State
 from sayso.errors import AlreadySettled
 
+logger = logging.getLogger(__name__)
 _PAGE = 500
 
 
 def stop(runs: Runs, desk: Desk, run: Run, by: Settler) -> None:
-    """End the agent. What it still asks is of no use then, and is cancelled in this person's name."""
-    # Before, or the end of the calls that ask would come first; and after, for what was asked meanwhile.
+    """End the agent. What it still asks is of no use then, and is cancelled in this person's name. A run of another
+    machine is stopped by the server there, which comes here too."""
+    if not runs.halt(run.id, by.person):
+        logger.info("The agent of run %s cannot be halted from here; what it asks stays open", run.id)
+        return
+    # Before the processes are gone, or the end of the calls that ask would come first; and after, for what was opened
+    # meanwhile.
     _cancel_asks(desk, run, by)
     runs.want_stopped(run.id, by.person)
     _cancel_asks(desk, run, by)

@@ -84,7 +84,7 @@ class Command:
             say(line, STARTED)
         timeout = launch["timeout_seconds"]
         reason = self._watch(None if timeout is None else begun + timeout)
-        self._end_tree(launch["grace_seconds"])
+        self._end_tree(launch["grace_seconds" if reason == "exit" else "stop_grace_seconds"])
         self._drain()
         return self._status(reason, "")
 
@@ -205,9 +205,13 @@ class Command:
         if self._alone():
             return
         self._heed_children()
-        tree.send(signal.SIGTERM, self._strays())
-        if self._pump(time.monotonic() + grace, self._alone):
-            return
+        if grace:
+            tree.send(signal.SIGTERM, self._strays())
+            if self._pump(time.monotonic() + grace, self._alone):
+                return
+        else:
+            # Else one of them could still act on the end of another.
+            tree.freeze(self._strays)
         give_up = time.monotonic() + KILL_SECONDS
         while time.monotonic() < give_up:
             tree.kill(self._strays())

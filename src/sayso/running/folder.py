@@ -100,6 +100,12 @@ def cancel(folder: Path) -> bool:
     return runner is not None and tree.terminate(runner.pid, runner.started)
 
 
+def freeze(folder: Path) -> bool:
+    """Halt the command and all that descends from it; says whether none of them can do anything now."""
+    runner = _at_work(folder)
+    return runner is None or tree.freeze(lambda: _run_by(runner))
+
+
 def wait(folder: Path, timeout: float) -> Status | None:
     """How the command ended, as soon as it has; None when it still runs after `timeout` seconds."""
     runner = _at_work(folder)
@@ -131,8 +137,10 @@ def _end_of(folder: Path) -> Status:
 
 def _end_leftovers(folder: Path) -> tuple[int, ...]:
     runner = read_runner(folder)
+    if runner:
+        tree.freeze(lambda: _run_by(runner))
     give_up = time.monotonic() + KILL_SECONDS
-    while runner and (left := _left_by(runner)):
+    while runner and (left := _run_by(runner)):
         if time.monotonic() > give_up:
             return tuple(process.pid for process in left)
         tree.kill(left)
@@ -141,6 +149,8 @@ def _end_leftovers(folder: Path) -> tuple[int, ...]:
     return ()
 
 
-def _left_by(runner: RunnerName) -> list[tree.Process]:
+def _run_by(runner: RunnerName) -> list[tree.Process]:
+    """The command and what descends from it, whether its runner is still there or not."""
+    below = tree.descendants(runner.pid) if tree.is_running(runner.pid, runner.started) else []
     found = tree.marked(runner.mark)
-    return found + [child for process in found for child in tree.descendants(process.pid)]
+    return below + found + [child for process in found for child in tree.descendants(process.pid)]

@@ -18,7 +18,9 @@ LEAST_BYTES = 1024
 class Launch:
     """One command to run. The folder is the operation's own; `env` is the whole environment; no `stdin` is /dev/null.
 
-    `max_bytes` is the limit of each stream on disk. `grace_seconds` lie between SIGTERM and SIGKILL.
+    `max_bytes` is the limit of each stream on disk. `grace_seconds` lie between SIGTERM and SIGKILL for what a command
+    leaves behind, and `stop_grace_seconds`, if given, for one that is stopped: where they are 0 all of it is halted and
+    then killed, and does nothing more from the first moment on.
     """
 
     folder: Path
@@ -28,6 +30,7 @@ class Launch:
     stdin: bytes | None = None
     timeout_seconds: float | None = None
     grace_seconds: float = 2.0
+    stop_grace_seconds: float | None = None
     max_bytes: int = 10 << 20
 
     def __post_init__(self) -> None:
@@ -42,10 +45,15 @@ class Launch:
                 yield Problem(path=name, text=f"is {path!r}; it must be an absolute path.")
         if self.timeout_seconds is not None and not self.timeout_seconds > 0:
             yield Problem(path="timeout_seconds", text=f"is {self.timeout_seconds}; it must be more than 0.")
-        if not self.grace_seconds >= 0:
-            yield Problem(path="grace_seconds", text=f"is {self.grace_seconds}; it must be 0 or more.")
+        for name, seconds in (("grace_seconds", self.grace_seconds), ("stop_grace_seconds", self.stop_grace_seconds)):
+            if seconds is not None and not seconds >= 0:
+                yield Problem(path=name, text=f"is {seconds}; it must be 0 or more.")
         if self.max_bytes < LEAST_BYTES:
             yield Problem(path="max_bytes", text=f"is {self.max_bytes}; it must be {LEAST_BYTES} or more.")
+
+    @property
+    def stop_grace(self) -> float:
+        return self.grace_seconds if self.stop_grace_seconds is None else self.stop_grace_seconds
 
     def prepare_folder(self) -> None:
         """Make the folder, for nobody else to read, and leave the input in it."""
@@ -76,6 +84,7 @@ class Launch:
             "stdin": self.stdin is not None,
             "timeout_seconds": self.timeout_seconds,
             "grace_seconds": self.grace_seconds,
+            "stop_grace_seconds": self.stop_grace,
             "max_bytes": self.max_bytes,
         }
         return json.dumps(fields).encode() + b"\n"

@@ -8,12 +8,11 @@ PS = "/bin/ps"
 PS_SECONDS = 10.0
 
 
-def rows(*which: str) -> list[tuple[int, int, int, str, bool]]:
-    """Pid, parent, group, start and whether it is a zombie, of the processes that these options of `ps` choose."""
+def rows(*which: str) -> list[tuple[int, int, int, str, str]]:
+    """Pid, parent, group, start and the letter of its state, of the processes that these options of `ps` choose."""
     found = (line.split(None, 4) for line in _lines(*which, "-o", "pid=,ppid=,pgid=,stat=,lstart="))
     return [
-        (int(pid), int(parent), int(group), started.strip(), state.startswith("Z"))
-        for pid, parent, group, state, started in found
+        (int(pid), int(parent), int(group), started.strip(), state[0]) for pid, parent, group, state, started in found
     ]
 
 

@@ -29,6 +29,7 @@ REHEARSAL = {
     "stdin": False,
     "timeout_seconds": 1.0,
     "grace_seconds": 1.0,
+    "stop_grace_seconds": 1.0,
     "max_bytes": 1024,
 }
 

@@ -45,7 +45,7 @@ class Spawner:
         A command that cannot be started is a status too. Callbacks of the future must not block.
         """
         launch.prepare_folder()
-        self._longest_grace = max(self._longest_grace, launch.grace_seconds)
+        self._longest_grace = max(self._longest_grace, launch.grace_seconds, launch.stop_grace)
         pool, runner = self._hand_over(launch)
         try:
             pool.see_started(runner)

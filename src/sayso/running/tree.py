@@ -23,18 +23,34 @@ MARK = "OPERATION_MARK"
 LOOK_SECONDS = 0.05
 """How often to look where the system cannot tell that a process that is not our child has ended."""
 
+FREEZE_SECONDS = 3.0
+"""How long to try to halt a tree that may grow meanwhile."""
+
 
 class Process:
     """One row of the process table."""
 
-    __slots__ = ("group", "parent", "pid", "started", "zombie")
+    __slots__ = ("group", "parent", "pid", "started", "state")
 
-    def __init__(self, pid: int, parent: int, group: int, started: str, zombie: bool) -> None:
+    def __init__(self, pid: int, parent: int, group: int, started: str, state: str) -> None:
         self.pid = pid
         self.parent = parent
         self.group = group
         self.started = started
-        self.zombie = zombie
+        self.state = state
+
+    @property
+    def zombie(self) -> bool:
+        return self.state in "ZX"
+
+    @property
+    def stopped(self) -> bool:
+        return self.state in "Tt"
+
+    @property
+    def held_by_the_system(self) -> bool:
+        """Within a call of the system that no signal interrupts: one that was sent takes effect before it leaves."""
+        return self.state in "DU"
 
 
 def find(pid: int) -> Process | None:
@@ -48,7 +64,7 @@ def find(pid: int) -> Process | None:
         return None
     # The name in brackets may hold anything, so the fields are counted from its end.
     fields = text[text.rindex(b")") + 2 :].split()
-    return Process(pid, int(fields[1]), int(fields[2]), fields[19].decode(), fields[0] in b"ZX")
+    return Process(pid, int(fields[1]), int(fields[2]), fields[19].decode(), fields[0].decode())
 
 
 def started(pid: int) -> str:
@@ -148,6 +164,26 @@ def send(signum: int, processes: Iterable[Process]) -> None:
     """Signal each process once; those that are gone or not ours are passed over."""
     for process in processes:
         _try(os.kill, process.pid, signum)
+
+
+def freeze(find: Callable[[], list[Process]]) -> bool:
+    """Halt all that `find` finds, with what they start meanwhile; says whether none of them can do anything now."""
+    give_up = time.monotonic() + FREEZE_SECONDS
+    told: set[tuple[int, str]] = set()
+    quiet = 0
+    # Twice, because a look takes time: one that was seen halted may have started another just before.
+    while quiet < 2:
+        moving = [process for process in find() if not _is_halted(process, told)]
+        quiet = 0 if moving else quiet + 1
+        if moving and time.monotonic() > give_up:
+            return False
+        send(signal.SIGSTOP, moving)
+        told.update((process.pid, process.started) for process in moving)
+    return True
+
+
+def _is_halted(process: Process, told: set[tuple[int, str]]) -> bool:
+    return process.stopped or (process.held_by_the_system and (process.pid, process.started) in told)
 
 
 def kill(processes: Iterable[Process]) -> None:

@@ -8,6 +8,7 @@ The prompt is its script, one step a line, a word and what belongs to it:
     ask JSON            calls ask_user of its MCP server and says what came of it; several in a row run at the same time
     native JSON         asks by its own AskUserQuestion, through the permission prompt
     permit NAME JSON    wants to use a tool that needs a permission
+    touchy FILE         asks and wants a permission, ignores SIGTERM, and writes the file as soon as it hears anything
     wait FILE           waits until the file is there
     child FILE          starts a process that ignores SIGTERM, and notes its pid in the file
     environment FILE    writes its environment and its command line to the file
@@ -54,6 +55,7 @@ class Server:
         )
         self._ids = itertools.count(1)
         self._waiting: dict[int, Future[dict[str, Any]]] = {}
+        self.ended: Future[None] = Future()
         threading.Thread(target=self._read, daemon=True).start()
         hello = {
             "protocolVersion": "2025-11-25",
@@ -90,6 +92,7 @@ class Server:
             message = json.loads(line)
             if "id" in message and "method" not in message:
                 self._waiting.pop(message["id"]).set_result(message)
+        self.ended.set_result(None)
 
 
 class Claude:
@@ -168,6 +171,18 @@ class Claude:
         else:
             self.gave(tool_use, told["message"], failed=True)
             self.report(f"Denied {name}: {told['message']}")
+
+    def be_touchy(self, file: Path) -> None:
+        """Take the first word that comes, whatever it is, for a reason to go on."""
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        server = self._servers[0]
+        wanted = {"tool_name": "Bash", "input": {"command": "make"}, "tool_use_id": "toolu_touchy"}
+        calls = [server.call("ask_user", {"question": "Shall I?"}), server.call("approve", wanted)]
+        words: list[Future[Any]] = [*calls, server.ended]
+        for word in words:
+            word.add_done_callback(lambda _: file.write_text("it went on"))
+        self.say("Waiting")
+        time.sleep(PATIENCE)
 
     def end(self, prompt: str) -> None:
         for server in self._servers:
@@ -261,6 +276,8 @@ def perform(claude: Claude, word: str, rests: list[str]) -> None:
         case "permit":
             name, _, given = rest.partition(" ")
             claude.permit(name, json.loads(given))
+        case "touchy":
+            claude.be_touchy(Path(rest))
         case "wait":
             await_file(Path(rest))
         case "child":

@@ -8,7 +8,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -18,8 +18,10 @@ from tests.e2e.talk.conftest import SignIn
 from tests.e2e.talk.stage import OPTIONS, STAND_IN, Stage, ask, begin, card, new_stage, say
 from tests.web.house import USER
 
+from sayso.agents import stopping
+from sayso.agents.desk import Runs
 from sayso.agents.model import EventKind, Run, RunState
-from sayso.asks.model import State
+from sayso.asks.model import Ask, Settler, State
 
 CODEX = STAND_IN.with_name("codex.py")
 OLD_TOKEN = "6f0f2f9e-0000-4000-8000-00000000dead"
@@ -92,6 +94,73 @@ def test_a_stop_ends_the_agent_and_every_process_of_its(stage: Stage, sign_in: S
     expect(page.locator("#turn-1 [data-footer]")).to_contain_text(f"Stopped by {USER}.")
     assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
     expect(page.get_by_label("Go on")).to_be_visible()
+
+
+def _stop_on_the_page(stage: Stage, conversation: str) -> None:
+    assert stage.visitor().post(f"/talk/{conversation}/stop").status == 303
+
+
+def _stop_by_command(stage: Stage, conversation: str) -> None:
+    done = stage.house.place.run("project", "stop", str(stage.latest(conversation).project.id))
+    assert done.returncode == 0, done.stderr
+
+
+def _stop_from_another_machine(stage: Stage, conversation: str) -> None:
+    """That one can only note it; the server here has to do it."""
+    run = stage.latest(conversation)
+    elsewhere = Runs(stage.store, stage.folder / "none")
+    elsewhere._host = "elsewhere"
+    stopping.stop(elsewhere, stage.house.desk, run, Settler(person=USER, surface="terminal"))
+
+
+@pytest.mark.finding("F-05")
+@pytest.mark.parametrize("stop", [_stop_on_the_page, _stop_by_command, _stop_from_another_machine])
+def test_an_agent_that_is_stopped_hears_nothing_of_what_it_asks_and_does_nothing_more(
+    stage: Stage, tmp_path: Path, stop: Callable[[Stage, str], None]
+) -> None:
+    went_on = tmp_path / "went-on"
+    conversation = stage.visitor().start(stage.project(permission_mode="acceptEdits"), f"touchy {went_on}")
+    run, asks = stage.latest(conversation), _asks_of(stage, conversation, 2)
+    tree = psutil.Process(_runner_of(run)).children(recursive=True)
+    stop(stage, conversation)
+    assert stage.ended(conversation).state is RunState.STOPPED
+    assert not any(process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in tree)
+    assert not went_on.exists()
+    assert [stage.house.desk.get(ask.id).state for ask in asks] == [State.CANCELLED] * 2
+
+
+@pytest.mark.finding("F-05")
+def test_an_agent_that_is_ended_by_the_system_or_its_time_limit_hears_nothing_either(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    with new_stage(relay_dir=str(tmp_path_factory.mktemp("relay")), run_timeout="10s") as stage:
+        visitor, project = stage.visitor(), stage.project()
+        files = [tmp_path / "late", tmp_path / "signalled", tmp_path / "shut-out"]
+        late, signalled = (visitor.start(project, f"touchy {file}") for file in files[:2])
+        shut_out = stage.visitor("bob").start(stage.project("bobs", owner="bob"), f"touchy {files[2]}")
+        _asks_of(stage, signalled, 1)
+        os.kill(_runner_of(stage.latest(signalled)), signal.SIGTERM)
+        stage.house.accounts.revoke_user("bob")
+        assert stage.ended(signalled).state is RunState.STOPPED
+        assert stage.ended(shut_out, "bob").state is RunState.STOPPED
+        assert "run_timeout" in _how(stage.ended(late))[1]
+        assert not any(file.exists() for file in files)
+
+
+def _asks_of(stage: Stage, conversation: str, count: int) -> list[Ask]:
+    """The open asks of a run, once there are so many."""
+
+    def look() -> list[Ask] | None:
+        run = stage.latest(conversation)
+        asks = [ask for ask in stage.house.desk.inbox(most=1000) if ask.asker.run == run.id]
+        return asks if len(asks) >= count else None
+
+    return stage.until(look)
+
+
+def _runner_of(run: Run) -> int:
+    pid: int = json.loads((run.folder / "runner.json").read_text())["pid"]
+    return pid
 
 
 def test_agents_that_misbehave_end_with_a_clear_message(stage: Stage) -> None:
