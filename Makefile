@@ -34,7 +34,8 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Real processes on a busy machine: a test that fails is tried again, twice at most, and counted as rerun.
+# Real processes on a busy machine: some tests that fail are tried again, twice at most, named at the end, and more than
+# two fail the run (tests/reruns.py).
 # Files are handed out in the order of tests/conftest.py, longest first. Each worker reads every test, so what was
 # compiled is kept for the next run.
 test: check $(TOOLS)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 from tests.asks.samples import FakeClock
 from tests.postgres import Server, shared_server
+from tests.reruns import Reruns
 
 from sayso.asks.desk import Desk
 from sayso.store import Store
@@ -23,6 +24,14 @@ settings.register_profile("sayso", deadline=None, print_blob=True)
 settings.load_profile("sayso")
 
 LONGEST_FIRST = ("tests/soak/", "tests/e2e/browser/", "tests/e2e/http/", "tests/e2e/", "tests/tui/", "tests/cli/")
+
+NEVER_TRIED_AGAIN = tuple(
+    f"tests/{folder}/" for folder in ("agents", "asks", "mcp_server", "operations", "running", "store")
+)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Reruns(never_in=NEVER_TRIED_AGAIN))
 
 
 @pytest.hookimpl(trylast=True)

@@ -1,0 +1,48 @@
+"""How often a test may be tried again under `--reruns`: nowhere near the store and the waits, rarely elsewhere.
+
+A race there is a fault to be found, and a second try hides it. Elsewhere whole programs meet a busy machine: what was
+tried again is named at the end, and more than a few fail the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+MOST = 2
+
+
+@dataclass
+class Reruns:
+    """A plugin for pytest. Tests whose ids begin with `never_in` are not tried again."""
+
+    never_in: Sequence[str]
+    most: int = MOST
+    tried_again: list[str] = field(default_factory=list)
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        for item in items:
+            if item.nodeid.startswith(tuple(self.never_in)):
+                item.add_marker(pytest.mark.flaky(reruns=0))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        # The word is that of pytest-rerunfailures, which pytest's own types do not know.
+        if str(report.outcome) == "rerun":
+            self.tried_again.append(report.nodeid)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if len(self.tried_again) > self.most and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if not self.tried_again:
+            return
+        terminalreporter.section("tried again")
+        for name in self.tried_again:
+            terminalreporter.write_line(name)
+        if len(self.tried_again) > self.most:
+            terminalreporter.write_line(
+                f"{len(self.tried_again)} reruns; more than {self.most} fail the run.", red=True
+            )
