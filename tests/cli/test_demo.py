@@ -192,14 +192,18 @@ class Visitor:
         assert found
         shown = self.get(found[1])
         assert question in shown
-        assert "Answered" in self._post(found[1], csrf=self._csrf(shown), settle="answer", **answers)
+        sent = {"csrf": self._csrf(shown), "shown": self._hidden(shown, "shown"), "settle": "answer", **answers}
+        assert "Answered" in self._post(found[1], **sent)
 
     def _post(self, path: str, **fields: str) -> str:
         with self._opener.open(self._base + path, urlencode(fields).encode(), timeout=SECONDS) as reply:
             return str(reply.read().decode())
 
     def _csrf(self, page: str) -> str:
-        found = re.search(r'name="csrf" value="([^"]+)"', page)
+        return self._hidden(page, "csrf")
+
+    def _hidden(self, page: str, name: str) -> str:
+        found = re.search(rf'name="{name}" value="([^"]+)"', page)
         assert found
         return found[1]
 

@@ -12,6 +12,7 @@ from tests.e2e.run.kit import background, data_of, text_of, worker
 from tests.web.house import BIN, USER, House, confirm, new_house
 
 from sayso.asks.model import State
+from sayso.web.entries import mark
 
 ROOM = 400
 """Bytes that a file may have: less than any step of the store writes."""
@@ -40,7 +41,7 @@ def test_a_full_disk_is_told_in_the_page_on_the_command_line_and_to_the_agent() 
 def in_the_page(house: House, ask_id: str) -> None:
     cookie = f"{house.cookie_name}={house.session(USER)}"
     token = re.findall(r'name="csrf" value="(\w+)"', house.web.call("GET", "/settings", cookie=cookie).text)[0]
-    form = {"csrf": token, "settle": "answer", "q0": "0"}
+    form = {"csrf": token, "settle": "answer", "q0": "0", "shown": mark(house.desk.get(ask_id))}
     headers = {"Authorization": f"Bearer {house.session(USER)}"}
     with no_space(house.web.pid):
         assert "Sure?" in house.web.call("GET", f"/asks/{ask_id}", cookie=cookie).text

@@ -10,6 +10,7 @@ import pytest
 from tests.web.house import USER, House, Reply, confirm, new_ask, new_house
 
 from sayso.asks.model import Ask, Asker, State
+from sayso.web.entries import mark
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +109,7 @@ def test_a_browsers_call_of_the_api_needs_its_csrf_token_and_a_scripts_does_not(
 
 def test_every_answer_records_who_gave_it_and_where(house: House, ask: Ask) -> None:
     grace = sign_in(house, "grace")
-    assert grace.post(f"/asks/{ask.id}", settle="answer", q0="0").status == 303
+    assert grace.post(f"/asks/{ask.id}", settle="answer", q0="0", shown=mark(ask)).status == 303
     outcome = house.desk.get(ask.id).outcome
     assert outcome is not None
     assert (outcome.person, outcome.surface) == ("grace", "browser")
@@ -252,7 +253,7 @@ def test_a_foreign_page_is_refused_whatever_it_calls(house: House, ada: Browser,
 def test_our_own_page_is_let_in(house: House, ada: Browser) -> None:
     for name in ("127.0.0.1", "localhost", "[::1]"):
         ask, host = house.ask(confirm()), f"{name}:{house.web.port}"
-        form = {"csrf": ada.csrf, "settle": "answer", "q0": "0"}
+        form = {"csrf": ada.csrf, "settle": "answer", "q0": "0", "shown": mark(ask)}
         sent = {"Origin": f"http://{host}"}
         path = f"/asks/{ask.id}"
         assert house.web.call("POST", path, form=form, cookie=ada.cookie, headers=sent, host=host).status == 303

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 
 from sayso.asks.draft import Draft, Said, answer
 from sayso.asks.model import Answer, Ask, Kind, Question, fit
+from sayso.dialects import approve
 from sayso.errors import InvalidInput
+from sayso.web.cards import is_permission
 from sayso.web.fields import Fields
 
 OWN = "own"
 SKIP = "skip"
 MISSING = "This question needs an answer."
+YES_AND_NO = "You wrote why not, so this cannot be allowed. Deny it, or empty that field to allow it."
+ANSWER_AND_REASON = "You wrote why you reject this. Reject it, or empty that field to send an answer."
+NOT_SHOWN = "What you answered is not what is asked here now. Read it again, then send your answer."
+_ALLOWS = (approve.ALLOW.id, approve.ALWAYS.id)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,10 +31,36 @@ class Checked:
     problems: Mapping[int, str] = field(default_factory=dict)
 
 
+def mark(ask: Ask) -> str:
+    """What a form says of the ask it shows, so that an answer is never taken for anything that was not shown."""
+    shown = [ask.id, ask.title, [asdict(question) for question in ask.questions]]
+    return hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:32]
+
+
 def from_form(ask: Ask, fields: Fields) -> Draft:
-    """The fields of a question are called `q0`, `q0-own` and `q0-note`; options go by their place."""
+    """The fields of a question are called `q0`, `q0-own` and `q0-note`; options go by their place. Each option of a
+    permission has a button of its own, which `settle` names."""
     said = {question.id: _said(question, fields, f"q{place}") for place, question in enumerate(ask.questions)}
+    if is_permission(ask):
+        said = {key: replace(entry, chosen=_decided(ask, fields)) for key, entry in said.items()}
     return Draft(said=said, reason=fields.one("reason"))
+
+
+def is_answer(ask: Ask, fields: Fields) -> bool:
+    """Whether the form was sent as an answer: not as a draft, nor to reject the ask."""
+    return fields.one("settle") == "answer" or (is_permission(ask) and bool(_decided(ask, fields)))
+
+
+def contradiction(ask: Ask, fields: Fields) -> str:
+    """Why a form cannot be an answer, whatever the answers are; empty when it can."""
+    if fields.one("shown") != mark(ask):
+        return NOT_SHOWN
+    return ANSWER_AND_REASON if fields.one("reason").strip() else ""
+
+
+def _decided(ask: Ask, fields: Fields) -> tuple[str, ...]:
+    decision = fields.one("settle")
+    return (decision,) if any(question.option(decision) for question in ask.questions) else ()
 
 
 def _said(question: Question, fields: Fields, name: str) -> Said:
@@ -62,6 +96,8 @@ def _problem(ask: Ask, question: Question, given: Answer) -> str:
     """What is wrong with one answer, for somebody who sees the question and its options above it."""
     if given.skipped and question.required:
         return MISSING
+    if is_permission(ask) and given.note and set(given.chosen) & set(_ALLOWS):
+        return YES_AND_NO
     try:
         fit(replace(ask, questions=(question,)), [given])
     except InvalidInput as error:

@@ -20,7 +20,7 @@ from sayso.clock import now_ms
 from sayso.dialects.operation_replies import how
 from sayso.operations.operation import Operation
 from sayso.text import iso_time, lasting, one_line, printable
-from sayso.web import cards, command_wording, markdown, talk_wording, tool_wording, wording
+from sayso.web import cards, command_wording, entries, markdown, talk_wording, tool_wording, wording
 from sayso.web.sessions import Visitor
 
 THEMES = {"auto": "As this device", "light": "Light", "dark": "Dark"}
@@ -104,6 +104,7 @@ def _environment() -> Environment:
         "tool": tool_wording,
         "talk": talk_wording,
         "is_permission": cards.is_permission,
+        "shown_mark": entries.mark,
         "EventKind": EventKind,
         "Kind": Kind,
         "State": State,

@@ -16,7 +16,7 @@ from sayso.asks.model import Ask
 from sayso.errors import AlreadySettled, InvalidInput, NotFound
 from sayso.text import printable
 from sayso.web.boards import PAGE
-from sayso.web.entries import check, from_form
+from sayso.web.entries import check, contradiction, from_form, is_answer
 from sayso.web.events import News
 from sayso.web.fields import Fields, read_form
 from sayso.web.pages import look_of, page
@@ -72,17 +72,19 @@ async def settle(request: Request) -> Response:
     visitor, site, ask, fields = await _form_of(request)
     entries = from_form(ask, fields)
     checked = check(ask, entries)
+    answering = is_answer(ask, fields)
     try:
-        match fields.one("settle"):
-            case "answer" if checked.problems and ask.state.answerable:
-                return await _ask_page(request, visitor, ask, entries, problems=checked.problems, status=422)
-            case "answer":
-                settled = await site.do(site.desk.answer, ask.id, checked.answers, visitor.settler)
-            case "reject":
-                settled = await site.do(site.desk.reject, ask.id, entries.reason.strip(), visitor.settler)
-            case _:
-                await site.do(site.desk.keep_draft, ask.id, visitor.user, to_json(ask, entries))
-                return await _ask_page(request, visitor, ask, entries, kept=True)
+        refused = contradiction(ask, fields) if answering else ""
+        if answering and ask.state.answerable and (refused or checked.problems):
+            problems = {} if refused else checked.problems
+            return await _ask_page(request, visitor, ask, entries, problems=problems, refused=refused, status=422)
+        if answering:
+            settled = await site.do(site.desk.answer, ask.id, checked.answers, visitor.settler)
+        elif fields.one("settle") == "reject":
+            settled = await site.do(site.desk.reject, ask.id, entries.reason.strip(), visitor.settler)
+        else:
+            await site.do(site.desk.keep_draft, ask.id, visitor.user, to_json(ask, entries))
+            return await _ask_page(request, visitor, ask, entries, kept=True)
     except AlreadySettled as error:
         await site.do(site.desk.keep_draft, ask.id, visitor.user, to_json(ask, entries))
         now = await site.ask(ask.id, visitor.user)

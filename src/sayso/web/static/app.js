@@ -280,11 +280,8 @@ function prepareAsk() {
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (event.submitter.value === "keep") keepNow(form);
+    if (!event.submitter || event.submitter.value === "keep") keepNow(form);
     else send(form, event.submitter);
-  });
-  form.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit($("[data-send]", form));
   });
 }
 
@@ -658,10 +655,6 @@ function forgetOnSignOut() {
     for (const key of Object.keys(localStorage)) if (key.startsWith(`${NAME}:draft:`)) localStorage.removeItem(key);
   });
 }
-
-$("[data-first-prompt]")?.addEventListener("keydown", (event) => {
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
-});
 
 addEventListener("pagehide", () => {
   const form = answerForm();

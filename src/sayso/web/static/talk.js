@@ -59,7 +59,14 @@ function hear(message) {
   if (message.place) stream.place = message.place;
   const act = { turn, footer, delta, tool_result: toolResult, card: changeCard, ask: newCard, ask_user_question: newCard };
   (act[message.type] ?? addPart)(message);
-  if (stick) scrollTo({ top: document.documentElement.scrollHeight });
+  if (stick) moveTo(document.documentElement.scrollHeight);
+}
+
+function moveTo(top) {
+  const before = scrollY;
+  scrollTo({ top });
+  // Something else may be under the finger now.
+  if (scrollY !== before) dispatchEvent(new Event("sayso:moved"));
 }
 
 function nearEnd() {
@@ -162,7 +169,7 @@ talk.addEventListener("submit", (event) => {
   const form = event.target;
   if (form.matches("[data-card-form]")) {
     event.preventDefault();
-    submit(form, event.submitter);
+    if (event.submitter && event.submitter.value !== "keep") submit(form, event.submitter);
   }
 });
 
@@ -170,13 +177,6 @@ talk.addEventListener("input", (event) => {
   const own = event.target.closest("[data-own]");
   const mark = own?.value.trim() && $("input[value=own]", own.closest(".own"));
   if (mark) mark.checked = true;
-});
-
-talk.addEventListener("keydown", (event) => {
-  const form = event.target.closest("form");
-  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || !form) return;
-  event.preventDefault();
-  form.requestSubmit($("[data-send], .button.primary", form));
 });
 
 function answerOf(form) {
@@ -192,9 +192,9 @@ function answerOf(form) {
 async function submit(form, button) {
   const card = form.closest("[data-card]");
   const { answer, selectedOptions, own } = answerOf(form);
-  if (!button?.name && !anythingIn(form)) return problem(form, "Choose an option, or write something.");
+  if (button.value === "answer" && !anythingIn(form)) return problem(form, "Choose an option, or write something.");
   const body = new URLSearchParams(new FormData(form));
-  if (button?.name) body.set(button.name, button.value);
+  body.set(button.name, button.value);
   const fields = $("fieldset", form);
   fields.disabled = true;
   problem(form, "");

@@ -1,0 +1,144 @@
+// Which presses count: none on a form that has only just appeared or moved, none by a key that is held down, and no yes
+// while the words of a no are written. So a second tap never decides what nobody has read.
+// Without this file the stylesheet hides the buttons of a page that has only just appeared, and the server refuses a yes
+// that comes with the words of a no.
+
+const STILL = 700;
+const PRESSABLE = "button, label, input[type=radio], input[type=checkbox]";
+const GUARDED = "[data-guard], [data-allow]";
+
+const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+
+// --- Since when is it where it is?
+
+const seen = new WeakMap();
+
+function look(guarded) {
+  const box = guarded.getBoundingClientRect();
+  const place = `${Math.round(box.left + scrollX)} ${Math.round(box.top + scrollY)}`;
+  if (seen.get(guarded)?.place !== place) restart(guarded, place);
+  return performance.now() - seen.get(guarded).since >= STILL;
+}
+
+function restart(guarded, place = seen.get(guarded)?.place) {
+  if (!seen.has(guarded) && guarded.matches("[data-allow]")) inView.observe(guarded);
+  const known = { place, since: performance.now() };
+  seen.set(guarded, known);
+  guarded.setAttribute("aria-disabled", "true");
+  // A little later than needed, because timers may be early.
+  setTimeout(() => seen.get(guarded) === known && look(guarded) && guarded.removeAttribute("aria-disabled"), STILL + 20);
+}
+
+// A permission may be longer than the screen: what counts is how long its own button could be seen.
+const inView = new IntersectionObserver((changes) => {
+  for (const { target, isIntersecting } of changes) {
+    if (isIntersecting) restart(target);
+    else seen.set(target, { place: seen.get(target)?.place, since: Infinity });
+  }
+});
+
+function lookAtAll() {
+  for (const guarded of $$(GUARDED)) look(guarded);
+  for (const form of $$("[data-guard]")) weighNo(form);
+}
+
+function restartAll() {
+  for (const guarded of $$(GUARDED)) restart(guarded);
+}
+
+function guardsOf(control) {
+  return [control.closest("[data-guard]"), control.closest("[data-allow]")].filter(Boolean);
+}
+
+function ready(control) {
+  const waiting = guardsOf(control).filter((guarded) => !look(guarded));
+  // Whoever goes on tapping has not read anything either.
+  waiting.forEach((guarded) => restart(guarded));
+  return waiting.length === 0;
+}
+
+// --- The words of a no
+
+function weighNo(form) {
+  const no = $$("[data-no]", form).some((field) => field.value.trim());
+  for (const button of $$("[data-yes]", form)) button.disabled = no;
+  for (const hint of $$("[data-no-hint]", form)) hint.hidden = !no;
+}
+
+// --- Presses
+
+let pressed = null;
+
+function refuse(event) {
+  event.preventDefault();
+  event.stopImmediatePropagation();
+}
+
+const guardedControl = (event) => {
+  const control = event.target.closest?.(PRESSABLE);
+  return control && guardsOf(control).length ? control : null;
+};
+
+addEventListener("pointerdown", (event) => {
+  const control = guardedControl(event);
+  pressed = { control, counts: control !== null && ready(control) };
+}, true);
+
+addEventListener("click", (event) => {
+  const control = guardedControl(event);
+  if (!control) return;
+  // By a pointer: it must have gone down on the same thing, or on its label, when that was there to be read.
+  const same = pressed && (pressed.control === control || [...(control.labels ?? [])].includes(pressed.control));
+  const counts = same ? pressed.counts : event.detail === 0 && ready(control);
+  if (!counts) refuse(event);
+}, true);
+
+addEventListener("submit", (event) => {
+  const form = event.target;
+  if (!form.matches("[data-guard]") || event.submitter?.value === "keep") return;
+  weighNo(form);
+  if (!ready(event.submitter ?? form) || event.submitter?.disabled) refuse(event);
+}, true);
+
+addEventListener("keydown", (event) => {
+  const field = event.target;
+  pressed = null;
+  if (event.isComposing || !(field instanceof Element)) return;
+  const presses = event.key === "Enter" || event.key === " ";
+  if (presses && event.repeat && field.closest("button, a, summary, input[type=radio], input[type=checkbox]")) return refuse(event);
+  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || !field.form) return;
+  refuse(event);
+  if (!event.repeat) sendBy(field);
+}, true);
+
+function sendBy(field) {
+  // A field sends what it is for, and nothing else: own words, if they are what is chosen; the words of a no, the no.
+  const mark = field.closest(".own")?.querySelector("input[value=own]");
+  const button = field.dataset.sends && field.form.querySelector(`button[value="${field.dataset.sends}"]`);
+  if (button && field.value.trim() && (!mark || mark.checked)) field.form.requestSubmit(button);
+}
+
+addEventListener("input", (event) => {
+  const form = event.target.closest?.("[data-guard]");
+  if (form) weighNo(form);
+});
+
+// --- Begin
+
+let looking = false;
+
+function lookSoon() {
+  if (looking) return;
+  looking = true;
+  requestAnimationFrame(() => {
+    looking = false;
+    lookAtAll();
+  });
+}
+
+new MutationObserver(lookSoon).observe(document.body, { subtree: true, childList: true, attributeFilter: ["hidden", "open"] });
+new ResizeObserver(lookSoon).observe(document.body);
+addEventListener("sayso:moved", restartAll);
+addEventListener("pageshow", restartAll);
+document.addEventListener("visibilitychange", () => !document.hidden && restartAll());
+lookAtAll();

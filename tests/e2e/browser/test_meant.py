@@ -1,0 +1,185 @@
+"""Nobody says yes by accident: not by a key in the field for a no, not by a second tap, not by a key held down."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.e2e.browser.conftest import PHONE, SignIn
+from tests.web.house import House, confirm, multi_select, select, text
+
+from sayso.asks.model import Ask, Asker, NewAsk, State
+from sayso.config import Config
+from sayso.dialects import approve
+from sayso.web.entries import mark
+
+WITHOUT_SCRIPT = {"java_script_enabled": False}
+
+
+def permission(house: House, command: str = "rm -rf build") -> Ask:
+    """An agent asks to be allowed a command."""
+    asker = Asker(client="claude-code", project="/home/ada/shop", session=command)
+    wanted = approve.Permission(tool="Bash", given={"command": command})
+    new: NewAsk = approve.permission_ask(wanted, asker, Config(), None)
+    return house.hold(new).ask
+
+
+def is_open(house: House, ask: Ask) -> bool:
+    return house.desk.get(ask.id).state is State.PENDING
+
+
+def kept(page: Page) -> None:
+    """Once the page has said that what was entered is a draft, everything it was going to send has been sent."""
+    expect(page.locator("[data-draft-note]")).to_contain_text("Kept as a draft")
+
+
+@pytest.mark.finding("F-02")
+def test_control_and_enter_in_the_reason_for_a_no_never_sends_the_yes(house: House, sign_in: SignIn) -> None:
+    ask = house.ask(confirm("Delete the old tables now?"))
+    page = sign_in(f"/asks/{ask.id}")
+    page.get_by_role("radio", name="Yes").check()
+    page.get_by_text("Reject instead").click()
+    page.get_by_label("Why?").press_sequentially("Not before the backup")
+    expect(page.get_by_role("button", name="Send answer")).to_be_disabled()
+    page.get_by_label("Why?").press("Control+Enter")
+    # It sends what the field is for.
+    expect(page.locator("#standing")).to_contain_text("Rejected by you")
+    assert house.desk.get(ask.id).state is State.REJECTED
+
+
+@pytest.mark.finding("F-02")
+def test_a_yes_with_a_reason_for_a_no_is_refused_until_the_reason_is_gone(house: House, sign_in: SignIn) -> None:
+    ask = house.ask(confirm())
+    page = sign_in(f"/asks/{ask.id}", **WITHOUT_SCRIPT)
+    page.get_by_role("radio", name="Yes").check()
+    page.get_by_text("Reject instead").click()
+    page.get_by_label("Why?").fill("Not before the backup")
+    page.get_by_role("button", name="Send answer").click()
+    expect(page.get_by_role("alert")).to_contain_text("You wrote why you reject this.")
+    assert is_open(house, ask)
+    page.get_by_label("Why?").fill("")
+    page.get_by_role("button", name="Send answer").click()
+    expect(page.locator("#standing")).to_contain_text("Answered by you")
+
+
+@pytest.mark.finding("F-01")
+@pytest.mark.parametrize("script", [True, False])
+def test_words_of_a_no_make_it_impossible_to_allow(house: House, sign_in: SignIn, script: bool) -> None:
+    ask = permission(house, f"rm -rf build/{script}")
+    page = sign_in(f"/asks/{ask.id}", java_script_enabled=script)
+    allow = page.get_by_role("button", name="Allow", exact=True)
+    words = page.get_by_label("Or say no.")
+    words.fill("Never!")
+    if script:
+        expect(allow).to_be_disabled()
+        expect(page.get_by_text("You wrote why not.")).to_be_visible()
+    else:
+        allow.click()
+        expect(page.get_by_role("alert")).to_contain_text("so this cannot be allowed")
+    assert is_open(house, ask)
+    words.fill("")
+    allow.click()
+    expect(page.locator("#standing")).to_contain_text("by you in browser")
+    answered = house.desk.get(ask.id).outcome
+    assert answered
+    assert answered.answers[0].chosen == ("allow",)
+
+
+@pytest.mark.finding("F-01")
+def test_the_server_refuses_an_allow_that_comes_with_the_words_of_a_no(house: House, sign_in: SignIn) -> None:
+    ask = permission(house, "rm -rf everything")
+    page = sign_in(f"/asks/{ask.id}")
+    for decision in ("allow", "always"):
+        told = page.evaluate(
+            """async ([decision, ask]) => {
+                const body = new URLSearchParams(new FormData(document.querySelector("form[data-answer]")));
+                body.set("settle", decision);
+                body.set("q0-note", "Never!");
+                const reply = await fetch(`/asks/${ask}`, { method: "POST", body });
+                return [reply.status, await reply.text()];
+            }""",
+            [decision, ask.id],
+        )
+        assert told[0] == 422
+        assert "so this cannot be allowed" in told[1]
+    assert is_open(house, ask)
+
+
+@pytest.mark.parametrize("script", [True, False])
+@pytest.mark.parametrize("key", ["Enter", "Control+Enter"])
+@pytest.mark.finding("F-01", "F-02")
+def test_no_key_in_any_other_field_sends_anything(house: House, sign_in: SignIn, script: bool, key: str) -> None:
+    asks = [
+        house.ask(confirm(), text("Why?", required=False)),
+        house.ask(select(), multi_select("And which?")),
+        permission(house, f"make {key} {script}"),
+    ]
+    for ask in asks:
+        page = sign_in(f"/asks/{ask.id}", java_script_enabled=script)
+        for name in ("Yes", "Red"):
+            if page.get_by_role("radio", name=name).count():
+                page.get_by_role("radio", name=name).check()
+        for field in page.locator("form[data-answer] :is(input:not([type=hidden]), textarea)").all():
+            if field.is_visible():
+                # Empty, so that there is nothing to send by it.
+                field.press(key)
+        page.evaluate("1")
+        assert is_open(house, ask), ask.questions
+
+
+def test_an_answer_to_what_was_not_shown_is_refused(house: House, sign_in: SignIn) -> None:
+    shown, other = house.ask(confirm("This one?")), house.ask(confirm("Another one?"))
+    assert mark(shown) != mark(other)
+    page = sign_in(f"/asks/{shown.id}")
+    page.get_by_role("radio", name="Yes").check()
+    page.evaluate("id => { document.querySelector('form[data-answer]').action = `/asks/${id}`; }", other.id)
+    page.get_by_role("button", name="Send answer").click()
+    expect(page.get_by_role("alert")).to_contain_text("What you answered is not what is asked here now.")
+    assert is_open(house, other)
+    assert is_open(house, shown)
+
+
+@pytest.mark.finding("F-03")
+@pytest.mark.parametrize("script", [True, False])
+def test_a_second_tap_never_reaches_the_next_ask(house: House, sign_in: SignIn, script: bool) -> None:
+    """With "Go on with the next question" the next ask has its buttons where those of the last one were."""
+    asks = [permission(house, f"make {number} {script}") for number in range(3)]
+    page = sign_in("/settings", java_script_enabled=script, **PHONE)
+    page.get_by_label("Go on with the next question").check()
+    page.get_by_role("button", name="Save").tap()
+    expect(page.get_by_text("Saved for this browser.")).to_be_visible()
+    page.clock.install()
+    page.goto(f"/asks/{asks[0].id}")
+    allow = page.get_by_role("button", name="Allow", exact=True)
+    expect(allow).to_be_enabled()
+    run = stand_still(page)
+    allow.tap()
+    page.wait_for_url(f"**/asks/{asks[1].id}?sent=*")
+    box = page.locator("button[value=allow]").bounding_box()
+    assert box
+    for _ in range(4):
+        page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(page.locator(".banner.done")).to_be_visible()
+    assert [is_open(house, ask) for ask in asks] == [False, True, True]
+    # Somebody who has looked at it can allow it.
+    run()
+    allow.tap()
+    page.wait_for_url(f"**/asks/{asks[2].id}?sent=*")
+    assert [is_open(house, ask) for ask in asks] == [False, False, True]
+
+
+def stand_still(page: Page) -> Callable[[], None]:
+    """Stop the page's own time, so that a slow machine does not make a hasty tap a late one; its clock is
+    installed before it is opened. What lets it go on."""
+    motion = page.context.new_cdp_session(page)
+    motion.send("Animation.enable")
+    motion.send("Animation.setPlaybackRate", {"playbackRate": 0})
+    page.clock.pause_at(time.time() + 10)
+
+    def run() -> None:
+        motion.send("Animation.setPlaybackRate", {"playbackRate": 1})
+        page.clock.resume()
+
+    return run

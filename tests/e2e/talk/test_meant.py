@@ -1,0 +1,77 @@
+"""In a conversation, too, nobody says yes by accident."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.e2e.browser.conftest import PHONE
+from tests.e2e.browser.test_meant import stand_still
+from tests.e2e.talk.conftest import SignIn
+from tests.e2e.talk.stage import OPTIONS, Stage, ask, begin, card, permit
+
+from sayso.agents.model import EventKind
+
+
+@pytest.mark.finding("F-01")
+def test_control_and_enter_in_the_field_for_a_no_says_no(stage: Stage, sign_in: SignIn) -> None:
+    page = sign_in()
+    conversation = begin(page, stage.project(), permit("Bash", command="rm -rf important"))
+    wanted = card(page, "rm -rf important")
+    words = wanted.get_by_label("Or say no.")
+    # With nothing written, no key says anything.
+    words.press("Control+Enter")
+    words.press_sequentially("No! Never delete that.")
+    words.press("Enter")
+    for name in ("Allow", "Allow this exact thing for the rest of the run"):
+        expect(wanted.get_by_role("button", name=name, exact=True)).to_be_disabled()
+    words.press("Control+Enter")
+    (text,) = stage.texts(stage.ended(conversation))
+    assert text.startswith("Denied Bash: The user did not allow this. They said: No! Never delete that.")
+
+
+@pytest.mark.finding("F-54")
+def test_the_enter_key_in_other_words_begins_a_new_line(stage: Stage, sign_in: SignIn) -> None:
+    page = sign_in()
+    conversation = begin(page, stage.project(), ask("Which one?", options=OPTIONS))
+    one = card(page, "Which one?")
+    other = one.get_by_role("textbox", name="Other")
+    other.press_sequentially("Half a wor")
+    other.press("Enter")
+    other.press_sequentially("d")
+    expect(other).to_have_value("Half a wor\nd")
+    one.get_by_role("radio", name="Other").press("Enter")
+    assert stage.open_ask(conversation)
+    one.get_by_role("button", name="Submit").click()
+    assert stage.texts(stage.ended(conversation)) == ["Heard: User answered: Half a wor\nd"]
+
+
+@pytest.mark.finding("F-03")
+def test_a_second_tap_never_allows_the_permission_that_comes_under_the_finger(stage: Stage, sign_in: SignIn) -> None:
+    page = sign_in(**PHONE)
+    page.clock.install()
+    wanted = [permit("Bash", command=f"make step-{number}") for number in range(4)]
+    conversation = begin(page, stage.project(), *wanted)
+    allow = page.get_by_role("button", name="Allow", exact=True)
+    expect(allow).to_be_enabled()
+    run = stand_still(page)
+    allow.tap()
+    tap_on(page, "step-1")
+    allowed = stage.events(stage.latest(conversation), EventKind.TOOL_RESULT)
+    assert len(allowed) == 1
+    run()
+    for number in range(1, 4):
+        allow = card(page, f"step-{number}").get_by_role("button", name="Allow", exact=True)
+        # It counts how long the button itself could be seen.
+        allow.scroll_into_view_if_needed()
+        allow.tap()
+    assert stage.texts(stage.ended(conversation)) == ["Allowed Bash"] * 4
+
+
+def tap_on(page: Page, command: str) -> None:
+    """Go on tapping where the button of this card is, as soon as it is there."""
+    button = card(page, command).locator("button[value=allow]")
+    box = button.bounding_box()
+    assert box
+    for _ in range(4):
+        page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(card(page, command)).to_have_attribute("data-state", "open")
