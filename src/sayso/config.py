@@ -396,7 +396,8 @@ class Config:
     relay_dir: Path = _setting(  # noqa: RUF009
         Path("/tmp/claude-ask-user"),  # noqa: S108
         path,
-        "Where a file for each run tells its MCP server of the relay. Made private to you.",
+        "Where a file for each run tells its MCP server of the relay. Made private to you; if it is somebody else's, a "
+        "directory in `state_dir` is used.",
     )
 
     project: Path = field(default_factory=Path)
@@ -426,6 +427,11 @@ class Config:
     def runs_dir(self) -> Path:
         """Where each run of an agent has a folder."""
         return self.state_dir / "runs"
+
+    @property
+    def own_relay_dir(self) -> Path:
+        """Takes the place of `relay_dir` where somebody else has that."""
+        return self.state_dir / "relay"
 
     @property
     def environments_dir(self) -> Path:

@@ -9,6 +9,7 @@ import stat
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from sayso.config import Config, load
 from sayso.errors import ConfigError, RelayFileError
 
 TOKEN = "a1b2c3d4-e5f6-7890-abcd-ef1234567890"
+RUN = "0123456789abcdef01234567"
 RELAY = RelayFile(
     api_url="http://127.0.0.1:7297", stream_token=TOKEN, user_id="ada", project_id=5, csrf_token="abc", timeout=90
 )
@@ -127,22 +129,24 @@ def test_files_are_removed_with_their_run_and_leftovers_after_an_hour(tmp_path: 
     folder = tmp_path / "relay"
     file = relay_file.write(folder, RELAY)
     config = settings(tmp_path)
-    client = relay_file.write_client_config(folder, TOKEN, relay_file.entry(config), file, config)
-    other = folder / "notes.txt"
+    config = replace(config, relay_dir=folder)
+    client = relay_file.write_client_config(folder, RUN, relay_file.entry(config), file, config)
+    other = folder / "notes.json"
     other.write_text("not ours to remove")
-    relay_file.remove(folder, TOKEN)
+    relay_file.remove(config, TOKEN, RUN)
     assert list(folder.iterdir()) == [other]
-    relay_file.remove(folder, TOKEN)
+    relay_file.remove(config, TOKEN, RUN)
     relay_file.write(folder, RELAY)
+    relay_file.write_client_config(folder, RUN, relay_file.entry(config), file, config)
     long_ago = time.time() - 3700
-    os.utime(file, (long_ago, long_ago))
-    os.utime(other, (long_ago, long_ago))
-    assert relay_file.sweep(folder, living=frozenset({TOKEN})) == 0
-    assert relay_file.sweep(folder) == 1
+    for old in (file, client, other):
+        os.utime(old, (long_ago, long_ago))
+    assert relay_file.sweep(config, living=frozenset({TOKEN, RUN})) == 0
+    assert relay_file.sweep(config) == 2
     assert (file.exists(), other.exists(), client.exists()) == (False, True, False)
     relay_file.write(folder, RELAY)
-    assert relay_file.sweep(folder) == 0, "younger than an hour"
-    assert relay_file.sweep(tmp_path / "nowhere") == 0
+    assert relay_file.sweep(config) == 0, "younger than an hour"
+    assert relay_file.sweep(replace(config, relay_dir=tmp_path / "nowhere")) == 0
 
 
 def test_the_client_is_given_the_same_entry_with_the_environment_it_needs(
@@ -152,7 +156,7 @@ def test_the_client_is_given_the_same_entry_with_the_environment_it_needs(
     config = settings(tmp_path, store="postgresql://ada:secret@localhost/sayso")
     entry = relay_file.entry(config)
     file = relay_file.write(tmp_path / "relay", RELAY)
-    client = relay_file.write_client_config(tmp_path / "relay", TOKEN, entry, file, config)
+    client = relay_file.write_client_config(tmp_path / "relay", RUN, entry, file, config)
     assert mode(client) == 0o600
     server = json.loads(client.read_text())["mcpServers"]["ask-user"]
     assert {name: server[name] for name in ("command", "args")} == entry.data()

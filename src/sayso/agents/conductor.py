@@ -53,7 +53,7 @@ class Conductor:
         self.runs, self.projects = Runs(store, config.runs_dir), Projects(store)
         self._config, self._accounts = config, Accounts(store)
         self._desk = Desk(store, keeps_history=lambda _: config.history)
-        self._launcher = Launcher(config, address)
+        self._launcher = Launcher(config, store, address)
         self._tasks: set[asyncio.Task[None]] = set()
         self._threads = anyio.CapacityLimiter(_THREADS)
         self._ending = threading.Event()

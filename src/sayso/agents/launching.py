@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
 import shutil
 from collections.abc import Mapping
 from concurrent.futures import Future
+from functools import cached_property
 
 from sayso.agents import relay_file
 from sayso.agents.agent import Line
@@ -21,6 +21,7 @@ from sayso.running.environment import Environments
 from sayso.running.folder import Status
 from sayso.running.launch import Launch
 from sayso.running.spawner import Spawner
+from sayso.store import Store
 
 logger = logging.getLogger(__name__)
 
@@ -33,8 +34,8 @@ _OF_ANOTHER_AGENT = {"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSIO
 class Launcher:
     """Starts the agents of one process. `address` is where they reach the web server, on this machine."""
 
-    def __init__(self, config: Config, address: str) -> None:
-        self._config, self._address = config, address
+    def __init__(self, config: Config, store: Store, address: str) -> None:
+        self._config, self._store, self._address = config, store, address
         self._spawner = Spawner(pool_size=1, idle_seconds=config.command_idle / 1000)
         self._environments = Environments(folder=config.environments_dir)
 
@@ -65,13 +66,13 @@ class Launcher:
 
     def clear_away(self, run: Run) -> None:
         """What an agent that has ended needs no more. What it printed has become events."""
-        relay_file.remove(self._config.relay_dir, run.token)
+        relay_file.remove(self._config, run.token, run.id)
         shutil.rmtree(run.folder, ignore_errors=True)
 
     def sweep(self, runs: Runs) -> None:
         """What agents left behind that nobody cleared away after."""
-        living = frozenset(run.token for run in runs.open_here())
-        relay_file.sweep(self._config.relay_dir, living)
+        living = frozenset(name for run in runs.open_here() for name in (run.token, run.id))
+        relay_file.sweep(self._config, living)
 
     def leave(self) -> None:
         """Let go of the agents; they go on."""
@@ -87,18 +88,23 @@ class Launcher:
             stream_token=run.token,
             user_id=run.user,
             project_id=run.project.id,
-            csrf_token=secrets.token_hex(16),
+            csrf_token=relay_file.csrf_token(self._relay_key, run.token),
             timeout=options.ask_user_timeout or config.mcp_ask_user_timeout // 1000,
         )
-        file, entry = relay_file.write(config.relay_dir, relay), relay_file.entry(config)
+        folder, entry = relay_file.home(config, run.token), relay_file.entry(config)
+        file = relay_file.write(folder, relay)
         return Line(
             relay_file=file,
-            config_file=relay_file.write_client_config(config.relay_dir, run.token, entry, file, config),
+            config_file=relay_file.write_client_config(folder, run.id, entry, file, config),
             server=relay_file.SERVER_NAME,
             command=(entry.command, *entry.args),
             ask_tool=f"mcp__{relay_file.SERVER_NAME}__{promptmanager.NAME}",
             approve_tool=relay_file.PERMISSION_TOOL if entry.approves else "",
         )
+
+    @cached_property
+    def _relay_key(self) -> bytes:
+        return self._store.secret(relay_file.KEY)
 
     def _environment(self, run: Run, line: Line | None) -> Mapping[str, str]:
         login = self._environments.for_project(run.project.directory)

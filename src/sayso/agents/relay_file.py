@@ -7,9 +7,13 @@ through the relay, because it knows one open question per stream, and a permissi
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import ipaddress
 import json
+import logging
 import os
+import re
 import socket
 import stat
 import sys
@@ -26,16 +30,21 @@ from sayso.config import Config
 from sayso.errors import ConfigError, RelayFileError
 from sayso.text import quoted
 
+logger = logging.getLogger(__name__)
+
 VARIABLE = "ASK_USER_CONFIG"
 SERVER_NAME = "ask-user"
 DEFAULT_TIMEOUT = 300
 LONGEST_TIMEOUT = 86_400
+KEY = "relay_key"
+"""The store's name for the key that csrf tokens of streams are made with."""
 STALE_AFTER = 3600.0
 """Seconds after which a file that a crash left behind is removed."""
 
 _LOOPBACK = ("127.0.0.1", "::1")
 _MOST_BYTES = 64 * 1024
 _SUFFIX, _CLIENT_SUFFIX = ".json", ".mcp.json"
+_RUN_ID = re.compile(r"[0-9a-f]{24}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,37 +183,62 @@ def resolves_to_loopback(host: str, port: int | None) -> bool:
 # Writing
 
 
+def home(config: Config, token: str) -> Path:
+    """Where the files of a run lie: in relay_dir, unless somebody else has that; then among the user's own files."""
+    if (config.own_relay_dir / (token + _SUFFIX)).exists():
+        return config.own_relay_dir
+    try:
+        _make(config.relay_dir)
+    except OSError as error:
+        logger.warning("%s is not used for the relay: %s", config.relay_dir, error.strerror or error)
+        return config.own_relay_dir
+    return config.relay_dir
+
+
+def csrf_token(key: bytes, token: str) -> str:
+    """The `csrfToken` that belongs to a stream: whoever shows another has not read the file."""
+    return hmac.new(key, token.encode(), hashlib.sha256).hexdigest()
+
+
 def write(folder: Path, relay: RelayFile) -> Path:
     """The file for one run, which only its owner can read; a RelayFileError says what is in the way."""
     return _put(folder, relay.stream_token + _SUFFIX, relay.data())
 
 
-def write_client_config(folder: Path, token: str, entry: Entry, relay_file: Path, config: Config) -> Path:
+def write_client_config(folder: Path, run_id: str, entry: Entry, relay_file: Path, config: Config) -> Path:
     """What the client is given by `--mcp-config`: the workspace's entry, with the environment it needs besides.
 
-    A file and no argument, because the address of a store may hold a password, and everyone can read arguments.
+    A file and no argument, because the address of a store may hold a password, and everyone can read arguments: also
+    the name of this file, which is therefore not the stream's token.
     """
     # Claude Code begins its first turn without servers that are not there yet, unless they must always be loaded; and
     # a permission that it cannot ask for ends the whole run.
     server = {"type": "stdio", **entry.data(), "alwaysLoad": True, "env": _environment(relay_file, config)}
-    return _put(folder, token + _CLIENT_SUFFIX, {"mcpServers": {SERVER_NAME: server}})
+    return _put(folder, run_id + _CLIENT_SUFFIX, {"mcpServers": {SERVER_NAME: server}})
 
 
-def remove(folder: Path, token: str) -> None:
+def remove(config: Config, token: str, run_id: str) -> None:
     """The files of a run that has ended."""
-    for suffix in (_SUFFIX, _CLIENT_SUFFIX):
-        with suppress(OSError):
-            (folder / (token + suffix)).unlink()
+    for folder in (config.relay_dir, config.own_relay_dir):
+        for name in (token + _SUFFIX, run_id + _CLIENT_SUFFIX):
+            with suppress(OSError):
+                (folder / name).unlink()
 
 
-def sweep(folder: Path, living: frozenset[str] = frozenset()) -> int:
-    """Remove what crashes left behind more than an hour ago, but not the files of living runs. How many there were."""
+def sweep(config: Config, living: frozenset[str] = frozenset()) -> int:
+    """Remove what crashes left behind more than an hour ago, but not the files of living runs, which are named by their
+    tokens and ids. How many there were."""
+    return sum(_sweep(folder, living) for folder in (config.relay_dir, config.own_relay_dir))
+
+
+def _sweep(folder: Path, living: frozenset[str]) -> int:
     gone = 0
     with suppress(OSError):
         _own(folder)
         for file in folder.iterdir():
-            token = file.name.removesuffix(_CLIENT_SUFFIX).removesuffix(_SUFFIX)
-            if is_token(token) and token not in living and _is_old(file):
+            name = file.name.removesuffix(_CLIENT_SUFFIX).removesuffix(_SUFFIX)
+            ours = file.suffix == _SUFFIX and (is_token(name) or _RUN_ID.fullmatch(name))
+            if ours and name not in living and _is_old(file):
                 with suppress(OSError):
                     file.unlink()
                     gone += 1
@@ -227,8 +261,7 @@ def _environment(relay_file: Path, config: Config) -> dict[str, str]:
 def _put(folder: Path, name: str, data: Mapping[str, Any]) -> Path:
     file = folder / name
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _own(folder)
+        _make(folder)
         with suppress(FileNotFoundError):
             file.unlink()
         # Never through a link that somebody else may have put there.
@@ -241,6 +274,11 @@ def _put(folder: Path, name: str, data: Mapping[str, Any]) -> Path:
             f"({error.strerror or error}). Set relay_dir to a directory of your own."
         ) from error
     return file
+
+
+def _make(folder: Path) -> None:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _own(folder)
 
 
 def _own(folder: Path) -> None:

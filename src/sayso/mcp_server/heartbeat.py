@@ -11,12 +11,15 @@ from sayso.clients import has_progress
 from sayso.mcp_server.caller import Context
 
 
-async def beat(ctx: Context, meta: Mapping[str, Any], every_ms: int, waited_ms: int = 0) -> None:
-    """Endless until cancelled. The number only rises, also over the rounds of one call: `waited_ms` were before."""
+async def beat(
+    ctx: Context, meta: Mapping[str, Any], every_ms: int, waited_ms: int = 0, total: int | None = None
+) -> None:
+    """Endless until cancelled. The number only rises, also over the rounds of one call: `waited_ms` were before.
+    `total` is for how many seconds the call is held at most."""
     if not has_progress(meta):
         return
     begun = anyio.current_time() - max(waited_ms, 0) / 1000
     while True:
         await anyio.sleep(every_ms / 1000)
         waited = anyio.current_time() - begun
-        await ctx.session.report_progress(round(waited, 3), None, f"Waiting for the user, {waited:.0f} s")
+        await ctx.session.report_progress(round(waited, 3), total, f"Waiting for the user, {waited:.0f} s")

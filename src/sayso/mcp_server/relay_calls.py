@@ -61,7 +61,7 @@ class RelayCalls:
         except InvalidInput as error:
             return result(tool.refuse(error))
         async with anyio.create_task_group() as beside:
-            beside.start_soon(beat, ctx, dict(ctx.meta or {}), self._config.heartbeat)
+            beside.start_soon(beat, ctx, dict(ctx.meta or {}), self._config.heartbeat, 0, self._relay.timeout)
             told = await self._told(replace(new, timeout_ms=self._relay.timeout * 1000))
             beside.cancel_scope.cancel()
         return told
@@ -105,10 +105,9 @@ class RelayCalls:
         give_up = anyio.current_time() + REACH
         while True:
             body = {"streamToken": self._relay.stream_token, **relay.question_data(new.questions[0])}
-            headers = {"X-CSRF-Token": self._relay.csrf_token} if self._relay.csrf_token else {}
             query = {"p": str(self._relay.project_id)}
             url = self._url("relay-question")
-            request = http.build_request("POST", url, params=query, json=body, headers=headers)
+            request = http.build_request("POST", url, params=query, json=body, headers=self._headers())
             reply = None
             # One at a time, and each to its end: a question that is given up must not arrive after the newer one.
             async with self._posting:
@@ -126,7 +125,8 @@ class RelayCalls:
         query = {"p": str(self._relay.project_id), "streamToken": self._relay.stream_token, "wait": str(HOLD)}
         if question_id:
             query["ask"] = question_id
-        reply = await self._exchange(http, http.build_request("GET", self._url("poll-answer"), params=query))
+        url, headers = self._url("poll-answer"), self._headers()
+        reply = await self._exchange(http, http.build_request("GET", url, params=query, headers=headers))
         told = _data(reply) if reply is not None and reply.status_code == 200 else {}
         return told if str(told.get("status")) in _ENDS else None
 
@@ -142,6 +142,9 @@ class RelayCalls:
             why = _data(reply).get("error") or reply.text
             raise RelayRefused(f"The relay refused this question ({reply.status_code}): {one_line(str(why), 300)}")
         return reply if reply.is_success else None
+
+    def _headers(self) -> dict[str, str]:
+        return {"X-CSRF-Token": self._relay.csrf_token} if self._relay.csrf_token else {}
 
     def _url(self, route: str) -> str:
         return f"{self._relay.api_url}/claude/{route}"

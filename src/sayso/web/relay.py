@@ -5,6 +5,7 @@ An MCP server comes in by the stream token of a run that is on, and from this ma
 
 from __future__ import annotations
 
+import hmac
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -65,6 +66,7 @@ class Relay:
         _check_local(request)
         body = await _read_json(request)
         run = await self._run(request, body.get("streamToken"))
+        self._check_csrf(request, run)
         seconds = run.project.options.ask_user_timeout or self._config.mcp_ask_user_timeout // 1000
         asker = await self._questions.do(_asker, run)
         new = dialect.read_question(body, asker, self._config, seconds * 1000)
@@ -92,6 +94,7 @@ class Relay:
         of an `ask` it is about that question, and every end of it is told."""
         _check_local(request)
         run = await self._run(request, request.query_params.get("streamToken"))
+        self._check_csrf(request, run)
         named = request.query_params.get("ask", "")
         relayed = await self._questions.find(run, named)
         if relayed is None or request.method == "HEAD":
@@ -140,6 +143,12 @@ class Relay:
         if run is None or request.query_params.get("p") != str(run.project.id):
             raise HTTPException(403, _NO_STREAM)
         return run
+
+    def _check_csrf(self, request: Request, run: Run) -> None:
+        """An MCP server need not show the `csrfToken` of its file; one that does must have the right one."""
+        given = request.headers.get(CSRF_HEADER)
+        if given is not None and not hmac.compare_digest(given.encode(), self._questions.csrf_token(run).encode()):
+            raise HTTPException(403, f"{CSRF_HEADER} is not the csrfToken of this stream.")
 
     async def _open_question(self, run: Run, question_id: object) -> Ask:
         """What an answer is to: the newest question. One that names another came too late."""

@@ -16,6 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 import anyio
 import anyio.to_thread
 
+from sayso.agents import relay_file
 from sayso.agents.desk import Runs
 from sayso.agents.model import Run
 from sayso.asks.desk import Desk, Held
@@ -72,6 +73,7 @@ class Questions:
         """On a store of its own: a process tells a store only once what it waits for."""
         store = await anyio.to_thread.run_sync(open_store, self._config)
         # Questions and answers only pass through: their texts are forgotten once they are delivered.
+        self._key = await anyio.to_thread.run_sync(store.secret, relay_file.KEY)
         self._desk, self.runs = Desk(store, keeps_history=lambda _: False), Runs(store, self._config.runs_dir)
         try:
             async with Waiting(store, self._desk) as self._waiting:
@@ -94,6 +96,10 @@ class Questions:
 
     async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._waiting.do(work, *args, **kwargs)
+
+    def csrf_token(self, run: Run) -> str:
+        """What the file of a run says as `csrfToken`."""
+        return relay_file.csrf_token(self._key, run.token)
 
     # Asking
 

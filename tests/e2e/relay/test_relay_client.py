@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from collections.abc import Iterator
 from itertools import pairwise
@@ -143,6 +144,24 @@ def test_nobody_answering_and_nobody_there_are_both_timeouts(reachable: bool) ->
         with place.agent(program="sayso", environment=under(file)) as agent:
             told = agent.call("ask_user", {"question": "Hello?"}).result(WAIT)
             assert (told.is_error, text_of(told)) == (True, TIMED_OUT)
+
+
+@pytest.mark.requirement("P-16")
+@pytest.mark.parametrize(("given", "seconds"), [({}, 300), ({"timeout": 77}, 77)])
+def test_a_client_hears_how_long_its_question_can_wait_which_is_300_seconds_by_default(
+    given: dict[str, int], seconds: int
+) -> None:
+    with new_place(heartbeat="100ms") as place, old_relay() as relay:
+        file = place.folder / "ask-user.json"
+        says = {name: value for name, value in FILE.items() if name != "timeout"}
+        file.write_text(json.dumps({**says, "apiUrl": relay.address, **given}))
+        with place.pipe(program="sayso", environment=under(file)) as pipe:
+            pipe.connect("2025-11-25")
+            asked = {"name": "ask_user", "arguments": {"question": "Hello?"}, "_meta": {"progressToken": "p"}}
+            pipe.begin("tools/call", **asked)
+            told = pipe.next()
+            assert told["method"] == "notifications/progress"
+            assert told["params"]["total"] == seconds
 
 
 def _free_port() -> int:

@@ -96,6 +96,20 @@ def test_only_the_token_of_an_active_stream_of_the_project_lets_anyone_in(bench:
     assert bench.desk.newest_of_run(run.id, "relay-question") is not None
 
 
+@pytest.mark.finding("F-31")
+@pytest.mark.requirement("P-30", "P-42")
+def test_an_mcp_server_need_not_show_the_csrf_token_of_its_file_but_no_other(bench: Bench) -> None:
+    run, other = bench.run(), bench.run()
+    right, wrong = (json.loads(bench.relay_file(each).read_text())["csrfToken"] for each in (run, other))
+    body = {"streamToken": run.token, "question": "Which?"}
+    for shown, refused in ((right, False), (None, False), (wrong, True), ("", True), ("ü", True)):
+        headers = {} if shown is None else {"X-CSRF-Token": shown}
+        asked = bench.house.web.call("POST", f"/claude/relay-question?p={run.project.id}", data=body, headers=headers)
+        path = f"/claude/poll-answer?p={run.project.id}&streamToken={run.token}"
+        polled = bench.house.web.call("GET", path, headers=headers)
+        assert [asked.status, polled.status] == ([403, 403] if refused else [200, 202])
+
+
 @pytest.mark.requirement("P-34", "P-35")
 def test_only_the_owner_of_the_project_with_a_csrf_token_can_answer(bench: Bench) -> None:
     run = bench.run()
