@@ -32,6 +32,7 @@ def run(folder: Path, *flags: str, **failures: int) -> subprocess.CompletedProce
     """Tests that fail so often before they pass, each in the file `NAME.py` or `strict/NAME.py`."""
     (folder / "strict").mkdir()
     (folder / "conftest.py").write_text(CONFTEST)
+    (folder / "strict" / "conftest.py").touch()  # with several such files pytest keeps plugins in sets
     (folder / "pytest.ini").write_text(f"[pytest]\npythonpath = {ROOT}\n")
     for name, number in failures.items():
         file = folder / "strict" / f"test_{name}.py" if name.startswith("strict") else folder / f"test_{name}.py"
