@@ -74,14 +74,14 @@ def _python_with_mcp1() -> Path:
     return build_once("mcp-1", pins.read_bytes() + _PYTHON, build) / "bin" / "python"
 
 
-def packages(pins: Path, node: Node, seconds: float = STEP_SECONDS) -> Path:
-    """The folder with what a `package-lock.json` pins."""
+def packages(pins: Path, node: Node, seconds: float = STEP_SECONDS, step: str = "ci") -> Path:
+    """The folder with what a `package-lock.json` pins. `ci` wants it to name the packages of every platform."""
 
     def build(folder: Path) -> None:
         for name in ("package.json", "package-lock.json"):
             shutil.copy(pins / name, folder / name)
         quiet = ("--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
-        _run([*node.npm, "ci", *quiet, "--fetch-retries=1", "--fetch-retry-mintimeout=1000"], folder, seconds)
+        _run([*node.npm, step, *quiet, "--fetch-retries=1", "--fetch-retry-mintimeout=1000"], folder, seconds)
 
     return build_once(pins.name, (pins / "package-lock.json").read_bytes(), build)
 

@@ -16,15 +16,14 @@ from pathlib import Path
 
 import pytest
 from tests.cli.program import BIN, SOMEONE, Home, Ran
-from tests.e2e.clients.install import PINS, node_since, packages
+from tests.e2e.clients.install import PINS
+from tests.e2e.programs.fetch import node, programs
 from tests.e2e.programs.model import Json, Model, say, use
 
 from sayso.asks.model import Answer, State
 from sayso.install.targets import BY_KEY
 
-OLDEST_NODE = 20
 SECONDS = 90
-FETCH_SECONDS = 1500.0
 NAMES = ("claude-code", "codex", "gemini")
 THE_ANSWER = "Use the harbour at dawn."
 
@@ -50,22 +49,15 @@ class Machine:
 
 
 @pytest.fixture(scope="session")
-def programs() -> Path:
-    """The folder with the programs; fetched once."""
-    node = node_since(OLDEST_NODE)
-    folder = packages(PINS / "programs", node, FETCH_SECONDS)
-    # What its package would do when it is installed with scripts allowed: take up the binary of this platform.
-    finish = folder / "node_modules" / "@anthropic-ai" / "claude-code" / "install.cjs"
-    subprocess.run([node.node, finish], check=True, capture_output=True, timeout=SECONDS)
-    return folder / "node_modules" / ".bin"
+def fetched() -> Path:
+    return programs()
 
 
 @pytest.fixture
-def machine(programs: Path) -> Iterator[Machine]:
+def machine(fetched: Path) -> Iterator[Machine]:
     with tempfile.TemporaryDirectory(prefix="sayso-", dir="/tmp", ignore_cleanup_errors=True) as name:
         folder = Path(name).resolve()
-        node = node_since(OLDEST_NODE).node.parent
-        path = f"{programs}:{BIN}:{node}:/usr/bin:/bin"
+        path = f"{fetched}:{BIN}:{node().node.parent}:/usr/bin:/bin"
         home = Home(folder=folder, extra={"PATH": path, "DISABLE_TELEMETRY": "1", "DISABLE_AUTOUPDATER": "1"})
         home.project.mkdir()
         trust(home)

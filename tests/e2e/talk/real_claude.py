@@ -7,13 +7,12 @@ a permission; each is answered on the page, and the model gets what the person s
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.clients.install import PINS, node_since, packages
+from tests.e2e.programs.fetch import programs
 from tests.e2e.programs.model import Json, Model, say, use
 from tests.e2e.talk.conftest import SignIn
 from tests.e2e.talk.stage import OPTIONS, Stage, begin, card, new_stage
@@ -21,8 +20,6 @@ from tests.e2e.talk.stage import say as go_on
 
 from sayso.agents.model import RunState
 
-OLDEST_NODE = 20
-FETCH_SECONDS = 1500.0
 SECONDS = 90
 COLOUR = {"question": "Which colour?", "header": "Colour", "options": [], "multiSelect": False}
 NATIVE = {
@@ -34,12 +31,7 @@ NATIVE = {
 @pytest.fixture(scope="module")
 def claude() -> Path:
     """The program; fetched once."""
-    node = node_since(OLDEST_NODE)
-    folder = packages(PINS / "programs", node, FETCH_SECONDS)
-    # What its package would do when it is installed with scripts allowed: take up the binary of this platform.
-    finish = folder / "node_modules" / "@anthropic-ai" / "claude-code" / "install.cjs"
-    subprocess.run([node.node, finish], check=True, capture_output=True, timeout=SECONDS)
-    return folder / "node_modules" / ".bin" / "claude"
+    return programs() / "claude"
 
 
 class Scripted:
