@@ -29,6 +29,8 @@ CLIENTS: Mapping[str, Client] = {
     "codex-mcp-client": Client(limit=290, limit_with_progress=290),
     "gemini-cli-mcp-client": Client(limit=590, limit_with_progress=590),
     "opencode": Client(limit=50, limit_with_progress=None),
+    "qwen-cli-mcp-client": Client(limit=590, limit_with_progress=590),
+    "copilot-cli": Client(limit=120, limit_with_progress=120),
     "cursor": Client(limit=50, limit_with_progress=50),
     "cursor-vscode": Client(limit=50, limit_with_progress=50),
     "visual studio code": Client(limit=None, limit_with_progress=None),
@@ -42,13 +44,22 @@ CLIENTS: Mapping[str, Client] = {
 }
 
 
+_WITH_SERVER_NAME = "qwen-cli-mcp-client"
+"""A client that adds the name of the server's entry to its own."""
+
+
 def known(name: str) -> Client:
-    return CLIENTS.get(name.strip().lower(), UNKNOWN)
+    return CLIENTS.get(_key(name), UNKNOWN)
+
+
+def _key(name: str) -> str:
+    key = name.strip().lower()
+    return _WITH_SERVER_NAME if key.startswith(f"{_WITH_SERVER_NAME}-") else key
 
 
 def call_limit(name: str, meta: Mapping[str, Any], config: Config) -> float | None:
     """How many seconds a call of this client may be held before it must return."""
-    if (given := config.call_limits.get(name.strip().lower())) is not None:
+    if (given := config.call_limits.get(_key(name))) is not None:
         return given / 1000 or None
     client = known(name)
     return client.limit_with_progress if has_progress(meta) else client.limit

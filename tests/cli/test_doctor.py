@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from tests.cli.program import BIN, Home, choice
 
 from sayso.cli.doctor import command
+from sayso.dialects.dialect import ASK_TOOLS
 
 SAYSO = str(BIN / "sayso")
 
@@ -45,7 +46,9 @@ class Machine:
     def codex(self, limits: str) -> None:
         env = f'[mcp_servers.sayso.env]\nSAYSO_STATE_DIR = "{self.home.state}"\n'
         entry = f'[mcp_servers.sayso]\ncommand = "{SAYSO}"\nargs = ["server"]\n'
-        self.write(".codex/config.toml", f"{entry}{limits.partition('|')[0]}\n{env}{limits.partition('|')[2]}\n")
+        allowed = "".join(f'[mcp_servers.sayso.tools.{tool}]\napproval_mode = "approve"\n' for tool in ASK_TOOLS)
+        more = f"{entry}{limits.partition('|')[0]}\n{env}{limits.partition('|')[2]}\n{allowed}"
+        self.write(".codex/config.toml", more)
 
     def examine(self, *arguments: str) -> tuple[int, list[dict[str, str]]]:
         ran = CliRunner().invoke(command, ["--json", *arguments])
@@ -103,6 +106,13 @@ def hook_gone(machine: Machine) -> None:
     machine.write(".claude/settings.json", json.dumps({"hooks": {"SessionStart": [hook]}}))
 
 
+def not_allowed(machine: Machine) -> None:
+    env = {"SAYSO_STATE_DIR": str(machine.home.state)}
+    whole = {"type": "stdio", "alwaysLoad": True, "command": SAYSO, "args": ["server"], "env": env}
+    machine.write(".claude.json", json.dumps({"mcpServers": {"sayso": whole}}))
+    machine.write(".claude/settings.json", json.dumps({"permissions": {"allow": ["mcp__sayso__get_answers"]}}))
+
+
 BROKEN: dict[str, tuple[Callable[[Machine], object], str, str, str, str]] = {
     "settings that are no TOML": (
         lambda m: m.settings("profile = all"),
@@ -158,6 +168,10 @@ BROKEN: dict[str, tuple[Callable[[Machine], object], str, str, str, str]] = {
         lambda m: m.codex('|SAYSO_CALL_LIMITS = "codex-mcp-client=1h"'),
         *("codex", "warning", "it has no tool_timeout_sec", "sayso install codex"),
     ),
+    "questions that a client must be allowed first": (
+        not_allowed,
+        *("claude-code", "warning", "refuses it where there is none", "sayso install claude-code"),
+    ),
     "two entries that differ": (two_entries, "cursor", "warning", "two different entries", "sayso uninstall cursor"),
     "no agent that is connected": (
         lambda m: m.write(".cursor/mcp.json", "{}"),
@@ -208,6 +222,30 @@ def test_a_sound_set_up_gets_a_clean_bill_and_is_not_changed(machine: Machine) -
     assert {"versions", "settings", "state", "store", "bell", "cursor", "browser"} <= said
     assert {"enforced", "not enforced"} <= {finding["subject"] for finding in findings}
     assert {path: path.read_bytes() for path in machine.home.folder.rglob("mcp.json")} == before
+
+
+@pytest.mark.finding("F-80")
+@pytest.mark.parametrize("client", ["claude-code", "codex", "gemini", "qwen", "copilot"])
+def test_leave_to_ask_that_was_taken_away_is_missed(home: Home, client: str) -> None:
+    assert home.run("install", client, "--no-allow").code == 0
+    missing = home.run("doctor", "--json")
+    found = [finding for finding in missing.data["findings"] if finding["level"] == "warning"]
+    assert [finding["subject"] for finding in found] == [client]
+    assert "refuses it where there is none" in found[0]["text"]
+    assert found[0]["mend"] == f"sayso install {client}"
+    assert missing.code == 1
+    assert home.run("install", client).code == 0
+    assert home.run("doctor").code == 0
+
+
+@pytest.mark.finding("F-83")
+def test_the_doctor_knows_whether_claude_code_keeps_calls_in_the_foreground(home: Home) -> None:
+    home.run("install", "claude-code", "--no-foreground")
+    assert "your answer then counts as no user input" in home.run("doctor").out
+    home.run("install", "claude-code", "--foreground")
+    said = home.run("doctor").out
+    assert "CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS is 0" in said
+    assert "counts as no user input" not in said
 
 
 def test_on_a_terminal_every_finding_is_a_line_and_the_end_sums_up(home: Home) -> None:

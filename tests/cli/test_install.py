@@ -13,6 +13,7 @@ from sayso.asks.model import State
 from sayso.cli.ask import EXIT_CODES
 from sayso.cli.connecting import words_for
 from sayso.config import Config
+from sayso.dialects.dialect import ASK_TOOLS
 from sayso.dialects.profiles import profile
 from sayso.install.skill import paragraph, skill
 
@@ -34,12 +35,12 @@ def test_the_clients_that_are_found_are_connected_and_disconnected_again(home: H
     (home.folder / ".codex").mkdir()
     ran = home.run("install")
     assert ran.code == 0, ran.err
-    assert ran.out == "Codex: added in ~/.codex/config.toml\nCursor: added in ~/.cursor/mcp.json\n"
+    assert ran.out.startswith("Codex: added in ~/.codex/config.toml\nCursor: added in ~/.cursor/mcp.json\n")
     assert "ask me with sayso" in ran.err
     entry = json.loads(cursor.read_text())["mcpServers"]["sayso"]
     assert (entry["command"], entry["args"]) == (str(BIN / "sayso"), ["server"])
     assert entry["env"] == {"SAYSO_STATE_DIR": str(home.state)}
-    assert home.run("install").out.count("already there") == 2
+    assert home.run("install").out.count("already there") == 3
     gone = home.run("uninstall")
     assert gone.out == "Codex: restored in ~/.codex/config.toml\nCursor: restored in ~/.cursor/mcp.json\n"
     assert files(home) == set()
@@ -73,7 +74,7 @@ def test_a_projects_entry_names_the_program_as_everybody_has_it(home: Home) -> N
     ran = home.run("install", "claude-code", "--project", "--hook")
     assert ran.code == 0, ran.err
     entry = json.loads((home.project / ".mcp.json").read_text())["mcpServers"]["sayso"]
-    assert entry == {"type": "stdio", "command": "sayso", "args": ["server"]}
+    assert entry == {"type": "stdio", "alwaysLoad": True, "command": "sayso", "args": ["server"]}
     assert '"command": "sayso hook"' in (home.project / ".claude" / "settings.json").read_text()
     assert home.run("uninstall", "--project").code == 0
     assert files(home) == set()
@@ -95,7 +96,8 @@ def test_one_broken_file_keeps_no_other_client_from_being_connected(home: Home, 
     [
         ([], 1, "No agent's client was found on this machine. Name one: sayso install claude-code."),
         (["cursr"], 2, "There is no client 'cursr'. Did you mean cursor?"),
-        (["cursor", "--hook"], 2, "--hook is for Claude Code. Name claude-code too, or leave --hook out."),
+        (["cursor", "--hook"], 2, "--hook and --foreground are for Claude Code. Name claude-code too"),
+        (["cursor", "--foreground"], 2, "--hook and --foreground are for Claude Code. Name claude-code too"),
         (["zed", "--skill"], 2, "None of these clients reads skills or instructions from a file."),
         (["windsurf", "--project"], 2, "Windsurf has no file of its own in projects. Leave --project out."),
     ],
@@ -120,7 +122,7 @@ def test_the_hook_and_the_skill_come_with_a_client_and_go_with_it(home: Home) ->
     assert hooks["PostToolUse"][1]["hooks"][0]["command"] == f"{BIN / 'sayso'} hook"
     assert (home.folder / ".claude" / "skills" / "sayso" / "SKILL.md").read_text() == skill(EXIT_CODES)
     assert notes.read_text().startswith("# Mine\n\n<!-- sayso -->\n## Asking me")
-    assert home.run("install", "claude-code", "--hook", "--skill").out.count("already there") == 4
+    assert home.run("install", "claude-code", "--hook", "--skill").out.count("already there") == 5
     settings.write_text(settings.read_text().replace("Bash(ls)", "Bash(pwd)"))
     notes.write_text(notes.read_text() + "More.\n")
     assert home.run("uninstall").code == 0
@@ -151,9 +153,91 @@ def test_in_a_terminal_the_clients_and_the_hook_are_offered(home: Home) -> None:
     (home.folder / ".claude").mkdir()
     with Terminal(home, "install") as terminal:
         terminal.reply("Connect Sayso to each of them? [Y/n]", "y")
+        terminal.reply("Add the setting? [Y/n]", "n")
         terminal.reply("Add the hook? [Y/n]", "n")
         assert terminal.end() == 0
+    assert files(home) == {".claude.json", ".claude/settings.json"}
+
+
+SETTINGS = Path(".claude") / "settings.json"
+
+
+@pytest.mark.finding("F-80")
+def test_the_tools_that_ask_are_allowed_at_install_and_no_more_after_uninstall(home: Home) -> None:
+    ran = home.run("install", "claude-code", "codex", "gemini", "qwen", "copilot")
+    assert ran.code == 0, ran.err
+    assert ran.out.count("leave to ask you: added in") == 5
+    assert "Allowed without a prompt of the client: ask_user, " in ran.err
+    assert "run no command" in ran.err
+    allowed = json.loads((home.folder / SETTINGS).read_text())["permissions"]["allow"]
+    assert "mcp__sayso__ask_user" in allowed
+    assert {rule.rpartition("__")[2] for rule in allowed} == set(ASK_TOOLS)
+    gone = home.run("uninstall")
+    assert gone.code == 0, gone.err
+    assert files(home) == set()
+
+
+@pytest.mark.finding("F-80")
+def test_leave_to_ask_can_be_left_out(home: Home) -> None:
+    ran = home.run("install", "claude-code", "--no-allow", "--no-foreground", "--no-hook")
+    assert ran.code == 0, ran.err
+    assert "Allowed" not in ran.err
     assert files(home) == {".claude.json"}
+
+
+@pytest.mark.finding("F-80")
+def test_a_project_that_cannot_give_leave_says_so(home: Home) -> None:
+    ran = home.run("install", "gemini", "--project")
+    assert ran.code == 0, ran.err
+    assert "Gemini CLI takes no such permission from a project." in ran.err
+    assert "sayso install gemini" in ran.err
+
+
+@pytest.mark.finding("F-83")
+def test_calls_stay_in_the_foreground_where_a_person_wants_that(home: Home) -> None:
+    (home.folder / ".claude").mkdir()
+    with Terminal(home, "install", "claude-code") as terminal:
+        terminal.reply("for all MCP servers", "")
+        terminal.reply("Add the hook? [Y/n]", "n")
+        assert terminal.end() == 0
+    env = json.loads((home.folder / SETTINGS).read_text())["env"]
+    assert env == {"CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS": "0"}
+    assert home.run("uninstall").code == 0
+    assert files(home) == set()
+
+
+@pytest.mark.finding("F-83")
+def test_the_setting_goes_with_uninstall_although_the_file_was_changed_since(home: Home) -> None:
+    settings = home.folder / SETTINGS
+    settings.parent.mkdir()
+    settings.write_text('{\n  "model": "opus"\n}\n')
+    assert home.run("install", "claude-code", "--foreground", "--hook").code == 0
+    settings.write_text(settings.read_text().replace("opus", "sonnet"))
+    assert home.run("uninstall").code == 0
+    assert settings.read_text() == '{\n  "model": "sonnet"\n}\n'
+
+
+@pytest.mark.finding("F-83")
+@pytest.mark.parametrize("value", ["0", "300000"])
+def test_a_setting_that_is_a_persons_own_is_neither_changed_nor_taken_away(home: Home, value: str) -> None:
+    settings = home.folder / SETTINGS
+    settings.parent.mkdir()
+    mine = json.dumps({"env": {"CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS": value}, "model": "opus"})
+    settings.write_text(mine)
+    assert home.run("install", "claude-code", "--foreground").code == 0
+    assert json.loads(settings.read_text())["env"] == {"CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS": value}
+    settings.write_text(settings.read_text().replace("opus", "sonnet"))
+    assert home.run("uninstall").code == 0
+    assert json.loads(settings.read_text()) == {**json.loads(mine), "model": "sonnet"}
+
+
+@pytest.mark.finding("F-91")
+def test_a_lean_entry_starts_a_server_with_two_tools(home: Home) -> None:
+    assert home.run("install", "claude-code", "--lean").code == 0
+    entry = json.loads((home.folder / ".claude.json").read_text())["mcpServers"]["sayso"]
+    assert entry["args"] == ["server", "--lean"]
+    allowed = json.loads((home.folder / SETTINGS).read_text())["permissions"]["allow"]
+    assert allowed == ["mcp__sayso__ask_user", "mcp__sayso__get_answers"]
 
 
 @pytest.mark.requirement("N-57")

@@ -33,6 +33,8 @@ def file_of(key: str, system: str, **environ: str) -> str:
         ),
         ("gemini", ".gemini/settings.json", ".gemini/settings.json", ".gemini/settings.json"),
         ("opencode", *[".config/opencode/opencode.json"] * 3),
+        ("qwen", *[".qwen/settings.json"] * 3),
+        ("copilot", *[".copilot/mcp-config.json"] * 3),
         (
             "claude-desktop",
             ".config/Claude/claude_desktop_config.json",
@@ -67,6 +69,8 @@ def test_each_client_keeps_its_servers_where_its_system_says(key: str, linux: st
         ("claude-code", "CLAUDE_CONFIG_DIR", "/x/.claude.json"),
         ("codex", "CODEX_HOME", "/x/config.toml"),
         ("gemini", "GEMINI_CLI_HOME", "/x/.gemini/settings.json"),
+        ("qwen", "QWEN_HOME", "/x/settings.json"),
+        ("copilot", "COPILOT_HOME", "/x/mcp-config.json"),
         ("opencode", "OPENCODE_CONFIG", "/x"),
         ("opencode", "OPENCODE_CONFIG_DIR", "/x/opencode.json"),
         ("opencode", "XDG_CONFIG_HOME", "/x/opencode/opencode.json"),
@@ -94,7 +98,8 @@ def test_a_call_comes_back_before_the_client_gives_it_up(target: Target) -> None
 
 def test_limits_are_in_the_unit_of_each_client() -> None:
     units = {target.key: target.shape.limit.units for target in TARGETS if target.shape.limit}
-    assert units == {"codex": 1, "gemini": 1000, "opencode": 1000, "goose": 1, "zed": 1, "cline": 1}
+    thousands = {"gemini": 1000, "opencode": 1000, "qwen": 1000, "copilot": 1000}
+    assert units == {**thousands, "codex": 1, "goose": 1, "zed": 1, "cline": 1}
 
 
 def test_a_client_is_recognised_by_its_program_or_its_folder(tmp_path: Path) -> None:

@@ -35,16 +35,16 @@ def our_program() -> Path:
     return Path(sys.executable).parent / (program_name() + (".exe" if os.name == "nt" else ""))
 
 
-def this_server() -> Server:
+def this_server(*flags: str) -> Server:
     """What a client starts: this very program by its path, since a client's PATH may be another one."""
     words = words_for(our_program())
     env = {name: os.environ[name] for name in CARRIED if os.environ.get(name)}
-    return Server(name=program_name(), command=words[0], args=(*words[1:], "server"), env=env)
+    return Server(name=program_name(), command=words[0], args=(*words[1:], "server", *flags), env=env)
 
 
-def shared_server() -> Server:
+def shared_server(*flags: str) -> Server:
     """What everybody's client starts in a shared project: by name where that works, and nothing of one person's."""
-    return Server(name=program_name(), command=this_command())
+    return Server(name=program_name(), command=this_command(), args=("server", *flags))
 
 
 def words_for(program: Path) -> list[str]:

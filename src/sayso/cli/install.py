@@ -11,6 +11,7 @@ import click
 from sayso.cli.connecting import this_command
 from sayso.cli.installing import (
     complete_client,
+    foreground_parts,
     found,
     hook_parts,
     machine_here,
@@ -22,10 +23,14 @@ from sayso.cli.installing import (
 from sayso.cli.session import settings
 from sayso.cli.terminal import bold, is_interactive, put, say
 from sayso.errors import CannotEdit
+from sayso.install.foreground import ForegroundPart
+from sayso.install.grants import tools_of
+from sayso.install.hooks import HookPart
 from sayso.install.ledger import ledger_of
 from sayso.install.machine import Machine
 from sayso.install.part import Done, Part, add, look
 from sayso.install.registration import Registration
+from sayso.install.skill import ParagraphPart, SkillPart
 from sayso.install.targets import BY_KEY, Scope, Target
 from sayso.text import printable
 
@@ -36,11 +41,24 @@ Piece = TypeVar("Piece")
 @click.argument("clients", metavar="[CLIENT]...", nargs=-1, shell_complete=complete_client)
 @click.option("--project", "for_project", is_flag=True, help="In this project's files instead of your own.")
 @click.option("--hook/--no-hook", default=None, help="Claude Code: hand late answers over at the agent's next step.")
+@click.option("--allow/--no-allow", default=True, help="Let agents call the tools that ask you unprompted (default).")
+@click.option(
+    "--foreground/--no-foreground", default=None, help="Claude Code: keep long calls, of all servers, waiting."
+)
+@click.option("--lean", is_flag=True, help="Only the tools ask_user and get_answers.")
 @click.option("--skill", is_flag=True, help="Also a skill and a paragraph that tell the agent when and how to ask.")
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 @click.option("--print", "only_print", is_flag=True, help="Print what to run or to paste, and change nothing.")
 def command(
-    clients: tuple[str, ...], for_project: bool, hook: bool | None, skill: bool, dry_run: bool, only_print: bool
+    clients: tuple[str, ...],
+    for_project: bool,
+    hook: bool | None,
+    allow: bool,
+    foreground: bool | None,
+    lean: bool,
+    skill: bool,
+    dry_run: bool,
+    only_print: bool,
 ) -> None:
     """Register Sayso with the agents on this machine.
 
@@ -48,7 +66,11 @@ def command(
     everything else in it stays as it is, a copy is kept beside it, and a file that cannot be read is left alone.
     Running it again changes nothing. `sayso uninstall` takes it back.
 
-    CLIENT is claude-code, codex, cursor, vscode, gemini, opencode, claude-desktop, goose, zed, cline or windsurf.
+    It also lets these agents call the tools that ask you, each by its name, without a prompt of their client: without
+    that, an agent that runs without a terminal cannot ask at all. No tool that runs a command is allowed by it.
+
+    CLIENT is claude-code, codex, cursor, vscode, gemini, opencode, qwen, copilot, claude-desktop, goose, zed, cline or
+    windsurf.
 
     \b
     Example:
@@ -59,20 +81,30 @@ def command(
     """
     machine, scope = machine_here(), Scope.PROJECT if for_project else Scope.USER
     targets = _wanted(clients, machine, scope)
-    pieces = [registration(target, scope, machine) for target in targets]
+    pieces = [registration(target, scope, machine, *(["--lean"] if lean else [])) for target in targets]
+    grants = [grant for piece in pieces if (grant := _leave_to_ask(piece))] if allow else []
+    waits = [part for target in targets for part in foreground_parts(target, scope, machine)]
     hooks = [part for target in targets for part in hook_parts(target, scope, machine)]
     skills = [part for target in targets for part in skill_parts(target, scope, machine)] if skill else []
-    _check_extras(hook and not hooks, skill and not skills)
+    _check_extras((hook or foreground) and not hooks, skill and not skills)
     if only_print:
-        put("\n\n".join([*map(_to_paste, pieces), *(_text_of(part) for part in (*(hooks if hook else ()), *skills))]))
+        extras = (*grants, *(waits if foreground else ()), *(hooks if hook else ()), *skills)
+        put("\n\n".join([*map(_to_paste, pieces), *map(_text_of, extras)]))
         return
     if not (clients or dry_run) and is_interactive() and not _agreed(targets):
         raise click.exceptions.Exit(1)
     went_well = [_try(_show if dry_run else _connect, piece) for piece in pieces]
+    ours = [*(piece.part for piece in pieces), *grants, *waits, *hooks, *skills]
+    went_well += [_try(_show_part if dry_run else _adding(ours), part) for part in grants]
+    _say_what_is_allowed(pieces, grants)
+    wants_wait = bool(foreground) if dry_run else _wants_wait(waits, foreground)
     wants_hook = bool(hook) if dry_run else _wants_hook(hooks, hook)
     # Several clients may read the same file.
-    parts = {part.path: part for part in [*(hooks if wants_hook else []), *skills]}.values()
-    went_well += [_try(_show_part if dry_run else _add, part) for part in parts]
+    parts = {
+        (type(part), part.path): part
+        for part in [*(waits if wants_wait else []), *(hooks if wants_hook else []), *skills]
+    }
+    went_well += [_try(_show_part if dry_run else _adding(ours), part) for part in parts.values()]
     _say_next(dry_run)
     if not all(went_well):
         raise click.exceptions.Exit(CannotEdit.exit_code)
@@ -91,7 +123,7 @@ def _wanted(clients: Sequence[str], machine: Machine, scope: Scope) -> list[Targ
 
 def _check_extras(hook_in_vain: bool | None, skill_in_vain: bool) -> None:
     if hook_in_vain:
-        raise click.UsageError("--hook is for Claude Code. Name claude-code too, or leave --hook out.")
+        raise click.UsageError("--hook and --foreground are for Claude Code. Name claude-code too, or leave them out.")
     if skill_in_vain:
         raise click.UsageError("None of these clients reads skills or instructions from a file. Leave --skill out.")
 
@@ -138,7 +170,36 @@ def _text_of(part: Part) -> str:
     return f"{part.path}:\n\n{part.added('').rstrip()}"
 
 
-# The hook and the skill
+# What goes with an entry
+
+
+def _leave_to_ask(piece: Registration) -> Part | None:
+    return piece.target.leave_to_ask(piece.machine, piece.scope, piece.server)
+
+
+def _say_what_is_allowed(pieces: Sequence[Registration], grants: Sequence[Part]) -> None:
+    if grants:
+        tools = ", ".join(tools_of(pieces[0].server))
+        say(f"Allowed without a prompt of the client: {tools}. They ask you, and run no command.")
+    for piece in pieces:
+        if piece.target.grant and not _leave_to_ask(piece):
+            own = f"{this_command()} install {piece.target.key}"
+            say(f"{piece.target.title} takes no such permission from a project. Everybody runs for themselves: {own}")
+
+
+def _wants_wait(waits: Sequence[Part], foreground: bool | None) -> bool:
+    """Offered where there is somebody to ask, unless it is set in whatever way."""
+    if foreground is not None or not waits or not look(waits[0]).is_needed:
+        return bool(foreground)
+    if is_interactive():
+        put(
+            "\nClaude Code in a terminal moves a call to the background after two minutes. A later answer of yours is "
+            "then\npresented to the agent as no user input. A setting of Claude Code prevents it, for all MCP servers, "
+            "not only for\nSayso: their long calls keep the agent waiting too."
+        )
+        return click.confirm("Add the setting?", default=True)
+    say(f"Answers after two minutes need a setting of Claude Code: {this_command()} install claude-code --foreground")
+    return False
 
 
 def _wants_hook(hooks: Sequence[Part], hook: bool | None) -> bool:
@@ -152,8 +213,23 @@ def _wants_hook(hooks: Sequence[Part], hook: bool | None) -> bool:
     return False
 
 
-def _add(part: Part) -> None:
-    put(f"  {add(part, ledger_of(settings()))} in {part.path}")
+def _adding(ours: Sequence[Part]) -> Callable[[Part], None]:
+    def one(part: Part) -> None:
+        put(f"  {_named(part)}{add(part, ledger_of(settings()), ours)} in {part.path}")
+
+    return one
+
+
+def _named(part: Part) -> str:
+    """What it is, where its file does not say so."""
+    match part:
+        case SkillPart() | ParagraphPart():
+            return ""
+        case HookPart():
+            return "hook: "
+        case ForegroundPart():
+            return "calls in the foreground: "
+    return "leave to ask you: "
 
 
 def _show_part(part: Part) -> None:
@@ -165,5 +241,5 @@ def _say_next(dry_run: bool) -> None:
     if dry_run:
         say("Nothing was changed.")
         return
-    say("\nStart the agent anew and tell it: ask me with sayso when a decision is mine.")
+    say("\nRestart the agent and tell it: ask me with sayso when a decision is mine.")
     say(f"Whether all is well: {this_command()} doctor    Your inbox: {this_command()}")

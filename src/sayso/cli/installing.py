@@ -10,12 +10,13 @@ import click
 from sayso.cli.ask import EXIT_CODES
 from sayso.cli.connecting import our_program, shared_server, this_command, this_server, words_for
 from sayso.cli.session import settings
-from sayso.install.hooks import HookPart, settings_file
+from sayso.install.foreground import ForegroundPart
+from sayso.install.hooks import HookPart
 from sayso.install.machine import Machine, this_machine
 from sayso.install.part import Part
 from sayso.install.registration import Registration
 from sayso.install.skill import ParagraphPart, SkillPart, paragraph, skill
-from sayso.install.targets import BY_KEY, TARGETS, Place, Scope, Target
+from sayso.install.targets import BY_KEY, TARGETS, Place, Scope, Target, claude_settings
 from sayso.text import did_you_mean
 
 
@@ -37,18 +38,25 @@ def found(machine: Machine, scope: Scope) -> list[Target]:
     return [target for target in TARGETS if target.takes(scope) and target.is_used(machine)]
 
 
-def registration(target: Target, scope: Scope, machine: Machine) -> Registration:
+def registration(target: Target, scope: Scope, machine: Machine, *flags: str) -> Registration:
+    """The client with a server that is started with these flags."""
     if not target.takes(scope):
         raise click.UsageError(f"{target.title} has no file of its own in projects. Leave --project out.")
-    server = this_server() if scope is Scope.USER else shared_server()
+    server = this_server(*flags) if scope is Scope.USER else shared_server(*flags)
     return Registration(target=target, scope=scope, machine=machine, server=server)
+
+
+def foreground_parts(target: Target, scope: Scope, machine: Machine) -> Iterator[Part]:
+    """The setting that keeps calls in the foreground, for the one client that moves them away."""
+    if target.key == "claude-code":
+        yield ForegroundPart(path=claude_settings(machine, scope))
 
 
 def hook_parts(target: Target, scope: Scope, machine: Machine) -> Iterator[Part]:
     """The hook, for the one client that has a place for it."""
     if target.key == "claude-code":
         words = words_for(our_program()) if scope is Scope.USER else [this_command()]
-        yield HookPart(path=settings_file(machine, scope), argv=[*words, "hook"])
+        yield HookPart(path=claude_settings(machine, scope), argv=[*words, "hook"])
 
 
 def skill_parts(target: Target, scope: Scope, machine: Machine) -> Iterator[Part]:

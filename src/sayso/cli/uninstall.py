@@ -8,6 +8,7 @@ import click
 
 from sayso.cli.installing import (
     complete_client,
+    foreground_parts,
     hook_parts,
     machine_here,
     named,
@@ -20,7 +21,7 @@ from sayso.cli.terminal import put, say
 from sayso.errors import CannotEdit
 from sayso.install.ledger import Ledger, ledger_of
 from sayso.install.machine import Machine
-from sayso.install.part import Done, Part, take_back
+from sayso.install.part import Done, Part, take_back, take_back_ours
 from sayso.install.targets import TARGETS, Scope, Target
 from sayso.text import printable
 
@@ -33,8 +34,8 @@ Removal = tuple[str, Callable[[Ledger], Done]]
 def command(clients: tuple[str, ...], for_project: bool) -> None:
     """Take Sayso out of agents' configurations.
 
-    Without CLIENT: of every client that has it. Entry, hook, skill and paragraph go. A file that nobody changed since
-    is as it was before, to the byte; from any other only what is ours is cut out.
+    Without CLIENT: of every client that has it. Entry, leave to ask, hook, skill and paragraph go. A file that nobody
+    changed since is as it was before, to the byte; from any other only what is ours is cut out.
 
     \b
     Example:
@@ -54,13 +55,23 @@ def command(clients: tuple[str, ...], for_project: bool) -> None:
 def _removals(target: Target, scope: Scope, machine: Machine) -> Iterator[Removal]:
     piece = registration(target, scope, machine)
     yield f"{target.title}: {{}} in {short_path(piece.part.path, machine)}", piece.remove
-    for maker in (hook_parts, skill_parts):
-        for part in maker(target, scope, machine):
-            yield f"  {{}} in {short_path(part.path, machine)}", _taking(part)
+    for part in foreground_parts(target, scope, machine):
+        # First of those in its file, because the others forget who put what there.
+        yield f"  calls in the foreground: {{}} in {short_path(part.path, machine)}", _taking_ours(part)
+    if grant := target.leave_to_ask(machine, scope, piece.server):
+        yield f"  leave to ask you: {{}} in {short_path(grant.path, machine)}", _taking(grant)
+    for part in hook_parts(target, scope, machine):
+        yield f"  hook: {{}} in {short_path(part.path, machine)}", _taking(part)
+    for part in skill_parts(target, scope, machine):
+        yield f"  {{}} in {short_path(part.path, machine)}", _taking(part)
 
 
 def _taking(part: Part) -> Callable[[Ledger], Done]:
     return lambda ledger: take_back(part, ledger)
+
+
+def _taking_ours(part: Part) -> Callable[[Ledger], Done]:
+    return lambda ledger: take_back_ours(part, ledger)
 
 
 def _remove(where: str, take: Callable[[Ledger], Done]) -> Done | None:

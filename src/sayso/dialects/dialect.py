@@ -14,6 +14,10 @@ from sayso.errors import InvalidInput, Problem
 
 Arguments = Mapping[str, Any]
 
+ASK_TOOLS = ("ask_user", "ask_user_questions", "get_answers", "question_ask", "question_summary")
+"""The tools that ask a person or hand over answers, and do nothing else. Clients are told to allow them by these names,
+so no tool file may take one, whichever profile is shown."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:

@@ -17,11 +17,13 @@ from sayso.doctor.finding import Finding, fault, note, ok, warning
 from sayso.errors import CannotEdit
 from sayso.install import files
 from sayso.install.entry import Registered, Server
-from sayso.install.hooks import registered_command, settings_file
+from sayso.install.foreground import NEVER, VARIABLE
+from sayso.install.foreground import value as foreground_value
+from sayso.install.hooks import registered_command
 from sayso.install.machine import Machine
-from sayso.install.part import about
+from sayso.install.part import about, look
 from sayso.install.registration import Registration
-from sayso.install.targets import TARGETS, Scope, Target
+from sayso.install.targets import TARGETS, Scope, Target, claude_settings
 
 VERSION_SECONDS = 20.0
 OURS = ("sayso", "auq")
@@ -39,6 +41,24 @@ def connections(config: Config, machine: Machine, server: Server) -> Iterator[Fi
     if used and all(finding.text.endswith(NOT_CONNECTED) for finding in findings):
         yield warning("agents", "No agent is connected, so nobody can ask you anything.", "sayso install")
     yield from hook(machine)
+    if any(target.key == "claude-code" for target in used):
+        yield from foreground(machine)
+
+
+def foreground(machine: Machine) -> Iterator[Finding]:
+    """Whether interactive Claude Code waits for an answer that takes longer than two minutes."""
+    path = claude_settings(machine, Scope.USER)
+    try:
+        with about(path):
+            value = foreground_value(files.as_text(files.content(path)).removeprefix(files.BOM))
+    except CannotEdit:
+        return  # told with the hook, which is in the same file
+    if value == NEVER:
+        yield ok("claude-code", f"{VARIABLE} is {NEVER}: long calls wait for your answer, also in a terminal")
+        return
+    after = f"{VARIABLE} is {value}: a long call" if value is not None else "A call of two minutes"
+    text = f"{after} in a terminal moves to the background, and your answer then counts as no user input."
+    yield note("claude-code", text, "sayso install claude-code --foreground    (for all of its MCP servers)")
 
 
 def connection(target: Target, config: Config, machine: Machine, server: Server) -> Iterator[Finding]:
@@ -79,6 +99,7 @@ def entry(target: Target, scope: Scope, registered: Registered, config: Config, 
         *_other_version(target, title, program, registered.server, again),
         *_other_state(target, title, scope, registered.server, config),
         *_limits(target, title, registered, config, again),
+        *_leave_to_ask(target, title, scope, registered.server, machine),
     ]
     yield from wrong or [ok(target.key, f"{title} starts {shlex.join(registered.server.argv)}")]
 
@@ -133,6 +154,23 @@ def _limits(target: Target, title: str, registered: Registered, config: Config, 
         yield warning(target.key, f"{title}: {given}, but a call is held {held}: the client gives it up first.", again)
 
 
+def _leave_to_ask(target: Target, title: str, scope: Scope, server: Server, machine: Machine) -> Iterator[Finding]:
+    """A client that must be asked before it calls our tools calls none where nobody can be asked."""
+    if not target.grant:
+        return
+    # What Gemini and others do not take from a project must be the person's own.
+    part = target.leave_to_ask(machine, scope, server) or target.leave_to_ask(machine, Scope.USER, server)
+    again = f"sayso install {target.key}{_flag(scope) if target.leave_to_ask(machine, scope, server) else ''}"
+    try:
+        is_missing = part is not None and look(part).is_needed
+    except CannotEdit as error:
+        yield fault(target.key, str(error), f"Fix that file, then: {again}")
+        return
+    if is_missing:
+        text = f"{title} must be allowed each question at its own terminal, and refuses it where there is none."
+        yield warning(target.key, text, again)
+
+
 def _budget(target: Target, server: Server, config: Config) -> float | None:
     given = dict(config.call_limits)
     if told := server.env.get("SAYSO_CALL_LIMITS"):
@@ -145,7 +183,7 @@ def _budget(target: Target, server: Server, config: Config) -> float | None:
 def hook(machine: Machine) -> Iterator[Finding]:
     """The hook for late answers, where one is set up."""
     for scope in Scope:
-        path = settings_file(machine, scope)
+        path = claude_settings(machine, scope)
         try:
             with about(path):
                 command = registered_command(files.as_text(files.content(path)).removeprefix(files.BOM))

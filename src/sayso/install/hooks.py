@@ -13,9 +13,7 @@ from typing import Any
 
 from sayso.errors import CannotEdit
 from sayso.install import in_json
-from sayso.install.machine import Machine
 from sayso.install.notation import at, parsed
-from sayso.install.targets import Scope
 
 EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse")
 """The steps of an agent at which its client takes more context."""
@@ -68,13 +66,6 @@ def hook_entry(argv: Sequence[str]) -> dict[str, Any]:
     return {"hooks": [{"type": "command", "command": command, "timeout": SECONDS}]}
 
 
-def settings_file(machine: Machine, scope: Scope) -> Path:
-    """Where Claude Code keeps hooks: the person's, or the project's."""
-    if scope is Scope.PROJECT:
-        return machine.project / ".claude" / "settings.json"
-    return machine.folder("CLAUDE_CONFIG_DIR", ".claude") / "settings.json"
-
-
 def registered_command(text: str) -> str | None:
     """The command of our hook that a settings file names."""
     found = (hook for event in EVENTS for item in _hooks(text, event) if _ours(item) for hook in item["hooks"])
@@ -98,6 +89,6 @@ def _kept(text: str, change: Any, path: Sequence[str | int], *value: Any) -> str
     try:
         changed: str = change(text, path, *value)
     except ValueError as error:
-        raise CannotEdit(f'cannot take a hook: {error}. Mend its "hooks" and run this again.') from error
+        raise CannotEdit(f'cannot take a hook: {error}. Fix its "hooks" and run this again.') from error
     parsed("json", changed)
     return changed

@@ -27,6 +27,8 @@ class Record:
     """How many tables above the entry are ours as well."""
     folders: tuple[str, ...] = ()
     """The folders that were made for it, the innermost first."""
+    added: tuple[str, ...] = ()
+    """Which kinds of parts were put there by us, and not found there."""
 
 
 class Ledger:
@@ -37,7 +39,9 @@ class Ledger:
 
     def get(self, file: Path) -> Record | None:
         found = self._read().get(str(file))
-        return Record(**{**found, "folders": tuple(found["folders"])}) if found else None
+        if not found:
+            return None
+        return Record(**{**found, "folders": tuple(found["folders"]), "added": tuple(found.get("added", ()))})
 
     def put(self, file: Path, record: Record) -> None:
         self._write({**self._read(), str(file): asdict(record)})

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
@@ -78,13 +78,13 @@ def look(part: Part) -> Look:
         )
 
 
-def add(part: Part, ledger: Ledger) -> Done:
-    """Put the part into its file, with a backup beside it."""
+def add(part: Part, ledger: Ledger, beside: Iterable[Part] = ()) -> Done:
+    """Put the part into its file, with a backup next to it. `beside` are other parts of ours that may be in files."""
     seen = look(part)
     if not seen.is_needed:
         return Done.ALREADY
     with about(part.path):
-        note = begin(part, seen, ledger)
+        note = begin(part, seen, ledger, beside)
         files.write(part.path, seen.after, seen.before)
         ledger.put(part.path, finish(note, part.path))
     return Done.CHANGED if seen.was_in else Done.ADDED
@@ -98,18 +98,25 @@ def write_in(part: Part) -> None:
             files.write(part.path, seen.after, seen.before)
 
 
-def begin(part: Part, seen: Look, ledger: Ledger) -> Record:
+def begin(part: Part, seen: Look, ledger: Ledger, beside: Iterable[Part] = ()) -> Record:
     """Copy the file before it is changed, and note what it takes to put it back."""
     earlier = ledger.get(part.path)
+    added = (*(earlier.added if earlier else ()), *(() if seen.was_in else (_kind(part),)))
     if earlier and earlier.restores and earlier.after == files.fingerprint(seen.before):
-        return earlier
+        return replace(earlier, added=added)
     folders = tuple(str(folder) for folder in files.missing_folders(part.path))
     backup = str(files.back_up(part.path)) if seen.before is not None else ""
-    return Record(after="", restores=not seen.was_in, backup=backup, made=seen.makes, folders=folders)
+    text, _ = _without_mark(seen.before)
+    is_free = not seen.was_in and not any(other.is_in(text) for other in beside if other.path == part.path)
+    return Record(after="", restores=is_free, backup=backup, made=seen.makes, folders=folders, added=added)
+
+
+def _kind(part: Part) -> str:
+    return type(part).__name__
 
 
 def finish(note: Record, path: Path) -> Record:
-    return Record(**{**vars(note), "after": files.fingerprint(files.content(path))})
+    return replace(note, after=files.fingerprint(files.content(path)))
 
 
 def take_back(part: Part, ledger: Ledger) -> Done:
@@ -130,6 +137,12 @@ def take_back(part: Part, ledger: Ledger) -> Done:
         else:
             files.remove(part.path, [])
     return Done.REMOVED
+
+
+def take_back_ours(part: Part, ledger: Ledger) -> Done:
+    """As `take_back`, for what a person may have put there as well: only where it was us."""
+    record = ledger.get(part.path)
+    return take_back(part, ledger) if record and _kind(part) in record.added else Done.ABSENT
 
 
 def _can_restore(record: Record, now: bytes | None) -> bool:

@@ -11,11 +11,15 @@ from enum import StrEnum
 from pathlib import Path
 
 from sayso.install.entry import Limit, Server, Shape
+from sayso.install.grants import ApprovalsPart, FilePart, RulesPart, copilot_hook, gemini_policy, tools_of
 from sayso.install.machine import Machine
+from sayso.install.part import Part
 
 DAY = 86_400
 Place = Callable[[Machine], Path]
 OwnWords = Callable[[Server, "Scope", Mapping[str, str]], list[str]]
+Grant = Callable[[Machine, "Scope", str, tuple[str, ...]], Part | None]
+"""From the server's name and the tools that ask to what lets the client call them; None where it has nothing."""
 
 
 class Scope(StrEnum):
@@ -53,6 +57,7 @@ class Target:
     home: Place | None = None
     """A folder whose presence shows that the client is used here; by default that of its file."""
     own: OwnCommand | None = None
+    grant: Grant | None = None
     skills: tuple[Place, str] | None = None
     """Where it reads skills: the person's folder, and the project's."""
     notes: tuple[Place, str] | None = None
@@ -64,10 +69,15 @@ class Target:
     def takes(self, scope: Scope) -> bool:
         return scope is Scope.USER or bool(self.project_file)
 
+    def leave_to_ask(self, machine: Machine, scope: Scope, server: Server) -> Part | None:
+        """What lets the client call this server's tools that ask, and no others, without asking first."""
+        return self.grant(machine, scope, server.name, tools_of(server)) if self.grant else None
+
     def is_used(self, machine: Machine) -> bool:
-        """Whether the client seems to be on this machine: its program is found, or its folder is there."""
-        folder = self.home(machine) if self.home else self.user_file(machine).parent
-        return any(machine.which(program) for program in self.programs) or folder.is_dir()
+        """Whether the client seems to be on this machine: its program is found, or its folder or file is there."""
+        file = self.user_file(machine)
+        folder = self.home(machine) if self.home else file.parent
+        return any(machine.which(program) for program in self.programs) or folder.is_dir() or file.is_file()
 
 
 def _claude_home(machine: Machine) -> Path:
@@ -79,12 +89,26 @@ def _claude_file(machine: Machine) -> Path:
     return (Path(named) if named else machine.home) / ".claude.json"
 
 
+def claude_settings(machine: Machine, scope: Scope) -> Path:
+    """Where Claude Code keeps permissions, hooks and variables: the person's, or the project's."""
+    home = machine.project / ".claude" if scope is Scope.PROJECT else _claude_home(machine)
+    return home / "settings.json"
+
+
 def _codex_home(machine: Machine) -> Path:
     return machine.folder("CODEX_HOME", ".codex")
 
 
 def _gemini_home(machine: Machine) -> Path:
     return machine.folder("GEMINI_CLI_HOME", "") / ".gemini"
+
+
+def _qwen_home(machine: Machine) -> Path:
+    return machine.folder("QWEN_HOME", ".qwen")
+
+
+def _copilot_home(machine: Machine) -> Path:
+    return machine.folder("COPILOT_HOME", ".copilot")
 
 
 def _opencode_home(machine: Machine) -> Path:
@@ -153,6 +177,37 @@ GEMINI_COMMAND = OwnCommand(
     remove=lambda server, scope, env: ["gemini", "mcp", "remove", "--scope", scope, server.name],
 )
 
+QWEN_LIMIT = Limit(key="timeout", seconds=DAY, units=1000)
+
+
+def _rules(path: Path, server: str, tools: tuple[str, ...]) -> Part:
+    return RulesPart(path=path, steps=("permissions", "allow"), rule=f"mcp__{server}__{{}}", tools=tools)
+
+
+def _claude_grant(machine: Machine, scope: Scope, server: str, tools: tuple[str, ...]) -> Part:
+    return _rules(claude_settings(machine, scope), server, tools)
+
+
+def _codex_grant(machine: Machine, scope: Scope, server: str, tools: tuple[str, ...]) -> Part:
+    path = BY_KEY["codex"].file(machine, scope)
+    return ApprovalsPart(path=path, server=("mcp_servers", server), tools=tools)
+
+
+def _qwen_grant(machine: Machine, scope: Scope, server: str, tools: tuple[str, ...]) -> Part:
+    return _rules(BY_KEY["qwen"].file(machine, scope), server, tools)
+
+
+def _gemini_grant(machine: Machine, scope: Scope, server: str, tools: tuple[str, ...]) -> Part | None:
+    """A project's policies are not read by this client, and trust in a server would be trust in all of its tools."""
+    if scope is Scope.PROJECT:
+        return None
+    return FilePart(path=_gemini_home(machine) / "policies" / f"{server}.toml", text=gemini_policy(server, tools))
+
+
+def _copilot_grant(machine: Machine, scope: Scope, server: str, tools: tuple[str, ...]) -> Part:
+    return FilePart(path=_copilot_home(machine) / "hooks" / f"{server}.json", text=copilot_hook(server, tools))
+
+
 TARGETS: tuple[Target, ...] = (
     Target(
         key="claude-code",
@@ -162,8 +217,10 @@ TARGETS: tuple[Target, ...] = (
         user_file=_claude_file,
         project_file=".mcp.json",
         home=_claude_home,
-        shape=Shape(extras={"type": "stdio"}),
+        # It begins its first turn without the tools of a server that is still starting, unless this is said.
+        shape=Shape(extras={"type": "stdio", "alwaysLoad": True}),
         own=CLAUDE_COMMAND,
+        grant=_claude_grant,
         skills=(lambda machine: _claude_home(machine) / "skills", ".claude/skills"),
         notes=(lambda machine: _claude_home(machine) / "CLAUDE.md", "CLAUDE.md"),
     ),
@@ -176,8 +233,14 @@ TARGETS: tuple[Target, ...] = (
         project_file=".codex/config.toml",
         notation="toml",
         table=("mcp_servers",),
-        shape=Shape(limit=Limit(key="tool_timeout_sec", seconds=DAY), disabled=("enabled", False)),
+        shape=Shape(
+            # Likewise: without it the first turn has no tools of a server that takes more than a second to start.
+            extras={"required": True},
+            limit=Limit(key="tool_timeout_sec", seconds=DAY),
+            disabled=("enabled", False),
+        ),
         own=CODEX_COMMAND,
+        grant=_codex_grant,
         skills=(lambda machine: machine.home / ".agents" / "skills", ".agents/skills"),
         notes=(lambda machine: _codex_home(machine) / "AGENTS.md", "AGENTS.md"),
     ),
@@ -209,6 +272,7 @@ TARGETS: tuple[Target, ...] = (
         project_file=".gemini/settings.json",
         shape=Shape(limit=GEMINI_LIMIT),
         own=GEMINI_COMMAND,
+        grant=_gemini_grant,
         skills=(lambda machine: _gemini_home(machine) / "skills", ".gemini/skills"),
         notes=(lambda machine: _gemini_home(machine) / "GEMINI.md", "GEMINI.md"),
     ),
@@ -229,6 +293,28 @@ TARGETS: tuple[Target, ...] = (
         ),
         skills=(lambda machine: _opencode_home(machine) / "skills", ".opencode/skills"),
         notes=(lambda machine: _opencode_home(machine) / "AGENTS.md", "AGENTS.md"),
+    ),
+    Target(
+        key="qwen",
+        title="Qwen Code",
+        known_as="qwen-cli-mcp-client",
+        programs=("qwen",),
+        user_file=lambda machine: _qwen_home(machine) / "settings.json",
+        project_file=".qwen/settings.json",
+        # Else the tools are found by a search only.
+        shape=Shape(extras={"alwaysLoadTools": True}, limit=QWEN_LIMIT),
+        grant=_qwen_grant,
+        skills=(lambda machine: _qwen_home(machine) / "skills", ".qwen/skills"),
+        notes=(lambda machine: _qwen_home(machine) / "QWEN.md", "QWEN.md"),
+    ),
+    Target(
+        key="copilot",
+        title="Copilot CLI",
+        known_as="copilot-cli",
+        programs=("copilot",),
+        user_file=lambda machine: _copilot_home(machine) / "mcp-config.json",
+        shape=Shape(extras={"type": "local", "tools": ["*"]}, limit=Limit(key="timeout", seconds=DAY, units=1000)),
+        grant=_copilot_grant,
     ),
     Target(
         key="claude-desktop",

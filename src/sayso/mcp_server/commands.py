@@ -15,7 +15,7 @@ from mcp.server.lowlevel.server import Server
 
 from sayso.clients import call_limit
 from sayso.dialects import ahma, operation_replies
-from sayso.dialects.dialect import Tool
+from sayso.dialects.dialect import ASK_TOOLS, Tool
 from sayso.dialects.profiles import Profile
 from sayso.errors import InvalidInput, SaysoError
 from sayso.mcp_server.caller import Context
@@ -53,7 +53,7 @@ class CommandCalls:
 
     def __init__(self, office: Office, shown: Profile, notify: Notify) -> None:
         self._office, self._shown, self._config = office, shown, office.config
-        own = {tool.name for tool in shown.tools} | set(ahma.NAMES)
+        own = {tool.name for tool in shown.tools} | {*ahma.NAMES, *ASK_TOOLS}
         self.catalog = Catalog(self._config, reserved=own)
         self._push = Push()
         self._works = Works(office, self.catalog, notify, self._observe)
