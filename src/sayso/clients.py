@@ -22,6 +22,9 @@ class Client:
     """Whether it can ask for permissions by a tool, and then hides that tool from the model."""
 
 
+_CONVERSATION = ("threadId", "vscode.conversationId")
+"""Where in the `_meta` of a call its client names the conversation: Codex, Visual Studio Code."""
+
 UNKNOWN = Client(limit=50, limit_with_progress=None)
 
 CLIENTS: Mapping[str, Client] = {
@@ -67,6 +70,12 @@ def call_limit(name: str, meta: Mapping[str, Any], config: Config) -> float | No
 
 def has_progress(meta: Mapping[str, Any]) -> bool:
     return meta.get("progress_token", meta.get("progressToken")) is not None
+
+
+def conversation(meta: Mapping[str, Any]) -> str:
+    """The client's own name for the conversation that a call belongs to, where it tells one."""
+    names = (meta.get(key) for key in _CONVERSATION)
+    return next((name for name in names if isinstance(name, str) and name), "")
 
 
 def is_headless(meta: Mapping[str, Any]) -> bool:

@@ -159,9 +159,9 @@ def test_a_call_that_differs_is_a_new_ask(desk: Desk, other: NewAsk) -> None:
     assert not desk.hold(other).reattached
 
 
-def test_a_call_from_another_session_or_with_other_made_up_ids_is_the_same_call(desk: Desk) -> None:
+def test_a_call_of_a_resumed_session_or_with_other_made_up_ids_is_the_same_call(desk: Desk) -> None:
     desk.release(desk.hold(ask()), "gone")
-    later = replace(AGENT, session="another", version="2.0", pid=99, started="18")
+    later = replace(AGENT, version="2.0", pid=99, started="18")
     same = replace(ask(asker=later, timeout_ms=1000), questions=(replace(COLOUR, id="made-up"),))
     assert desk.hold(same).reattached
 

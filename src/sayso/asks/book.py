@@ -36,8 +36,8 @@ class Book:
     def events(self, ask_id: str) -> list[Event]:
         return [rows.read_event(row) for row in self.tx.all("events_of", ask_id=ask_id)]
 
-    def open(self, new: NewAsk, wait: Wait | None) -> Ask:
-        """A new ask."""
+    def open(self, new: NewAsk, wait: Wait | None, server: str) -> Ask:
+        """A new ask, put through this process."""
         self.opened += 1
         ask = Ask(
             id=uuid.uuid4().hex,
@@ -51,6 +51,7 @@ class Book:
             changed_at=self.now,
             wait=wait,
             bound=new.bound,
+            server=server,
         )
         self.tx.run("insert_ask", **rows.columns(ask, new))
         self.tx.names()

@@ -5,6 +5,7 @@ Functions of one transaction, for the desk, which tells what each is for.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -12,21 +13,30 @@ from sayso.asks.book import Book
 from sayso.asks.holding import Held, is_held
 from sayso.asks.model import Ask, Asker, State
 from sayso.asks.retention import wiped
+from sayso.asks.sessions import Sessions, is_nameless
 
 
 @dataclass(frozen=True, kw_only=True)
 class Owed:
-    """What an asker has yet to receive: outcomes that no call of its waits for, oldest first; and whether there is
-    anything at all."""
+    """What an asker has yet to receive: outcomes that no call of its waits for, oldest first; those that may be its own
+    or a neighbour's, which nothing tells apart; and whether there is anything at all."""
 
     late: tuple[Ask, ...]
+    perhaps: tuple[Ask, ...]
     anything: bool
 
 
-def owed(book: Book, asker: Asker, most: int) -> Owed:
-    late = book.all("late_answers", most=most, **asker.identity)
+def owed(book: Book, asker: Asker, sessions: Sessions, most: int) -> Owed:
+    late = [ask for ask in book.all("late_answers", most=sys.maxsize, **asker.identity) if not ask.bound]
     anything = bool(late) or book.tx.one("anything_owed", **asker.identity) is not None
-    return Owed(late=tuple(ask for ask in late if not ask.bound), anything=anything)
+    belonging = sessions.belonging(late, asker)
+    perhaps = [ask for ask in late if ask not in belonging and is_nameless(asker) and is_nameless(ask.asker)]
+    return Owed(late=tuple(belonging[:most]), perhaps=tuple(perhaps[:most]), anything=anything)
+
+
+def undelivered(book: Book, asker: Asker, sessions: Sessions, most: int) -> list[Ask]:
+    asks = [ask for ask in book.all("undelivered", most=sys.maxsize, **asker.identity) if not ask.bound]
+    return sessions.belonging(asks, asker)[:most]
 
 
 def deliver(book: Book, held: Held, keeps_history: Callable[[Ask], bool]) -> Ask:

@@ -32,6 +32,7 @@ from sayso.asks.model import (
     fit,
 )
 from sayso.asks.retention import CleanedUp, Retention
+from sayso.asks.sessions import IsKin, Lives, Sessions, always, nobody
 from sayso.clock import FAR_FUTURE, Clock, now_ms
 from sayso.errors import AmbiguousId, NotFound
 from sayso.store import Store, Transaction
@@ -46,45 +47,57 @@ NOBODY_LEAVES = Leaving()
 class Desk:
     """Opens, holds, settles and delivers asks in one store."""
 
-    def __init__(self, store: Store, *, clock: Clock = now_ms, keeps_history: Callable[[Ask], bool] = lambda _: True):
+    def __init__(
+        self,
+        store: Store,
+        *,
+        clock: Clock = now_ms,
+        keeps_history: Callable[[Ask], bool] = lambda _: True,
+        lives: Lives = always,
+    ) -> None:
+        """`lives` tells of sessions that ask through this process whether they are still there."""
         self._store = store
         self._clock = clock
         self._keeps_history = keeps_history
+        self._lives = lives
         self.opened = 0
         """How many asks it has opened."""
 
     # Asking
 
     def hold(self, new: NewAsk, wait_id: str = "", leaving: Leaving = NOBODY_LEAVES) -> Held:
-        """Open the ask with a wait on it; or, if the same was asked before and its answer never arrived, take up
-        that one again, so that a person is not asked twice. Waits that are leaving are let go of first."""
+        """Open the ask with a wait on it; or, if the same session (or one that is gone) asked the same before and its
+        answer never arrived, take up that one again, so that a person is not asked twice. Waits that are leaving are
+        let go of first."""
         check_texts(new)
-        bell = self._store.bell()
+        bell, sessions = self._store.bell(), self._sessions()
 
         def work(book: Book) -> Held:
             holding.see_off(book, leaving, bell.process)
-            return opening.hold(book, new, bell, wait_id)
+            return opening.hold(book, new, bell, sessions, wait_id)
 
         return self._write(work)
 
     def leave(self, new: NewAsk) -> Ask:
         """Open the ask without a wait: the agent will come for the answer. The same ask is not opened twice."""
         check_texts(new)
-        return self._write(lambda book: opening.leave(book, new, self._alive))
+        bell, sessions = self._store.bell(), self._sessions()
+        return self._write(lambda book: opening.leave(book, new, bell, sessions))
 
     def succeed(self, new: NewAsk) -> Held:
         """Open or take up the ask as `hold` does, in the place of all others of its run and tool that are open: the
         newest question of a stream is the only one that can be answered."""
         check_texts(new)
-        bell = self._store.bell()
-        return self._write(lambda book: opening.succeed(book, new, bell))
+        bell, sessions = self._store.bell(), self._sessions()
+        return self._write(lambda book: opening.succeed(book, new, bell, sessions))
 
     # Holding
 
-    def attach(self, ask_id: str, timeout_ms: int | None = None) -> Held | None:
-        """A wait on an ask that is there; None while another living wait holds it."""
+    def attach(self, ask_id: str, timeout_ms: int | None = None, asker: Asker | None = None) -> Held | None:
+        """A wait on an ask that is there; None while another living wait holds it. With an asker, the ask is that
+        session's from now on."""
         bell = self._store.bell()
-        return self._write(lambda book: holding.attach(book, ask_id, bell, timeout_ms))
+        return self._write(lambda book: holding.attach(book, ask_id, bell, timeout_ms, asker))
 
     def hold_again(self, held: Held) -> Ask:
         """Put a wait back that others took for dead while this process was cut off. The ask as it is now."""
@@ -137,13 +150,16 @@ class Desk:
         texts were wiped stays delivered, because there is nothing left to hand over."""
         return self._write(lambda book: delivery.take_back(book, held))
 
-    def undelivered(self, asker: Asker, most: int = 100) -> list[Ask]:
-        """What this asker has asked and not yet received, oldest first. What was bound to a call is of no use now."""
-        return [ask for ask in self._all("undelivered", most=most, **asker.identity) if not ask.bound]
+    def undelivered(self, asker: Asker, most: int = 100, is_kin: IsKin = nobody) -> list[Ask]:
+        """What this session, or one of the same agent that is gone, has asked and not yet received, oldest first. What
+        was bound to a call is of no use now."""
+        sessions = self._sessions(is_kin)
+        return self._read(lambda book: delivery.undelivered(book, asker, sessions, most))
 
     def owed(self, asker: Asker, most: int = 100) -> Owed:
         """The same at a glance, which costs little however many asks are open."""
-        return self._read(lambda book: delivery.owed(book, asker, most))
+        sessions = self._sessions()
+        return self._read(lambda book: delivery.owed(book, asker, sessions, most))
 
     def undelivered_by(self, tool: str, most: int = 1000) -> list[Ask]:
         """What runs have asked by this tool and not received, oldest first."""
@@ -313,6 +329,10 @@ class Desk:
             if done < holding.BATCH:
                 break
         return total
+
+    def _sessions(self, is_kin: IsKin = nobody) -> Sessions:
+        bell = self._store.bell()
+        return Sessions(bell.process, bell.alive, self._lives, is_kin)
 
     def _forget_surface(self, process: str) -> None:
         self._store.write(lambda tx: tx.run("drop_surface", process=process))

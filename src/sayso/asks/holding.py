@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from sayso.asks.book import Book
-from sayso.asks.model import Ask, State, Wait
+from sayso.asks.model import Ask, Asker, State, Wait
 from sayso.errors import NotFound
 from sayso.store import Bell
 
@@ -48,20 +48,22 @@ def new_wait(book: Book, bell: Bell, timeout_ms: int | None, wait_id: str = "") 
     return Wait(id=wait_id or new_wait_id(), process=bell.process, since=book.now, until=until)
 
 
-def take(book: Book, ask: Ask, wait: Wait) -> Ask:
-    """Put a wait on an ask. One that had timed out is pending again."""
+def take(book: Book, ask: Ask, wait: Wait, asker: Asker | None = None) -> Ask:
+    """Put a wait on an ask. One that had timed out is pending again. With an asker, it is that one's from now on."""
     waiting = replace(ask, wait=wait)
+    if asker:
+        waiting = replace(waiting, asker=asker, server=wait.process)
     if ask.state is State.TIMED_OUT:
         waiting = replace(waiting, state=State.PENDING, ended_at=None, delivered_at=None)
     return book.change(waiting, ask, kind="attended")
 
 
-def attach(book: Book, ask_id: str, bell: Bell, timeout_ms: int | None) -> Held | None:
+def attach(book: Book, ask_id: str, bell: Bell, timeout_ms: int | None, asker: Asker | None) -> Held | None:
     ask = book.get(ask_id)
     if ask.wait and bell.alive([ask.wait.process]):
         return None
     wait = new_wait(book, bell, timeout_ms)
-    return Held(ask=take(book, ask, wait), wait=wait, reattached=True)
+    return Held(ask=take(book, ask, wait, asker), wait=wait, reattached=True)
 
 
 def take_again(book: Book, held: Held) -> Ask:

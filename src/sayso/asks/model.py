@@ -207,6 +207,8 @@ class Ask:
     ended_at: int | None = None
     delivered_at: int | None = None
     bound: bool = False
+    server: str = ""
+    """The process of ours through which its session last asked for it."""
 
     @property
     def delivered(self) -> bool:

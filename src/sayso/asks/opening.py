@@ -5,48 +5,46 @@ Functions of one transaction, for the desk, which tells what each is for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Set
 from dataclasses import replace
 
 from sayso.asks.book import Book
 from sayso.asks.holding import Held, new_wait, take
 from sayso.asks.model import Ask, NewAsk, State
+from sayso.asks.sessions import Sessions
 from sayso.store import Bell
 
-Alive = Callable[[Set[str]], Set[str]]
-"""Tells those of some processes that still live."""
 
-
-def hold(book: Book, new: NewAsk, bell: Bell, wait_id: str) -> Held:
-    earlier = None if new.bound else _left_behind(book, new, bell.alive)
+def hold(book: Book, new: NewAsk, bell: Bell, sessions: Sessions, wait_id: str) -> Held:
+    earlier = None if new.bound else _left_behind(book, new, bell, sessions)
     return _held(book, new, earlier, bell, wait_id)
 
 
-def leave(book: Book, new: NewAsk, alive: Alive) -> Ask:
-    return _left_behind(book, new, alive) or book.open(new, None)
+def leave(book: Book, new: NewAsk, bell: Bell, sessions: Sessions) -> Ask:
+    return _left_behind(book, new, bell, sessions) or book.open(new, None, bell.process)
 
 
-def succeed(book: Book, new: NewAsk, bell: Bell) -> Held:
-    earlier = _left_behind(book, new, bell.alive)
+def succeed(book: Book, new: NewAsk, bell: Bell, sessions: Sessions) -> Held:
+    earlier = _left_behind(book, new, bell, sessions)
     for older in book.all("asks_of_run", run_id=new.asker.run, tool=new.tool):
         if older.state.answerable and (earlier is None or older.id != earlier.id):
             book.change(replace(older, state=State.SUPERSEDED, ended_at=book.now), older, kind="superseded")
-    return _held(book, new, replace(earlier, asker=new.asker) if earlier else None, bell)
+    return _held(book, new, earlier, bell)
 
 
 def _held(book: Book, new: NewAsk, earlier: Ask | None, bell: Bell, wait_id: str = "") -> Held:
     wait = new_wait(book, bell, new.timeout_ms, wait_id)
     if earlier:
-        return Held(ask=take(book, earlier, wait), wait=wait, reattached=True)
-    return Held(ask=book.open(new, wait), wait=wait)
+        return Held(ask=take(book, earlier, wait, new.asker), wait=wait, reattached=True)
+    return Held(ask=book.open(new, wait, bell.process), wait=wait)
 
 
-def _left_behind(book: Book, new: NewAsk, alive: Alive) -> Ask | None:
-    """The ask of an identical call whose wait has ended and whose answer its agent never received: one that is
+def _left_behind(book: Book, new: NewAsk, bell: Bell, sessions: Sessions) -> Ask | None:
+    """The ask of an identical call whose wait has ended and whose answer its session never received: one that is
     settled before one that is not, then the newest."""
-    alike = book.all("alike", fingerprint=new.fingerprint)
+    alike = sessions.belonging(book.all("alike", fingerprint=new.fingerprint), new.asker)
     holders = {ask.wait.process for ask in alike if ask.wait}
-    living = alive(holders) if holders else set()
+    living = bell.alive(holders) if holders else set()
     free = [ask for ask in alike if _wait_is_over(ask, living)]
     return max(free, key=lambda ask: (not ask.state.answerable, ask.created_at), default=None)
 

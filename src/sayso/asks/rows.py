@@ -43,6 +43,7 @@ def _body(ask: Ask) -> dict[str, Any]:
         "questions": [asdict(question) for question in ask.questions],
         "asker": asdict(ask.asker),
         "bound": ask.bound,
+        "server": ask.server,
     }
     return {
         "id": ask.id,
@@ -79,6 +80,7 @@ def read(row: Row) -> Ask:
         ended_at=row["ended_at"],
         delivered_at=row["delivered_at"],
         bound=body["bound"],
+        server=body.get("server", ""),
     )
 
 

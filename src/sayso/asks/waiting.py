@@ -16,7 +16,7 @@ import anyio.to_thread
 
 from sayso.asks.desk import Desk, Held, Leaving
 from sayso.asks.holding import new_wait_id
-from sayso.asks.model import Ask, NewAsk, State
+from sayso.asks.model import Ask, Asker, NewAsk, State
 from sayso.errors import NotFound, SaysoError, StoreError
 from sayso.store import Store
 from sayso.store.bell import LOOK_EVERY, Listener
@@ -88,8 +88,8 @@ class Waiting:
         """The same, in the place of what its run has asked before."""
         return self._begin(await self.do(self.desk.succeed, new))
 
-    async def attach(self, ask_id: str, timeout_ms: int | None = None) -> Held | None:
-        held = await self.do(self.desk.attach, ask_id, timeout_ms)
+    async def attach(self, ask_id: str, timeout_ms: int | None = None, asker: Asker | None = None) -> Held | None:
+        held = await self.do(self.desk.attach, ask_id, timeout_ms, asker)
         return self._begin(held) if held else None
 
     async def outcome(self, held: Held) -> Ask:

@@ -54,8 +54,9 @@ def hand_over(event: Mapping[str, Any]) -> None:
     store = open_store(config)
     try:
         desk = Desk(store, keeps_history=lambda _: config.history)
-        asker = Asker(client=CLIENT, project=config.project_name, host=socket.gethostname())
-        owed = [ask for ask in desk.undelivered(asker) if _is_settled(ask) and _is_for(ask.asker, event)]
+        session = str(event.get("session_id") or "")
+        asker = Asker(client=CLIENT, session=session, project=config.project_name, host=socket.gethostname())
+        owed = [ask for ask in desk.undelivered(asker, is_kin=_is_our_client) if _is_settled(ask)]
         _tell(desk, _fitting(owed), str(event.get("hook_event_name") or "UserPromptSubmit"))
     finally:
         store.close()
@@ -95,16 +96,12 @@ def _is_settled(ask: Ask) -> bool:
     return not ask.state.answerable
 
 
-def _is_for(asker: Asker, event: Mapping[str, Any]) -> bool:
-    """Whether the one who asked is this agent, or one that is gone. Another that is at work fetches its own."""
-    if asker.session and asker.session == event.get("session_id"):
-        return True
+def _is_our_client(asker: Asker) -> bool:
+    """Whether the one who asked runs this hook, by whatever name it calls the session now."""
     # Only now: at most steps there is nothing to hand over, and each import costs the agent time.
     from sayso.asks.guard import kinship
-    from sayso.processes import ProcessName, name_of
 
-    is_gone = not asker.pid or name_of(asker.pid) != ProcessName(pid=asker.pid, started=asker.started)
-    return is_gone or bool(kinship(asker, os.environ))
+    return bool(kinship(asker, os.environ))
 
 
 def _fitting(asks: list[Ask]) -> list[Ask]:

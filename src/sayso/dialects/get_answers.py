@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sayso.asks.desk import Owed
 from sayso.asks.model import Ask, Problems, State
 from sayso.dialects import fields
 from sayso.dialects.dialect import Arguments, Reply, Tool, description
@@ -50,6 +51,23 @@ def read(arguments: Arguments) -> Wanted:
     wait = fields.boolean(problems, arguments, "wait", "", default=False)
     problems.check()
     return Wanted(ask_id=ask_id.lower().replace("-", "") or None, wait=wait)
+
+
+def mention(owed: Owed) -> Iterator[str]:
+    """That answers wait for an agent, for the reply of another tool."""
+    if owed.late:
+        yield (
+            f"Answers to earlier questions of yours have arrived ({_ids(owed.late)}). Call get_answers to receive them."
+        )
+    if owed.perhaps:
+        yield (
+            f"Answers to questions that were asked with your token, by you or in another conversation, have arrived "
+            f"({_ids(owed.perhaps)}). Only if you asked one of them: call get_answers with its ask_id."
+        )
+
+
+def _ids(asks: Sequence[Ask]) -> str:
+    return ", ".join(ask.id for ask in asks)
 
 
 def render(asks: Sequence[Ask]) -> Reply:

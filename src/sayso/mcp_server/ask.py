@@ -13,7 +13,7 @@ import anyio
 import mcp_types as types
 
 from sayso.asks.desk import Held
-from sayso.asks.model import Ask, NewAsk, State
+from sayso.asks.model import Ask, Asker, NewAsk, State
 from sayso.asks.waiting import Waiting
 from sayso.clients import call_limit
 from sayso.clock import now_ms
@@ -78,14 +78,14 @@ class AskCalls:
         while leaving := self._goodbyes | self.office.taking_back:
             # The call before was just cancelled: let it let go, or a person is asked twice. Its end may begin one more.
             await asyncio.wait(leaving)
-        if came and (held := await self._attach(came, waiting)):
+        if came and (held := await self._attach(came, request.new.asker, waiting)):
             return held
         return await waiting.hold(request.new)
 
-    async def _attach(self, came: Round, waiting: Waiting) -> Held | None:
+    async def _attach(self, came: Round, asker: Asker, waiting: Waiting) -> Held | None:
         left = None if came.until is None else max(came.until - now_ms(), 1)
         try:
-            held = await waiting.attach(came.ask, left)
+            held = await waiting.attach(came.ask, left, asker)
         except NotFound:
             logger.info("The ask a call came back for is gone; asking anew")
             return None
@@ -101,7 +101,7 @@ class AskCalls:
         ask = await waiting.do(waiting.desk.leave, request.new)
         await self.office.note_in_run(ask)
         self.office.clean_up()
-        if not ask.state.answerable and (held := await waiting.attach(ask.id)):
+        if not ask.state.answerable and (held := await waiting.attach(ask.id, asker=request.new.asker)):
             return await Call(self, request, held, waiting, ctx, params).hold_on()
         if ask.version == 1:
             self.office.send_out(self.notify(ask, waiting, after=0))

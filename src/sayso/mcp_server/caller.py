@@ -12,6 +12,7 @@ from typing import Any
 from mcp.server.context import ServerRequestContext
 
 from sayso.asks.model import Asker
+from sayso.clients import conversation
 from sayso.config import Config
 from sayso.mcp_server.run_link import RunLink
 from sayso.processes import ProcessName, name_of
@@ -25,7 +26,7 @@ def described(ctx: Context) -> Asker:
     return Asker(
         client=_kept(info.name) if info else "",
         version=_kept(info.version) if info else "",
-        session=_kept(str((ctx.meta or {}).get("threadId") or "")),
+        session=_kept(conversation(ctx.meta or {})),
     )
 
 

@@ -38,9 +38,10 @@ class CollectCalls:
         try:
             wanted = dialect.read(params.arguments or {})
             waiting = await self._office.waiting()
-            asks = await self._asked(waiting, self._office.asker_of(ctx), wanted.ask_id)
+            asker = self._office.asker_of(ctx)
+            asks = await self._asked(waiting, asker, wanted.ask_id)
             for_long = wanted.wait and not any(_settled(ask) for ask in asks)
-            held = await _take(waiting, asks if for_long else [ask for ask in asks if _settled(ask)])
+            held = await _take(waiting, asker, asks if for_long else [ask for ask in asks if _settled(ask)])
             if wanted.ask_id is None:
                 asks = [ask for ask in asks if not _settled(ask) or any(one.ask.id == ask.id for one in held)]
             return await self._hand_over(ctx, waiting, asks, held)
@@ -63,10 +64,8 @@ class CollectCalls:
             return
         if not owed.anything:
             self._believe_quiet(asker, opened, now + LOOK_EVERY)
-        if owed.late:
-            ids = ", ".join(ask.id for ask in owed.late)
-            text = f"Answers to earlier questions of yours have arrived ({ids}). Call get_answers to receive them."
-            add(told, "late_answers", text)
+        if owed.late or owed.perhaps:
+            add(told, "late_answers", " ".join(dialect.mention(owed)))
 
     def _believe_quiet(self, asker: Asker, opened: int, until: float) -> None:
         """Only asks of other processes of the same agent could be missed, and those not for long."""
@@ -129,11 +128,11 @@ def _received(ask: Ask) -> bool:
     return ask.delivered and _settled(ask)
 
 
-async def _take(waiting: Waiting, asks: Sequence[Ask]) -> list[Held]:
+async def _take(waiting: Waiting, asker: Asker, asks: Sequence[Ask]) -> list[Held]:
     """Hold what the agent has not received. What another call holds or has handed over is left to that one."""
     held: list[Held] = []
     for ask in asks:
-        if _received(ask) or (taken := await waiting.attach(ask.id)) is None:
+        if _received(ask) or (taken := await waiting.attach(ask.id, asker=asker)) is None:
             continue
         if _received(taken.ask):
             await waiting.release(taken, "it was handed over meanwhile")

@@ -36,6 +36,8 @@ class Exchange:
         self.session = Headers(scope=scope).get(SESSION_HEADER, "")
         """The session it belongs to, once that is known; requests from 2026-07-28 on have none."""
         self.status = 0
+        self.lost = False
+        """Whether whoever made the request was gone before the response was complete."""
         self._scope, self._receive, self._send = scope, receive, send
         self._cut = anyio.CancelScope()
         self._instead: Response | None = None
@@ -83,6 +85,7 @@ class Exchange:
         message = await self._receive()
         # After a complete response, servers say "disconnect" to whoever still listens.
         if message["type"] == "http.disconnect" and not self._complete:
+            self.lost = True
             self._end()
         return message
 

@@ -40,7 +40,7 @@ from sayso.mcp_server.metrics import Metrics
 from sayso.mcp_server.office import Office
 from sayso.mcp_server.probes import Probes
 from sayso.mcp_server.server import build
-from sayso.mcp_server.traffic import SESSION_IDLE, Traffic
+from sayso.mcp_server.traffic import SESSION_IDLE, Traffic, is_session_name, session_name
 from sayso.store import Store
 from sayso.store.bell import Listener
 
@@ -63,7 +63,12 @@ class McpOverHttp:
         self._traffic = Traffic()
         self._metrics = Metrics(tool.name for tool in shown.tools)
         self._office = Office(
-            config, asker_of=_asker, after_write=self._after_write, folder_of=self._folder_of, store=store
+            config,
+            asker_of=_asker,
+            after_write=self._after_write,
+            folder_of=self._folder_of,
+            store=store,
+            lives=self._lives,
         )
         self._probes = Probes(Desk(store), self._office, self._door, self._metrics, self._traffic)
         server = build(shown, self._office)
@@ -140,6 +145,10 @@ class McpOverHttp:
 
         exchange_of(ctx).after_write(ctx.request_id, told)
 
+    def _lives(self, asker: Asker) -> bool:
+        """Whether a session that asked here is still there. Of one that its client has named we do not hear the end."""
+        return self._traffic.lives(asker.session) if is_session_name(asker.session) else True
+
     def _folder_of(self, ctx: Context) -> Path:
         """The folder of the agent's project; where this machine has no such folder, one of the agent's own."""
         token = exchange_of(ctx).token
@@ -191,13 +200,14 @@ class McpOverHttp:
 def _asker(ctx: Context) -> Asker:
     """The agent behind a request: its token says who it is, whatever machine it calls from."""
     exchange = exchange_of(ctx)
-    return _known(described(ctx), exchange.token, exchange.peer)
+    return _known(described(ctx), exchange.token, exchange.peer, session_name(exchange.session))
 
 
 @lru_cache(maxsize=256)
-def _known(asker: Asker, token: AgentToken, peer: str) -> Asker:
+def _known(asker: Asker, token: AgentToken, peer: str, session: str) -> Asker:
     """The same for every call of a conversation, so made once."""
-    return replace(asker, agent=token.name, project=token.project, owner=token.user, host=peer)
+    session = asker.session or session
+    return replace(asker, session=session, agent=token.name, project=token.project, owner=token.user, host=peer)
 
 
 @lru_cache(maxsize=256)

@@ -16,6 +16,7 @@ import anyio.to_thread
 
 from sayso.asks.desk import Desk, Held, Retention
 from sayso.asks.model import Ask, Asker
+from sayso.asks.sessions import Lives, always
 from sayso.asks.waiting import Waiting
 from sayso.clock import now_ms
 from sayso.config import Config
@@ -60,9 +61,12 @@ class Office:
         folder_of: FolderOf | None = None,
         store: Store | None = None,
         link: RunLink | None = None,
+        lives: Lives = always,
     ) -> None:
-        """With a store that is open already, that one is used, and left open. With a link, asks belong to a run."""
+        """With a store that is open already, that one is used, and left open. With a link, asks belong to a run.
+        `lives` tells which sessions are still there, where one process serves many."""
         self.config = config
+        self._lives = lives
         self.asker_of = asker_of
         self.folder_of = folder_of or (lambda _: config.project)
         self._after_write = after_write
@@ -106,7 +110,7 @@ class Office:
                 if self._store is None:
                     self._store = await anyio.to_thread.run_sync(open_store, self.config)
                     self._stack.callback(self._store.close)
-                desk = Desk(self._store, keeps_history=lambda _: self.config.history)
+                desk = Desk(self._store, keeps_history=lambda _: self.config.history, lives=self._lives)
                 self._waiting = await self._stack.enter_async_context(Waiting(self._store, desk))
             return self._waiting
 

@@ -5,6 +5,7 @@ Sessions are those of handshake clients; from 2026-07-28 on each request stands 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ SESSION_IDLE = 30 * 60.0
 """Seconds after which a session that nobody uses is forgotten. It holds no ask: those go by the exchange."""
 
 
+_NAMED = "mcp-"
+
+
 @dataclass
 class Session:
     """A handshake client's session, and whose token opened it."""
@@ -25,6 +29,17 @@ class Session:
     token: str
     used_at: float
     exchanges: int = 0
+    lost: bool = False
+    """Whether its last connection broke in the middle of an exchange."""
+
+
+def session_name(session_id: str) -> str:
+    """What others may know a session by: with its id anybody who has the token could speak in it."""
+    return f"{_NAMED}{hashlib.sha256(session_id.encode()).hexdigest()[:16]}" if session_id else ""
+
+
+def is_session_name(name: str) -> bool:
+    return name.startswith(_NAMED)
 
 
 class Traffic:
@@ -53,6 +68,7 @@ class Traffic:
             self.exchanges.discard(exchange)
             if session:
                 session.exchanges -= 1
+                session.lost = exchange.lost
             self._note(exchange)
             if self._fewer:
                 self._fewer.set()
@@ -80,6 +96,12 @@ class Traffic:
 
     def forget(self, session: str) -> None:
         self._sessions.pop(session, None)
+
+    def lives(self, name: str) -> bool:
+        """Whether the session of this name is still there: not ended, not idle for long, and not cut off with nothing
+        else of it open. Called from any thread."""
+        session = next((each for key, each in list(self._sessions.items()) if session_name(key) == name), None)
+        return session is not None and (session.exchanges > 0 or not session.lost)
 
     def _note(self, exchange: Exchange) -> None:
         """Learn from a response which sessions there are."""

@@ -1,0 +1,76 @@
+"""Whose an ask is: its session's while that lives; another of the same agent may take it only when that is gone.
+
+A session is known by the name its client gives it, by its run, or by the one server process that it alone talks to.
+Over HTTP one process serves many; a conversation there that shows no name cannot be told from its neighbours, so
+nothing passes to it unasked while the process lives.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterable, Set
+
+from sayso.asks.model import Ask, Asker
+from sayso.processes import ProcessName, name_of
+
+Alive = Callable[[Set[str]], Set[str]]
+"""Tells those of some processes that still live."""
+
+Lives = Callable[[Asker], bool]
+"""Whether a session that asks through this very process is still there."""
+
+
+IsKin = Callable[[Asker], bool]
+"""Whether this process belongs to the client that asked, so that what it hears that client hears."""
+
+
+class Sessions:
+    """Tells asks of living sessions from those that are free to take, for the sessions of one server process."""
+
+    def __init__(self, process: str, alive: Alive, lives: Lives, is_kin: IsKin) -> None:
+        self._process, self._alive, self._lives, self._is_kin = process, alive, lives, is_kin
+
+    def belonging(self, asks: Iterable[Ask], asker: Asker) -> list[Ask]:
+        """Those that this session asked, or that a session asked which is gone."""
+        asks = list(asks)
+        servers = {ask.server for ask in asks if ask.server and not self._is_own(ask, asker)}
+        living = self._alive(servers) if servers else set()
+        return [ask for ask in asks if self._is_own(ask, asker) or self._is_gone(ask, asker, living)]
+
+    def _is_own(self, ask: Ask, asker: Asker) -> bool:
+        theirs = ask.asker
+        if self._is_kin(theirs):
+            return True
+        if (theirs.run or asker.run) and theirs.run == asker.run:
+            return True
+        if theirs.session or asker.session:
+            return theirs.session == asker.session
+        return ask.server == self._process and not (theirs.run or asker.run or is_nameless(asker))
+
+    def _is_gone(self, ask: Ask, asker: Asker, living: Set[str]) -> bool:
+        if ask.server == self._process:
+            return not self._lives(ask.asker)
+        return ask.server not in living and not _another_client_lives(ask.asker, asker)
+
+
+def is_nameless(asker: Asker) -> bool:
+    """Whether nothing tells it from others with the same token."""
+    return bool(asker.agent) and not asker.session
+
+
+def nobody(_: Asker) -> bool:
+    """Of a process that belongs to no client."""
+    return False
+
+
+def always(_: Asker) -> bool:
+    """Of a process that serves one session: while the process lives, so does that."""
+    return True
+
+
+def _another_client_lives(theirs: Asker, ours: Asker) -> bool:
+    """Whether the client that asked is still at work: it may just have lost its server, and will start another."""
+    if not theirs.pid or theirs.host != socket.gethostname():
+        return False
+    process = ProcessName(pid=theirs.pid, started=theirs.started)
+    return process != ProcessName(pid=ours.pid, started=ours.started) and name_of(theirs.pid) == process

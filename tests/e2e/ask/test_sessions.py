@@ -1,0 +1,105 @@
+"""Several sessions of one agent in one project: each gets the answers to its own questions, and no other's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from tests.e2e.ask.house import asks_named
+from tests.e2e.clients.events import Json
+from tests.e2e.stdio.harness import WAIT, Agent, Place, data_of, new_place
+
+PROCEED: Json = {"question": "Proceed?", "options": ["Yes", "No"]}
+
+pytestmark = pytest.mark.finding("F-84")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest) -> Iterator[Place]:
+    """A machine on each kind of store, where the person has an inbox open."""
+    store = {"store": request.getfixturevalue("postgres_address")} if request.param == "postgres" else {}
+    with new_place(**store) as place:
+        yield place
+
+
+@contextmanager
+def session(place: Place, mode: str = "auto", name: str = "") -> Iterator[Agent]:
+    named = {"CLAUDE_CODE_SESSION_ID": name} if name else {}
+    with place.agent(mode, program="sayso", environment=named) as agent:
+        yield agent
+
+
+def ask_and_leave(agent: Agent) -> str:
+    """Ask and be told that there is no answer yet; the id of the ask."""
+    told = data_of(agent.call("ask_user", {**PROCEED, "nonBlocking": True}).result(WAIT))
+    assert told["outcome"] == "pending"
+    return str(told["ask_id"])
+
+
+@pytest.mark.parametrize("names", [("", ""), ("s-1", "s-2")], ids=["nameless", "named"])
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_living_session_does_not_get_anothers_yes_and_the_person_sees_its_question(
+    place: Place, mode: str, names: tuple[str, str]
+) -> None:
+    with session(place, mode, names[0]) as a, session(place, mode, names[1]) as b, place.person() as person:
+        person.desk.show_up("test", "ada")
+        first = ask_and_leave(a)
+        person.answer(person.desk.get(first), "Yes")
+        assert data_of(b.call("get_answers", {}).result(WAIT))["answers"] == []
+        call = b.call("ask_user", PROCEED)
+        second = person.wait_for_ask("Proceed?")
+        assert second.id != first
+        person.answer(second, "No")
+        told = data_of(call.result(WAIT))
+        assert told["ask_id"] == second.id
+        assert "late_answers" not in told
+        (got,) = data_of(a.call("get_answers", {}).result(WAIT))["answers"]
+        assert (got["ask_id"], got["outcome"]) == (first, "answered")
+        assert len(asks_named(person, "Proceed?")) == 2
+
+
+def test_the_answer_of_a_session_that_is_gone_reaches_the_next(place: Place) -> None:
+    with place.person() as person:
+        person.desk.show_up("test", "ada")
+        with session(place, name="s-1") as a:
+            first = ask_and_leave(a)
+        person.answer(person.desk.get(first), "Yes")
+        with session(place, name="s-2") as b:
+            told = data_of(b.call("ask_user", PROCEED).result(WAIT))
+        assert (told["ask_id"], told["outcome"]) == (first, "answered")
+
+
+def test_a_killed_server_leaves_its_answer_to_its_clients_next(place: Place) -> None:
+    with place.person() as person:
+        person.desk.show_up("test", "ada")
+        with session(place) as a:
+            first = ask_and_leave(a)
+            a.server.kill()
+            a.server.wait(WAIT)
+        person.answer(person.desk.get(first), "Yes")
+        with session(place) as b:
+            (got,) = data_of(b.call("get_answers", {}).result(WAIT))["answers"]
+        assert got["ask_id"] == first
+
+
+def test_a_resumed_session_takes_up_its_question_from_another_server(place: Place) -> None:
+    with session(place, name="s-1") as a, session(place, name="s-1") as b, place.person() as person:
+        person.desk.show_up("test", "ada")
+        first = ask_and_leave(a)
+        person.answer(person.desk.get(first), "Yes")
+        assert data_of(b.call("ask_user", PROCEED).result(WAIT))["ask_id"] == first
+
+
+def test_the_hook_of_another_session_does_not_tell_the_answer(place: Place) -> None:
+    def told_to(session_id: str) -> str:
+        event = {"hook_event_name": "PostToolUse", "cwd": str(place.project), "session_id": session_id}
+        return place.run("hook", given=json.dumps(event)).stdout
+
+    named = {"CLAUDE_CODE_SESSION_ID": "s-1"}
+    with place.agent(program="sayso", environment=named, name="claude-code") as a, place.person() as person:
+        person.desk.show_up("test", "ada")
+        person.answer(person.desk.get(ask_and_leave(a)), "Yes")
+        assert told_to("s-2") == ""
+        assert "Proceed?" in told_to("s-1")
