@@ -84,7 +84,8 @@ def rate(stage: Stage, visitor: Visitor, project: int, count: int) -> float:
 
 def _messages(stage: Stage, visitor: Visitor, conversation: str) -> Iterator[dict[str, object]]:
     connection = http.client.HTTPConnection("127.0.0.1", stage.house.web.port, timeout=60)
-    connection.request("GET", f"/talk/{conversation}/events?after=1.0", headers={"Cookie": visitor.cookie})
+    headers = {"Cookie": visitor.cookie, "Host": stage.house.web.host}
+    connection.request("GET", f"/talk/{conversation}/events?after=1.0", headers=headers)
     reply = connection.getresponse()
     while line := reply.readline():
         if line.startswith(b"data: {"):

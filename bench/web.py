@@ -164,17 +164,17 @@ new MutationObserver((changes) => {
 """Notes by the page's own clock, which is the machine's, when each question appears in it."""
 
 
-async def ask_to_page(port: int, cookie: tuple[str, str], token: str, desk: Desk, rounds: int) -> list[float]:
+async def ask_to_page(port: int, visitor: Visitor, token: str, desk: Desk, rounds: int) -> list[float]:
     """Seconds from an agent's call to the question in the DOM of an open page, in a real browser."""
     times = []
-    where = {"name": cookie[0], "value": cookie[1], "url": f"http://127.0.0.1:{port}"}
+    where = {"name": visitor.cookie, "value": visitor.secret, "url": f"http://{visitor.host}:{port}"}
     async with async_playwright() as playwright, agent(port, token, "auto") as client:
         browser = await playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"])
         context = await browser.new_context()
         await context.add_cookies([where])  # type: ignore[list-item]  # a TypedDict of the library's own
         await context.add_init_script(SEEN)
         page = await context.new_page()
-        await page.goto(f"http://127.0.0.1:{port}/")
+        await page.goto(f"http://{visitor.host}:{port}/")
         for number in range(rounds + 1):
             text, begun = f"Is number {number} in the page?", time.time()
             call = asyncio.create_task(client.call_tool(TOOL, _question(text)))
@@ -233,6 +233,15 @@ async def _call_often(port: int, call: bytes, times: int) -> None:
 # Event streams
 
 
+@dataclass(frozen=True, kw_only=True)
+class Visitor:
+    """A browser that is signed in: by which name it calls the server, and its cookie."""
+
+    host: str
+    cookie: str
+    secret: str
+
+
 class Stream:
     """One open event stream of a browser."""
 
@@ -240,9 +249,10 @@ class Stream:
         self._reader, self._writer = reader, writer
 
     @classmethod
-    async def open(cls, port: int, cookie: str) -> Stream:
+    async def open(cls, port: int, visitor: Visitor) -> Stream:
         reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**20)
-        writer.write(f"GET /events HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nCookie: {cookie}\r\n\r\n".encode())
+        who = f"Host: {visitor.host}:{port}\r\nCookie: {visitor.cookie}={visitor.secret}"
+        writer.write(f"GET /events HTTP/1.1\r\n{who}\r\n\r\n".encode())
         head = await reader.readuntil(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 200"), head
         stream = cls(reader, writer)
@@ -269,12 +279,10 @@ class Streamed:
     cpu: float
 
 
-async def streams(
-    port: int, server: psutil.Process, cookie: tuple[str, str], token: str, desk: Desk, count: int
-) -> Streamed:
-    first = await Stream.open(port, "=".join(cookie))
+async def streams(port: int, server: psutil.Process, visitor: Visitor, token: str, desk: Desk, count: int) -> Streamed:
+    first = await Stream.open(port, visitor)
     before = server.memory_info().rss
-    opened_ = [first, *[await Stream.open(port, "=".join(cookie)) for _ in range(count - 1)]]
+    opened_ = [first, *[await Stream.open(port, visitor) for _ in range(count - 1)]]
     each = (server.memory_info().rss - before) / 1024 / max(count - 1, 1)
     reached: list[float] = []
     used: list[float] = []
@@ -293,11 +301,14 @@ async def streams(
     return Streamed(each_kb=each, reached=reached, cpu=statistics.mean(used[1:]))
 
 
-async def signed_in(config: Config, store: Store) -> tuple[str, str]:
-    """The cookie of a browser that is signed in."""
+async def signed_in(config: Config, store: Store) -> Visitor:
     accounts = Accounts(store)
     accounts.add_user("bench")
-    return await Site(config, store).cookie(), accounts.redeem(accounts.make_link("bench"))
+    return Visitor(
+        host=accounts.private_name,
+        cookie=await Site(config, store).cookie(),
+        secret=accounts.redeem(accounts.make_link("bench")),
+    )
 
 
 # Telling
@@ -319,12 +330,12 @@ async def measure(rounds: int, calls: int, count: int) -> None:
         config, server, port = stack.enter_context(sayso_web(folder))
         store = stack.enter_context(closing(open_store(config)))
         token, desk = Accounts(store).add_token("bench"), Desk(store)
-        cookie = await signed_in(config, store)
-        rows = [milliseconds("ask made to question in the page", await ask_to_page(port, cookie, token, desk, rounds))]
+        visitor = await signed_in(config, store)
+        rows = [milliseconds("ask made to question in the page", await ask_to_page(port, visitor, token, desk, rounds))]
         for mode in ("auto", "legacy"):
             times = await submit_to_result(port, token, desk, mode, rounds)
             rows.append(milliseconds(f"answer sent to result at the agent ({mode})", times))
-        told = await streams(port, server, cookie, token, desk, count)
+        told = await streams(port, server, visitor, token, desk, count)
         rows.append(milliseconds(f"ask made to told on each of {count} event streams", told.reached))
         print(f"{setting()}\n\n{table(['on the way', 'least ms', 'p50 ms', 'p99 ms'], rows)}\n")
         print(

@@ -5,19 +5,24 @@ Secrets are shown once and kept as hashes; they are long and random, so a plain 
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import re
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
 from sayso.clock import Clock, now_ms
-from sayso.errors import InvalidInput, NotFound, Problem, SignInRefused
+from sayso.errors import InvalidInput, NotFound, Problem, SignInRefused, StoreError
 from sayso.store import Row, Store, Transaction
 
+LINK_REFUSED = "This link has been used or is too old. Make another with `sayso web --link`."
 LINK_LIFE = 15 * 60_000
 SESSION_LIFE = 30 * 86_400_000
+SEEN_EVERY = 5 * 60_000
+"""How exactly it is known when a session was last used: each page would be a write otherwise."""
 _NAME = re.compile(r"[^\W_][\w.@+-]{0,63}")
 
 
@@ -30,10 +35,15 @@ class User:
 
 @dataclass(frozen=True, kw_only=True)
 class Session:
-    """A browser that is signed in. The csrf token belongs to it alone."""
+    """A browser that is signed in, or a script that has a token. The csrf token belongs to it alone."""
 
+    id: str
+    """Names it to its user; nobody gets in by it."""
     user: str
     csrf: str
+    device: str
+    created_at: int
+    seen_at: int
     expires_at: int
 
 
@@ -90,7 +100,12 @@ class Accounts:
         self._store.write(work)
         return secret
 
-    def redeem(self, link: str) -> str:
+    def is_good(self, link: str) -> bool:
+        """Whether this link would sign somebody in."""
+        row = self._store.read(lambda tx: tx.one("link", hash=_hash(link)))
+        return row is not None and row["used_at"] is None and row["expires_at"] > self._clock()
+
+    def redeem(self, link: str, device: str = "") -> str:
         """Sign in by a link: the secret of a new session. A used or expired link is refused."""
         secret = secrets.token_urlsafe(32)
 
@@ -101,22 +116,48 @@ class Accounts:
             if row is None or not tx.run("use_link", hash=_hash(link), now=now):
                 return False
             expires = now + SESSION_LIFE
-            tx.run("insert_session", hash=_hash(secret), user_name=row["user_name"], now=now, expires_at=expires)
+            session = {"hash": _hash(secret), "user_name": row["user_name"], "device": device}
+            tx.run("insert_session", **session, now=now, expires_at=expires)
             return True
 
         if not self._store.write(work):
-            raise SignInRefused("This link has been used or is too old. Make another with `sayso web --link`.")
+            raise SignInRefused(LINK_REFUSED)
         return secret
 
     def session(self, secret: str) -> Session | None:
-        row = self._store.read(lambda tx: tx.one("session", hash=_hash(secret), now=self._clock()))
+        now = self._clock()
+        row = self._store.read(lambda tx: tx.one("session", hash=_hash(secret), now=now))
+        if row and row["seen_at"] <= now - SEEN_EVERY:
+            # A store that takes nothing more now keeps nobody out.
+            with suppress(StoreError):
+                self._store.write(lambda tx: tx.run("see_session", hash=row["hash"], now=now))
         return _session(row, self._csrf(secret)) if row else None
+
+    def sessions(self, user: str) -> list[Session]:
+        """Where this person is signed in, the one that was used last first."""
+        rows = self._store.read(lambda tx: tx.all("sessions_of", user_name=user, now=self._clock()))
+        return [_session(row, csrf="") for row in rows]
+
+    def end_session(self, session_id: str, user: str) -> None:
+        """Sign one browser or script of this person out."""
+        if not self._store.write(lambda tx: tx.run("drop_session_of", hash=session_id, user_name=user)):
+            raise NotFound("There is no such session. It may have ended already.")
 
     def sign_out(self, secret: str) -> None:
         self._store.write(lambda tx: tx.run("drop_session", hash=_hash(secret)))
 
     def _csrf(self, secret: str) -> str:
         return hmac.new(self._csrf_key, secret.encode(), hashlib.sha256).hexdigest()
+
+    @cached_property
+    def private_name(self) -> str:
+        """The host name that pages on this machine have: always the same for this store, and never to be guessed.
+
+        Browsers send a cookie to every port of a host, so a name that only we and our people know is what keeps it
+        from the other servers of the machine. Whatever is below `localhost` leads to the machine itself.
+        """
+        digest = hmac.new(self._csrf_key, b"host name", hashlib.sha256).digest()
+        return f"sayso-{base64.b32encode(digest[:10]).decode().lower()}.localhost"
 
     @cached_property
     def _csrf_key(self) -> bytes:
@@ -170,7 +211,15 @@ def _hash(secret: str) -> str:
 
 
 def _session(row: Row, csrf: str) -> Session:
-    return Session(user=row["user_name"], csrf=csrf, expires_at=row["expires_at"])
+    return Session(
+        id=row["hash"],
+        user=row["user_name"],
+        csrf=csrf,
+        device=row["device"],
+        created_at=row["created_at"],
+        seen_at=row["seen_at"],
+        expires_at=row["expires_at"],
+    )
 
 
 def _token(row: Row) -> AgentToken:

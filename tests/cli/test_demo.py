@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.error import URLError
 from urllib.parse import urlencode
-from urllib.request import HTTPCookieProcessor, build_opener
+from urllib.request import HTTPCookieProcessor, Request, build_opener
 
 import psutil
 import pytest
@@ -178,13 +178,20 @@ class Visitor:
     """A person's browser, by hand."""
 
     def __init__(self, link: str) -> None:
-        self._base = link.partition("/sign-in")[0]
+        page = link.partition("/sign-in")[0]
+        # Browsers alone take the name for this machine.
+        self._host = page.partition("//")[2]
+        self._base = f"http://127.0.0.1:{self._host.partition(':')[2]}"
         self._opener = build_opener(HTTPCookieProcessor())
-        csrf = self._csrf(self.get(link.removeprefix(self._base)))
+        csrf = self._csrf(self.get(link.removeprefix(page)))
         self._post("/sign-in", csrf=csrf, link=link.partition("link=")[2])
 
     def get(self, path: str) -> str:
-        with self._opener.open(self._base + path, timeout=SECONDS) as reply:
+        return self._open(path, None)
+
+    def _open(self, path: str, body: bytes | None) -> str:
+        request = Request(self._base + path, body, {"Host": self._host})
+        with self._opener.open(request, timeout=SECONDS) as reply:
             return str(reply.read().decode())
 
     def answer_first(self, question: str, **answers: str) -> None:
@@ -196,8 +203,7 @@ class Visitor:
         assert "Answered" in self._post(found[1], **sent)
 
     def _post(self, path: str, **fields: str) -> str:
-        with self._opener.open(self._base + path, urlencode(fields).encode(), timeout=SECONDS) as reply:
-            return str(reply.read().decode())
+        return self._open(path, urlencode(fields).encode())
 
     def _csrf(self, page: str) -> str:
         return self._hidden(page, "csrf")

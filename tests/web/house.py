@@ -74,7 +74,9 @@ class Web:
         self._reader = threading.Thread(target=self._said.extend, args=(self._process.stderr,), daemon=True)
         self._reader.start()
         told = self._told()
-        self.address: str = told["address"]
+        self.address: str = told["page"]
+        """Where people go; the name is one that only browsers resolve."""
+        self.for_programs: str = told["address"]
         self.link: str = told["link"]
         self.port = _port_of(self._process.pid)
 
@@ -93,6 +95,11 @@ class Web:
     def said(self) -> str:
         """What it wrote to stderr; all of it once it has ended."""
         return "".join(self._said)
+
+    @property
+    def host(self) -> str:
+        """The Host header of people's browsers."""
+        return self.address.partition("//")[2]
 
     @property
     def pid(self) -> int:
@@ -132,7 +139,7 @@ class Web:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT)
         try:
             connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
-            connection.putheader("Host", host or f"127.0.0.1:{self.port}")
+            connection.putheader("Host", host or self.host)
             if body is not None or method in ("POST", "PUT"):
                 connection.putheader("Content-Length", str(len(body or b"")))
             for name, value in sent.items():

@@ -210,7 +210,7 @@ def test_schemathesis_finds_nothing_that_the_document_does_not_say(tmp_path: Pat
         )
         done = subprocess.run(
             [
-                *(SCHEMATHESIS, "run", f"{house.web.address}/api/openapi.json", "--checks", "all"),
+                *(SCHEMATHESIS, "run", f"{house.web.for_programs}/api/openapi.json", "--checks", "all"),
                 *("--header", f"Authorization: Bearer {house.session()}", "--max-examples", EXAMPLES),
                 *("--seed", "7", "--no-color", "--suppress-health-check", "all", "--workers", "1"),
             ],

@@ -204,7 +204,7 @@ def test_output_that_lies_on_another_machine_is_said_to(house: House, browser: B
 def stream(house: House, browser: Browser, path: str) -> Iterator[http.client.HTTPResponse]:
     connection = http.client.HTTPConnection("127.0.0.1", house.web.port, timeout=WAIT)
     try:
-        connection.request("GET", path, headers={"Cookie": browser.cookie})
+        connection.request("GET", path, headers={"Cookie": browser.cookie, "Host": house.web.host})
         yield connection.getresponse()
     finally:
         connection.close()

@@ -131,7 +131,7 @@ def test_one_trip_to_a_thread_and_one_drawing_of_an_ask_serve_all_streams(config
         site = CountedSite(config, store)
         site.accounts.add_user(USER)
         news = News(site, draw, lambda _: "")
-        visitor = Visitor(user=USER, csrf="", secret="", surface="browser")
+        visitor = Visitor(user=USER, csrf="", secret="", session="", surface="browser")
         async with news.running(), asyncio.timeout(WAIT):
             streams = [news.stream(visitor) for _ in range(20)]
             for stream in streams:

@@ -251,12 +251,54 @@ def test_a_foreign_page_is_refused_whatever_it_calls(house: House, ada: Browser,
 
 
 def test_our_own_page_is_let_in(house: House, ada: Browser) -> None:
-    for name in ("127.0.0.1", "localhost", "[::1]"):
-        ask, host = house.ask(confirm()), f"{name}:{house.web.port}"
-        form = {"csrf": ada.csrf, "settle": "answer", "q0": "0", "shown": mark(ask)}
-        sent = {"Origin": f"http://{host}"}
-        path = f"/asks/{ask.id}"
-        assert house.web.call("POST", path, form=form, cookie=ada.cookie, headers=sent, host=host).status == 303
+    ask = house.ask(confirm())
+    form = {"csrf": ada.csrf, "settle": "answer", "q0": "0", "shown": mark(ask)}
+    headers = {"Origin": house.web.address}
+    assert house.web.call("POST", f"/asks/{ask.id}", form=form, cookie=ada.cookie, headers=headers).status == 303
+
+
+@pytest.mark.finding("F-30")
+@pytest.mark.parametrize("name", ["127.0.0.1", "127.0.0.2", "localhost", "[::1]"])
+def test_a_cookie_counts_for_nothing_under_a_name_that_other_servers_have_too(
+    house: House, ada: Browser, ask: Ask, name: str
+) -> None:
+    host = f"{name}:{house.web.port}"
+    form = {"csrf": ada.csrf, "settle": "answer", "q0": "0", "shown": mark(ask)}
+    private = house.web.host.partition(":")[0]
+    for path in ("/", "/settings", "/events", "/api/me", f"/asks/{ask.id}"):
+        reply = house.web.call("GET", path, cookie=ada.cookie, host=host)
+        assert reply.status == 401
+        assert private not in reply.text + str(reply.headers), "whoever asks does not learn the private name"
+    assert house.web.call("POST", f"/asks/{ask.id}", form=form, cookie=ada.cookie, host=host).status == 401
+    assert house.desk.get(ask.id).state is State.PENDING
+
+
+@pytest.mark.finding("F-30")
+def test_a_link_at_the_plain_address_shows_the_way_and_signs_in_there_alone(house: House) -> None:
+    link, plain = house.accounts.make_link(USER), f"127.0.0.1:{house.web.port}"
+    for _ in range(2):
+        shown = house.web.call("GET", f"/sign-in?link={link}", host=plain)
+        assert f"{house.web.address}/sign-in?link={link}&amp;next=%2F" in shown.text
+        assert not shown.cookies
+    token = house.web.call("GET", "/asks/1?x=2", host=plain).cookies[0].split(";")[0]
+    sent = {"csrf": token.partition("=")[2], "link": link, "next": "/history"}
+    pasted = house.web.call("POST", "/sign-in", form=sent, cookie=token, host=plain)
+    assert f"{house.web.address}/sign-in?link={link}&amp;next=%2Fhistory" in pasted.text
+    assert not pasted.cookies
+    assert redeem(house, link).status == 303
+
+
+@pytest.mark.finding("F-30")
+def test_a_wrong_link_at_the_plain_address_tells_nothing(house: House) -> None:
+    refused = house.web.call("GET", "/sign-in?link=guess", host=f"localhost:{house.web.port}")
+    assert refused.status == 403
+    assert house.web.host.partition(":")[0] not in refused.text
+
+
+@pytest.mark.finding("F-30")
+def test_a_program_with_a_token_is_let_in_at_the_plain_address(house: House) -> None:
+    bearer = {"Authorization": f"Bearer {house.session()}"}
+    assert house.web.call("GET", "/api/me", headers=bearer, host=f"127.0.0.1:{house.web.port}").status == 200
 
 
 REBOUND = (

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from tests.web.house import USER, WAIT, House, new_house
 
-CHUNKED = "{} HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: {}\r\nTransfer-Encoding: chunked\r\n\r\n"
+CHUNKED = "{} HTTP/1.1\r\nHost: {}\r\nCookie: {}\r\nTransfer-Encoding: chunked\r\n\r\n"
 JUNK = b"this is no chunk\r\n\r\n"
 
 
@@ -32,10 +32,10 @@ def test_junk_after_a_request_ends_the_connection_and_is_no_fault_in_the_log() -
     with new_house(log_level="warning") as house:
         cookie = f"{house.cookie_name}={house.session(USER)}"
         with line_to(house) as line:
-            line.sendall(CHUNKED.format("POST /sign-out", cookie).encode() + JUNK)
+            line.sendall(CHUNKED.format("POST /sign-out", house.web.host, cookie).encode() + JUNK)
             before_the_answer = heard(line)
         with line_to(house) as line:
-            line.sendall(CHUNKED.format("GET /events", cookie).encode())
+            line.sendall(CHUNKED.format("GET /events", house.web.host, cookie).encode())
             heard(line, until=b"event: commands")
             line.sendall(JUNK)
             within_the_answer = heard(line)

@@ -25,6 +25,9 @@ class Page:
     """Where it is, and the link that signs a person in."""
 
     address: str
+    """For programs."""
+    page: str
+    """For people."""
     link: str
     user: str
 
@@ -47,7 +50,7 @@ def page(config: Config, port: int) -> Iterator[Page]:
         told = _told(process)
         if told is None:
             raise SaysoError(f"The page could not be served. {said(log)}")
-        yield Page(address=told["address"], link=told["link"], user=told["user"])
+        yield Page(address=told["address"], page=told["page"], link=told["link"], user=told["user"])
     finally:
         # Meanwhile a second Ctrl-C would only keep it from cleaning up.
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -40,7 +40,7 @@ def play(port: int) -> None:
 
 def _introduce(accounts: Accounts, served: Page) -> None:
     token = accounts.add_token(AGENT)
-    put(f"Sayso is at {bold(served.address)}\n")
+    put(f"Sayso is at {bold(served.page)}\n")
     put(f"Sign in as {served.user}. This works once, within {LINK_LIFE // 60_000} minutes:\n\n  {served.link}")
     draw_link(served.link)
     put("\nTo have an agent of yours ask on this page, as long as it is there, connect it over HTTP. Claude Code:\n")

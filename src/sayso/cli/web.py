@@ -18,6 +18,9 @@ from sayso.errors import SignInRefused
 from sayso.log import set_up
 from sayso.text import iso_time
 
+A_SCRIPT = "API token"
+"""What the settings page calls a script that has one."""
+
 
 @click.command()
 @click.option("--host", metavar="HOST", help="Listen here instead of on loopback; lets other machines in.")
@@ -59,6 +62,7 @@ def _serve(session: Session, accounts: Accounts, name: str, as_json: bool) -> No
 
     from sayso.mcp_server.http import McpOverHttp
     from sayso.web import app, serve
+    from sayso.web.security import people_at
 
     config = session.config
     set_up(config.log_level, config.log_file)
@@ -70,7 +74,7 @@ def _serve(session: Session, accounts: Accounts, name: str, as_json: bool) -> No
         mcp = McpOverHttp(config, session.store)
         built = app.build(config, session.store, address=inside, routes=mcp.routes, lifespans=[mcp.running])
         with _noted(config, address):
-            say(f"Sayso is at {bold(address)}    Ctrl-C stops it.")
+            say(f"Sayso is at {bold(people_at(address, accounts.private_name))}    Ctrl-C stops it.")
             if serve.is_exposed(config):
                 say(
                     f"Warning: {config.web_host} is reachable from other machines without TLS; anyone between can read "
@@ -102,9 +106,13 @@ def yourself(accounts: Accounts, person: str) -> str:
 
 
 def _print_link(accounts: Accounts, name: str, address: str, as_json: bool) -> None:
-    link = f"{address}/sign-in?link={accounts.make_link(name)}"
+    from sayso.web.security import people_at
+
+    page = people_at(address, accounts.private_name)
+    link = f"{page}/sign-in?link={accounts.make_link(name)}"
     if as_json:
-        put_json({"address": address, "link": link, "user": name, "expires_at": iso_time(now_ms() + LINK_LIFE)})
+        expires = iso_time(now_ms() + LINK_LIFE)
+        put_json({"address": address, "page": page, "link": link, "user": name, "expires_at": expires})
         sys.stdout.flush()
         return
     say(f"\nSign in as {name}. This works once, within {LINK_LIFE // 60_000} minutes:\n")
@@ -115,7 +123,7 @@ def _print_link(accounts: Accounts, name: str, address: str, as_json: bool) -> N
 
 
 def _print_token(accounts: Accounts, name: str, as_json: bool) -> None:
-    token = accounts.redeem(accounts.make_link(name))
+    token = accounts.redeem(accounts.make_link(name), device=A_SCRIPT)
     expires = iso_time(now_ms() + SESSION_LIFE)
     if as_json:
         put_json({"token": token, "user": name, "expires_at": expires})

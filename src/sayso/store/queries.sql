@@ -203,11 +203,21 @@ UPDATE links SET used_at = :now WHERE hash = :hash AND used_at IS NULL AND expir
 DELETE FROM links WHERE user_name = :user_name;
 
 -- name: insert_session
-INSERT INTO sessions (hash, user_name, created_at, expires_at) VALUES (:hash, :user_name, :now, :expires_at);
+INSERT INTO sessions (hash, user_name, device, created_at, seen_at, expires_at)
+VALUES (:hash, :user_name, :device, :now, :now, :expires_at);
 
 -- name: session
 SELECT sessions.* FROM sessions JOIN users ON users.name = sessions.user_name
 WHERE sessions.hash = :hash AND sessions.expires_at > :now AND users.revoked_at IS NULL;
+
+-- name: see_session
+UPDATE sessions SET seen_at = :now WHERE hash = :hash;
+
+-- name: sessions_of
+SELECT * FROM sessions WHERE user_name = :user_name AND expires_at > :now ORDER BY seen_at DESC, created_at DESC;
+
+-- name: drop_session_of
+DELETE FROM sessions WHERE hash = :hash AND user_name = :user_name;
 
 -- name: drop_session
 DELETE FROM sessions WHERE hash = :hash;

@@ -31,10 +31,12 @@ CREATE TABLE asks (
     created_at BIGINT NOT NULL,
     changed_at BIGINT NOT NULL,
     ended_at BIGINT,
-    delivered_at BIGINT
+    delivered_at BIGINT,
+    put_by TEXT NOT NULL DEFAULT ''
 );
 
 CREATE INDEX asks_inbox ON asks (created_at, id) WHERE state IN ('pending', 'timed_out');
+CREATE INDEX asks_put_by ON asks (put_by) WHERE state IN ('pending', 'timed_out') AND put_by <> '';
 CREATE INDEX asks_ended ON asks (ended_at, id, state) WHERE ended_at IS NOT NULL;
 CREATE INDEX asks_waits ON asks (wait_process, state) WHERE wait_process IS NOT NULL;
 CREATE INDEX asks_unattended ON asks (unattended_at) WHERE unattended_at IS NOT NULL;
@@ -97,8 +99,20 @@ CREATE TABLE sessions (
     hash TEXT PRIMARY KEY,
     user_name TEXT NOT NULL REFERENCES users (name) ON DELETE CASCADE,
     created_at BIGINT NOT NULL,
-    expires_at BIGINT NOT NULL
+    expires_at BIGINT NOT NULL,
+    device TEXT NOT NULL DEFAULT '',
+    seen_at BIGINT NOT NULL DEFAULT 0
 );
+
+-- What agents tried in order to become somebody, and were refused.
+CREATE TABLE refusals (
+    id TEXT PRIMARY KEY,
+    at BIGINT NOT NULL,
+    wanted TEXT NOT NULL,
+    why TEXT NOT NULL
+);
+
+CREATE INDEX refusals_recent ON refusals (at);
 
 -- Agents that come over HTTP. One with a user asks that user alone.
 CREATE TABLE tokens (
@@ -133,7 +147,8 @@ CREATE TABLE operations (
     changed_at BIGINT NOT NULL,
     started_at BIGINT,
     ended_at BIGINT,
-    delivered_at BIGINT
+    delivered_at BIGINT,
+    put_by TEXT NOT NULL DEFAULT ''
 );
 
 CREATE INDEX operations_open ON operations (created_at, id) WHERE ended_at IS NULL;

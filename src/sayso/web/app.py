@@ -27,7 +27,7 @@ from sayso.web.events import News, events
 from sayso.web.pages import asset, command_row, page, row
 from sayso.web.refusal import error_data, status_of, wants_json
 from sayso.web.relay import Relay
-from sayso.web.security import HEADERS, Wall, names
+from sayso.web.security import HEADERS, Wall
 from sayso.web.sessions import browser
 from sayso.web.site import Site
 from sayso.web.talk_events import Streams
@@ -70,7 +70,7 @@ def build(
 
     app = Starlette(
         routes=[*routes, *relay.routes, *_routes()],
-        middleware=[Middleware(Wall, names=names(config))],
+        middleware=[Middleware(Wall, names=site.names)],
         exception_handlers={
             HTTPException: _http_error,
             SaysoError: _sayso_error,
@@ -101,6 +101,7 @@ def _routes() -> list[BaseRoute]:
         Route("/settings", settings.show, methods=["GET"]),
         Route("/settings", settings.change, methods=["POST"]),
         Route("/settings/device", settings.another_device, methods=["POST"]),
+        Route("/settings/sessions", settings.end_session, methods=["POST"]),
         Route("/sign-in", sign_in.show, methods=["GET"]),
         Route("/sign-in", sign_in.sign_in, methods=["POST"]),
         Route("/sign-out", sign_in.sign_out, methods=["POST"]),

@@ -1,6 +1,8 @@
 """The wall around every route: which names the server answers to, whose pages may call it, what browsers are told.
 
-A page of another site cannot reach it under a name of its own (DNS rebinding), nor send anything to it.
+A page of another site cannot reach it under a name of its own (DNS rebinding), nor send anything to it. Nor does
+another server of this machine get our cookies: browsers send them to every port of a host, so on this machine people
+are let in under a host name that is ours alone.
 """
 
 from __future__ import annotations
@@ -58,6 +60,8 @@ class Names:
 
     known: frozenset[str]
     any_address: bool
+    private: str
+    """What people on this machine call it by, and no other server here is called."""
     public: SplitResult | None = None
     """The address a proxy serves it at."""
 
@@ -67,7 +71,24 @@ class Names:
         host = called.hostname if called else None
         if host is None:
             return False
-        return host in self.known or is_loopback(host) or (self.any_address and _is_address(host))
+        return (
+            host in self.known or host == self.private or is_loopback(host) or (self.any_address and _is_address(host))
+        )
+
+    def keeps_cookies(self, host_header: str) -> bool:
+        """Whether people are let in under this name: not under one that other servers of this machine have too."""
+        called = _split(f"//{host_header}")
+        if called is None or not is_loopback(called.hostname):
+            return called is not None
+        return self.public is not None and self.public.scheme == "https" and called.hostname == self.public.hostname
+
+    def at_home(self, scheme: str, host_header: str) -> str:
+        """The address that people are let in at who came by one where they are not."""
+        if self.public:
+            return self.public.geturl().rstrip("/")
+        called = _split(f"//{host_header}")
+        port = called.port if called else None
+        return f"{scheme}://{self.private}" + (f":{port}" if port else "")
 
     def same_origin(self, origin: str, host_header: str) -> bool:
         """Whether a page at `origin` is one that we served, under the name it calls us by."""
@@ -83,9 +104,9 @@ class Names:
         return page.hostname == called.hostname or (is_loopback(page.hostname) and is_loopback(called.hostname))
 
 
-def names(config: Config) -> Names:
+def names(config: Config, private: str) -> Names:
     """The names that the settings allow: loopback always; where others may come in, addresses and our own name too."""
-    public = urlsplit(config.web_url) if config.web_url else None
+    public = urlsplit(people_at(config.web_url, private)) if config.web_url else None
     known = {name.lower() for name in config.web_hosts}
     if public and public.hostname:
         known.add(public.hostname)
@@ -93,7 +114,16 @@ def names(config: Config) -> Names:
     if open_to_others:
         own = socket.gethostname().lower()
         known |= {own, f"{own}.local", config.web_host.lower()}
-    return Names(known=frozenset(known), any_address=open_to_others, public=public)
+    return Names(known=frozenset(known), any_address=open_to_others, private=private, public=public)
+
+
+def people_at(address: str, private: str) -> str:
+    """Where people go for what programs find at `address`: without TLS, this machine has a private name for them."""
+    parts = urlsplit(address)
+    if parts.scheme != "http" or not is_loopback(parts.hostname):
+        return address
+    port = f":{parts.port}" if parts.port else ""
+    return parts._replace(netloc=f"{private}{port}").geturl()
 
 
 def is_loopback(host: str | None) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import logging
 import signal
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 import uvicorn
 from starlette.applications import Starlette
@@ -90,6 +91,8 @@ def listen(host: str, port: int) -> socket.socket:
         listening = socket.socket(family, kind, protocol)
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6 and is_loopback(host):
+                listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
             _notice_who_vanishes(listening)
             listening.bind(address)
             listening.listen(_BACKLOG)
@@ -111,10 +114,25 @@ def for_agents(config: Config, listening: socket.socket) -> Iterator[tuple[str, 
     host, port = config.web_host, listening.getsockname()[1]
     if is_loopback(host) or host in _ANYWHERE:
         inside = "[::1]" if ":" in host else "127.0.0.1"
-        yield f"http://{inside}:{port}", [listening]
+        with ExitStack() as opened:
+            beside = [] if host == "::" else _other_loopback(listening)
+            yield f"http://{inside}:{port}", [listening, *map(opened.enter_context, beside)]
         return
     with listen("127.0.0.1", 0) as another:
         yield f"http://127.0.0.1:{another.getsockname()[1]}", [listening, another]
+
+
+def _other_loopback(listening: socket.socket) -> list[socket.socket]:
+    """A name below `localhost` leads to both loopback addresses of a machine. Somebody else who listened at the other
+    one would be sent what is meant for us, cookies and all."""
+    other = "::1" if listening.family == socket.AF_INET else "127.0.0.1"
+    try:
+        return [listen(other, listening.getsockname()[1])]
+    except CannotListen as error:
+        if isinstance(error.__cause__, OSError) and error.__cause__.errno == errno.EADDRINUSE:
+            raise
+        # A machine without that address: nobody can listen there.
+        return []
 
 
 def _notice_who_vanishes(listening: socket.socket) -> None:
@@ -127,7 +145,7 @@ def _notice_who_vanishes(listening: socket.socket) -> None:
 
 
 def address(config: Config, port: int) -> str:
-    """Where people find it, without a slash at the end."""
+    """Where programs find it, without a slash at the end."""
     if config.web_url:
         return config.web_url.rstrip("/")
     host = _own_address() if config.web_host in _ANYWHERE else config.web_host

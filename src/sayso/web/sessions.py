@@ -30,6 +30,7 @@ class Visitor:
     user: str
     csrf: str
     secret: str
+    session: str
     surface: str
 
     @property
@@ -47,8 +48,10 @@ def check_token(given: str, wanted: str) -> None:
 
 
 async def browser(request: Request) -> Visitor | None:
-    """The person whose browser this is."""
+    """The person whose browser this is. A cookie that comes by a name where we set none counts for nothing."""
     site = site_of(request)
+    if not site.names.keeps_cookies(request.headers.get("host", "")):
+        return None
     return await _visitor(site, request.cookies.get(await site.cookie(), ""), surface="browser")
 
 
@@ -76,7 +79,9 @@ async def _visitor(site: Site, secret: str, *, surface: str) -> Visitor | None:
     if not secret:
         return None
     session = await site.do(site.accounts.session, secret)
-    return Visitor(user=session.user, csrf=session.csrf, secret=secret, surface=surface) if session else None
+    if session is None:
+        return None
+    return Visitor(user=session.user, csrf=session.csrf, secret=secret, session=session.id, surface=surface)
 
 
 async def set_session(site: Site, response: Response, secret: str) -> None:

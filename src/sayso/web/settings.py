@@ -1,4 +1,4 @@
-"""The page of settings that are safe to change in a browser: how it looks, and signing in another device."""
+"""The page of settings that are safe to change in a browser: how it looks, and where one is signed in."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sayso.web.site import site_of
 
 
 async def show(request: Request) -> Response:
-    return _page(request, await required_browser(request))
+    return await _page(request, await required_browser(request))
 
 
 async def change(request: Request) -> Response:
@@ -40,10 +40,20 @@ async def another_device(request: Request) -> Response:
     visitor.check_form((await read_form(request)).one(CSRF_FIELD))
     secret = await site.do(site.accounts.make_link, visitor.user)
     base = site.config.web_url.rstrip("/") or f"{request.url.scheme}://{request.headers['host']}"
-    return _page(request, visitor, link=f"{base}/sign-in?link={secret}")
+    return await _page(request, visitor, link=f"{base}/sign-in?link={secret}")
 
 
-def _page(request: Request, visitor: Visitor, link: str = "") -> Response:
+async def end_session(request: Request) -> Response:
+    """Sign out one of the places where this person is signed in."""
+    visitor, site = await required_browser(request), site_of(request)
+    fields = await read_form(request)
+    visitor.check_form(fields.one(CSRF_FIELD))
+    await site.do(site.accounts.end_session, fields.one("session"), visitor.user)
+    return RedirectResponse("/settings?ended=1#sessions", 303)
+
+
+async def _page(request: Request, visitor: Visitor, link: str = "") -> Response:
+    site = site_of(request)
     return page(
         request,
         "settings.html",
@@ -52,6 +62,8 @@ def _page(request: Request, visitor: Visitor, link: str = "") -> Response:
         code=_code(link) if link else "",
         minutes=LINK_LIFE // 60_000,
         saved="saved" in request.query_params,
+        ended="ended" in request.query_params,
+        sessions=await site.do(site.accounts.sessions, visitor.user),
     )
 
 

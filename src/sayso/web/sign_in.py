@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from sayso.accounts import LINK_REFUSED
 from sayso.errors import SignInRefused
+from sayso.web.devices import device_of
 from sayso.web.events import News
 from sayso.web.fields import read_form
 from sayso.web.pages import page
@@ -57,26 +59,28 @@ class Failures:
 
 async def show(request: Request) -> Response:
     """The button behind a link, or where to paste one."""
-    if await browser(request) and not request.query_params.get("link"):
+    link = request.query_params.get("link", "")
+    if await browser(request) and not link:
         return RedirectResponse("/", 303)
-    return _form(request, link=request.query_params.get("link", ""))
+    next_path = local_path(request.query_params.get("next", "/"))
+    if link and not _is_home(request):
+        return await _show_the_way(request, link, next_path)
+    return _form(request, link=link, next_path=next_path)
 
 
 async def sign_in(request: Request) -> Response:
     """Use the link up, and let this browser in."""
     fields = await read_form(request)
     check_token(fields.one(CSRF_FIELD), request.cookies.get(FORM_COOKIE, ""))
-    site, failures = site_of(request), _failures(request)
-    client = request.client.host if request.client else ""
-    if seconds := failures.wait(client):
-        raise HTTPException(429, f"Too many attempts. Try again in {seconds} seconds.", {"Retry-After": str(seconds)})
+    site, link, next_path = site_of(request), secret_in(fields.one("link")), local_path(fields.one("next"))
+    if not _is_home(request):
+        return await _show_the_way(request, link, next_path)
+    _check_patience(request)
     try:
-        link = secret_in(fields.one("link"))
-        secret = await site.do(site.accounts.redeem, link)
+        secret = await site.do(site.accounts.redeem, link, device_of(request))
     except SignInRefused as error:
-        failures.note(client)
-        return _form(request, link="", problem=str(error), status=403)
-    response = RedirectResponse(local_path(fields.one("next")), 303)
+        return _refused(request, str(error))
+    response = RedirectResponse(next_path, 303)
     await set_session(site, response, secret)
     return response
 
@@ -118,10 +122,45 @@ def local_path(path: str) -> str:
 def _form(request: Request, *, link: str, next_path: str = "/", problem: str = "", status: int = 200) -> Response:
     token = form_token(request)
     response = page(
-        request, "sign_in.html", status=status, link=link, token=token, next_path=next_path, problem=problem
+        request,
+        "sign_in.html",
+        status=status,
+        link=link,
+        token=token,
+        next_path=next_path,
+        problem=problem,
+        home=_is_home(request),
     )
     set_form_token(site_of(request), response, token)
     return response
+
+
+async def _show_the_way(request: Request, link: str, next_path: str) -> Response:
+    """To the name under which people are let in. Only who has a good link learns it."""
+    site = site_of(request)
+    _check_patience(request)
+    if not await site.do(site.accounts.is_good, link):
+        return _refused(request, LINK_REFUSED)
+    home = site.names.at_home(request.url.scheme, request.headers["host"])
+    return page(request, "way.html", to=f"{home}/sign-in?{urlencode({'link': link, 'next': next_path})}")
+
+
+def _is_home(request: Request) -> bool:
+    return site_of(request).names.keeps_cookies(request.headers["host"])
+
+
+def _check_patience(request: Request) -> None:
+    if seconds := _failures(request).wait(_client(request)):
+        raise HTTPException(429, f"Too many attempts. Try again in {seconds} seconds.", {"Retry-After": str(seconds)})
+
+
+def _refused(request: Request, problem: str) -> Response:
+    _failures(request).note(_client(request))
+    return _form(request, link="", problem=problem, status=403)
+
+
+def _client(request: Request) -> str:
+    return request.client.host if request.client else ""
 
 
 def _failures(request: Request) -> Failures:

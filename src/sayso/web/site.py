@@ -20,6 +20,7 @@ from sayso.errors import NotFound
 from sayso.operations.operation import Operation
 from sayso.operations.window import OperationWindow
 from sayso.store import Store
+from sayso.web.security import names
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -36,6 +37,7 @@ class Site:
         self.accounts = Accounts(store)
         self.window = OperationWindow(store, config)
         self.secure = config.web_url.startswith("https://")
+        self.names = names(config, self.accounts.private_name)
         self._threads = anyio.CapacityLimiter(store.threads)
         self._cookie = ""
 

@@ -72,7 +72,8 @@ class Replica:
                 text=True,
             )
         assert self.process.stdout is not None
-        _json_from(self.process.stdout)
+        self.page: str = _json_from(self.process.stdout)["page"]
+        """Where people go, by a name that only browsers resolve."""
         self.port = int(re.findall(r"Sayso is at http://\S+?:(\d+)", self.log)[-1])
         # Whoever comes before it serves is kept waiting.
         assert httpx2.get(f"{self.address}/readyz", timeout=START_SECONDS).status_code == 200, self.log
@@ -242,9 +243,14 @@ class HandshakeSession:
 
 def sign_in(http: httpx2.Client, server: Replica, link: str) -> int:
     """Follow a sign-in link as a browser does; the status of what came back. The client keeps the cookies."""
-    form = http.get(f"{server.address}/sign-in")
+    form = http.get(f"{server.address}/sign-in", headers=as_browser(server))
     data = {"csrf": form.cookies.get("sayso_form") or http.cookies["sayso_form"], "link": link.partition("link=")[2]}
-    return http.post(f"{server.address}/sign-in", data=data).status_code
+    return http.post(f"{server.address}/sign-in", data=data, headers=as_browser(server)).status_code
+
+
+def as_browser(server: Replica) -> dict[str, str]:
+    """The name by which a browser calls this server."""
+    return {"Host": server.page.partition("//")[2]}
 
 
 def message(method: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:

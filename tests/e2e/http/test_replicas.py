@@ -20,6 +20,7 @@ from tests.e2e.http.harness import (
     Place,
     Replica,
     agent,
+    as_browser,
     bearer,
     connected,
     new_token,
@@ -184,14 +185,14 @@ def test_a_revoked_user_is_out_at_every_replica_at_once_and_so_are_their_agents(
         assert sign_in(http, other, json.loads(links[0])["link"]) == 303
         call = asking.ask(question("Still there?"))
         ask = person.wait_for_ask("Still there?")
-        with http.stream("GET", f"{other.address}/events") as stream:
+        with http.stream("GET", f"{other.address}/events", headers=as_browser(other)) as stream:
             lines = stream.iter_lines()
             assert next(line for line in lines if line.startswith("event: inbox"))
             assert place.run("user", "revoke", "grace").returncode == 0
             assert next(line for line in lines if line == "event: bye")
         for each in replicas:
             assert http.get(f"{each.address}/api/me", headers=session).status_code == 401
-            assert http.get(f"{each.address}/").status_code == 401
+            assert http.get(f"{each.address}/", headers=as_browser(each)).status_code == 401
             assert http.post(each.mcp, headers=bearer(token), json={}).status_code == 401
         with pytest.raises(Exception):  # noqa: B017, PT011 - whatever the client makes of a call that was cut off
             call.result(WAIT)

@@ -1,0 +1,200 @@
+-- The whole schema as it is now; migrations/ brings an older store to the same shape.
+-- Written once for SQLite and PostgreSQL: TEXT, BIGINT and INTEGER only, times in milliseconds.
+
+CREATE TABLE meta (
+    key TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+);
+
+CREATE TABLE asks (
+    id TEXT PRIMARY KEY,
+    version BIGINT NOT NULL,
+    state TEXT NOT NULL,
+    call_id TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    client TEXT NOT NULL,
+    project TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    host TEXT NOT NULL,
+    run_id TEXT,
+    body TEXT NOT NULL,
+    outcome TEXT,
+    words TEXT NOT NULL,
+    timeout_ms BIGINT,
+    wait_id TEXT,
+    wait_process TEXT,
+    wait_since BIGINT,
+    wait_until BIGINT,
+    unattended_at BIGINT,
+    created_at BIGINT NOT NULL,
+    changed_at BIGINT NOT NULL,
+    ended_at BIGINT,
+    delivered_at BIGINT
+);
+
+CREATE INDEX asks_inbox ON asks (created_at, id) WHERE state IN ('pending', 'timed_out');
+CREATE INDEX asks_ended ON asks (ended_at, id, state) WHERE ended_at IS NOT NULL;
+CREATE INDEX asks_waits ON asks (wait_process, state) WHERE wait_process IS NOT NULL;
+CREATE INDEX asks_unattended ON asks (unattended_at) WHERE unattended_at IS NOT NULL;
+CREATE INDEX asks_alike ON asks (fingerprint, created_at) WHERE delivered_at IS NULL OR state = 'timed_out';
+CREATE INDEX asks_undelivered ON asks (client, project, created_at) WHERE delivered_at IS NULL OR state = 'timed_out';
+CREATE INDEX asks_late ON asks (client, project, created_at) WHERE delivered_at IS NULL AND wait_id IS NULL AND ended_at IS NOT NULL;
+CREATE INDEX asks_runs ON asks (run_id, tool, created_at) WHERE run_id IS NOT NULL;
+
+CREATE TABLE events (
+    ask_id TEXT NOT NULL REFERENCES asks (id) ON DELETE CASCADE,
+    version BIGINT NOT NULL,
+    at BIGINT NOT NULL,
+    kind TEXT NOT NULL,
+    state_before TEXT,
+    state_after TEXT NOT NULL,
+    person TEXT NOT NULL,
+    surface TEXT NOT NULL,
+    detail TEXT NOT NULL,
+    PRIMARY KEY (ask_id, version)
+);
+
+-- What a person has typed so far, so that it survives the crash of what they typed it in.
+CREATE TABLE drafts (
+    ask_id TEXT NOT NULL REFERENCES asks (id) ON DELETE CASCADE,
+    person TEXT NOT NULL,
+    body TEXT NOT NULL,
+    changed_at BIGINT NOT NULL,
+    PRIMARY KEY (ask_id, person)
+);
+
+-- The surfaces that are open: an ask that none of them shows must find another way to its person.
+CREATE TABLE surfaces (
+    process TEXT PRIMARY KEY,
+    surface TEXT NOT NULL,
+    person TEXT NOT NULL,
+    since BIGINT NOT NULL
+);
+
+-- What may be done once only.
+CREATE TABLE claims (
+    key TEXT PRIMARY KEY,
+    claimed_at BIGINT NOT NULL
+);
+
+-- People who may sign in to the web inbox. Secrets are kept as hashes only.
+CREATE TABLE users (
+    name TEXT PRIMARY KEY,
+    created_at BIGINT NOT NULL,
+    revoked_at BIGINT
+);
+
+CREATE TABLE links (
+    hash TEXT PRIMARY KEY,
+    user_name TEXT NOT NULL REFERENCES users (name) ON DELETE CASCADE,
+    expires_at BIGINT NOT NULL,
+    used_at BIGINT
+);
+
+CREATE TABLE sessions (
+    hash TEXT PRIMARY KEY,
+    user_name TEXT NOT NULL REFERENCES users (name) ON DELETE CASCADE,
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL
+);
+
+-- Agents that come over HTTP. One with a user asks that user alone.
+CREATE TABLE tokens (
+    name TEXT PRIMARY KEY,
+    hash TEXT NOT NULL UNIQUE,
+    user_name TEXT,
+    project TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    revoked_at BIGINT
+);
+
+-- One run of a command each. What it printed is in its folder on `host`.
+CREATE TABLE operations (
+    id TEXT PRIMARY KEY,
+    version BIGINT NOT NULL,
+    state TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    parent TEXT NOT NULL,
+    background INTEGER NOT NULL,
+    agent TEXT NOT NULL,
+    client TEXT NOT NULL,
+    project TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    host TEXT NOT NULL,
+    process TEXT NOT NULL,
+    lock_name TEXT,
+    body TEXT NOT NULL,
+    result TEXT,
+    bytes BIGINT NOT NULL,
+    cancelled_by TEXT,
+    created_at BIGINT NOT NULL,
+    changed_at BIGINT NOT NULL,
+    started_at BIGINT,
+    ended_at BIGINT,
+    delivered_at BIGINT
+);
+
+CREATE INDEX operations_open ON operations (created_at, id) WHERE ended_at IS NULL;
+CREATE INDEX operations_locks ON operations (lock_name, project, host, created_at) WHERE lock_name IS NOT NULL AND ended_at IS NULL;
+CREATE INDEX operations_recent ON operations (created_at, id);
+CREATE INDEX operations_ended ON operations (ended_at, id) WHERE ended_at IS NOT NULL;
+CREATE INDEX operations_undelivered ON operations (client, project, ended_at) WHERE ended_at IS NOT NULL AND delivered_at IS NULL;
+CREATE INDEX operations_steps ON operations (parent) WHERE parent <> '';
+
+-- Directories in which the web page may start agents. Each is one user's, on one machine.
+CREATE TABLE projects (
+    id BIGINT PRIMARY KEY,
+    owner TEXT NOT NULL,
+    host TEXT NOT NULL,
+    directory TEXT NOT NULL,
+    name TEXT NOT NULL,
+    options TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    removed_at BIGINT,
+    UNIQUE (owner, host, directory)
+);
+
+-- One turn of a headless agent each. While it is on, it has a stream token, and what it prints is in its folder on
+-- `host`.
+CREATE TABLE runs (
+    id TEXT PRIMARY KEY,
+    version BIGINT NOT NULL,
+    state TEXT NOT NULL,
+    project_id BIGINT NOT NULL REFERENCES projects (id),
+    user_name TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    turn INTEGER NOT NULL,
+    token TEXT,
+    agent TEXT NOT NULL,
+    session TEXT NOT NULL,
+    host TEXT NOT NULL,
+    process TEXT NOT NULL,
+    prompt TEXT NOT NULL,
+    ending TEXT,
+    stopped_by TEXT,
+    seen BIGINT NOT NULL,
+    events BIGINT NOT NULL,
+    started_at BIGINT NOT NULL,
+    changed_at BIGINT NOT NULL,
+    ended_at BIGINT
+);
+
+CREATE UNIQUE INDEX runs_turns ON runs (conversation, turn);
+CREATE UNIQUE INDEX runs_active ON runs (token) WHERE token IS NOT NULL;
+CREATE INDEX runs_open ON runs (user_name, started_at, id) WHERE ended_at IS NULL;
+CREATE INDEX runs_recent ON runs (user_name, started_at, id);
+CREATE INDEX runs_ended ON runs (ended_at, id) WHERE ended_at IS NOT NULL;
+
+CREATE TABLE run_events (
+    run_id TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    seq BIGINT NOT NULL,
+    at BIGINT NOT NULL,
+    kind TEXT NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (run_id, seq)
+);
+
+-- Parts of a text that is still being written: few, and dropped at every whole one.
+CREATE INDEX run_events_deltas ON run_events (run_id) WHERE kind = 'delta';
