@@ -21,6 +21,7 @@ from sayso.store import Row, Store, Transaction
 LINK_REFUSED = "This link has been used or is too old. Make another with `sayso web --link`."
 LINK_LIFE = 15 * 60_000
 SESSION_LIFE = 30 * 86_400_000
+REFUSALS_LIFE = 90 * 86_400_000
 SEEN_EVERY = 5 * 60_000
 """How exactly it is known when a session was last used: each page would be a write otherwise."""
 _NAME = re.compile(r"[^\W_][\w.@+-]{0,63}")
@@ -56,6 +57,15 @@ class AgentToken:
     project: str
     created_at: int
     revoked_at: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refusal:
+    """That an agent tried to make itself a link, a token or a user."""
+
+    at: int
+    wanted: str
+    why: str
 
 
 class Accounts:
@@ -163,6 +173,22 @@ class Accounts:
     def _csrf_key(self) -> bytes:
         # Kept, because every page looks at a session and asking the store for a key is a write.
         return self._store.secret("csrf_key")
+
+    # What was refused
+
+    def note_refusal(self, wanted: str, why: str) -> None:
+        """Record that an agent tried to become somebody."""
+        now = self._clock()
+
+        def work(tx: Transaction) -> None:
+            tx.run("drop_old_refusals", before=now - REFUSALS_LIFE)
+            tx.run("insert_refusal", id=secrets.token_hex(16), now=now, wanted=wanted, why=why)
+
+        self._store.write(work)
+
+    def refusals(self, most: int = 20) -> list[Refusal]:
+        """What agents tried, the newest first."""
+        return [Refusal(**row) for row in self._store.read(lambda tx: tx.all("refusals", most=most))]
 
     # Agents
 

@@ -82,3 +82,7 @@ def is_headless(meta: Mapping[str, Any]) -> bool:
     """Whether the call itself says that no person sits at this client, so that its forms show to nobody."""
     turn = meta.get("x-codex-turn-metadata")
     return isinstance(turn, dict) and turn.get("turn_trigger") == "exec"
+
+
+IN_A_SHELL = ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CODEX_THREAD_ID", "CODEX_SANDBOX", "GEMINI_CLI", "QWEN_CODE")
+"""What agents set in the environment of the commands they run."""

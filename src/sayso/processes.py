@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 
@@ -33,6 +35,42 @@ def ancestry() -> tuple[ProcessName, ...]:
         name, pid = found
         line.append(name)
     return tuple(line)
+
+
+def servers_beside(line: Iterable[ProcessName]) -> dict[int, ProcessName]:
+    """The processes of this line that started a `sayso server`, so are agents' clients, by the server's pid. Who began
+    with the machine is nobody's client; what lost its parent ends up there."""
+    parents = {name.pid: name for name in line if name.pid != 1}
+    return {pid: parents[parent] for pid, parent, words in _all() if parent in parents and _is_server(words)}
+
+
+def _is_server(words: Sequence[str]) -> bool:
+    programs = [place for place, word in enumerate(words[:-1]) if os.path.basename(word) in ("sayso", "auq")]
+    return any(words[place + 1] == "server" for place in programs)
+
+
+def _all() -> Iterator[tuple[int, int, list[str]]]:
+    """Every process that can be seen: its pid, its parent's, and its command line."""
+    if sys.platform != "linux":
+        yield from _all_from_ps()
+        return
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        found = _from_proc(int(entry))
+        with suppress(OSError):
+            with open(f"/proc/{entry}/cmdline", "rb") as file:
+                words = file.read().decode(errors="replace").split("\0")[:-1]
+            if found:
+                yield int(entry), found[1], words
+
+
+def _all_from_ps() -> Iterator[tuple[int, int, list[str]]]:
+    if os.name != "posix":
+        return
+    command = ["ps", "-axo", "pid=,ppid=,args="]
+    with suppress(OSError, subprocess.SubprocessError):
+        told = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False).stdout
+        for pid, parent, *words in (line.split() for line in told.splitlines()):
+            yield int(pid), int(parent), words
 
 
 def _look_up(pid: int) -> tuple[ProcessName, int] | None:

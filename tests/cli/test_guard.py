@@ -86,3 +86,54 @@ def test_a_sibling_of_the_agent_may_answer(home: Home) -> None:
 
 def test_an_empty_session_in_the_environment_is_no_kinship() -> None:
     assert kinship(Asker(session=""), {"CLAUDE_CODE_SESSION_ID": ""}) == ""
+
+
+AS_AGENT = """
+import subprocess, sys
+server = subprocess.Popen(["sayso", "server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+server.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\\n')
+server.stdin.flush()
+server.stdout.readline()
+ran = subprocess.run(["sh", "-c", "sayso web --api-token --user ada; exit $?"], capture_output=True, text=True)
+print(ran.returncode, ran.stdout, ran.stderr)
+server.stdin.close()
+server.wait()
+"""
+
+
+@pytest.mark.finding("F-32")
+def test_a_client_with_a_server_of_its_own_makes_no_token(home: Home) -> None:
+    assert home.run("user", "add", "ada").code == 0
+    ran = subprocess.run(
+        [sys.executable, "-c", AS_AGENT],
+        capture_output=True,
+        text=True,
+        env=home.env,
+        cwd=home.project,
+        timeout=2 * SECONDS,
+        check=True,
+    )
+    assert ran.stdout.startswith("5 "), ran.stdout
+    assert "an agent may not make sign-in links or API tokens" in ran.stdout
+    assert "an agent tried to make sign-in links or API tokens (it descends from" in home.run("user", "list").err
+
+
+@pytest.mark.finding("F-32")
+@pytest.mark.parametrize("mark", ["CLAUDECODE", "GEMINI_CLI", "CODEX_SANDBOX"])
+@pytest.mark.parametrize(
+    "words", [["web", "--link"], ["web", "--api-token"], ["user", "add", "x"], ["token", "add", "x"]]
+)
+def test_in_a_shell_of_an_agent_nobody_is_made(home: Home, mark: str, words: list[str]) -> None:
+    ran = home.run(*words, **{mark: "1"})
+    assert ran.code == 5
+    assert f"started by an agent ({mark} is set)" in ran.error
+    assert home.run("user", "list", "--json").data == []
+    assert home.run("token", "list", "--json").data == []
+
+
+@pytest.mark.finding("F-32")
+def test_who_asks_now_makes_no_user(home: Home) -> None:
+    home.leave(choice(), asker=this_process())
+    ran = home.run("user", "add", "x")
+    assert ran.code == 5
+    assert f"it descends from process {os.getpid()}" in ran.error

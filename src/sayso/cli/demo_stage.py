@@ -25,6 +25,7 @@ from typing import IO
 from sayso.asks.guard import SESSION_VARIABLE
 from sayso.asks.model import Ask
 from sayso.cli.session import Session
+from sayso.clients import IN_A_SHELL
 from sayso.config import Config, load
 from sayso.errors import SaysoError
 from sayso.store.bell import LOOK_EVERY
@@ -33,7 +34,7 @@ from sayso.store.socket_bell import bell_folder
 START_SECONDS = 60.0
 GRACE_SECONDS = 10.0
 _TAIL_CHARACTERS = 2_000
-_INHERITED = ("CLAUDE_PROJECT_DIR", SESSION_VARIABLE)
+_INHERITED = ("CLAUDE_PROJECT_DIR", SESSION_VARIABLE, *IN_A_SHELL)
 """What would make the scripted agent pass for the agent that the demo itself may have been started by."""
 
 

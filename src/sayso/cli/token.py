@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from sayso.accounts import Accounts, AgentToken
+from sayso.cli.agent_guard import refuse_agents
 from sayso.cli.session import open_session, project_name, settings
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.text import iso_time, one_line
@@ -37,6 +38,7 @@ def add(name: str, project: Path | None, user: str, as_json: bool) -> None:
       sayso token add ci --project /srv/shop
     """
     with open_session(settings()) as session:
+        refuse_agents(session, "make tokens for agents")
         secret = Accounts(session.store).add_token(name, project=project_name(project) or "", user=user)
     if as_json:
         put_json({"name": name, "token": secret})

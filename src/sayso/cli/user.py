@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from sayso.accounts import Accounts
+from sayso.cli.agent_guard import refuse_agents
 from sayso.cli.session import open_session, settings
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.text import iso_time
@@ -32,6 +33,7 @@ def add(name: str) -> None:
       sayso user add ada
     """
     with open_session(settings()) as session:
+        refuse_agents(session, "add users")
         Accounts(session.store).add_user(name)
     say(f"{name} may sign in. `sayso web --link --user {name}` prints a link for them.")
 
@@ -46,7 +48,7 @@ def show(as_json: bool) -> None:
       sayso user list --json
     """
     with open_session(settings()) as session:
-        users = Accounts(session.store).users()
+        users, refused = Accounts(session.store).users(), Accounts(session.store).refusals()
     if as_json:
         put_json(
             [
@@ -59,6 +61,8 @@ def show(as_json: bool) -> None:
         put(table(("NAME", "SINCE", "REVOKED"), rows))
     else:
         say("There are no users yet. `sayso web` adds you; `sayso user add NAME` adds others.")
+    for each in refused:
+        say(f"Refused at {iso_time(each.at)}: an agent tried to {each.wanted} ({each.why}).")
 
 
 @command.command()

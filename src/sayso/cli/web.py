@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import click
 
 from sayso.accounts import LINK_LIFE, SESSION_LIFE, Accounts
+from sayso.cli.agent_guard import refuse_agents
 from sayso.cli.session import Session, open_session, settings
 from sayso.cli.terminal import bold, draw_link, put, put_json, say
 from sayso.clock import now_ms
@@ -47,6 +48,7 @@ def command(
     """
     config = settings(web_host=host, web_port=port, web_url=url)
     with open_session(config) as session:
+        refuse_agents(session, "make sign-in links or API tokens")
         accounts = Accounts(session.store)
         name = user or yourself(accounts, config.person)
         if only == "token":

@@ -128,6 +128,10 @@ class OperationDesk:
                 self.end(orphan.id, runner_folder.read_status(orphan.folder) or lost(orphan))
         return running
 
+    def open_here(self) -> list[Operation]:
+        """The operations on this machine that have not ended, whoever sees them through."""
+        return self._all("open_operations", host=self._host)
+
     def _orphans(self) -> list[Operation]:
         operations = self._all("open_operations", host=self._host)
         processes = {operation.process for operation in operations} - {self._store.bell().process}

@@ -231,6 +231,15 @@ DELETE FROM sessions WHERE expires_at < :now;
 -- name: drop_old_links
 DELETE FROM links WHERE expires_at < :now;
 
+-- name: insert_refusal
+INSERT INTO refusals (id, at, wanted, why) VALUES (:id, :now, :wanted, :why);
+
+-- name: refusals
+SELECT at, wanted, why FROM refusals ORDER BY at DESC, id LIMIT :most;
+
+-- name: drop_old_refusals
+DELETE FROM refusals WHERE at < :before;
+
 -- name: insert_token
 INSERT INTO tokens (name, hash, user_name, project, created_at) VALUES (:name, :hash, :user_name, :project, :now)
 ON CONFLICT (name) DO NOTHING;

@@ -64,6 +64,7 @@ async def _page(request: Request, visitor: Visitor, link: str = "") -> Response:
         saved="saved" in request.query_params,
         ended="ended" in request.query_params,
         sessions=await site.do(site.accounts.sessions, visitor.user),
+        refusals=await site.do(site.accounts.refusals),
     )
 
 

@@ -10,6 +10,7 @@ The prompt is its script, one step a line, a word and what belongs to it:
     permit NAME JSON    wants to use a tool that needs a permission
     touchy FILE         asks and wants a permission, ignores SIGTERM, and writes the file as soon as it hears anything
     wait FILE           waits until the file is there
+    shell COMMAND       runs it in a shell, and says what it printed and its exit code
     child FILE          starts a process that ignores SIGTERM, and notes its pid in the file
     environment FILE    writes its environment and its command line to the file
     remember            says what it was told in earlier turns of the conversation
@@ -280,6 +281,9 @@ def perform(claude: Claude, word: str, rests: list[str]) -> None:
             claude.be_touchy(Path(rest))
         case "wait":
             await_file(Path(rest))
+        case "shell":
+            ran = subprocess.run(rest, shell=True, capture_output=True, text=True)
+            claude.say(f"{ran.returncode}: {ran.stdout}{ran.stderr}")
         case "child":
             start_child(Path(rest))
         case "environment":

@@ -1,0 +1,68 @@
+"""The guard of all that makes somebody somebody: an agent makes no sign-in links, tokens or users for itself.
+
+A guard against accidents like that of `asks/guard.py`, not a wall. An agent is whoever descends from one that Sayso
+knows of: a client that started a `sayso server`, one that asks or runs a command now, a run of Talk. Or who runs in a
+shell that an agent's client marks as its own.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+
+from sayso.accounts import Accounts
+from sayso.cli.session import Session
+from sayso.clients import IN_A_SHELL
+from sayso.errors import NotYours
+from sayso.processes import ProcessName, ancestry, servers_beside
+
+_STORE = (b"SAYSO_STATE_DIR", b"SAYSO_STORE", b"XDG_STATE_HOME", b"HOME")
+
+
+def refuse_agents(session: Session, wanted: str) -> None:
+    """Raise NotYours, and record it, when an agent started this command. `wanted` says what it is for."""
+    why = _agent_behind(session)
+    if not why:
+        return
+    Accounts(session.store).note_refusal(wanted, why)
+    raise NotYours(
+        f"This command was started by an agent ({why}), and an agent may not {wanted}: with that it could speak for a "
+        "person. Run it yourself, in a terminal that no agent started. This attempt was recorded."
+    )
+
+
+def _agent_behind(session: Session) -> str:
+    """How an agent is behind this process, in words; empty when none is."""
+    if marks := [name for name in IN_A_SHELL if os.environ.get(name)]:
+        return f"{marks[0]} is set"
+    line = ancestry()
+    agent = next((name for name in _agents(session, line) if name in line), None)
+    return f"it descends from process {agent.pid}" if agent else ""
+
+
+def _agents(session: Session, line: tuple[ProcessName, ...]) -> Iterator[ProcessName]:
+    from sayso.agents.desk import Runs
+    from sayso.operations.desk import OperationDesk
+    from sayso.running.folder import read_runner
+
+    yield from (client for pid, client in servers_beside(line).items() if _serves_our_store(pid))
+    here = socket.gethostname()
+    for ask in session.desk.inbox(most=1000):
+        if ask.asker.pid and ask.asker.host == here:
+            yield ProcessName(pid=ask.asker.pid, started=ask.asker.started)
+    runs = Runs(session.store, session.config.runs_dir).open_here()
+    operations = OperationDesk(session.store, session.config.operations_dir).open_here()
+    for folder in [*(run.folder for run in runs), *(operation.folder for operation in operations)]:
+        if runner := read_runner(folder):
+            yield ProcessName(pid=runner.pid, started=str(runner.started))
+
+
+def _serves_our_store(pid: int) -> bool:
+    """Whether a server works on the store that this process does, as far as its environment tells."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            theirs = dict(part.split(b"=", 1) for part in file.read().split(b"\0") if b"=" in part)
+    except OSError:
+        return True
+    return all(theirs.get(name) == os.environb.get(name) for name in _STORE)
