@@ -14,7 +14,7 @@ import pytest
 MOST = 2
 
 
-@dataclass(eq=False)  # pytest keeps plugins in sets
+@dataclass(eq=False)
 class Reruns:
     """A plugin for pytest. Tests whose ids begin with `never_in` are not tried again."""
 
