@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,11 +48,16 @@ _TWICE = 2.0
 """Seconds within which the second press of a key counts as the second."""
 
 
-def run(config: Config) -> int:
-    """Show the inbox until the person leaves it; the exit code."""
+def run(config: Config, until: int | None = None) -> int:
+    """Show the inbox until the person leaves it, or the file `until` has something to read; the exit code."""
     app = SaysoApp(config)
+
+    async def watch(_: object) -> None:
+        if until is not None:
+            asyncio.get_running_loop().add_reader(until, app.exit)
+
     with _no_log_on_the_screen():
-        app.run(mouse=config.terminal_mouse)
+        app.run(mouse=config.terminal_mouse, auto_pilot=watch)
     if app.failure:
         raise app.failure
     return app.return_code or 0
@@ -133,7 +139,7 @@ class SaysoApp(App[int], inherit_bindings=False):
         self.set_timer(_WARM_UP_AFTER, self._warm_up)
 
     def _warm_up(self) -> None:
-        self.run_worker(asyncio.to_thread(_load_the_rest), group="warm up")
+        self.run_worker(_load_the_rest, group="warm up", thread=True)
 
     def _leave(self) -> None:
         """End as if the person had quit; but a terminal that takes no more output must not keep us here for ever."""
@@ -205,7 +211,7 @@ class SaysoApp(App[int], inherit_bindings=False):
         who = {"client": wording.client(newest), "project": wording.project(newest)}
         title = texts.told_one.format(**who) if len(new) == 1 else texts.told_many.format(n=len(new))
         body = wording.headline(newest)
-        self.run_worker(asyncio.to_thread(self.signals.tell, f"Sayso: {title}", body), group="tell")
+        self.run_worker(partial(self.signals.tell, f"Sayso: {title}", body), group="tell", thread=True)
 
     def on_app_focus(self, event: events.AppFocus) -> None:
         self._away = False
@@ -259,7 +265,7 @@ class SaysoApp(App[int], inherit_bindings=False):
     def on_copy(self, message: Copy) -> None:
         self.copy_to_clipboard(message.text)
         if self.shared.environ.get("TMUX"):
-            self.run_worker(asyncio.to_thread(give_to_tmux, message.text), group="copy", exit_on_error=False)
+            self.run_worker(partial(give_to_tmux, message.text), group="copy", exit_on_error=False, thread=True)
         self.notify(self.shared.texts.copied, markup=False)
 
     def on_read(self, message: Read) -> None:
