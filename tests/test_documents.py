@@ -19,7 +19,7 @@ def test_every_link_of_a_document_leads_to_a_file(document: Path) -> None:
 
 
 def test_every_package_and_module_is_on_the_map() -> None:
-    lines = (ROOT / "AGENTS.md").read_text("utf-8").splitlines()
+    lines = (ROOT / "docs" / "map.md").read_text("utf-8").splitlines()
     sources = ROOT / "src" / "sayso"
     modules = [path for path in sources.rglob("*.py") if path.name not in ("__init__.py", "__main__.py")]
     words = {line.split()[0] for line in lines if line.startswith("  ") and line.split()}
@@ -28,10 +28,17 @@ def test_every_package_and_module_is_on_the_map() -> None:
 
 
 def test_the_map_names_nothing_that_is_gone() -> None:
-    lines = (ROOT / "AGENTS.md").read_text("utf-8").splitlines()
+    lines = (ROOT / "docs" / "map.md").read_text("utf-8").splitlines()
     named = {line.split()[0] for line in lines if line.startswith("  ") and re.match(r"\s+[a-z_]+\.py\s", line)}
     there = {path.name for folder in ("src", "tests", "bench", "scripts") for path in (ROOT / folder).rglob("*.py")}
     assert sorted(named - there) == []
+
+
+def test_what_agents_read_first_is_a_page_and_names_every_package() -> None:
+    text = (ROOT / "AGENTS.md").read_text("utf-8")
+    assert len(text) < 6_000
+    packages = [path.parent.name for path in (ROOT / "src" / "sayso").glob("*/__init__.py")]
+    assert [name for name in packages if f"\n  {name}/ " not in text] == []
 
 
 def test_every_error_is_drawn_in_the_tree() -> None:

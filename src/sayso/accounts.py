@@ -13,6 +13,8 @@ import secrets
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from sayso.clock import Clock, now_ms
 from sayso.errors import InvalidInput, NotFound, Problem, SignInRefused, StoreError
@@ -224,6 +226,15 @@ class Accounts:
     def revoke_token(self, name: str) -> None:
         if not self._store.write(lambda tx: tx.run("revoke_token", name=name, now=self._clock())):
             raise NotFound(f"There is no token {name!r} to revoke. `sayso token list` shows them.")
+
+
+def opens_on_other_devices(link: str) -> bool:
+    """Whether a phone that is shown this link could open it: not if it leads back to the phone itself."""
+    host = urlsplit(link).hostname or ""
+    try:
+        return not ip_address(host).is_loopback
+    except ValueError:
+        return host.rpartition(".")[2] != "localhost"
 
 
 def _check_name(what: str, name: str) -> None:

@@ -51,7 +51,7 @@ def test_a_person_answers_three_questions_and_sees_what_the_agent_received(home:
         shown = terminal.screen[terminal.screen.index("What the agent received") :]
     for words in ("→ SQLite", "→ Formatter", "→ Unit tests", "→ Other: on Friday"):
         assert words in shown
-    for words in ("Connect your agents:", "sayso install claude-code", "sayso doctor"):
+    for words in ("To keep an inbox:", "sayso install", "sayso doctor"):
         assert words in shown
 
 
@@ -80,7 +80,7 @@ def test_ctrl_c_at_a_prompt_ends_it_cleanly(home: Home) -> None:
 
 def test_ctrl_c_while_the_agent_starts_ends_it_cleanly(home: Home) -> None:
     with Terminal(home, "demo") as terminal:
-        terminal.expect("A scripted agent starts")
+        terminal.expect("The sample agent is starting")
         terminal.press(b"\x03")
         assert terminal.end() == 130
         assert "Traceback" not in terminal.screen
@@ -116,24 +116,23 @@ def test_a_signal_ends_it_cleanly(home: Home, number: signal.Signals) -> None:
 
 def test_with_the_page_and_a_person_the_sample_agent_is_answered_on_the_page_or_in_the_terminal(home: Home) -> None:
     with Terminal(home, "demo", "--web", TERM="xterm-256color") as terminal:
-        link = terminal.expect("To have an agent").partition("minutes:")[2].split()[0]
-        assert "/mcp --header" in terminal.expect("Enter lets it ask")
-        terminal.type("")
-        assert "Where should the new service keep its data?" in terminal.expect("Enter opens the terminal inbox")
+        link = terminal.expect("2. Press Enter").partition("minutes:")[2].split()[0]
+        terminal.reply("q to end the demo.", "")
+        assert "Where should the new service keep its data?" in terminal.expect("press Enter to answer here")
         page = Visitor(link)
         page.answer_first("Where should the new service", q0="1", q1="0", q2="0")
         terminal.expect("What the agent received")
-        assert "→ PostgreSQL" in terminal.expect("Enter lets it ask")
+        assert "→ PostgreSQL" in terminal.expect("q to end the demo.")
         terminal.type("")
-        terminal.reply("Enter opens the terminal inbox", "")
+        terminal.reply("press Enter to answer here", "")
         terminal.expect("demo-agent")
         terminal.press(b"\x11")
-        terminal.reply("Enter opens the terminal inbox", "q")
+        terminal.reply("press Enter to answer here", "q")
         terminal.expect("the agent received nothing")
-        terminal.expect("Enter lets it ask")
+        terminal.expect("q to end the demo.")
         terminal.press(b"\x03")
         assert terminal.end() == 0
-        assert "The page is gone" in terminal.screen
+        assert "That was a demo" in terminal.screen
         assert "Traceback" not in terminal.screen
     with pytest.raises(URLError):
         page.get("/")

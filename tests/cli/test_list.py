@@ -115,7 +115,7 @@ def test_an_empty_inbox_says_so_and_prints_no_data(home: Home) -> None:
 def test_without_a_command_an_empty_machine_is_told_what_to_do_next(home: Home) -> None:
     ran = home.run()
     assert ran.code == 0
-    for hint in ("No questions are waiting", "sayso demo", "sayso install claude-code", "sayso doctor"):
+    for hint in ("No questions are waiting", "sayso demo", "sayso install", "sayso doctor"):
         assert hint in ran.out
 
 

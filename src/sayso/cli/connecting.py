@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import sys
 from pathlib import Path
 
 from sayso.cli.commands import program_name
+from sayso.cli.terminal import listed
 from sayso.install.entry import Server
 
 CARRIED = ("SAYSO_STATE_DIR", "SAYSO_CONFIG")
@@ -55,13 +57,21 @@ def words_for(program: Path) -> list[str]:
     return [str(program) if program.exists() else shutil.which(program_name()) or program_name()]
 
 
+def typed_here() -> str:
+    """How a person calls this program in this folder: as short as it can be."""
+    program = Path(this_command())
+    if program.is_absolute() and program.is_relative_to(Path.cwd()):
+        program = program.relative_to(Path.cwd())
+    return shlex.quote(str(program))
+
+
 def how_to_connect() -> str:
-    """What to run, for all agents that are found or for one of them."""
-    command = this_command()
-    lines = {
-        f"{command} install": "all that are found; --dry-run only shows what would change",
-        f"{command} install claude-code": "or one by name",
-        f"{command} doctor": "see what works and what does not",
+    """What to run to have agents ask here, and to answer them."""
+    command = typed_here()
+    steps = {
+        f"{command} install": "connect the agents on this machine",
+        f"{command} doctor": "check that it works",
+        command: "your inbox, here in the terminal",
+        f"{command} web": "your inbox, in a browser",
     }
-    width = max(map(len, lines))
-    return "\n".join(["Connect your agents:", *(f"  {line:<{width}}   {meaning}" for line, meaning in lines.items())])
+    return listed(steps)

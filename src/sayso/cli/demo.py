@@ -1,4 +1,4 @@
-"""`sayso demo`: a scripted agent asks, you answer, and you see what the agent received. It leaves nothing behind.
+"""`sayso demo`: a sample agent asks, you answer, and you see what the agent received. It leaves nothing behind.
 
 With --web the page is served as well; that is in demo_web.py.
 """
@@ -12,13 +12,13 @@ import threading
 import click
 
 from sayso.asks.model import Ask
-from sayso.cli.connecting import how_to_connect, this_command
+from sayso.cli.connecting import typed_here
 from sayso.cli.conversation import converse
 from sayso.cli.demo_stage import Agent, scripted_agent, stage
-from sayso.cli.demo_words import HANDOVER_SECONDS, told
+from sayso.cli.demo_words import HANDOVER_SECONDS, goodbye, told
 from sayso.cli.session import Session, open_session
 from sayso.cli.settling import settle, what_happens
-from sayso.cli.terminal import is_interactive, put
+from sayso.cli.terminal import flowing, is_interactive, put
 from sayso.errors import AlreadySettled
 from sayso.text import printable
 
@@ -26,17 +26,21 @@ PATIENCE_SECONDS = 600.0
 
 
 @click.command()
-@click.option("--web", is_flag=True, help="Serve the page too; answer there or in the terminal inbox.")
+@click.option("--web", is_flag=True, help="Serve the page too: answer there or in the terminal.")
 @click.option(
-    "--port", type=click.IntRange(0, 65_535), default=0, metavar="N", help="Where; by default on a free port."
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=0,
+    metavar="N",
+    help="Port of the page. By default any free one.",
 )
 def command(web: bool, port: int) -> None:
-    """See it at work: a scripted agent asks you three questions.
+    """See Sayso work: a sample agent asks you three questions.
 
-    The agent is a real MCP client that starts a real server; all of it happens in a folder that is removed at the
-    end. Without a terminal nothing is answered for you: it says how to answer from another one, and waits as long as
-    standard input is open, ten minutes at most. With --web and without a terminal the demo plays the person as well,
-    and ends.
+    The agent is a real MCP client that starts a real server. Everything happens in a temporary folder that is
+    removed at the end. Without a terminal nothing is answered for you: the demo says how to answer from another
+    one, and waits while standard input is open, for ten minutes at most. With --web and without a terminal it plays
+    the person as well, and ends.
 
     \b
     Example:
@@ -53,11 +57,11 @@ def command(web: bool, port: int) -> None:
 
 def _at_prompts() -> None:
     with stage() as config, open_session(config) as session, scripted_agent(config) as agent:
-        put("A scripted agent starts, connects to `sayso server` over MCP, and asks.\n")
+        put(flowing("The sample agent is starting. It connects to `sayso server` over MCP and asks…\n"))
         ask = agent.first_ask(session)
         received = _from_prompts(session, ask, agent) if is_interactive() else _from_elsewhere(session, ask, agent)
     put(told(received))
-    put(f"\n{how_to_connect()}\n\nWhen it asks you something, {this_command()} shows it.")
+    put(goodbye())
 
 
 def _from_prompts(session: Session, ask: Ask, agent: Agent) -> str | None:
@@ -74,9 +78,9 @@ def _from_prompts(session: Session, ask: Ask, agent: Agent) -> str | None:
 
 def _from_elsewhere(session: Session, ask: Ask, agent: Agent) -> str | None:
     """What the agent received of what was answered in another terminal while we waited."""
-    put("There is no terminal here to answer in, and nothing is answered for you. In another one:")
-    put(f"\n  SAYSO_STATE_DIR={session.config.state_dir} {this_command()} answer {ask.id[:8]}\n")
-    put("Waiting as long as standard input is open, ten minutes at most.")
+    put("There is no terminal here to answer in, and nothing is answered for you. Answer from another one:")
+    put(f"\n  SAYSO_STATE_DIR={session.config.state_dir} {typed_here()} answer {ask.id[:8]}\n")
+    put("Waiting while standard input is open, for ten minutes at most.")
     threading.Thread(target=_watch_stdin, args=(agent,), daemon=True).start()
     return agent.received(PATIENCE_SECONDS)
 

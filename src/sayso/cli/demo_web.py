@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import select
 import urllib.request
 from importlib import import_module
@@ -14,72 +15,84 @@ from importlib import import_module
 from sayso.accounts import LINK_LIFE, Accounts
 from sayso.asks.model import Ask
 from sayso.cli.asks_in_words import headline
-from sayso.cli.connecting import how_to_connect, this_command
 from sayso.cli.demo_page import Page, page
 from sayso.cli.demo_stage import Agent, scripted_agent, stage
-from sayso.cli.demo_words import HANDOVER_SECONDS, told
+from sayso.cli.demo_words import HANDOVER_SECONDS, goodbye, told
 from sayso.cli.session import Session, open_session
-from sayso.cli.terminal import bold, draw_link, is_interactive, put
+from sayso.cli.terminal import bold, flowing, is_interactive, put
 from sayso.text import counted, one_line
 
 AGENT = "your-agent"
 PLAYER = "sample-person"
 
+_RUN_IT = "Press Enter to run the sample agent."
+_OR_ELSE = "Or type a letter, then Enter: c to connect an agent of your own, q to end the demo."
+
 
 def play(port: int) -> None:
     """Serve the page in a folder that is removed at the end, and offer the sample agent."""
     with stage() as config, open_session(config) as session, page(config, port) as served:
-        _introduce(Accounts(session.store), served)
+        put("Sayso is running, until this demo ends.")
         if is_interactive():
-            _with_a_person(session)
+            _with_a_person(session, served)
         else:
             _by_itself(session, served)
-    put("\nThe page is gone, and everything that was in it. For good:")
-    put(f"\n  {this_command()} web    serves your own inbox\n\n{how_to_connect()}")
+    put(goodbye())
 
 
-def _introduce(accounts: Accounts, served: Page) -> None:
-    token = accounts.add_token(AGENT)
-    put(f"Sayso is at {bold(served.page)}\n")
-    put(f"Sign in as {served.user}. This works once, within {LINK_LIFE // 60_000} minutes:\n\n  {served.link}")
-    draw_link(served.link)
-    put("\nTo have an agent of yours ask on this page, as long as it is there, connect it over HTTP. Claude Code:\n")
-    header = f'--header "Authorization: Bearer {token}"'
-    put(f"  claude mcp add --transport http sayso-demo {served.address}/mcp {header}\n")
+def _sign_in(served: Page) -> str:
+    minutes = LINK_LIFE // 60_000
+    return f"Open this link in a browser. It signs you in, once, within {minutes} minutes:\n\n{served.link}\n"
 
 
 # With a person
 
 
-def _with_a_person(session: Session) -> None:
-    put("There is also a sample agent, a real MCP client. What it asks is on the page and in the terminal inbox alike.")
+def _with_a_person(session: Session, served: Page) -> None:
+    put(flowing(f"\n1. {_sign_in(served)}"))
+    put(flowing(f"2. {_RUN_IT} It asks you three questions; answer them in the browser or here."))
     try:
-        while _typed("\nEnter lets it ask, q ends the demo: ") != "q":
-            put("It starts, connects to `sayso server` over MCP, and asks…")
-            with scripted_agent(session.config) as agent:
-                received = _answered(session, agent, agent.first_ask(session))
-            put(told(received))
+        while (typed := _typed(f"\n{_OR_ELSE}")) != "q":
+            put(_how_to_join(session, served) if typed == "c" else _one_round(session))
+            put(flowing(f"\n{_RUN_IT}"))
     except KeyboardInterrupt:
         put()
 
 
+def _how_to_join(session: Session, served: Page) -> str:
+    """How a person's own agent asks on this page."""
+    token = Accounts(session.store).add_token(f"{AGENT}-{secrets.token_hex(2)}")
+    server = f"{served.address}/mcp"
+    first = flowing("\nAn agent of yours can ask on this page while the demo runs. For Claude Code, run:\n")
+    return f'{first}\nclaude mcp add --transport http sayso-demo {server} --header "Authorization: Bearer {token}"'
+
+
+def _one_round(session: Session) -> str:
+    """What the agent received of one round of questions, in words."""
+    put(flowing("\nThe sample agent is starting. It connects to `sayso server` over MCP and asks…"))
+    with scripted_agent(session.config) as agent:
+        return told(_answered(session, agent, agent.first_ask(session)))
+
+
 def _answered(session: Session, agent: Agent, ask: Ask) -> str | None:
     """What the agent received, wherever it was answered; None when the person does not want to."""
-    put(f"\n{bold('It asks:')} {headline(ask)} ({counted(len(ask.questions), 'question')})")
+    put(flowing(f"\n{bold('It asks:')} {headline(ask)} ({counted(len(ask.questions), 'question')})"))
     while session.desk.get(ask.id).state.answerable:
-        put("Answer on the page. Or here: Enter opens the terminal inbox, q leaves it unanswered.")
+        put(flowing("\nAnswer in the browser. Or press Enter to answer here, in the terminal inbox."))
+        put(flowing("Or type q, then Enter, to leave it unanswered."))
         match _typed_or(agent):
             case None:
                 break
             case "q":
                 return None
-        import_module("sayso.tui.app").run(session.config)
+        # It closes by itself once the agent has its answer, so that nobody looks at an empty inbox and wonders.
+        import_module("sayso.tui.app").run(session.config, until=agent.fileno())
     return agent.received(HANDOVER_SECONDS)
 
 
 def _typed(prompt: str) -> str:
     """A line that the person types. The end of input is a wish to leave."""
-    put(prompt)
+    put(flowing(prompt))
     return _line()
 
 
@@ -99,14 +112,15 @@ def _line() -> str:
 
 
 def _by_itself(session: Session, served: Page) -> None:
-    put("There is no terminal here, so the demo plays the person as well. Run it in one to answer yourself.")
-    put("A sample agent starts, connects to `sayso server` over MCP, and asks…\n")
+    put(f"\n{_sign_in(served)}")
+    put("There is no terminal here, so the demo plays the person as well. Run it in a terminal to answer yourself.")
+    put("The sample agent is starting. It connects to `sayso server` over MCP and asks…\n")
     with scripted_agent(session.config) as agent:
         ask = agent.first_ask(session)
         for question in ask.questions:
             put(f"  {one_line(question.text)}")
         _answer(session, served, ask)
-        put(f"\nThe sample person signed in at {served.address} and chose what was recommended, or the first option.")
+        put("\nThe sample person signed in on the page and chose what was recommended, or the first option.")
         received = agent.received(HANDOVER_SECONDS)
     put(told(received))
 

@@ -1,10 +1,11 @@
-"""What both kinds of demo say at their end: what the agent received."""
+"""What both kinds of demo say: what the agent received, and what to do next."""
 
 from __future__ import annotations
 
 import textwrap
 
-from sayso.cli.terminal import bold
+from sayso.cli.connecting import how_to_connect
+from sayso.cli.terminal import bold, flowing
 from sayso.text import printable
 
 HANDOVER_SECONDS = 30.0
@@ -13,5 +14,9 @@ HANDOVER_SECONDS = 30.0
 
 def told(received: str | None) -> str:
     if received is None:
-        return "Nothing was sent, so the agent received nothing: no answer is ever made up."
-    return f"\n{bold('What the agent received')}\n\n{textwrap.indent(printable(received), '  ')}"
+        return flowing("\nNothing was sent, so the agent received nothing: Sayso never makes up an answer.")
+    return f"\n{bold('What the agent received')}\n\n{flowing(textwrap.indent(printable(received), '  '))}"
+
+
+def goodbye() -> str:
+    return flowing("\nThat was a demo, and nothing of it is kept. To keep an inbox:\n\n") + how_to_connect()

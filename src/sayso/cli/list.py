@@ -9,9 +9,9 @@ import click
 
 from sayso.asks.model import Ask
 from sayso.cli.asks_in_words import MEANINGS, headline, short_place, status
-from sayso.cli.connecting import how_to_connect, this_command
+from sayso.cli.connecting import how_to_connect, typed_here
 from sayso.cli.session import open_session, project_name, settings
-from sayso.cli.terminal import put, put_json, say, table
+from sayso.cli.terminal import listed, put, put_json, say, table
 from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.dialects.asks_as_data import ask_data
@@ -54,7 +54,8 @@ def show_inbox(config: Config) -> None:
         put(inbox_table(asks[:PAGE]))
         _say_next_steps(asks[:PAGE], len(asks) > PAGE)
     else:
-        put(f"No questions are waiting.\n\nSee it at work:\n  {this_command()} demo\n\n{how_to_connect()}")
+        demo = listed({f"{typed_here()} demo": "see it work with a sample agent"})
+        put(f"No questions are waiting. To get some:\n\n{demo}\n{how_to_connect()}")
 
 
 def inbox_table(asks: Sequence[Ask]) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import shutil
 import sys
+import textwrap
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TextIO
 
@@ -16,6 +18,9 @@ import click
 from sayso.text import json_block
 
 Cells = Sequence[str]
+_START = re.compile(r"\s*(?:\d\. )?")
+_ROWS_BESIDE_A_CODE = 8
+"""What is said before and after a code that is drawn, so that the link stays on the screen."""
 
 
 def put(text: str = "") -> None:
@@ -45,11 +50,46 @@ def dim(text: str) -> str:
 
 
 def draw_link(link: str) -> None:
-    """The link as a code to be scanned, where a person can see it: on stderr."""
-    if sys.stderr and sys.stderr.isatty() and (sys.stderr.encoding or "").lower().startswith("utf"):
-        import segno
+    """The link as a code for a phone, where there is room for it and a phone could open it: on stderr."""
+    if not (sys.stderr and sys.stderr.isatty() and (sys.stderr.encoding or "").lower().startswith("utf")):
+        return
+    from sayso.accounts import opens_on_other_devices
 
-        segno.make(link, error="l").terminal(out=sys.stderr, border=2, compact=True)
+    if not opens_on_other_devices(link):
+        say(flowing("To answer from your phone, serve it to your network: sayso web --host 0.0.0.0"))
+        return
+    import segno
+
+    drawn = io.StringIO()
+    segno.make(link, error="l").terminal(out=drawn, border=2, compact=True)
+    height = drawn.getvalue().count("\n") + _ROWS_BESIDE_A_CODE
+    if shutil.get_terminal_size().lines < height:
+        say(flowing(f"For a code to scan with your phone, make this window {height} lines high: sayso web --link"))
+    else:
+        sys.stderr.write(drawn.getvalue())
+
+
+def flowing(text: str) -> str:
+    """The text in lines that end between words, as wide as the terminal it is shown in. No word is broken."""
+    width = _columns()
+    if width is None:
+        return text
+    return "\n".join(_filled(line, width) for line in text.split("\n"))
+
+
+def _filled(line: str, width: int) -> str:
+    start = _START.match(line)
+    indent = " " * (start.end() if start else 0)
+    return textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def listed(meanings: Mapping[str, str]) -> str:
+    """Commands and what they do: side by side, or one below the other where that is too wide."""
+    width = max(map(cells, meanings))
+    beside = [f"  {command}{' ' * (width - cells(command))}   {meaning}" for command, meaning in meanings.items()]
+    if max(map(cells, beside)) <= (_columns() or sys.maxsize):
+        return "\n".join(beside)
+    return "\n".join(f"  {command}\n      {meaning}" for command, meaning in meanings.items())
 
 
 def is_interactive() -> bool:
@@ -103,9 +143,13 @@ def _row(row: Cells, widths: Sequence[int], room: int | None) -> str:
 
 def _room(widths: Sequence[int]) -> int | None:
     """Columns left for the last cell, None where lines may be of any length."""
-    if not sys.stdout or not sys.stdout.isatty():
-        return None
-    return max(shutil.get_terminal_size().columns - sum(width + 2 for width in widths[:-1]), 20)
+    columns = _columns()
+    return max(columns - sum(width + 2 for width in widths[:-1]), 20) if columns else None
+
+
+def _columns() -> int | None:
+    """How wide the person's terminal is; None where nobody looks at one."""
+    return shutil.get_terminal_size().columns if sys.stdout and sys.stdout.isatty() else None
 
 
 def _width(character: str) -> int:

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from sayso.accounts import LINK_LIFE
+from sayso.accounts import LINK_LIFE, opens_on_other_devices
 from sayso.web.fields import read_form
 from sayso.web.pages import AFTER, LOOK_COOKIE, LOOK_LIFE, THEMES, Look, page
 from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
@@ -59,7 +59,7 @@ async def _page(request: Request, visitor: Visitor, link: str = "") -> Response:
         "settings.html",
         visitor,
         link=link,
-        code=_code(link) if link else "",
+        code=_code(link) if link and opens_on_other_devices(link) else "",
         minutes=LINK_LIFE // 60_000,
         saved="saved" in request.query_params,
         ended="ended" in request.query_params,

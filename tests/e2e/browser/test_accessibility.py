@@ -118,8 +118,8 @@ def settings(house: House, page: Page) -> None:
 
 def device(house: House, page: Page) -> None:
     page.goto("/settings")
-    page.get_by_role("button", name="Show a sign-in code").click()
-    expect(page.get_by_role("img", name="QR code")).to_be_visible()
+    page.get_by_role("button", name="Show a sign-in link").click()
+    expect(page.get_by_role("textbox", name="Sign-in link")).to_be_visible()
 
 
 def not_found(house: House, page: Page) -> None:

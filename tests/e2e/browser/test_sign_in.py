@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import http.server
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 from tests.e2e.browser.conftest import NewContext, SignIn, sign_in_context
-from tests.web.house import House, confirm
+from tests.web.house import House, confirm, new_house
 
 
 def link_to(house: House, secret: str) -> str:
@@ -91,17 +91,30 @@ def test_a_revoked_user_is_shut_out_while_looking(house: House, sign_in: SignIn)
     expect(page.get_by_role("heading", name="Sign in to Sayso")).to_be_visible()
 
 
-def test_another_device_signs_in_by_the_code_shown_in_the_settings(
+def test_another_browser_signs_in_by_the_link_shown_in_the_settings(
     house: House, sign_in: SignIn, new_context: NewContext
 ) -> None:
     page = sign_in("/settings", user="grace")
-    page.get_by_role("button", name="Show a sign-in code").click()
-    expect(page.get_by_role("img", name="QR code")).to_be_visible()
-    phone = new_context().new_page()
-    phone.goto(page.get_by_role("textbox", name="Sign-in link").input_value())
-    phone.get_by_role("button", name="Sign in").click()
-    phone.get_by_role("link", name="Settings").click()
-    expect(phone.get_by_text("Signed in as grace")).to_be_visible()
+    page.get_by_role("button", name="Show a sign-in link").click()
+    other = new_context().new_page()
+    other.goto(page.get_by_role("textbox", name="Sign-in link").input_value())
+    other.get_by_role("button", name="Sign in").click()
+    other.get_by_role("link", name="Settings").click()
+    expect(other.get_by_text("Signed in as grace")).to_be_visible()
+
+
+@pytest.mark.finding("F-59")
+def test_a_code_for_the_phone_is_shown_only_where_the_phone_could_open_it(
+    sign_in: SignIn, sign_in_to: Callable[..., Page]
+) -> None:
+    here = sign_in("/settings")
+    here.get_by_role("button", name="Show a sign-in link").click()
+    expect(here.get_by_text("Your phone cannot reach this address.")).to_be_visible()
+    expect(here.get_by_role("img", name="QR code")).to_have_count(0)
+    with new_house("--host", "0.0.0.0") as house:
+        on_the_network = sign_in_to(house, "/settings")
+        on_the_network.get_by_role("button", name="Show a sign-in link").click()
+        expect(on_the_network.get_by_role("img", name="QR code")).to_be_visible()
 
 
 @pytest.fixture
