@@ -13,7 +13,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -59,9 +59,9 @@ class Reply:
 class Web:
     """One `sayso web` process."""
 
-    def __init__(self, place: Place, *flags: str) -> None:
+    def __init__(self, place: Place, *flags: str, before: Sequence[str] = ()) -> None:
         self._process = subprocess.Popen(
-            [BIN / "sayso", "web", "--json", *flags],
+            [*before, BIN / "sayso", "web", "--json", *flags],
             cwd=place.project,
             env=place.environment,
             stdin=subprocess.DEVNULL,
@@ -159,13 +159,13 @@ class Web:
 class House:
     """The machine: its store as the tests reach it, and its web inbox."""
 
-    def __init__(self, place: Place, *flags: str) -> None:
+    def __init__(self, place: Place, *flags: str, before: Sequence[str] = ()) -> None:
         self.place = place
         self._flags = flags
         self._store = open_store(place.config())
         self.desk, self.accounts = Desk(self._store, clock=never_twice(now_ms)), Accounts(self._store)
         self.works = Works(self._store, place.config().operations_dir)
-        self.web = Web(place, "--port", "0", "--user", self._user(), *flags)
+        self.web = Web(place, "--port", "0", "--user", self._user(), *flags, before=before)
 
     def _user(self) -> str:
         self.accounts.add_user(USER)
@@ -223,9 +223,10 @@ def _port_of(pid: int) -> int:
 
 
 @contextmanager
-def new_house(*flags: str, **settings: str) -> Iterator[House]:
+def new_house(*flags: str, before: Sequence[str] = (), **settings: str) -> Iterator[House]:
+    """`before` are words that run the program."""
     with new_place(**settings) as place:
-        house = House(place, *flags)
+        house = House(place, *flags, before=before)
         try:
             yield house
         finally:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
-from tests.web.house import USER, WAIT, House, new_house
+import pytest
+from tests.web.house import USER, WAIT, House, confirm, new_house
 
 CHUNKED = "{} HTTP/1.1\r\nHost: {}\r\nCookie: {}\r\nTransfer-Encoding: chunked\r\n\r\n"
 JUNK = b"this is no chunk\r\n\r\n"
@@ -50,3 +51,36 @@ def test_junk_after_a_request_ends_the_connection_and_is_no_fault_in_the_log() -
         assert "Invalid HTTP request received." in house.web.said
         assert "Traceback" not in house.web.said
         assert "Fatal error" not in house.web.said
+
+
+FEW_FILES = ("sh", "-c", 'ulimit -n 256 && exec "$0" "$@"')
+STRANGERS = 300
+
+
+@pytest.mark.finding("F-33")
+@pytest.mark.parametrize(
+    "said",
+    [b"", b"GET / HTTP/1.1\r\nHost: x", b"POST /sign-in HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n"],
+)
+def test_strangers_who_connect_and_wait_keep_nobody_out(said: bytes) -> None:
+    with new_house(before=FEW_FILES) as house, ExitStack() as strangers:
+        cookie = f"{house.cookie_name}={house.session(USER)}"
+        with line_to(house) as stream:
+            stream.sendall(f"GET /events HTTP/1.1\r\nHost: {house.web.host}\r\nCookie: {cookie}\r\n\r\n".encode())
+            heard(stream, until=b"event: commands")
+            for _ in range(STRANGERS):
+                stranger = strangers.enter_context(line_to(house))
+                stranger.sendall(said)
+            assert house.web.call("GET", "/", cookie=cookie).status == 200
+            assert house.web.call("GET", "/healthz").status == 200
+            house.ask(confirm("Do the streams of people go on?"))
+            assert b"Do the streams of people go on?" in heard(stream, until=b"Do the streams of people go on?")
+        assert "Too many open files" not in house.web.said
+
+
+@pytest.mark.finding("F-33")
+@pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\nHost: x"], ids=["nothing", "half a head"])
+def test_who_sends_no_whole_request_is_sent_away(house: House, said: bytes) -> None:
+    with line_to(house) as line:
+        line.sendall(said)
+        assert heard(line) == b""

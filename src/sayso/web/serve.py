@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import gc
 import logging
@@ -10,6 +11,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
+import h11
 import uvicorn
 from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -29,11 +31,71 @@ _PATIENCE = {"TCP_KEEPIDLE": 15, "TCP_KEEPALIVE": 15, "TCP_KEEPINTVL": 5, "TCP_K
 and the milliseconds that what was sent may stay unconfirmed. Each system knows some of these."""
 
 
+_REQUEST_SECONDS = 20
+"""How long somebody may take to send a whole request, from the moment they connect or begin it."""
+
+_MOST_FILES = 8192
+_KEPT_FILES = 160
+"""What the store, the agents and the commands need besides connections, and those that were just taken in."""
+_AT_ONCE = 16
+"""How many connections are taken in before the others have their turn: a crowd must not use up all files at a blow."""
+
+_FULL = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+
 class Connection(H11Protocol):
-    """A connection ends with what is no HTTP on it, and leaves nothing behind."""
+    """A connection ends with what is no HTTP on it, and leaves nothing behind. Who connects and says nothing is sent
+    away after a while, and sooner when somebody else needs the place; whoever is being served stays."""
+
+    most = _MOST_FILES
+    """How many there may be at once."""
+    _patience: asyncio.TimerHandle | None = None
+    _heard = 0.0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._heard = self.loop.time()
+        self._patience = self.loop.call_later(_REQUEST_SECONDS, self._send_away)
+        if len(self.connections) > self.most:
+            self._make_room()
+
+    def data_received(self, data: bytes) -> None:
+        self._heard = self.loop.time()
+        super().data_received(data)
+        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+            self._be_patient()
+        elif self._patience is None:
+            self._patience = self.loop.call_later(_REQUEST_SECONDS, self._send_away)
+
+    def _be_patient(self) -> None:
+        if self._patience:
+            self._patience.cancel()
+            self._patience = None
+
+    @property
+    def _is_served(self) -> bool:
+        """Whether it is our turn: a whole request has come, and is not answered yet."""
+        answering = self.cycle is not None and not self.cycle.response_complete
+        return answering and self.conn.their_state is not h11.SEND_BODY
+
+    def _send_away(self) -> None:
+        self._patience = None
+        if not self._is_served:
+            self.transport.close()
+
+    def _make_room(self) -> None:
+        """End the connection that has been silent for longest; where all are being served, this newest one."""
+        others = [one for one in self.connections if isinstance(one, Connection) and one is not self]
+        idle = [one for one in others if not one._is_served and not one.transport.is_closing()]
+        if idle:
+            min(idle, key=lambda one: one._heard).transport.abort()
+        else:
+            self.transport.write(_FULL)
+            self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
+        self._be_patient()
         if self.timeout_keep_alive_task:
             # Else all that belongs to a connection that broke is kept until it would have been idle for too long.
             self.timeout_keep_alive_task.cancel()
@@ -53,6 +115,12 @@ class Connection(H11Protocol):
 class Server(uvicorn.Server):
     """Stops in the order that lets clients go on elsewhere: no newcomers, event streams, waiting calls, the rest."""
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listening in sockets or ():
+            # The event loop has set this to what it takes in at once; the others wait in the system's queue.
+            listening.listen(_BACKLOG)
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for server in self.servers:
             server.close()
@@ -66,6 +134,7 @@ class Server(uvicorn.Server):
 
 async def serve(app: Starlette, *listening: socket.socket) -> None:
     """Serve until a signal ends it."""
+    Connection.most = _room_for_connections()
     settings = uvicorn.Config(
         app,
         http=Connection,
@@ -74,6 +143,7 @@ async def serve(app: Starlette, *listening: socket.socket) -> None:
         log_config=None,
         access_log=False,
         server_header=False,
+        backlog=_AT_ONCE,
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
@@ -82,6 +152,22 @@ async def serve(app: Starlette, *listening: socket.socket) -> None:
     gc.freeze()
     with _signals_do_nothing_more():
         await Server(settings).serve(list(listening))
+
+
+def _room_for_connections() -> int:
+    """As many as the system allows open files, which it is asked to allow enough of. Without room for one more, nobody
+    could come in at all."""
+    try:
+        import resource
+    except ImportError:
+        return _MOST_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(10, (_MOST_FILES if soft == resource.RLIM_INFINITY else soft) - _KEPT_FILES)
 
 
 def listen(host: str, port: int) -> socket.socket:
