@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tests.asks.samples import never_twice
-from textual.events import Key
-from textual.geometry import Offset
+from textual.events import InputEvent, Key, MouseDown, MouseUp
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
@@ -28,6 +27,8 @@ from sayso.tui.app import SaysoApp
 
 WAIT = 20.0
 SIZE = (80, 24)
+READING = 1.0
+"""Seconds in which a person has read what is on the screen."""
 T = TypeVar("T")
 
 
@@ -36,6 +37,7 @@ class Place:
 
     def __init__(self, folder: Path, clock: Callable[[], int] = now_ms, **settings: str) -> None:
         self.folder, self.clock = folder, clock
+        self.ticks = Ticks()
         self.environ = {
             "HOME": str(folder),
             "SAYSO_STATE_DIR": str(folder / "state"),
@@ -86,19 +88,33 @@ class Place:
         self, size: tuple[int, int] = SIZE, environ: Mapping[str, str] | None = None
     ) -> AsyncIterator[Person]:
         """A person who opens the terminal inbox, and quits it at the end."""
-        app = SaysoApp(self.config, environ={**self.environ, **(environ or {})}, clock=self.clock)
+        environ = {**self.environ, **(environ or {})}
+        app = SaysoApp(self.config, environ=environ, clock=self.clock, ticks=self.ticks)
         async with app.run_test(size=size, notifications=True) as pilot:
-            person = Person(app, pilot)
+            person = Person(app, pilot, self.ticks)
             await until(lambda: app.shared.board.looked or app.shared.board.trouble, person.screen)
             await pilot.pause()
             yield person
 
 
+class Ticks:
+    """The seconds of a clock that stands still until somebody waits."""
+
+    def __init__(self) -> None:
+        self._now = 1_000.0
+
+    def __call__(self) -> float:
+        return self._now
+
+    def wait(self, seconds: float) -> None:
+        self._now += seconds
+
+
 class Person:
     """Looks at the screen, presses keys, clicks."""
 
-    def __init__(self, app: SaysoApp, pilot: Pilot[int]) -> None:
-        self.app, self.pilot = app, pilot
+    def __init__(self, app: SaysoApp, pilot: Pilot[int], ticks: Ticks) -> None:
+        self.app, self.pilot, self.ticks = app, pilot, ticks
 
     def screen(self) -> str:
         """What is on the screen, as text."""
@@ -106,17 +122,54 @@ class Person:
         return "\n".join(strip.text.rstrip() for strip in strips)
 
     async def press(self, *keys: str) -> None:
-        """Press keys, and wait until they have done what they do."""
+        """Press keys one after the other, each when what is on the screen could be read."""
         for key in keys:
-            character = key if len(key) == 1 else " " if key == "space" else None
-            name = "space" if key == " " else _character_to_key(key) if len(key) == 1 else key
-            self.app.post_message(Key(name, character))
+            await self.press_after(READING, key)
+
+    async def press_after(self, seconds: float, key: str) -> None:
+        """Press a key so long after the last one, and wait until it has done what it does."""
+        await self.settled()
+        self.ticks.wait(seconds)
+        self.post(key)
+        await self.settled()
+
+    async def hold(self, key: str, seconds: float = 1.0) -> None:
+        """Hold a key down: it repeats after half a second, then thirty times a second."""
+        await self.press_after(READING, key)
+        gaps = [0.5, *[0.033] * int((seconds - 0.5) / 0.033)]
+        for gap in gaps:
+            await self.press_after(gap, key)
+
+    def burst(self, *keys: str) -> None:
+        """All at once, without waiting for the screen."""
+        for key in keys:
+            self.post(key)
+
+    def post(self, key: str) -> None:
+        character = key if len(key) == 1 else " " if key == "space" else None
+        name = "space" if key == " " else _character_to_key(key) if len(key) == 1 else key
+        self._send(Key(name, character))
+
+    def _send(self, event: InputEvent) -> None:
+        event.time = self.ticks()
+        self.app.post_message(event)
+
+    async def settled(self) -> None:
+        """Wait until all keys have done what they do, and that is on the screen."""
         await self.pilot.pause(0)
-        await until(lambda: self.app.shared.typing.idle or not self.app.is_running, self.screen)
+        await until(self._calm, self.screen)
         await self.pilot.pause(0)
 
+    def _calm(self) -> bool:
+        shared = self.app.shared
+        return not self.app.is_running or (shared.typing.idle and shared.reflexes.ready is not None)
+
     async def type(self, text: str) -> None:
-        await self.press(*text)
+        """Type words: characters only, faster than they are drawn."""
+        await self.settled()
+        self.ticks.wait(READING)
+        self.burst(*text)
+        await self.settled()
 
     async def open(self) -> None:
         """Open the ask at the cursor."""
@@ -144,7 +197,12 @@ class Person:
         await self.sees(text)
         lines = self.screen().split("\n")
         y = next(number for number, line in enumerate(lines) if text in line)
-        await self.pilot.click(offset=Offset(lines[y].index(text), y))
+        await self.settled()
+        self.ticks.wait(READING)
+        x = lines[y].index(text)
+        for kind in (MouseDown, MouseUp):
+            self._send(kind(None, x, y, 0, 0, 1, False, False, False, screen_x=x, screen_y=y))
+        await self.settled()
 
 
 async def until(look: Callable[[], T], what: Callable[[], str]) -> T:

@@ -70,6 +70,12 @@ _MARKS = ("(recommended)", "[recommended]")
 YES = Option(id="yes", label="Yes")
 NO = Option(id="no", label="No")
 
+SAY_SO = "approve"
+"""The id of the one question of a command that waits for a person's say-so."""
+ALLOWING = ("yes", "allow", "always")
+DENYING = ("no", "deny")
+"""The ids of the options of a permission; all others are no decision."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
@@ -213,6 +219,12 @@ class Ask:
     @property
     def delivered(self) -> bool:
         return self.delivered_at is not None
+
+    @property
+    def is_permission(self) -> bool:
+        """Whether a yes lets an agent do something at once. No reflex may give that yes, on any surface."""
+        only = self.questions[0] if len(self.questions) == 1 else None
+        return self.bound or (only is not None and only.id == SAY_SO and only.kind is Kind.CONFIRM)
 
     def question(self, question_id: str) -> Question | None:
         return next((question for question in self.questions if question.id == question_id), None)

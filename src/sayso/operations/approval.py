@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sayso.asks.desk import Held
-from sayso.asks.model import Ask, Asker, Kind, NewAsk, Question, Settler, State
+from sayso.asks.model import SAY_SO, Ask, Asker, Kind, NewAsk, Question, Settler, State
 from sayso.asks.waiting import Waiting
 from sayso.errors import AlreadySettled
 from sayso.toolfiles.catalog import CommandTool
@@ -17,7 +17,6 @@ from sayso.toolfiles.catalog import CommandTool
 logger = logging.getLogger(__name__)
 
 MOST_STEPS = 20
-_QUESTION = "approve"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +90,7 @@ def _key(tool: CommandTool, asker: Asker) -> tuple[str, str]:
 
 
 def _new_ask(wanted: Wanted) -> NewAsk:
-    question = Question(id=_QUESTION, text=_text(wanted), kind=Kind.CONFIRM)
+    question = Question(id=SAY_SO, text=_text(wanted), kind=Kind.CONFIRM)
     return NewAsk(tool=wanted.tool.name, title=f"Run {wanted.tool.name}?", questions=(question,), asker=wanted.asker)
 
 
@@ -106,7 +105,7 @@ def _text(wanted: Wanted) -> str:
 
 
 def _refusal(ask: Ask) -> str:
-    answer = ask.answer(_QUESTION)
+    answer = ask.answer(SAY_SO)
     if ask.state is State.ANSWERED and answer and answer.chosen == ("yes",):
         return ""
     who = ask.outcome.person if ask.outcome else ""

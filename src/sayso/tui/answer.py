@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 
 from sayso.asks.draft import Draft, Said, answers
-from sayso.asks.model import Ask, Question
+from sayso.asks.model import ALLOWING, DENYING, Ask, Kind, Question
 from sayso.text import one_line
 from sayso.tui import draft as drafts
 from sayso.tui.bars import Line, Steps
@@ -17,6 +17,7 @@ from sayso.tui.field import Field
 from sayso.tui.outline import copy_text, whole_text
 from sayso.tui.pace import Pace
 from sayso.tui.programs import editor
+from sayso.tui.reflexes import REST
 from sayso.tui.review import Review
 from sayso.tui.rows import Rows
 from sayso.tui.screen import Copy, OpenNear, Read
@@ -24,12 +25,14 @@ from sayso.tui.settling import SettlingScreen
 from sayso.tui.shared import Shared
 from sayso.tui.step import Step
 
+_NOT_FOR_PERMISSIONS = ("choose", "submit", "send", "accept", "skip", "next", "previous", "go_to")
+
 
 class AnswerScreen(SettlingScreen):
     """Leads through the questions of an ask, in any order, to the review."""
 
     def __init__(self, shared: Shared, ask: Ask, draft: Draft) -> None:
-        super().__init__(shared, ask, draft)
+        super().__init__(shared, ask, replace(draft, step=0) if ask.is_permission else draft)
         self._pace = Pace(self, shared.wording.clock, self.tick)
 
     def body(self) -> ComposeResult:
@@ -45,7 +48,9 @@ class AnswerScreen(SettlingScreen):
         self._tell_who()
         self.board_changed()
         self._tell_truth()
+        self.query_one(Steps).display = not self.ask.is_permission
         self._show_step()
+        self.shared.reflexes.present(self, REST)
 
     # Where the person is
 
@@ -61,10 +66,14 @@ class AnswerScreen(SettlingScreen):
     def action_go_to(self, step: int) -> None:
         self.enter(replace(self.draft, step=max(0, min(step, len(self.ask.questions)))))
         self._show_step()
+        self.shared.reflexes.present(self, 0)
 
     @on(Step.Finished)
     def action_next(self) -> None:
-        self.action_go_to(self.draft.step + 1)
+        if self.ask.is_permission:
+            self.step.leave_field()
+        else:
+            self.action_go_to(self.draft.step + 1)
 
     def action_previous(self) -> None:
         self.action_go_to(self.draft.step - 1)
@@ -106,8 +115,16 @@ class AnswerScreen(SettlingScreen):
             review.show(self.ask, self.draft)
             review.focus()
         else:
-            self.step.show(question, self.draft.of(question))
+            self.step.show(question, self.draft.of(question), self._hint(question))
         self.refresh_bindings()
+
+    def _hint(self, question: Question) -> str:
+        texts, keys = self.shared.texts, self.shared.keys
+        if self.ask.is_permission:
+            return texts.decide_hint.format(allow=keys.shown("allow"), deny=keys.shown("deny"))
+        ways = {Kind.SELECT: texts.pick_one, Kind.MULTI_SELECT: texts.pick_some}
+        parts = (ways.get(question.kind, ""), "" if question.required else texts.optional)
+        return " · ".join(part for part in parts if part)
 
     def _show_tabs(self) -> None:
         names = [self.shared.wording.question_title(*each) for each in enumerate(self.ask.questions)]
@@ -121,10 +138,20 @@ class AnswerScreen(SettlingScreen):
     # Answering
 
     def action_choose(self) -> None:
-        self.step.choose()
+        if self.meant():
+            self.step.choose()
 
     def action_mark(self) -> None:
-        self.step.mark()
+        if self.shared.reflexes.seen():
+            self.step.mark()
+
+    @on(Step.Picked)
+    def _pick(self) -> None:
+        several = self.question is not None and self.question.kind is Kind.MULTI_SELECT
+        if several or self.ask.is_permission:
+            self.action_mark()
+        else:
+            self.action_choose()
 
     def action_other(self) -> None:
         self.step.own_words()
@@ -133,10 +160,13 @@ class AnswerScreen(SettlingScreen):
         self.step.note()
 
     def action_skip(self) -> None:
-        self.step.skip()
+        if self.meant():
+            self.step.skip()
 
     def action_accept(self) -> None:
         """Answer all that is open with what is recommended, and go to what is left, or to the review."""
+        if not self.meant():
+            return
         accepted = drafts.accept_recommended(self.ask, self.draft)
         self.enter(accepted)
         self.action_go_to((drafts.missing(self.ask, accepted) or [len(self.ask.questions)])[0])
@@ -152,6 +182,32 @@ class AnswerScreen(SettlingScreen):
     def _go_there(self) -> None:
         self.action_go_to(self.query_one(Review).cursor)
 
+    # Deciding about a permission
+
+    def action_allow(self) -> None:
+        """Allow what is shown, as far as was marked. Words that were written are words of a no."""
+        question, texts, deny = self.ask.questions[0], self.shared.texts, self.shared.keys.shown("deny")
+        said = self.draft.of(question)
+        if not self.meant():
+            return
+        if said.text.strip():
+            self.warn(texts.words_are_a_no.format(deny=deny))
+        elif any(chosen in DENYING for chosen in said.chosen):
+            self.warn(texts.no_is_marked.format(deny=deny))
+        else:
+            self._decide(question, drafts.decide(question, said, ALLOWING))
+
+    def action_deny(self) -> None:
+        """Deny it, with the words that were written."""
+        question = self.ask.questions[0]
+        said = self.draft.of(question)
+        if self.meant():
+            self._decide(question, said if said.own else drafts.decide(question, said, DENYING))
+
+    def _decide(self, question: Question, said: Said) -> None:
+        self.enter(self.draft.put(question, said))
+        self.run_worker(self.send(), group="settle")
+
     # Sending and leaving
 
     def action_send(self) -> None:
@@ -165,7 +221,7 @@ class AnswerScreen(SettlingScreen):
         if open_ones := drafts.missing(self.ask, self.draft):
             self.warn(self.shared.texts.must_answer.format(n=open_ones[0] + 1))
             self.action_go_to(open_ones[0])
-        else:
+        elif self.meant():
             self.run_worker(self.send(), group="settle")
 
     def action_reject(self) -> None:
@@ -210,6 +266,10 @@ class AnswerScreen(SettlingScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only what makes sense at this step is offered."""
         question = self.question
+        if action in ("allow", "deny"):
+            return self.ask.is_permission and self.answerable
+        if self.ask.is_permission and action in _NOT_FOR_PERMISSIONS:
+            return False
         match action:
             case "submit":
                 return question is None

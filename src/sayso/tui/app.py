@@ -95,18 +95,24 @@ class SaysoApp(App[int], inherit_bindings=False):
     VERTICAL_BREAKPOINTS = [(0, "-short"), (15, "-high")]  # noqa: RUF012
 
     def __init__(
-        self, config: Config, *, environ: Mapping[str, str] = os.environ, clock: Callable[[], int] = now_ms
+        self,
+        config: Config,
+        *,
+        environ: Mapping[str, str] = os.environ,
+        clock: Callable[[], int] = now_ms,
+        ticks: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(ansi_color=True if "NO_COLOR" in environ else None)
         # A page that glides redraws it twenty times, which a line over SSH shows late and a held key outruns.
         self.animation_level = "none"
         self.failure: ConfigError | None = None
         self._ears = Ears()
-        self.shared = Shared.build(config, environ, self._ears.hear, clock)
+        self.shared = Shared.build(config, environ, self._ears.hear, clock, ticks)
         self._lookout = Lookout(self.shared, changed=self._changed, failed=self._failed)
         self.signals = Signals(config, environ, self._write, terminal_behind_tmux)
         self.shared.keys.bind(self, "everywhere")
         self.shared.typing.begin(self, super().on_event)
+        self.shared.reflexes.ask_terminal(self._ask_for_echo)
         self._away: bool | None = None
         self._interrupted = 0.0
         for theme in THEMES.values():
@@ -157,8 +163,12 @@ class SaysoApp(App[int], inherit_bindings=False):
         """Keys and what is pasted go through the queue; those that come back up to the app have been through it."""
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
             await self.shared.typing.take(event)
-        else:
-            await super().on_event(event)
+            return
+        if isinstance(event, events.MouseDown) and not event.is_forwarded:
+            self.shared.reflexes.pressed(f"click {event.x},{event.y}", event.time)
+        elif isinstance(event, events.CursorPosition):
+            self.shared.reflexes.heard(event.time)
+        await super().on_event(event)
 
     async def on_passed(self, message: Passed) -> None:
         await self.shared.typing.arrive(message)
@@ -222,6 +232,12 @@ class SaysoApp(App[int], inherit_bindings=False):
     def _write(self, data: str) -> None:
         if self._driver is not None and not self.is_headless:
             self._driver.write(data)
+
+    def _ask_for_echo(self) -> bool:
+        """Have the terminal tell where its cursor is: it does so when it has drawn all that was written before, and
+        what was typed until then comes before its reply, however slow the line is."""
+        self._write("\x1b[6n")
+        return self._driver is not None and not self.is_headless
 
     # Going from screen to screen
 
@@ -313,7 +329,9 @@ class SaysoApp(App[int], inherit_bindings=False):
         texts = self.shared.texts
         for active in screen.active_bindings.values():
             binding = active.binding
-            if binding.id and active.enabled and hasattr(texts, f"do_{binding.id}"):
+            # A permission takes its own key and no way around it.
+            offered = binding.id and binding.id != "allow" and hasattr(texts, f"do_{binding.id}")
+            if offered and active.enabled:
                 node, action = active.node, binding.action
                 yield SystemCommand(
                     getattr(texts, f"do_{binding.id}"),

@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.message import Message
 
 from sayso.asks.draft import Said
-from sayso.asks.model import Kind, Option, Question
+from sayso.asks.model import SAY_SO, Kind, Option, Question
 from sayso.text import one_line, printable
 from sayso.tui.rows import Rows
 from sayso.tui.shared import Shared
@@ -126,6 +126,7 @@ class Choices(Rows):
             self.post_message(self.Numbered())
 
     def _place_of(self, character: str) -> int | None:
-        if self._question is not None and self._question.kind is Kind.CONFIRM and character in ("y", "n"):
+        question = self._question
+        if question and question.kind is Kind.CONFIRM and question.id != SAY_SO and character in ("y", "n"):
             return "yn".index(character)
         return int(character) - 1 if character in tuple("123456789") else None

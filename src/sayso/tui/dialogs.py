@@ -60,6 +60,7 @@ class ReasonDialog(ModalScreen[Reply]):
         field.placeholder = Content(self._hint)
         field.put(self._text)
         field.focus()
+        self._shared.reflexes.present(self, 0)
 
     def _ways_out(self) -> Content:
         """How to confirm and how not to, to be pressed or clicked."""
@@ -73,7 +74,8 @@ class ReasonDialog(ModalScreen[Reply]):
 
     @on(Field.Done)
     def action_confirm(self) -> None:
-        self.dismiss(Reply(text=self.query_one(Field).text.strip(), confirmed=True))
+        if self._shared.reflexes.deliberate():
+            self.dismiss(Reply(text=self.query_one(Field).text.strip(), confirmed=True))
 
     def action_back(self) -> None:
         self.dismiss(Reply(text=self.query_one(Field).text, confirmed=False))
@@ -132,9 +134,11 @@ class SureDialog(ModalScreen[bool]):
         clicks = ((confirm, "screen.confirm"), (back, "screen.back"))
         ways = [way.stylize(Style.from_meta({"@click": click})) for way, click in clicks]
         self.query_one("#confirm", Line).show(Content(" · ").join(ways))
+        self._shared.reflexes.present(self, 0)
 
     def action_confirm(self) -> None:
-        self.dismiss(True)
+        if self._shared.reflexes.deliberate():
+            self.dismiss(True)
 
     def action_back(self) -> None:
         self.dismiss(False)

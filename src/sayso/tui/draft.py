@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sayso.asks.draft import Draft, Said, answer
@@ -14,6 +15,13 @@ def choose(question: Question, said: Said, option_id: str) -> Said:
         chosen = tuple(o.id for o in question.choices if o.id in (*said.chosen, option_id))
         return replace(said, chosen=chosen, skipped=False)
     return replace(said, chosen=(option_id,), own=False, skipped=False)
+
+
+def decide(question: Question, said: Said, ids: Sequence[str]) -> Said:
+    """Take the option of these that is marked, or else the first of them that there is."""
+    offered = [option_id for option_id in ids if question.option(option_id)]
+    marked = [option_id for option_id in said.chosen if option_id in offered]
+    return choose(question, said, (marked or offered)[0])
 
 
 def toggle(question: Question, said: Said, option_id: str) -> Said:

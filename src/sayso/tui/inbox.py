@@ -19,6 +19,7 @@ from sayso.tui.asklist import AskList
 from sayso.tui.bars import Line
 from sayso.tui.outline import copy_text, preview, whole_text
 from sayso.tui.prose import Prose
+from sayso.tui.reflexes import REST
 from sayso.tui.rows import Rows
 from sayso.tui.screen import Copy, Open, Read, SaysoScreen
 from sayso.tui.shared import Shared
@@ -51,6 +52,7 @@ class InboxScreen(SaysoScreen[None]):
         self.board_changed()
 
     def on_screen_resume(self) -> None:
+        self.shared.reflexes.present(self, 0)
         self.shared.board.newest = None
         self.board_changed()
 
@@ -65,13 +67,22 @@ class InboxScreen(SaysoScreen[None]):
         super().board_changed()
         board, texts = self.shared.board, self.shared.texts
         asks = self._wanted(board.asks)
-        self.query_one(AskList).show(asks)
+        self._show(asks)
         empty = self.query_one("#empty", Line)
         filtered = texts.empty_filtered.format(key=self.shared.keys.shown("back"))
         empty.show(texts.loading if not board.looked else filtered if board.asks else texts.empty)
         empty.display = not asks
         self.show_whether_empty(not asks)
         self._preview_soon()
+
+    def _show(self, asks: Sequence[Ask]) -> None:
+        """Show these. A key that was meant for the ask at the cursor is not for another that came in its place."""
+        rows = self.query_one(AskList)
+        before = rows.ask
+        rows.show(asks)
+        after = rows.ask
+        if self.is_current and before and after and before.id != after.id:
+            self.shared.reflexes.present(self, REST)
 
     def special(self) -> str:
         """What the list leaves out, and what is new above what is shown of it."""
@@ -136,7 +147,8 @@ class InboxScreen(SaysoScreen[None]):
 
     @on(Rows.Clicked)
     def action_open(self) -> None:
-        if ask := self.query_one(AskList).ask:
+        ask = self.query_one(AskList).ask
+        if ask and self.shared.reflexes.deliberate():
             self.post_message(Open(ask))
 
     def action_filter(self) -> None:
@@ -191,7 +203,8 @@ class InboxScreen(SaysoScreen[None]):
             self.post_message(Read(whole_text(self.shared, ask)))
 
     def action_reject(self) -> None:
-        if ask := self.query_one(AskList).ask:
+        ask = self.query_one(AskList).ask
+        if ask and self.shared.reflexes.deliberate():
             self.run_worker(self._reject(ask), group="reject", exclusive=True)
 
     async def _reject(self, ask: Ask) -> None:

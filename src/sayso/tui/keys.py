@@ -18,6 +18,7 @@ _MODIFIERS = {"ctrl", "shift", "alt", "super", "meta", "hyper"}
 _NAMED = {key.value for key in KnownKeys}
 _ALIASES = {"esc": "escape", "pgup": "pageup", "pgdn": "pagedown", "del": "delete", "return": "enter"}
 """Names people write, as the help shows them too."""
+_DECISIONS = ("allow", "deny")
 _DISPLAY = {"escape": "esc", "enter": "enter", "up": "up", "down": "down", "left": "left", "right": "right"}
 
 
@@ -70,6 +71,8 @@ DEFAULTS: Mapping[str, tuple[Key, ...]] = {
         Key(name="back", keys="escape"),
     ),
     "answer": (
+        Key(name="allow", keys="y"),
+        Key(name="deny", keys="n"),
         Key(name="choose", keys="enter"),
         Key(name="submit", keys="enter"),
         Key(name="mark", keys="space"),
@@ -131,6 +134,7 @@ class Keys:
             _check_name(name, names, source)
             for key in given.split(","):
                 _check_key(name, key, source)
+                _check_decision(name, key, source)
         self._contexts = {
             context: tuple(replace(key, keys=changed.get(key.name, key.keys)) for key in keys)
             for context, keys in DEFAULTS.items()
@@ -200,6 +204,14 @@ def _check_name(name: str, names: set[str], source: str) -> None:
     if name not in names:
         hint = did_you_mean(name, names, f"They are {', '.join(sorted(names))}.")
         raise ConfigError(f"{source}: keys has {name!r}, which no key does. {hint}")
+
+
+def _check_decision(name: str, key: str, source: str) -> None:
+    if name in _DECISIONS and not (len(key) == 1 and key.isalpha()):
+        raise ConfigError(
+            f"{source}: keys has {name} = {key!r}. A permission takes letters only, so that no key that is pressed "
+            "by reflex, such as enter or space, decides it. Give it a letter."
+        )
 
 
 def _check_key(name: str, key: str, source: str) -> None:

@@ -68,6 +68,7 @@ class SaysoScreen(Screen[ScreenResultType]):
     def __init__(self, shared: Shared, context: str) -> None:
         super().__init__()
         self.shared = shared
+        self._reminded_of = 0
         shared.keys.bind(self, context)
 
     def compose(self) -> ComposeResult:
@@ -125,6 +126,21 @@ class SaysoScreen(Screen[ScreenResultType]):
         except StoreError as error:
             self.app.post_message(Trouble(error))
             raise
+
+    def meant(self) -> bool:
+        """Whether the key or click at work was meant for what is in view; where it was not, say so, once."""
+        return self.shared.reflexes.deliberate() or self._remind()
+
+    async def meant_alone(self) -> bool:
+        """The same, once it is known what else came with it."""
+        return await self.shared.reflexes.alone() or self._remind()
+
+    def _remind(self) -> bool:
+        card = self.shared.reflexes.card
+        if self._reminded_of != card:
+            self._reminded_of = card
+            self.say(self.shared.texts.too_soon)
+        return False
 
     def say(self, text: str) -> None:
         """A short notice in the corner."""

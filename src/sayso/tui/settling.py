@@ -146,7 +146,7 @@ class SettlingScreen(SaysoScreen[None]):
         self._settling = True
         try:
             with self.shared.typing.held():
-                if await self._settle_once(work):
+                if await self.meant_alone() and await self._settle_once(work):
                     self._part(told.format(client=self.shared.wording.client(self.ask)))
         finally:
             self._settling = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -10,6 +11,7 @@ from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.tui.keys import Keys
 from sayso.tui.link import SURFACE, Link
+from sayso.tui.reflexes import Reflexes
 from sayso.tui.texts import Texts, texts_for
 from sayso.tui.typeahead import TypeAhead
 from sayso.tui.wording import Wording
@@ -57,7 +59,7 @@ class Board:
 
 @dataclass(frozen=True, kw_only=True)
 class Shared:
-    """Settings, texts, keys, the way to the desk, the board, and the keys that are still to come."""
+    """Settings, texts, keys, the way to the desk, the board, the keys that are to come and which are meant."""
 
     config: Config
     environ: Mapping[str, str]
@@ -65,8 +67,9 @@ class Shared:
     wording: Wording
     keys: Keys
     link: Link
+    reflexes: Reflexes
+    typing: TypeAhead
     board: Board = field(default_factory=Board)
-    typing: TypeAhead = field(default_factory=TypeAhead)
 
     @classmethod
     def build(
@@ -75,9 +78,11 @@ class Shared:
         environ: Mapping[str, str],
         heard: Callable[[], None],
         clock: Callable[[], int] = now_ms,
+        ticks: Callable[[], float] = time.monotonic,
     ) -> Shared:
         texts = texts_for(config.language, environ)
         keys = Keys.from_config(config)
+        reflexes = Reflexes(ticks)
         return cls(
             config=config,
             environ=environ,
@@ -85,6 +90,8 @@ class Shared:
             wording=Wording(texts=texts, clock=clock),
             keys=keys,
             link=Link(config, heard),
+            reflexes=reflexes,
+            typing=TypeAhead(reflexes),
         )
 
     @property

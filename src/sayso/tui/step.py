@@ -39,6 +39,9 @@ class Step(Vertical):
     class Finished(Message):
         """The person is done with this question."""
 
+    class Picked(Message):
+        """An option was picked by its number or with the mouse; the cursor is on it."""
+
     def __init__(self, shared: Shared, entered: Entered) -> None:
         super().__init__(id="step")
         self._shared, self._entered = shared, entered
@@ -69,12 +72,12 @@ class Step(Vertical):
 
     # Showing
 
-    def show(self, question: Question, said: Said) -> None:
+    def show(self, question: Question, said: Said, hint: str) -> None:
         """Show this question and what was said to it before; the focus is where it is answered."""
         self._question, self._said, self._writing = question, said, False
         self.query_one("#question", Prose).show(list(question_blocks(self._shared, question)))
         self.query_one("#reading").scroll_home(animate=False)
-        self._show_hints()
+        self._show_hints(hint)
         self._own.put(said.text)
         self._note.put(said.note)
         self._note.display = bool(said.note)
@@ -83,11 +86,8 @@ class Step(Vertical):
         (self._choices if question.choices else self._own).focus()
         self.call_after_refresh(self._share_room)
 
-    def _show_hints(self) -> None:
-        question, texts = self._question, self._shared.texts
-        ways = {Kind.SELECT: texts.pick_one, Kind.MULTI_SELECT: texts.pick_some}
-        parts = (ways.get(question.kind, ""), "" if question.required else texts.optional)
-        told = " · ".join(part for part in parts if part)
+    def _show_hints(self, told: str) -> None:
+        texts = self._shared.texts
         hint = self.query_one("#hint", Line)
         hint.show(told)
         hint.display = bool(told)
@@ -159,10 +159,7 @@ class Step(Vertical):
     @on(Choices.Numbered)
     @on(Rows.Clicked, "#choices")
     def _picked(self) -> None:
-        if self._question.kind is Kind.MULTI_SELECT:
-            self.mark()
-        else:
-            self.choose()
+        self.post_message(self.Picked())
 
     def skip(self) -> None:
         self._say(drafts.skip(self._said))

@@ -16,6 +16,8 @@ from textual import events
 from textual.app import App
 from textual.message import Message
 
+from sayso.tui.reflexes import Reflexes
+
 Deliver = Callable[[events.Event], Awaitable[None]]
 _ROUNDS = 4
 """How often a key is followed from the focus up to the app: what it sets off may set off more."""
@@ -35,7 +37,8 @@ class Passed(Message):
 class TypeAhead:
     """Keeps keys until all that the last one did is done."""
 
-    def __init__(self) -> None:
+    def __init__(self, reflexes: Reflexes) -> None:
+        self._reflexes = reflexes
         self._waiting: deque[events.Event] = deque()
         self._since: float | None = None
         self._holds = 0
@@ -56,6 +59,7 @@ class TypeAhead:
     async def take(self, event: events.Event) -> None:
         """Hand this key or paste on when its turn has come."""
         self._waiting.append(event)
+        self._reflexes.came_in(event.time)
         await self._hand_on()
         self._be_patient()
 
@@ -75,7 +79,10 @@ class TypeAhead:
         if under_way or not self._waiting or self._deliver is None:
             return
         self._since = time.monotonic()
-        await self._deliver(self._waiting.popleft())
+        event = self._waiting.popleft()
+        name = event.key if isinstance(event, events.Key) else "paste"
+        self._reflexes.pressed(name, event.time, self._waiting[0].time if self._waiting else None)
+        await self._deliver(event)
         self._follow()
 
     @contextmanager

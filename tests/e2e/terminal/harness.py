@@ -23,6 +23,8 @@ from sayso.asks.model import Asker, Kind, NewAsk, Option, Question
 from sayso.store import open_store
 
 WAIT = 40.0
+READING = 1.0
+"""Seconds in which a person has read what is on the screen; keys that come much sooner are not taken as meant."""
 T = TypeVar("T")
 _numbers = itertools.count()
 
@@ -33,6 +35,7 @@ class Terminal:
     def __init__(self, place: Place, environment: Mapping[str, str], size: tuple[int, int]) -> None:
         self._name = f"sayso-test-{os.getpid()}-{next(_numbers)}"
         self.place, self._environment = place, {**place.environment, **environment}
+        self._pressed = 0.0
         self._code = place.folder / f"{self._name}.code"
         self.tmux("-f", os.devnull, "new-session", "-d", "-x", str(size[0]), "-y", str(size[1]), "exec sleep 600")
         self.tmux("set-option", "-g", "remain-on-exit", "on")
@@ -64,12 +67,22 @@ class Terminal:
         return self.tmux("display-message", "-p", f"#{{{name}}}").rstrip("\n")
 
     def keys(self, *names: str) -> None:
-        """Press keys, by tmux's names."""
+        """Press keys, by tmux's names, each when a person could have read what the last one brought."""
         for name in names:
+            until(lambda: time.monotonic() - self._pressed > READING, lambda: "time to pass")
             self.tmux("send-keys", name)
+            self._pressed = time.monotonic()
+
+    def hold(self, name: str, seconds: float) -> None:
+        """Hold a key down for so long: it comes again and again."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.tmux("send-keys", name)
+        self._pressed = time.monotonic()
 
     def type(self, text: str) -> None:
         self.tmux("send-keys", "-l", text)
+        self._pressed = time.monotonic()
 
     def resize(self, width: int, height: int) -> None:
         self.tmux("resize-window", "-x", str(width), "-y", str(height))
@@ -123,6 +136,13 @@ class Agents:
     def __init__(self, place: Place) -> None:
         self._store = open_store(place.config())
         self.desk = Desk(self._store)
+
+    def permission(self, title: str) -> Held:
+        """Ask for a permission as Claude Code does."""
+        options = (Option(id="allow", label="Allow"), Option(id="deny", label="Deny"))
+        question = Question(id="decision", text="The agent wants to use `Bash`.", kind=Kind.SELECT, options=options)
+        asker = Asker(client="claude-code", project="/home/anna/api", host="workbench")
+        return self.desk.hold(NewAsk(tool="approve", title=title, questions=(question,), asker=asker, bound=True))
 
     def ask(self, *questions: Question, client: str = "claude-code", project: str = "/home/anna/api") -> Held:
         asker = Asker(client=client, project=project, host="workbench")

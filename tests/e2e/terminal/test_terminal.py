@@ -17,7 +17,7 @@ import pytest
 from tests.e2e.stdio.harness import Place, data_of, question, text_of
 from tests.e2e.terminal.harness import WAIT, Terminal, agents, colour, terminal, until, words
 
-from sayso.asks.model import Answer, State
+from sayso.asks.model import Answer, Kind, Question, State
 
 
 @pytest.mark.requirement("A-31")
@@ -319,3 +319,24 @@ def test_the_harness_leaves_no_terminal_behind(place: Place) -> None:
         ),
         lambda: "the server to end",
     )
+
+
+@pytest.mark.finding("F-04")
+def test_a_held_key_answers_none_of_five_asks_in_a_real_terminal(place: Place) -> None:
+    with terminal(place, (100, 30)) as anna, agents(place) as others:
+        confirm = Question(id="drop", text="Delete the old tables now?", kind=Kind.CONFIRM)
+        asks = [others.ask(confirm), others.ask(colour()), others.ask(words("What is it called?"))]
+        asks += [others.permission("Allow Bash: rm -rf build?"), others.permission("Allow Bash: git push?")]
+        anna.start()
+        anna.sees("5 waiting", "> Allow Bash: git push?")
+        anna.hold("Enter", 2.0)
+        anna.keys("Escape")
+        anna.hold("Enter", 2.0)
+        anna.sees("y allows it")
+        assert {others.desk.get(held.ask.id).state for held in asks} == {State.PENDING}
+        anna.keys("y")
+        anna.sees("4 waiting")
+        anna.hold("y", 2.0)
+        anna.hold("Enter", 2.0)
+        states = [others.desk.get(held.ask.id).state for held in asks]
+    assert states == [State.PENDING] * 4 + [State.ANSWERED]

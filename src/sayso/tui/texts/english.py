@@ -98,6 +98,12 @@ class Texts:
     not_sent: str = "Not sent: {error}"
     no_other_ask: str = "There is no other question."
 
+    # Permissions
+    decide_hint: str = "{allow} allows it · {deny} denies it"
+    words_are_a_no: str = "You wrote words for a no. Press {deny} to deny it, or delete the words to allow it."
+    no_is_marked: str = "You marked a no. Press {deny} to deny it, or mark another option to allow it."
+    too_soon: str = "Nothing was sent: that key came before this could be read, or was held down. Press it again."
+
     # Dialogs
     reject_one: str = "Reject this question?"
     reject_all: str = "Reject all {n} questions?"
@@ -193,6 +199,8 @@ class Texts:
     do_reject: str = "reject"
     do_copy: str = "copy"
     do_whole: str = "whole text in your pager"
+    do_allow: str = "allow"
+    do_deny: str = "deny"
     do_choose: str = "choose"
     do_submit: str = "send"
     do_mark: str = "mark"

@@ -85,6 +85,14 @@ class German(Texts):
     asked_back = "{client} soll es erklären."
     not_sent = "Nicht gesendet: {error}"
     no_other_ask = "Es gibt keine andere Frage."
+    decide_hint = "{allow} erlaubt es · {deny} verweigert es"
+    words_are_a_no = (
+        "Du hast etwas zu einem Nein geschrieben. {deny} verweigert es; zum Erlauben lösche zuerst die Worte."
+    )
+    no_is_marked = "Ein Nein ist markiert. {deny} verweigert es; zum Erlauben markiere etwas anderes."
+    too_soon = (
+        "Nichts wurde gesendet: Die Taste kam, bevor das hier zu lesen war, oder wurde gehalten. Drück sie noch einmal."
+    )
     reject_one = "Diese Frage ablehnen?"
     reject_all = "Alle {n} Fragen ablehnen?"
     reject_hint = "Warum? Der Agent erfährt es. Sie können dies leer lassen."
@@ -171,6 +179,8 @@ class German(Texts):
     do_reject = "ablehnen"
     do_copy = "kopieren"
     do_whole = "ganzer Text im Pager"
+    do_allow = "erlauben"
+    do_deny = "verweigern"
     do_choose = "wählen"
     do_submit = "senden"
     do_mark = "markieren"

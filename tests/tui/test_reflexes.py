@@ -1,0 +1,296 @@
+"""Only a deliberate act on what is shown answers anything: no held key, no burst, no key that came too soon."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from tests.tui.harness import DROP, NAME, REGIONS, Person, Place, option, select
+
+from sayso.asks.desk import Held
+from sayso.asks.model import SAY_SO, Asker, Kind, NewAsk, Question, State
+from sayso.errors import ConfigError
+from sayso.tui.answer import AnswerScreen
+from sayso.tui.keys import Keys
+
+pytestmark = pytest.mark.anyio
+
+DECISION = select(
+    "The agent wants to use `Bash`.",
+    option("allow", "Allow"),
+    option("deny", "Deny"),
+    option("always", "Allow this exact thing for the rest of the run"),
+    question_id="decision",
+)
+COMMAND = Question(id=SAY_SO, text="May the agent run this?\n\n    git push --force", kind=Kind.CONFIRM)
+
+
+def permission(place: Place, question: Question = DECISION, title: str = "Allow Bash: rm -rf build?") -> Held:
+    """A permission as Claude Code asks for one, or a command that waits for a say-so."""
+    asker = Asker(client="claude-code", project="/home/anna/api", host="workbench")
+    bound = question is DECISION
+    return place.desk.hold(
+        NewAsk(tool="approve" if bound else "git", questions=(question,), asker=asker, title=title, bound=bound)
+    )
+
+
+@pytest.mark.finding("F-04")
+@pytest.mark.parametrize("key", ["enter", "space", "1", "y", "n", "ctrl+s"])
+async def test_a_held_key_answers_none_of_five_open_asks(place: Place, key: str) -> None:
+    asks = [
+        place.ask(DROP, title="Delete the old tables now?"),
+        place.ask(select("First?")),
+        place.ask(NAME),
+        permission(place, COMMAND, "Run git?"),
+        permission(place),
+    ]
+    async with place.inbox() as anna:
+        await anna.hold("enter")
+        await anna.hold(key)
+        await anna.hold("enter")
+    allowed = [held for held in asks if place.now(held).state is not State.PENDING]
+    if key in "yn":
+        assert [place.now(held).answer("decision") for held in allowed] != []
+        assert len(allowed) == 1, "the permission that was on the screen was decided, and nothing else"
+    else:
+        assert not allowed
+
+
+@pytest.mark.finding("F-04")
+@pytest.mark.parametrize("question", [DECISION, COMMAND], ids=["approve", "command"])
+@pytest.mark.parametrize(("key", "place_of_choice"), [("y", 0), ("n", 1)])
+async def test_a_permission_takes_y_or_n_and_nothing_else(
+    place: Place, question: Question, key: str, place_of_choice: int
+) -> None:
+    held = permission(place, question)
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.sees("y allows it · n denies it", "y allow", "n deny")
+        await anna.press("enter", "enter", "tab", "ctrl+s", "ctrl+s", "enter", "s", "r", "ctrl+j", "shift+enter")
+        await anna.press("down", "enter", "up", "enter")
+        assert place.now(held).state is State.PENDING
+        await anna.press(key)
+        ended = await place.outcome(held)
+    assert ended.outcome is not None
+    assert ended.outcome.answers[0].chosen == (question.choices[place_of_choice].id,)
+
+
+@pytest.mark.finding("F-04")
+async def test_a_yes_pressed_before_the_permission_could_be_read_is_no_yes(place: Place) -> None:
+    held = permission(place)
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.press_after(0.3, "y")
+        await anna.sees("Nothing was sent")
+        assert place.now(held).state is State.PENDING
+        await anna.press("y")
+        assert (await place.outcome(held)).state is State.ANSWERED
+
+
+@pytest.mark.finding("F-04")
+async def test_a_word_that_begins_with_y_allows_nothing_when_it_comes_as_a_burst(place: Place) -> None:
+    held = permission(place)
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.type("yes")
+        await anna.press_after(0.01, "y")
+        assert place.now(held).state is State.PENDING
+
+
+@pytest.mark.finding("F-04")
+async def test_the_key_that_sent_one_permission_does_not_decide_the_next(place: Place) -> None:
+    second, first = permission(place, title="Second?"), permission(place, title="First?")
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.hold("y")
+        await place.outcome(first)
+        await anna.press("enter")
+        await anna.sees("Second?", "y allows it")
+        await anna.press_after(0.2, "y")
+        assert place.now(second).state is State.PENDING
+
+
+@pytest.mark.finding("F-04")
+async def test_a_permission_is_allowed_for_longer_only_where_that_was_marked(place: Place) -> None:
+    held = permission(place)
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.press("3")
+        await anna.sees("(*) 3. Allow this exact thing")
+        await anna.press("y")
+        ended = await place.outcome(held)
+    assert ended.answer("decision").chosen == ("always",)  # type: ignore[union-attr]
+
+
+@pytest.mark.finding("F-04")
+async def test_words_of_a_no_make_a_yes_impossible_and_go_with_the_no(place: Place) -> None:
+    held = permission(place)
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.press("o")
+        await anna.type("Never delete that.")
+        await anna.press("enter", "y")
+        await anna.sees("You wrote words for a no")
+        assert place.now(held).state is State.PENDING
+        await anna.press("n")
+        ended = await place.outcome(held)
+    answer = ended.answer("decision")
+    assert answer is not None
+    assert (answer.chosen, answer.text) == ((), "Never delete that.")
+
+
+@pytest.mark.finding("F-04")
+async def test_a_marked_no_makes_a_yes_impossible(place: Place) -> None:
+    held = permission(place)
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.press("2", "y")
+        await anna.sees("You marked a no")
+    assert place.now(held).state is State.PENDING
+
+
+@pytest.mark.finding("F-04")
+async def test_a_permission_can_be_decided_with_the_mouse_but_not_by_a_second_click_at_the_same_place(
+    place: Place,
+) -> None:
+    held = permission(place)
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.click("1. Allow")
+        assert place.now(held).state is State.PENDING
+        await anna.click("y allow  n deny")
+        assert (await place.outcome(held)).state is State.ANSWERED
+
+
+@pytest.mark.finding("F-04")
+async def test_a_key_meant_for_one_row_does_not_reach_another_that_took_its_place(place: Place) -> None:
+    async with place.inbox() as anna:
+        place.ask(select("First?"))
+        await anna.sees("> First?")
+        anna.ticks.wait(60)
+        place.ask(select("Newer?"))
+        await anna.sees("> Newer?")
+        await anna.press_after(0.2, "x")
+        await anna.press_after(0.2, "enter")
+        await anna.sees("enter open")
+        assert not isinstance(anna.app.screen, AnswerScreen)
+
+
+@pytest.mark.finding("F-04")
+@pytest.mark.parametrize("name", ["allow", "deny"])
+@pytest.mark.parametrize("key", ["enter", "space", "1", "ctrl+s"])
+def test_no_key_of_reflex_can_be_set_to_decide_a_permission(name: str, key: str) -> None:
+    with pytest.raises(ConfigError, match="letters only"):
+        Keys({name: key})
+
+
+@pytest.mark.finding("F-04")
+async def test_quick_and_deliberate_answers_are_taken(place: Place) -> None:
+    """Once an ask could be read, different keys follow each other as fast as a hand presses them."""
+    held = place.ask(select(), DROP)
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.press("2")
+        await anna.press_after(0.12, "y")
+        await anna.press_after(0.12, "enter")
+        ended = await place.outcome(held)
+    assert [answer.chosen for answer in ended.outcome.answers] == [("b",), ("yes",)]  # type: ignore[union-attr]
+
+
+# Whatever is pressed
+
+
+@dataclass(frozen=True)
+class Press:
+    """Some keys at once, so long after the ones before."""
+
+    after: float
+    keys: tuple[str, ...]
+
+
+KEYS = ("enter", "space", "y", "n", "1", "2", "3", "ctrl+s", "ctrl+j", "ctrl+enter", "tab", "down", "o", "r", "]", "x")
+presses = st.builds(
+    Press,
+    after=st.sampled_from([0.01, 0.033, 0.1, 0.5, 0.75, 1.5]),
+    keys=st.lists(st.sampled_from(KEYS), min_size=1, max_size=4).map(tuple)
+    | st.sampled_from(KEYS).map(lambda key: (key,)),
+)
+held_keys = st.builds(
+    lambda key, times: [Press(1.0, (key,)), Press(0.5, (key,)), *[Press(0.033, (key,))] * times],
+    st.sampled_from(["enter", "space", "y", "1", "ctrl+s", "ctrl+enter"]),
+    st.integers(1, 8),
+)
+sequences = st.lists(presses.map(lambda press: [press]) | held_keys, min_size=3, max_size=10).map(
+    lambda parts: [press for part in parts for press in part]
+)
+HOLD_ENTER = [Press(1.0, ("enter",)), Press(0.5, ("enter",)), *[Press(0.033, ("enter",))] * 15]
+PASTED = [Press(1.0, ("enter",)), Press(1.0, ("y", "enter", "enter", "y")), Press(0.1, ("y", "enter", "1", "enter"))]
+
+
+@pytest.mark.finding("F-04")
+@settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(sequence=sequences)
+@example(sequence=HOLD_ENTER)
+@example(sequence=PASTED)
+async def test_whatever_is_pressed_nothing_is_settled_without_an_act_on_what_was_shown(
+    sequence: Sequence[Press],
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        place = Place(Path(folder))
+        try:
+            asks = [
+                place.ask(DROP, title="Delete the old tables now?"),
+                place.ask(REGIONS),
+                permission(place, COMMAND, "Run git?"),
+                place.ask(select("First?")),
+                permission(place),
+            ]
+            async with place.inbox((100, 30)) as anna:
+                await Watcher(place, anna, asks).follow(sequence)
+        finally:
+            place.close()
+
+
+class Watcher:
+    """Presses keys and holds every ask that ends against what was on the screen when the key was pressed."""
+
+    def __init__(self, place: Place, anna: Person, asks: Sequence[Held]) -> None:
+        self._place, self._anna, self._open = place, anna, list(asks)
+        self._shown, self._since = "", 0.0
+        self._last: tuple[str, float] = ("", 0.0)
+
+    async def follow(self, sequence: Sequence[Press]) -> None:
+        for press in sequence:
+            await self._anna.settled()
+            shown, since = self._look()
+            self._anna.ticks.wait(press.after)
+            now = self._anna.ticks()
+            self._anna.burst(*press.keys)
+            await self._anna.settled()
+            repeated = press.keys[0] == self._last[0] and now - self._last[1] < 0.7
+            self._last = (press.keys[-1], now)
+            for held in [held for held in self._open if self._place.now(held).state is not State.PENDING]:
+                self._open.remove(held)
+                self._check(held, press, meant=shown == held.ask.id and now - since >= 0.7 and not repeated)
+
+    def _look(self) -> tuple[str, float]:
+        screen = self._anna.app.screen
+        shown = screen.ask.id if isinstance(screen, AnswerScreen) else f"{type(screen).__name__}"
+        if shown != self._shown:
+            self._shown, self._since = shown, self._anna.ticks()
+        return self._shown, self._since
+
+    def _check(self, held: Held, press: Press, *, meant: bool) -> None:
+        ended = self._place.now(held)
+        if ended.state is State.REJECTED:  # by a dialog of its own, which says what it is about
+            assert len(press.keys) == 1
+            return
+        assert meant, f"{ended.title or ended.questions[0].text!r} was settled by {press}"
+        assert len(press.keys) == 1, f"{ended.title!r} was settled by a burst: {press}"
+        if ended.is_permission:
+            assert press.keys in (("y",), ("n",)), f"{ended.title!r} was settled by {press}"
