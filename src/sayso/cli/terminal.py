@@ -97,6 +97,14 @@ def is_interactive() -> bool:
     return bool(sys.stdin and sys.stdout and sys.stdin.isatty() and sys.stdout.isatty())
 
 
+def forget_typed_ahead() -> None:
+    """Drop what was typed before now: it was meant for something else than what is shown next."""
+    with suppress(ImportError, OSError):
+        import termios
+
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+
+
 def read_line(prompt: str) -> str | None:
     """A line that the person types, None at the end of input. Only for interactive terminals."""
     with suppress(ImportError):

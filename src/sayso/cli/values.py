@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from sayso.asks.model import NO, YES, Answer, Ask, Kind, Option, Problems, Question, unmarked
 from sayso.errors import InvalidInput, Problem
@@ -22,6 +22,7 @@ _LITERAL = re.compile(r'"(.+)"', re.DOTALL)
 """Own text that would otherwise be an option's number or label, or look like a slip of the pen."""
 _LONGEST_SLIP = 100
 _ALIKE = 0.8
+Reading = Callable[[Question, str], tuple[str, Option | None]]
 _WORDS_FOR = {"yes": YES, "y": YES, "true": YES, "no": NO, "n": NO, "false": NO}
 
 
@@ -56,21 +57,17 @@ def answer_to(question: Question, values: Sequence[str]) -> Answer:
         raise _invalid(f"takes one value, got {len(values)}. Put quotes around a value of several words.")
     if question.kind is Kind.TEXT:
         return Answer(question=question.id, text=values[0])
-    named = [_meant(question, value) for value in values]
-    for text, option in named:
-        if option is None and text in values:
-            _refuse_slip(question, text)
-    return _answer(question, named, "\n")
+    return _answer(question, [_given(question, value, _meant) for value in values], "\n")
 
 
 def answer_typed(question: Question, typed: str) -> Answer:
     """The answer that a line at a prompt stands for: there a bare number names an option, and commas part several."""
     if question.kind is Kind.TEXT:
         return Answer(question=question.id, text=typed)
-    whole = _typed(question, typed)
+    whole = _given(question, typed, _typed)
     if question.kind is not Kind.MULTI_SELECT or whole[1]:
         return _answer(question, [whole], "")
-    parts = [_typed(question, part.strip()) for part in typed.split(",") if part.strip()]
+    parts = [_given(question, part.strip(), _typed) for part in typed.split(",") if part.strip()]
     # Where no part names an option, it was a sentence with commas in it.
     return _answer(question, parts if any(option for _, option in parts) else [whole], ", ")
 
@@ -79,6 +76,14 @@ def _answer(question: Question, named: Sequence[tuple[str, Option | None]], betw
     chosen = tuple(option.id for _, option in named if option)
     own = [text for text, option in named if option is None]
     return Answer(question=question.id, chosen=chosen, text=between.join(own) if own else None)
+
+
+def _given(question: Question, value: str, read: Reading) -> tuple[str, Option | None]:
+    """What a value means, in either way of giving it; own words that were probably meant for an option are refused."""
+    text, option = read(question, value)
+    if option is None and text == value:
+        _refuse_slip(question, text, _HOW_TO_QUOTE[read])
+    return text, option
 
 
 def _typed(question: Question, typed: str) -> tuple[str, Option | None]:
@@ -114,14 +119,20 @@ def _is_plain(question: Question, text: str) -> bool:
     return not (_NUMBER.fullmatch(text.lstrip("#")) or _labelled(question, text) or _nearest(question, text))
 
 
-def _refuse_slip(question: Question, text: str) -> None:
+def _refuse_slip(question: Question, text: str, quotes: str) -> None:
     """Nobody can take an answer back, so what was probably meant for an option is not sent as own words."""
     if near := _nearest(question, text):
         number = question.choices.index(near) + 1
         raise _invalid(
             f"{quoted(text)} is no option, but close to {quoted(near.label)}. Give #{number} for that one; to send "
-            "your own words as they are, put double quotes inside the shell's: '\"...\"'."
+            f"your own words as they are, put {quotes}."
         )
+
+
+_HOW_TO_QUOTE: Mapping[Reading, str] = {
+    _meant: "double quotes inside the shell's: '\"...\"'",
+    _typed: 'them in double quotes: "..."',
+}
 
 
 def _nearest(question: Question, text: str) -> Option | None:
