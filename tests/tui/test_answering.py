@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.tui.harness import DATABASE, DROP, FOUR, NAME, REGIONS, Place, option, select
 
-from sayso.asks.model import Answer, Kind, Question, State
+from sayso.asks.model import Answer, Kind, Question, Settler, State
 
 pytestmark = pytest.mark.anyio
 
@@ -288,3 +288,89 @@ async def test_a_label_that_says_itself_that_it_is_recommended_is_marked_once(pl
         await anna.press("1", "ctrl+s", "enter")
         ended = await place.outcome(held)
     assert ended.answer("q") == Answer(question="q", chosen=("a",))
+
+
+@pytest.mark.finding("F-07")
+async def test_enter_chooses_nothing_of_a_multi_select_in_which_nothing_is_marked(place: Place) -> None:
+    held = place.ask(replace(REGIONS, required=True))
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.press("down", "enter")
+        await anna.sees("Nothing is marked yet. space marks", "[ ] 2. Dublin")
+        await anna.press("space", "enter", "enter")
+        assert (await place.outcome(held)).answer("regions") == Answer(question="regions", chosen=("dub",))
+
+
+@pytest.mark.finding("F-07")
+async def test_an_optional_multi_select_in_which_nothing_is_marked_is_skipped_by_enter(place: Place) -> None:
+    held = place.ask(REGIONS)
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.press("enter")
+        await anna.sees("Check your answers", "(skipped)")
+        await anna.press("enter")
+        assert (await place.outcome(held)).answer("regions") == Answer(question="regions")
+
+
+@pytest.mark.finding("F-65")
+async def test_enter_in_the_review_acts_on_the_row_at_the_cursor(place: Place) -> None:
+    held = place.ask(select("First?"), select("Second?", question_id="q2"))
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.press("1", "1")
+        await anna.sees("> Send", "enter send")
+        await anna.press("up")
+        await anna.sees("> 2. Second?", "enter change")
+        await anna.press("enter")
+        await anna.sees("Second?", "(*) 1. Red")
+        assert place.now(held).state is State.PENDING
+        await anna.press("2")
+        await anna.sees("> Send")
+        await anna.press("enter")
+        ended = await place.outcome(held)
+    assert [answer.chosen for answer in ended.outcome.answers] == [("r",), ("b",)]  # type: ignore[union-attr]
+
+
+@pytest.mark.finding("F-65")
+async def test_the_review_of_an_ask_that_was_settled_elsewhere_offers_nothing_to_send(place: Place) -> None:
+    held = place.ask(select())
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.press("1")
+        await anna.sees("> Send")
+        place.desk.reject(held.ask.id, "no", Settler(person="ben", surface="browser"))
+        await anna.sees("This has ended. What you entered is not sent any more.", "Already rejected by ben")
+        assert "Send" not in anna.screen()
+        assert "sends them" not in anna.screen()
+        assert not anna.app.screen.check_action("send", ())
+
+
+@pytest.mark.finding("F-65")
+async def test_a_note_alone_leads_back_to_the_question_it_is_for(place: Place) -> None:
+    held = place.ask(DROP, NAME)
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.press("a")
+        await anna.type("after the backup")
+        await anna.press("enter")
+        await anna.sees("> ( ) 1. Yes")
+        await anna.press("y")
+        await anna.sees("What should the service be called?")
+        await anna.press("ctrl+s")
+        await anna.sees("Note: after the backup")
+    assert place.now(held).state is State.PENDING
+
+
+@pytest.mark.finding("F-65")
+async def test_asks_are_gone_through_from_within_a_field_too(place: Place) -> None:
+    place.ask(select("Which colour?"))
+    place.ask(NAME)
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.sees("What should the service be called?")
+        await anna.press("ctrl+n")
+        await anna.sees("Which colour?")
+        await anna.press("ctrl+o")
+        await anna.sees("What should the service be called?")
+        await anna.type("[]")
+        await anna.sees("[]")

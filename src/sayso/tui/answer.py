@@ -90,6 +90,8 @@ class AnswerScreen(SettlingScreen):
         super()._tell_truth()
         if self.alive:
             self._tell_who()
+        if self.alive and self.question is None:
+            self._show_review()
 
     def _tell_who(self) -> None:
         ask, wording = self.ask, self.shared.wording
@@ -111,12 +113,17 @@ class AnswerScreen(SettlingScreen):
         review.display = check.display = question is None
         self._show_tabs()
         if question is None:
-            check.show(self.shared.texts.review_title.format(key=self.shared.keys.shown("submit")))
-            review.show(self.ask, self.draft)
+            self._show_review()
             review.focus()
         else:
             self.step.show(question, self.draft.of(question), self._hint(question))
         self.refresh_bindings()
+
+    def _show_review(self) -> None:
+        texts, key = self.shared.texts, self.shared.keys.shown("submit")
+        told = texts.review_title.format(key=key) if self.answerable else texts.review_ended
+        self.query_one("#check", Line).show(told)
+        self.query_one(Review).show(self.ask, self.draft, texts.send_all if self.answerable else "")
 
     def _hint(self, question: Question) -> str:
         texts, keys = self.shared.texts, self.shared.keys
@@ -179,8 +186,23 @@ class AnswerScreen(SettlingScreen):
             self.warn(self.shared.texts.no_program.format(program=program, error=error.strerror))
 
     @on(Rows.Clicked, "#review")
-    def _go_there(self) -> None:
+    def _clicked_in_review(self) -> None:
+        if self.query_one(Review).at_sending:
+            self.action_submit()
+        else:
+            self.action_change()
+
+    @on(Rows.Moved, "#review")
+    def _other_row(self) -> None:
+        self.refresh_bindings()
+
+    def action_change(self) -> None:
+        """From the review back to the question at the cursor."""
         self.action_go_to(self.query_one(Review).cursor)
+
+    @on(Step.Unmarked)
+    def _say_how_to_mark(self) -> None:
+        self.warn(self.shared.texts.mark_first.format(key=self.shared.keys.shown("mark")))
 
     # Deciding about a permission
 
@@ -271,8 +293,12 @@ class AnswerScreen(SettlingScreen):
         if self.ask.is_permission and action in _NOT_FOR_PERMISSIONS:
             return False
         match action:
-            case "submit":
-                return question is None
+            case "submit" | "change":
+                in_review = self.is_mounted and question is None
+                sends = in_review and self.query_one(Review).at_sending
+                return sends if action == "submit" else in_review and not sends
+            case "send":
+                return self.answerable
             case "previous":
                 return self.draft.step > 0
             case "reject":

@@ -19,30 +19,47 @@ _MOST_CHARACTERS = 1_000
 
 
 class Review(Rows):
-    """A row for each question with its answer. Clicking one, or its number, goes there."""
+    """A row for each question with its answer, which leads back to it, and a last one that sends them all."""
 
     def __init__(self, shared: Shared) -> None:
         super().__init__(shared.keys, id="review")
         self._shared = shared
         self._ask: Ask | None = None
         self._draft = Draft()
+        self._sending = ""
 
-    def show(self, ask: Ask, draft: Draft) -> None:
-        self._ask, self._draft = ask, draft
+    def show(self, ask: Ask, draft: Draft, sending: str) -> None:
+        """Show these. `sending` is what the row says that sends them, where the cursor starts; without it there is
+        none."""
+        start = draft != self._draft or ask.id != (self._ask.id if self._ask else "")
+        self._ask, self._draft, self._sending = ask, draft, sending
+        if start:
+            self.cursor = self.count() - 1
         self.changed()
+
+    @property
+    def at_sending(self) -> bool:
+        """Whether the cursor is on the row that sends."""
+        return bool(self._sending) and self.cursor == self.count() - 1
 
     def on_key(self, event: events.Key) -> None:
         place = "123456789".find(event.character or " ")
-        if 0 <= place < self.count():
+        if 0 <= place < self._questions:
             event.stop()
             self.move_to(place)
             self.post_message(self.Clicked(self))
 
-    def count(self) -> int:
+    @property
+    def _questions(self) -> int:
         return len(self._ask.questions) if self._ask else 0
+
+    def count(self) -> int:
+        return self._questions + bool(self._sending)
 
     def row(self, index: int, width: int) -> Sequence[Content]:
         assert self._ask is not None
+        if index == self._questions:
+            return [Content.styled(self._sending, "bold").truncate(width, ellipsis=True)]
         question = self._ask.questions[index]
         number = f"{index + 1}. "
         told = Content(number + one_line(plain_line(question.text), 300)).truncate(width, ellipsis=True)

@@ -39,6 +39,9 @@ class Step(Vertical):
     class Finished(Message):
         """The person is done with this question."""
 
+    class Unmarked(Message):
+        """The person wants to go on, but nothing is marked and an answer is needed."""
+
     class Picked(Message):
         """An option was picked by its number or with the mouse; the cursor is on it."""
 
@@ -135,15 +138,17 @@ class Step(Vertical):
         self._show_said()
 
     def choose(self) -> None:
-        """Take what is at the cursor and be done; where several may be chosen, be done with what is marked."""
+        """Take what is at the cursor and be done; where several may be chosen, only what is marked counts."""
         question, option = self._question, self._choices.option
         if not question.choices:
             self._own.focus()
         elif option is None:
             self.own_words()
+        elif question.kind is Kind.MULTI_SELECT:
+            unmarked = question.required and answer(question, self._said).skipped
+            self.post_message(self.Unmarked() if unmarked else self.Finished())
         else:
-            several = question.kind is Kind.MULTI_SELECT and not answer(question, self._said).skipped
-            self._say(self._said if several else drafts.choose(question, self._said, option.id))
+            self._say(drafts.choose(question, self._said, option.id))
             self.post_message(self.Finished())
 
     def mark(self) -> None:
@@ -188,8 +193,12 @@ class Step(Vertical):
         self._say(replace(self._said, note=self._note.text))
 
     @on(Field.Done)
-    def _done_writing(self) -> None:
-        self.post_message(self.Finished())
+    def _done_writing(self, event: Field.Done) -> None:
+        """On to the next question; but a note is no answer, and leads back to where one is given."""
+        if event.field is self._note and answer(self._question, self._said).skipped:
+            (self._choices if self._choices.display else self._own).focus()
+        else:
+            self.post_message(self.Finished())
 
     @on(Field.LeftUp)
     def leave_field(self) -> None:

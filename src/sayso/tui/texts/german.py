@@ -66,6 +66,7 @@ class German(Texts):
     optional = "freiwillig"
     pick_one = "eine auswählen"
     pick_some = "beliebig viele auswählen"
+    mark_first = "Noch ist nichts markiert. {key} markiert, was am Zeiger steht."
     yes = "Ja"
     no = "Nein"
     other = "Anderes: eigene Worte"
@@ -77,7 +78,9 @@ class German(Texts):
     missing = "braucht eine Antwort"
     not_answered = "nicht beantwortet"
     cut = "… noch {n} Zeichen. {key} zeigt den ganzen Text."
-    review_title = "Prüfen Sie Ihre Antworten. {key} sendet sie."
+    review_title = "Prüfen Sie Ihre Antworten. {key} sendet sie; nach oben ändert eine."
+    review_ended = "Das ist beendet. Was Sie eingegeben haben, wird nicht mehr gesendet."
+    send_all = "Senden"
     must_answer = "Frage {n} braucht eine Antwort, bevor dies gesendet werden kann."
     sent = "An {client} gesendet."
     sent_unattended = "Für {client} aufgehoben: Er bekommt die Antwort, wenn er dasselbe wieder fragt."
@@ -87,11 +90,11 @@ class German(Texts):
     no_other_ask = "Es gibt keine andere Frage."
     decide_hint = "{allow} erlaubt es · {deny} verweigert es"
     words_are_a_no = (
-        "Du hast etwas zu einem Nein geschrieben. {deny} verweigert es; zum Erlauben lösche zuerst die Worte."
+        "Sie haben Worte für ein Nein geschrieben. {deny} verweigert es; zum Erlauben löschen Sie die Worte."
     )
-    no_is_marked = "Ein Nein ist markiert. {deny} verweigert es; zum Erlauben markiere etwas anderes."
+    no_is_marked = "Ein Nein ist markiert. {deny} verweigert es; zum Erlauben markieren Sie etwas anderes."
     too_soon = (
-        "Nichts wurde gesendet: Die Taste kam, bevor das hier zu lesen war, oder wurde gehalten. Drück sie noch einmal."
+        "Nichts wurde gesendet: Die Taste kam, bevor das hier zu lesen war, oder wurde gehalten. Bitte noch einmal."
     )
     reject_one = "Diese Frage ablehnen?"
     reject_all = "Alle {n} Fragen ablehnen?"
@@ -183,6 +186,7 @@ class German(Texts):
     do_deny = "verweigern"
     do_choose = "wählen"
     do_submit = "senden"
+    do_change = "ändern"
     do_mark = "markieren"
     do_next = "weiter"
     do_previous = "zurück"
