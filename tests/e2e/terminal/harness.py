@@ -35,7 +35,7 @@ class Terminal:
     def __init__(self, place: Place, environment: Mapping[str, str], size: tuple[int, int]) -> None:
         self._name = f"sayso-test-{os.getpid()}-{next(_numbers)}"
         self.place, self._environment = place, {**place.environment, **environment}
-        self._pressed = 0.0
+        self._changed = 0.0
         self._code = place.folder / f"{self._name}.code"
         self.tmux("-f", os.devnull, "new-session", "-d", "-x", str(size[0]), "-y", str(size[1]), "exec sleep 600")
         self.tmux("set-option", "-g", "remain-on-exit", "on")
@@ -69,20 +69,24 @@ class Terminal:
     def keys(self, *names: str) -> None:
         """Press keys, by tmux's names, each when a person could have read what the last one brought."""
         for name in names:
-            until(lambda: time.monotonic() - self._pressed > READING, lambda: "time to pass")
+            self.read()
             self.tmux("send-keys", name)
-            self._pressed = time.monotonic()
+            self._changed = time.monotonic()
+
+    def read(self) -> None:
+        """Let the time pass in which a person reads what has come."""
+        until(lambda: time.monotonic() - self._changed > READING, lambda: "time to pass")
 
     def hold(self, name: str, seconds: float) -> None:
         """Hold a key down for so long: it comes again and again."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self.tmux("send-keys", name)
-        self._pressed = time.monotonic()
+        self._changed = time.monotonic()
 
     def type(self, text: str) -> None:
         self.tmux("send-keys", "-l", text)
-        self._pressed = time.monotonic()
+        self._changed = time.monotonic()
 
     def resize(self, width: int, height: int) -> None:
         self.tmux("resize-window", "-x", str(width), "-y", str(height))
@@ -93,9 +97,11 @@ class Terminal:
     def sees(self, *texts: str) -> None:
         for text in texts:
             until(lambda text=text: self._shows(text), lambda text=text: f"{text!r} on\n{self.screen()}")  # type: ignore[misc]
+        self._changed = time.monotonic()
 
     def sees_not(self, text: str) -> None:
         until(lambda: not self._shows(text), lambda: f"{text!r} to go from\n{self.screen()}")
+        self._changed = time.monotonic()
 
     def _shows(self, text: str) -> bool:
         """Whether the text stands there, in one line or wrapped."""

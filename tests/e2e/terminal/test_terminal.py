@@ -299,6 +299,7 @@ class Watcher:
 
     def click(self, shown: Terminal, text: str) -> None:
         """Press and release the left button where this text stands."""
+        shown.read()
         lines = shown.screen().split("\n")
         y = next(number for number, line in enumerate(lines) if text in line)
         x = lines[y].index(text)
