@@ -262,3 +262,14 @@ def test_lines_pasted_at_one_question_do_not_answer_the_next(home: Home) -> None
         terminal.reply(SEND, "y")
         assert terminal.end() == 0
     assert home.answers(ask)[1] == Answer(question="2", chosen=("no",))
+
+
+@pytest.mark.finding("F-64")
+@pytest.mark.parametrize("kind", ["dumb", ""])
+def test_a_terminal_that_cannot_draw_gets_the_list(home: Home, kind: str) -> None:
+    ask = home.leave(choice("Which database?"))
+    with Terminal(home, TERM=kind) as terminal:
+        assert terminal.end() == 0
+    assert "Which database?" in terminal.screen
+    assert f"Answer one: sayso answer {ask.id[:8]}" in terminal.screen
+    assert "\x1b[?1049h" not in terminal.screen

@@ -205,3 +205,63 @@ def test_a_tool_that_is_not_there_is_told_the_nearest_name(home: Home) -> None:
     ran = home.run("tools", "run", "git_stauts")
     assert ran.code == 3
     assert ran.error.startswith("Error: There is no tool 'git_stauts' here. Did you mean git_status?")
+
+
+NOISY = "echo to stdout; echo to stderr >&2"
+
+
+@pytest.mark.finding("F-63")
+def test_what_a_command_writes_to_either_stream_is_shown_and_one_can_be_chosen(home: Home) -> None:
+    write_tool(home, SLEEPER)
+    home.run("tools", "run", "sleeper", f"script={NOISY}")
+    (listed,) = json.loads(home.run("ops", "list", "--json").out)
+    for shown in (home.run("ops", "watch", listed["id"]), home.run("ops", "output", listed["id"])):
+        assert shown.out == "to stdout\n--- stderr ---\nto stderr\n"
+    assert home.run("ops", "output", listed["id"], "--stderr").out == "--- stderr ---\nto stderr\n"
+    assert home.run("ops", "output", listed["id"], "--stdout").out == "to stdout\n"
+    assert home.run("ops", "watch", listed["id"], "--stdout").out == "to stdout\n"
+    assert "to stderr" in home.run("ops", "output", listed["id"], "--grep", "err").out
+    assert "to stderr" in home.run("ops", "output", listed["id"], "--tail", "1").out
+
+
+@pytest.mark.finding("F-67")
+def test_only_what_the_command_writes_goes_down_a_pipe(home: Home) -> None:
+    write_tool(home, SLEEPER)
+    ran = home.run("tools", "run", "sleeper", f"script={NOISY}")
+    assert ran.out == "to stdout\n"
+    assert ran.err.startswith("to stderr\n")
+    assert "succeeded" in ran.err
+    failed = home.run("tools", "run", "sleeper", "script=exit 3")
+    assert (failed.out, failed.code) == ("", 1)
+    assert "exit code 3" in failed.err
+
+
+@pytest.mark.finding("F-68")
+def test_the_list_says_which_tools_need_a_say_so_and_a_command_that_waits_for_one_does_too(home: Home) -> None:
+    write_tool(home, {**SLEEPER, "approve": "always"})
+    write_tool(home, {**SLEEPER, "name": "free"})
+    listed = home.run("tools", "list")
+    rows = {line.split()[0]: line for line in listed.out.splitlines()}
+    assert "each time" in rows["sleeper"]
+    assert "each time" not in rows["free"]
+    assert "SAY-SO: whether a person must allow a call" in listed.err
+    assert {tool["name"]: tool["approve"] for tool in json.loads(home.run("tools", "list", "--json").out)} == {
+        "sleeper": "always",
+        "free": "never",
+    }
+    process = subprocess.Popen(
+        [BIN / "sayso", "tools", "run", "sleeper", "script=true"],
+        cwd=home.project,
+        env=home.env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        home.wait_for_ask()
+        waiting = home.run("ops", "list")
+        assert "needs say-so" in waiting.out
+        assert "queued" not in waiting.out
+        assert "needs say-so" in home.run("ops", "show", waiting.out.splitlines()[1].split()[0]).out
+    finally:
+        process.terminate()
+        process.wait(SECONDS)

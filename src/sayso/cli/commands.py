@@ -78,10 +78,10 @@ def sayso(ctx: click.Context) -> None:
 def _inbox() -> None:
     """The terminal UI where there is one and a terminal to show it, else the list."""
     from sayso.cli.session import settings
-    from sayso.cli.terminal import is_interactive
+    from sayso.cli.terminal import draws_screens
 
     config = settings()
-    if is_interactive() and util.find_spec("sayso.tui") and util.find_spec("sayso.tui.app"):
+    if draws_screens() and util.find_spec("sayso.tui") and util.find_spec("sayso.tui.app"):
         import_module("sayso.tui.app").run(config)
     else:
         from sayso.cli.list import show_inbox

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
+from sayso.asks.desk import Desk
+from sayso.asks.model import Ask
 from sayso.cli.asks_in_words import short_place
 from sayso.cli.session import SURFACE, open_session, project_name, settings
-from sayso.cli.terminal import put, put_json, say, table
+from sayso.cli.terminal import dim, put, put_json, say, table
 from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.dialects.operation_replies import data, headline, result
+from sayso.operations.approval import awaiting
 from sayso.operations.desk import OperationDesk
 from sayso.operations.operation import Operation, OperationState
 from sayso.operations.report import report_on
+from sayso.running.capture import STREAMS
 from sayso.running.excerpt import Excerpts
 from sayso.running.output import Piece
 from sayso.store import Bell
@@ -28,7 +32,13 @@ from sayso.text import age, one_line, printable
 HEADER = ("ID", "AGE", "STATE", "TOOL", "CLIENT", "PROJECT", "COMMAND")
 SHOWN_BYTES = 8192
 CHUNK = 65536
-STREAM = click.Choice(["stdout", "stderr"])
+
+
+def _of_either_stream(function: Callable[..., None]) -> Callable[..., None]:
+    """The options that choose one of the two streams of a command; without them both are shown."""
+    for name in reversed(STREAMS):
+        function = click.option(f"--{name}", "stream", flag_value=name, help=f"Only its {name}.")(function)
+    return function
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +49,15 @@ class Ops:
     excerpts: Excerpts
     config: Config
     bell: Bell
+    asks: Desk
+
+    def open_asks(self) -> list[Ask]:
+        self.asks.release_the_dead()
+        return self.asks.inbox()
+
+    def parts(self, operation: Operation) -> Sequence[Operation]:
+        """What prints: its steps, or itself."""
+        return self.desk.steps(operation.id) if operation.is_sequence else [operation]
 
 
 @contextmanager
@@ -48,7 +67,7 @@ def open_ops() -> Iterator[Ops]:
         desk = OperationDesk(session.store, config.operations_dir)
         # What dead servers left is told as it is, not as they last knew it.
         desk.end_the_dead()
-        yield Ops(desk=desk, excerpts=Excerpts.of(config), config=config, bell=session.store.bell())
+        yield Ops(desk=desk, excerpts=Excerpts.of(config), config=config, bell=session.store.bell(), asks=session.desk)
 
 
 @click.group()
@@ -81,7 +100,10 @@ def list_(project: Path | None, running: bool, limit: int, as_json: bool) -> Non
         if as_json:
             put_json([data(report_on(operation, ops.desk, ops.excerpts, SHOWN_BYTES)) for operation in shown])
         elif shown:
-            put(table(HEADER, [_row(operation) for operation in shown]))
+            waiting = awaiting(shown, ops.open_asks())
+            put(table(HEADER, [_row(operation, waiting) for operation in shown]))
+            if waiting:
+                say("\nneeds say-so: it runs when a person allows it. `sayso list` shows what is asked.")
             say(f"\nSee one: sayso ops show {shown[0].id[:8]}    Stop one: sayso ops cancel {shown[0].id[:8]}")
         else:
             say("No command is running." if running else "No command has been run. Agents get them from tool files: ")
@@ -107,6 +129,8 @@ def show(operation_id: str, as_json: bool) -> None:
             return
         put(f"Operation {operation.id}")
         put(f"  Tool     {one_line(operation.tool)}")
+        if awaiting([operation], ops.open_asks()):
+            put("  State    needs say-so: it runs when a person allows it")
         put(f"  From     {one_line(operation.asker.client) or '-'}, in {short_place(operation.asker.project) or '-'}")
         put(f"  Command  {one_line(' '.join(operation.argv), 400) or 'a sequence'}")
         put(f"  In       {short_place(operation.cwd)}")
@@ -116,25 +140,27 @@ def show(operation_id: str, as_json: bool) -> None:
 
 @command.command()
 @click.argument("operation_id", metavar="ID")
-@click.option("--stream", type=STREAM, default="stdout", show_default=True, help="Which of the two.")
+@_of_either_stream
 @click.option("--tail", type=click.IntRange(min=1), metavar="LINES", help="Only the last lines.")
 @click.option("--grep", metavar="REGEX", help="Only the lines that match.")
-def output(operation_id: str, stream: str, tail: int | None, grep: str | None) -> None:
+def output(operation_id: str, stream: str | None, tail: int | None, grep: str | None) -> None:
     """Print what a command wrote, secrets masked, as far as it was kept.
+
+    Its stdout and its stderr are kept apart; where it wrote to both, each stands under its name.
 
     \b
     Example:
       sayso ops output 3f2a --tail 50
+      sayso ops output 3f2a --stderr --grep warning
     """
     with open_ops() as ops:
-        folder = ops.desk.find(operation_id).folder
-        if grep is not None:
-            for match in ops.excerpts.grep(folder, stream, grep, limit=1000).matches:
-                put(printable(match.text.rstrip("\n")))
-        elif tail is not None:
-            _write(ops.excerpts.last_lines(folder, stream, tail))
-        else:
-            _print_from(ops, folder, stream, 0)
+        operation = ops.desk.find(operation_id)
+        page = Page()
+        for part in ops.parts(operation):
+            for name in (stream,) if stream else STREAMS:
+                for text in _wanted(ops, part, name, tail, grep):
+                    page.write(name, text)
+        page.end()
 
 
 @command.command()
@@ -158,9 +184,9 @@ def cancel(operation_id: str) -> None:
 
 @command.command()
 @click.argument("operation_id", metavar="ID")
-@click.option("--stream", type=STREAM, default="stdout", show_default=True, help="Which of the two.")
-def watch(operation_id: str, stream: str) -> None:
-    """Follow what a command writes until it ends. Ctrl-C stops the watching, not the command.
+@_of_either_stream
+def watch(operation_id: str, stream: str | None) -> None:
+    """Follow what a command writes, to stdout and to stderr, until it ends. Ctrl-C stops the watching, not the command.
 
     \b
     Example:
@@ -168,14 +194,18 @@ def watch(operation_id: str, stream: str) -> None:
     """
     with open_ops() as ops:
         operation = ops.desk.find(operation_id)
-        place = 0
+        page, places = Page(), dict[tuple[str, str], int]()
         while True:
             operation = ops.desk.get(operation.id)
-            place = _print_from(ops, operation.folder, stream, place)
+            for part in ops.parts(operation):
+                for name in (stream,) if stream else STREAMS:
+                    for text in _new_output(ops, part, name, places):
+                        page.write(name, text)
             if operation.state.ended:
                 break
             ops.bell.wait(LOOK_EVERY / 4)
             ops.desk.end_the_dead()
+        page.end()
         say(printable(headline(operation)))
     if operation.state is not OperationState.COMPLETED:
         sys.exit(1)
@@ -189,27 +219,62 @@ def _await_end(ops: Ops, operation_id: str) -> Operation:
     return operation
 
 
-def _print_from(ops: Ops, folder: Path, stream: str, place: int) -> int:
-    """Print what there is from this place on; the place to go on from."""
+class Page:
+    """Prints what comes from two streams: the name of a stream stands above what is from another than before."""
+
+    def __init__(self) -> None:
+        self._stream, self._at_start = "stdout", True
+
+    def write(self, stream: str, text: str) -> None:
+        if not text:
+            return
+        if stream != self._stream:
+            self.end()
+            put(dim(f"--- {stream} ---"))
+            self._stream = stream
+        click.echo(printable(text), nl=False)
+        self._at_start = text.endswith("\n")
+
+    def end(self) -> None:
+        """To the beginning of a line."""
+        if not self._at_start:
+            put()
+            self._at_start = True
+
+
+def _wanted(ops: Ops, part: Operation, stream: str, tail: int | None, grep: str | None) -> Iterator[str]:
+    """What of a stream was asked for."""
+    if grep is not None:
+        for match in ops.excerpts.grep(part.folder, stream, grep, limit=1000).matches:
+            yield match.text.rstrip("\n") + "\n"
+    elif tail is not None:
+        yield from _texts(ops.excerpts.last_lines(part.folder, stream, tail))
+    else:
+        yield from _new_output(ops, part, stream, {})
+
+
+def _new_output(ops: Ops, part: Operation, stream: str, places: dict[tuple[str, str], int]) -> Iterator[str]:
+    """What a stream has from the place on that was read to; `places` then says where that is."""
     while True:
-        piece = ops.excerpts.read(folder, stream, offset=place, limit=CHUNK)
-        _write(piece)
+        place = places.get((part.id, stream), 0)
+        piece = ops.excerpts.read(part.folder, stream, offset=place, limit=CHUNK)
+        yield from _texts(piece)
+        places[part.id, stream] = piece.next_offset
         if piece.next_offset <= place or piece.next_offset >= piece.seen:
-            return piece.next_offset
-        place = piece.next_offset
+            return
 
 
-def _write(piece: Piece) -> None:
+def _texts(piece: Piece) -> Iterator[str]:
     if piece.skipped:
-        click.echo(f"\n[{piece.skipped:,} bytes were not kept]")
-    click.echo(printable(piece.text), nl=False)
+        yield f"\n[{piece.skipped:,} bytes were not kept]\n"
+    yield piece.text
 
 
-def _row(operation: Operation) -> tuple[str, ...]:
+def _row(operation: Operation, waiting: Container[str]) -> tuple[str, ...]:
     return (
         operation.id[:8],
         age(now_ms() - operation.created_at),
-        operation.state,
+        "needs say-so" if operation.id in waiting else operation.state,
         one_line(operation.tool, 30),
         one_line(operation.asker.client, 20) or "-",
         short_place(operation.asker.project) or "-",

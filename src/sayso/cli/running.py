@@ -6,23 +6,28 @@ import asyncio
 import os
 import signal
 import socket
+import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TextIO
+
+import click
 
 from sayso import __version__
 from sayso.asks.desk import Desk
 from sayso.asks.model import Ask, Asker
 from sayso.asks.waiting import Waiting
 from sayso.cli.session import open_session
-from sayso.cli.terminal import put, put_json, say
+from sayso.cli.terminal import put_json, say
 from sayso.config import Config
-from sayso.dialects.operation_replies import data, result
+from sayso.dialects.operation_replies import data, headline
 from sayso.operations.approval import Approvals
-from sayso.operations.operation import OperationState
+from sayso.operations.operation import Operation, OperationState
 from sayso.operations.order import Order
 from sayso.operations.report import Report, report_on
 from sayso.operations.workshop import Workshop
 from sayso.processes import name_of
+from sayso.running.capture import STREAMS
+from sayso.running.excerpt import Excerpts
 from sayso.store import Store
 from sayso.text import printable
 from sayso.toolfiles.catalog import Catalog, CommandTool
@@ -41,8 +46,28 @@ def run_tool(config: Config, tool: CommandTool, given: Mapping[str, Any], *, as_
     if as_json:
         put_json(data(report))
     else:
-        put(printable(result(report).text))
+        _print(config, report)
     return 0 if report.operation.state is OperationState.COMPLETED else 1
+
+
+def _print(config: Config, report: Report) -> None:
+    """What the command wrote goes where it wrote it; what we say of it goes to stderr, out of a pipe's way."""
+    excerpts = Excerpts.of(config)
+    for part in [step.operation for step in report.steps] or [report.operation]:
+        for stream, to in zip(STREAMS, (sys.stdout, sys.stderr), strict=True):
+            _copy(excerpts, part, stream, to)
+    say(printable(headline(report.operation)))
+
+
+def _copy(excerpts: Excerpts, part: Operation, stream: str, to: TextIO) -> None:
+    place, more = 0, True
+    while more:
+        piece = excerpts.read(part.folder, stream, offset=place, limit=SHOWN_BYTES)
+        if piece.skipped:
+            say(f"[{piece.skipped:,} bytes of its {stream} were not kept]")
+        click.echo(printable(piece.text) if to.isatty() else piece.text, nl=False, file=to)
+        more = place < piece.next_offset < piece.seen
+        place = piece.next_offset
 
 
 async def _run(config: Config, store: Store, desk: Desk, tool: CommandTool, given: Mapping[str, Any]) -> Report:

@@ -97,6 +97,11 @@ def is_interactive() -> bool:
     return bool(sys.stdin and sys.stdout and sys.stdin.isatty() and sys.stdout.isatty())
 
 
+def draws_screens() -> bool:
+    """Whether a full screen can be drawn here: a terminal that says what it is, and does not say that it is dumb."""
+    return is_interactive() and os.environ.get("TERM", "") not in ("", "dumb", "unknown")
+
+
 def forget_typed_ahead() -> None:
     """Drop what was typed before now: it was meant for something else than what is shown next."""
     with suppress(ImportError, OSError):

@@ -50,7 +50,9 @@ def list_(as_json: bool) -> None:
         put_json([_data(tool) for tool in tools])
         return
     if tools:
-        put(table(("TOOL", "MODE", "WHAT IT DOES"), [_row(tool) for tool in tools]))
+        put(table(("TOOL", "MODE", "SAY-SO", "WHAT IT DOES"), [_row(tool) for tool in tools]))
+        if any(tool.leaf.approve != "never" for tool in tools):
+            say("\nSAY-SO: whether a person must allow a call before it runs. It is asked for in your inbox.")
     else:
         say("There are no tool files here. These are ready-made: " + ", ".join(ready_files()))
         say("Write one into this project: sayso tools init git")
@@ -205,14 +207,19 @@ def _value(name: str, spec: OptionSpec, kind: str, value: str) -> Any:
         raise InvalidInput([Problem(path=name, text=f"expected a JSON {kind}, got {value!r}.")]) from None
 
 
+_SAY_SO = {"never": "-", "once": "once", "always": "each time"}
+
+
 def _row(tool: CommandTool) -> tuple[str, ...]:
-    return tool.name, "waits" if tool.leaf.synchronous else "background", one_line(tool.leaf.description, 200)
+    mode = "waits" if tool.leaf.synchronous else "background"
+    return tool.name, mode, _SAY_SO[tool.leaf.approve], one_line(tool.leaf.description, 200)
 
 
 def _data(tool: CommandTool) -> dict[str, Any]:
     return {
         "name": tool.name,
         "synchronous": tool.leaf.synchronous,
+        "approve": tool.leaf.approve,
         "description": tool.leaf.description,
         "inputSchema": input_schema(tool.leaf),
         "file": str(tool.file.file) if tool.file.file else None,
