@@ -1,0 +1,70 @@
+"""Whatever keys and taps come in whatever order: an ask is answered by a press that was meant for it, or not at all."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+from tests.e2e.browser.conftest import PHONE, SignIn
+from tests.e2e.browser.hands import FORMS, Hands
+from tests.e2e.browser.test_meant import permission
+from tests.web.house import House, confirm, select, text
+
+from sayso.asks.model import Ask, State
+
+
+def no_yes(ask: Ask) -> None:
+    """Open, or settled with the very words of the field that was for it."""
+    if ask.state is State.PENDING:
+        return
+    outcome = ask.outcome
+    assert outcome
+    if ask.state is State.REJECTED:
+        assert outcome.reason, "a reason was written and sent"
+        return
+    (answer,) = outcome.answers
+    assert answer.chosen in ((), ("deny",)), ask
+    assert answer.text or answer.note, "the words of that field"
+
+
+@pytest.mark.finding("F-01", "F-02", "F-03")
+@pytest.mark.parametrize("seed", range(5))
+def test_no_sequence_of_keys_and_hasty_taps_says_yes(house: House, sign_in: SignIn, seed: int) -> None:
+    page = sign_in("/settings", **PHONE)
+    page.get_by_label("Go on with the next question").check()
+    page.get_by_role("button", name="Save").tap()
+    expect(page.get_by_text("Saved for this browser.")).to_be_visible()
+    asks = [
+        permission(house, f"rm -rf {seed}"),
+        house.ask(confirm("Delete the old tables now?")),
+        house.ask(select()),
+        house.ask(confirm("Publish?"), text("Under which name?")),
+        permission(house, f"git push --force {seed}"),
+    ]
+    hands = Hands(page, seed)
+    hands.stop_time()
+    for ask in asks:
+        page.goto(f"/asks/{ask.id}")
+        page.locator(FORMS).wait_for()
+        hands.tap(2)
+        hands.fidget(8)
+        no_yes(house.desk.get(ask.id))
+
+
+@pytest.mark.finding("F-03")
+@pytest.mark.parametrize("seed", range(2))
+def test_whatever_follows_a_press_that_was_meant_reaches_nothing_else(house: House, sign_in: SignIn, seed: int) -> None:
+    page = sign_in("/settings", **PHONE)
+    page.get_by_label("Go on with the next question").check()
+    page.get_by_role("button", name="Save").tap()
+    expect(page.get_by_text("Saved for this browser.")).to_be_visible()
+    first, *others = [permission(house, f"make {seed} {number}") for number in range(4)]
+    hands = Hands(page, seed)
+    hands.stop_time()
+    page.goto(f"/asks/{first.id}")
+    hands.press(page.get_by_role("button", name="Allow", exact=True))
+    page.wait_for_url("**?sent=*")
+    hands.tap(5)
+    hands.fidget(5)
+    assert house.desk.get(first.id).state is State.ANSWERED
+    for ask in others:
+        no_yes(house.desk.get(ask.id))
