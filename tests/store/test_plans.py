@@ -32,7 +32,8 @@ OFTEN = (
 """What is asked with every call, or after every ring."""
 
 PARAMETERS: dict[str, dict[str, object]] = {
-    "inbox": {"project": None, "person": None, "after_time": -1, "after_id": "", "most": 20},
+    "inbox_attended": {"project": None, "person": None, "after_time": -1, "after_id": "", "most": 20},
+    "inbox_unattended": {"project": None, "person": None, "after_time": -1, "after_id": "", "most": 20},
     "history": {"project": None, "person": None, "pattern": None, "before_time": 2**62, "before_id": "", "most": 20},
     "alike": {"fingerprint": "fingerprint-1"},
     "waits_ended": {"process": "1-a"},
@@ -87,7 +88,8 @@ def _sqlite_with(file: Path, ended: int, pending: int = PENDING) -> Path:
 @pytest.mark.parametrize(
     ("query", "index"),
     [
-        ("inbox", "asks_inbox"),
+        ("inbox_unattended", "asks_inbox"),
+        ("inbox_attended", "asks_waits"),
         ("inbox_size", "asks_inbox"),
         ("asks_by_state", "COVERING INDEX asks_ended"),
         ("history", "asks_ended"),
@@ -115,7 +117,7 @@ def test_a_query_uses_its_index(file: Path, query: str, index: str) -> None:
     assert "SCAN asks\n" not in plan + "\n", plan
 
 
-@pytest.mark.parametrize("query", ["inbox", "history"])
+@pytest.mark.parametrize("query", ["inbox_unattended", "history"])
 def test_a_page_needs_no_sorting(file: Path, query: str) -> None:
     with closing(sqlite3.connect(file)) as connection:
         rows = connection.execute(f"EXPLAIN QUERY PLAN {queries()[query]}", PARAMETERS[query]).fetchall()
@@ -174,7 +176,9 @@ def addresses(postgres: Server) -> Iterator[tuple[str, str]]:
         yield few, many
 
 
-@pytest.mark.parametrize("query", ["inbox", "history", "alike", "waits_ended", "undelivered"])
+@pytest.mark.parametrize(
+    "query", ["inbox_unattended", "inbox_attended", "history", "alike", "waits_ended", "undelivered"]
+)
 def test_they_cost_the_same_on_postgresql(addresses: tuple[str, str], query: str) -> None:
     few, many = (_pages_read(address, query) for address in addresses)
     assert many <= few + 30, f"{few} pages with {FEW} ended asks, {many} with {MANY}"

@@ -209,9 +209,19 @@ class Desk:
     def inbox(
         self, *, project: str | None = None, person: str | None = None, after: Ask | None = None, most: int = 100
     ) -> list[Ask]:
-        """A page of the asks that can be answered, oldest first. With a person: those that person may see."""
-        place = {"after_time": after.created_at if after else -1, "after_id": after.id if after else ""}
-        return self._all("inbox", project=project, person=person, most=most, **place)
+        """A page of the asks that can be answered: first those whose agents wait, then the others, each oldest first.
+        With a person: those that person may see."""
+
+        def part(book: Book, query: str, most: int) -> list[Ask]:
+            goes_on = after is not None and after.attended == (query == "inbox_attended")
+            place = (after.created_at, after.id) if after and goes_on else (-1, "")
+            return book.all(query, project=project, person=person, after_time=place[0], after_id=place[1], most=most)
+
+        def work(book: Book) -> list[Ask]:
+            found = part(book, "inbox_attended", most) if after is None or after.attended else []
+            return found + (part(book, "inbox_unattended", most - len(found)) if len(found) < most else [])
+
+        return self._read(work)
 
     def versions(self) -> dict[str, int]:
         """The ids of all asks that can be answered, oldest first, each with its version: which have changed since one

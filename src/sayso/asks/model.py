@@ -226,6 +226,11 @@ class Ask:
         only = self.questions[0] if len(self.questions) == 1 else None
         return self.bound or (only is not None and only.id == SAY_SO and only.kind is Kind.CONFIRM)
 
+    @property
+    def attended(self) -> bool:
+        """Whether an agent waits for it right now."""
+        return self.state is State.PENDING and self.wait is not None
+
     def question(self, question_id: str) -> Question | None:
         return next((question for question in self.questions if question.id == question_id), None)
 

@@ -26,7 +26,7 @@ PAGE = 100
 @click.option("--limit", type=click.IntRange(min=1), default=PAGE, show_default=True, help="At most this many.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array of everything about each ask.")
 def command(project: Path | None, limit: int, as_json: bool) -> None:
-    """Show the asks that can be answered, oldest first.
+    """Show the asks that can be answered: those whose agents wait first, each part oldest first.
 
     \b
     Example:

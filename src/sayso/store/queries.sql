@@ -40,9 +40,19 @@ ORDER BY created_at DESC, CASE state WHEN 'superseded' THEN 1 ELSE 0 END, id;
 SELECT * FROM asks WHERE run_id IS NOT NULL AND tool = :tool AND (delivered_at IS NULL OR state = 'timed_out')
 ORDER BY created_at LIMIT :most;
 
--- name: inbox
+-- name: inbox_attended
+-- The first part of the inbox: agents that are blocked until somebody answers.
 SELECT * FROM asks
-WHERE state IN ('pending', 'timed_out')
+WHERE wait_process IS NOT NULL AND state = 'pending'
+  AND (CAST(:project AS TEXT) IS NULL OR project = :project)
+  AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
+  AND (created_at, id) > (:after_time, :after_id)
+ORDER BY created_at, id LIMIT :most;
+
+-- name: inbox_unattended
+-- The other part: what nobody waits for.
+SELECT * FROM asks
+WHERE state IN ('pending', 'timed_out') AND (state = 'timed_out' OR wait_process IS NULL)
   AND (CAST(:project AS TEXT) IS NULL OR project = :project)
   AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
   AND (created_at, id) > (:after_time, :after_id)

@@ -13,7 +13,7 @@ from textual.widgets import Input
 
 from sayso.asks.desk import Desk
 from sayso.asks.guard import refuse_self_answer
-from sayso.asks.model import Ask, State
+from sayso.asks.model import Ask
 from sayso.errors import AlreadySettled, NotFound, NotYours, StoreError
 from sayso.tui.asklist import AskList
 from sayso.tui.bars import Line
@@ -102,7 +102,7 @@ class InboxScreen(SaysoScreen[None]):
         words = self.query_one("#filter", Input).value.lower().split()
         fitting = [ask for ask in asks if self._fits(ask, words)] if words or self._project is not None else asks
         ordered = fitting[::-1] if self._newest_first else fitting
-        return sorted(ordered, key=lambda ask: ask.state is State.TIMED_OUT or ask.wait is None)
+        return sorted(ordered, key=lambda ask: not ask.attended)
 
     def _fits(self, ask: Ask, words: Sequence[str]) -> bool:
         if self._project is not None and ask.asker.project != self._project:

@@ -77,7 +77,7 @@ OPERATIONS = (
     Operation(
         method="GET",
         path="/api/asks",
-        summary="The asks that can be answered, oldest first.",
+        summary="The asks that can be answered: those whose agents wait first, each part oldest first.",
         work=inbox,
         answer="Asks",
         query={
