@@ -10,6 +10,7 @@ from pathlib import Path
 from sayso.asks.model import Answer, Ask, Asker, Event, Kind, Option, Question, State
 from sayso.cli.terminal import bold, dim
 from sayso.clock import now_ms
+from sayso.dialects.approve import verdict
 from sayso.text import age, one_line, printable
 
 MOST_CHARACTERS = 4_000
@@ -41,7 +42,7 @@ def status(ask: Ask) -> str:
     """Where the ask stands, in a word or two; MEANINGS explains those of open ones."""
     if ask.state is State.PENDING:
         return "waiting" if ask.wait else "agent gone"
-    return ask.state.value.replace("_", " ")
+    return verdict(ask) or ask.state.value.replace("_", " ")
 
 
 def place(project: str) -> str:

@@ -119,6 +119,14 @@ def decision(ask: Ask, permission: Permission) -> Reply:
     return deny(_why_not(ask, answer))
 
 
+def verdict(ask: Ask) -> str:
+    """What a person decided about a permission, in a word: `allowed` or `denied`. Empty for all other asks."""
+    if ask.tool != NAME or ask.state is not State.ANSWERED or not (ask.outcome and ask.outcome.answers):
+        return ""
+    answer = ask.outcome.answers[0]
+    return "allowed" if answer.text is None and answer.chosen in ((ALLOW.id,), (ALWAYS.id,)) else "denied"
+
+
 def is_for_the_rest(ask: Ask) -> bool:
     """Whether the person wants the same to be allowed from now on."""
     answer = ask.answer(_DECISION)

@@ -52,6 +52,7 @@ def record(shared: Shared, ask: Ask, events: Sequence[Event]) -> list[Block]:
         found += _numbered(shared, place, question)
         if ask.state is State.ANSWERED:
             found += _said(shared, question, ask.answer(question.id))
+            found += _not_chosen(shared, question, ask.answer(question.id))
     found.append(_line(shared.texts.history_events, "bold"))
     found += [_line(event_line(shared, event), "$muted", tight=True) for event in events]
     return found
@@ -128,6 +129,16 @@ def _said(shared: Shared, question: Question, answer: Answer | None) -> Iterator
         yield Block(
             content=Content.styled(shown, "$primary" if lines else "$muted"), first="   → ", rest="     ", tight=True
         )
+
+
+def _not_chosen(shared: Shared, question: Question, answer: Answer | None) -> Iterator[Block]:
+    chosen = answer.chosen if answer else ()
+    others = [option.id for option in question.choices if option.id not in chosen]
+    if others:
+        named = ", ".join(shared.wording.option(question, each) for each in others[:_MOST_OPTIONS])
+        more = ", …" if len(others) > _MOST_OPTIONS else ""
+        told = shared.texts.not_chosen.format(options=named + more)
+        yield Block(content=Content.styled(told, "$muted"), first="     ", rest="     ", tight=True)
 
 
 def _delivery(shared: Shared, ask: Ask) -> str:

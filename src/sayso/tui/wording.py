@@ -105,11 +105,22 @@ class Wording:
             state=self.state(ask.state), when=self.when(ask.ended_at), **self._settler(ask)
         )
 
+    def ending(self, ask: Ask) -> str:
+        """How it ended: a permission was allowed or denied, everything else is in its state."""
+        from sayso.dialects.approve import verdict  # only once the history is read
+
+        match verdict(ask):
+            case "allowed":
+                return self.texts.permission_allowed
+            case "denied":
+                return self.texts.permission_denied
+        return self.state(ask.state)
+
     def settled_by(self, ask: Ask) -> str:
         """Who ended it and where, for the history."""
         if ask.outcome is None or not ask.outcome.person:
-            return self.state(ask.state)
-        told = self.texts.history_by.format(state=self.state(ask.state), **self._settler(ask))
+            return self.ending(ask)
+        told = self.texts.history_by.format(state=self.ending(ask), **self._settler(ask))
         return f"{told} ({self.texts.late})" if ask.outcome.late else told
 
     def _settler(self, ask: Ask) -> dict[str, str]:

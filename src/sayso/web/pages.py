@@ -98,6 +98,8 @@ def _environment() -> Environment:
         "settled_by": wording.settled_by,
         "handover": wording.handover,
         "chosen_labels": wording.chosen_labels,
+        "not_chosen": wording.not_chosen,
+        "said_in_short": cards.said,
         "happened": wording.happened,
         "command": command_wording,
         "how": how,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from sayso.asks.model import Answer, Ask, Event, Option, Question, State
+from sayso.dialects.approve import verdict
 from sayso.text import age, one_line, printable
 from sayso.web.markdown import plain_line
 
@@ -77,6 +78,8 @@ def standing(ask: Ask) -> Standing:
                 meaning=f"{agent}'s wait ran out. You can still answer, late: it gets your answer when it asks the "
                 "same again.",
             )
+        case State.ANSWERED if decided := verdict(ask):
+            return Standing(word=decided.capitalize(), tone="done" if decided == "allowed" else "refused")
         case State.ANSWERED:
             return Standing(word="Answered", tone="done")
         case State.SUPERSEDED:
@@ -119,6 +122,11 @@ def cut(text: str, most: int = LABEL_CHARACTERS) -> str:
 
 def chosen_labels(question: Question, answer: Answer) -> list[str]:
     return [label(option) for option in question.choices if option.id in answer.chosen]
+
+
+def not_chosen(question: Question, answer: Answer | None) -> list[Option]:
+    """What else could have been chosen."""
+    return [option for option in question.choices if option.id not in (answer.chosen if answer else ())]
 
 
 def happened(event: Event) -> str:
