@@ -29,6 +29,8 @@ _HEADLINE_CHARACTERS = 1_000
 _TAGS = {
     *("p", "br", "hr", "strong", "em", "s", "code", "pre", "blockquote", "a"),
     *("ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td", "ins", "del"),
+    # Around a table, which scrolls by itself.
+    "div",
 }
 _ATTRIBUTES: dict[str, set[str]] = {"*": set(), "a": {"href"}, "ol": {"start"}}
 _SCHEMES = {"http", "https", "mailto"}
@@ -80,7 +82,7 @@ def _clean(html: str) -> str:
         url_schemes=_SCHEMES,
         url_relative="deny",
         link_rel="noopener noreferrer nofollow",
-        set_tag_attribute_values={"a": {"target": "_blank"}},
+        set_tag_attribute_values={"a": {"target": "_blank"}, "div": {"tabindex": "0"}},
     )
 
 
@@ -89,6 +91,20 @@ def _heading(
 ) -> str:
     """An agent's heading looks like one, but is none among the headings of our page."""
     return "<p><strong>" if tokens[place].nesting > 0 else "</strong></p>\n"
+
+
+def _table(
+    renderer: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: MutableMapping[str, Any]
+) -> str:
+    """A table that is too wide scrolls; its words are never broken."""
+    return "<div><table>\n" if tokens[place].nesting > 0 else "</table></div>\n"
+
+
+def _make_printable(tokens: Sequence[Token]) -> None:
+    """Once more after parsing: an entity such as `&#x202e;` is a character only now."""
+    for token in tokens:
+        token.content = printable(token.content)
+        _make_printable(token.children or ())
 
 
 def _fence(
@@ -115,6 +131,9 @@ def _parser() -> MarkdownIt:
     parser.add_render_rule("heading_open", _heading)
     parser.add_render_rule("heading_close", _heading)
     parser.add_render_rule("fence", _fence)
+    parser.add_render_rule("table_open", _table)
+    parser.add_render_rule("table_close", _table)
+    parser.core.ruler.push("printable", lambda state: _make_printable(state.tokens))
     return parser
 
 

@@ -1,0 +1,107 @@
+"""What a person reads: nothing hidden, nothing broken, what became of an ask, and what is most urgent first."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.e2e.browser.conftest import PHONE, SignIn
+from tests.e2e.browser.test_live import live
+from tests.e2e.browser.test_meant import permission
+from tests.web.house import House, confirm, new_ask, select, text
+
+from sayso.asks.model import Answer, Settler
+
+GRACE = Settler(person="grace", surface="terminal")
+HIDDEN = (
+    "Delete &#x202e;gpj.elif&#x202c; now? [a&ZeroWidthSpace;b](https://example.org/) **&rlm;bold&shy;** ~~&lrm;~~\n\n"
+    "# Head&#8203;ing\n\n- item&#xFEFF;\n\n| a&#x2066; | b |\n|---|---|\n| &zwj; | x |"
+)
+TABLE = """
+| Setting | Default value | What it means for the reconciliation |
+|---|---|---|
+| `reconciliation_interval_seconds` | `SAYSO_RECONCILIATION_INTERVAL` | internationalization counterrevolutionaries |
+| `notification_endpoint_address` | `SAYSO_NOTIFICATION_ENDPOINT` | disproportionately incomprehensibilities |
+"""
+RAW = r"() => document.body.innerText.match(/[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/u)"
+BROKEN = """
+() => [...document.querySelectorAll(".prose td, .prose th")].filter((cell) => {
+  const range = document.createRange();
+  const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    for (const word of node.data.matchAll(/[^\\s]+/g)) {
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      if (new Set([...range.getClientRects()].map((box) => box.top)).size > 1) return true;
+    }
+  }
+  return false;
+}).map((cell) => cell.textContent)
+"""
+"""The cells in which a word is broken."""
+
+
+@pytest.mark.finding("F-35")
+def test_hidden_characters_are_spelt_out_however_they_were_written(house: House, sign_in: SignIn) -> None:
+    page = sign_in(f"/asks/{house.ask(text(HIDDEN)).id}")
+    expect(page.locator(".prose").first).to_contain_text("<U+202E>")
+    for name in ("<U+200B>", "<U+200F>", "<U+200E>", "<U+FEFF>", "<U+2066>", "<U+200D>"):
+        expect(page.locator(".prose").first).to_contain_text(name)
+    assert page.evaluate(RAW) is None
+    page.goto("/")
+    expect(page.locator(".row-title")).to_contain_text("<U+202E>")
+    assert page.evaluate(RAW) is None
+
+
+@pytest.mark.finding("F-60")
+@pytest.mark.parametrize("look", [PHONE, {"viewport": {"width": 1280, "height": 860}}])
+def test_a_table_scrolls_and_breaks_no_word(house: House, sign_in: SignIn, look: dict[str, object]) -> None:
+    page = sign_in(f"/asks/{house.ask(text(TABLE)).id}", **look)
+    expect(page.locator(".prose table")).to_be_visible()
+    assert page.evaluate(BROKEN) == []
+    width = page.evaluate("document.documentElement.clientWidth")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width, "the page itself does not scroll sideways"
+
+
+def decide(house: House, command: str, chosen: str) -> str:
+    ask = permission(house, command)
+    house.desk.answer(ask.id, [Answer(question=ask.questions[0].id, chosen=(chosen,))], GRACE)
+    return ask.id
+
+
+def row(page: Page, words: str) -> str:
+    return page.locator(".row", has_text=words).inner_text()
+
+
+@pytest.mark.finding("F-51")
+def test_the_history_tells_what_was_allowed_from_what_was_denied(house: House, sign_in: SignIn) -> None:
+    decide(house, "rm -rf allowed-one", "allow")
+    denied = decide(house, "rm -rf denied-one", "deny")
+    asked = house.ask(select("Which colour for the door?"))
+    house.desk.answer(asked.id, [Answer(question=asked.questions[0].id, chosen=("option 1",))], GRACE)
+    page = sign_in("/history")
+    assert "Allowed by grace in terminal" in " ".join(row(page, "allowed-one").split())
+    assert "Denied by grace in terminal" in " ".join(row(page, "denied-one").split())
+    assert "Green" in row(page, "Which colour")
+    page.goto(f"/asks/{denied}")
+    expect(page.locator("#standing")).to_contain_text("Denied by grace in terminal")
+    page.goto(f"/asks/{asked.id}")
+    expect(page.locator(".said")).to_have_text("Green")
+    expect(page.get_by_role("list", name="Not chosen").get_by_role("listitem")).to_have_text(["Red", "Blue"])
+
+
+@pytest.mark.finding("F-61")
+def test_agents_that_wait_come_before_what_nobody_waits_for(house: House, sign_in: SignIn) -> None:
+    held = house.hold(new_ask(confirm("Long forgotten?")))
+    house.desk.release(held, "the client went away")
+    house.ask(confirm("Blocked first?"))
+    second = house.ask(confirm("Blocked second?"))
+    page = live(sign_in())
+    titles = page.locator("[data-inbox] .row-title")
+    expect(titles).to_have_text(["Blocked first?", "Blocked second?", "Long forgotten?"])
+    page.goto(f"/asks/{second.id}")
+    page.get_by_role("radio", name="Yes").check()
+    page.get_by_role("button", name="Send answer").click()
+    page.get_by_role("link", name="Next question").click()
+    expect(page.locator(".prose")).to_have_text("Blocked first?")
+    listed = house.place.run("list").stdout
+    assert listed.index("Blocked first?") < listed.index("Long forgotten?")
