@@ -99,7 +99,10 @@ async def settle(request: Request) -> Response:
 async def keep_draft(request: Request) -> Response:
     """Remember a half-filled form, so that any browser or terminal of this person can go on with it."""
     visitor, site, ask, fields = await _form_of(request)
-    await site.do(site.desk.keep_draft, ask.id, visitor.user, to_json(ask, from_form(ask, fields)))
+    entries = from_form(ask, fields)
+    # Another tab of theirs may have sent the very same.
+    if ask.outcome is None or ask.outcome.answers != check(ask, entries).answers:
+        await site.do(site.desk.keep_draft, ask.id, visitor.user, to_json(ask, entries))
     return Response(status_code=204)
 
 

@@ -275,6 +275,7 @@ function prepareAsk() {
   }
   form.addEventListener("input", (event) => {
     markOwn(event.target);
+    form.dataset.touched = "";
     localStorage.setItem(draftKey(), entered(form));
     keepSoon(form);
   });
@@ -402,7 +403,12 @@ async function lookAgain(here) {
     const newer = $("[data-ask-page]", page);
     // Being sent right now: what comes back will tell.
     if (!newer || form?.ariaBusy === "true") return;
-    if ("open" in here.dataset && !("open" in newer.dataset)) return replaceAsk(page);
+    if ("open" in here.dataset && !("open" in newer.dataset)) {
+      // Ended elsewhere, perhaps by another tab of the same person: what was entered in this one is shown as not sent.
+      if (!form || !("touched" in form.dataset)) return replaceAsk(page);
+      await keepNow(form);
+      return replaceAsk(await pageAt(location.pathname));
+    }
     $("#standing").replaceWith($("#standing", newer));
     here.dataset.version = newer.dataset.version;
     tellTimes();
@@ -652,7 +658,9 @@ function prepareNotifications() {
 
 function forgetOnSignOut() {
   $("[data-sign-out]")?.addEventListener("submit", () => {
-    for (const key of Object.keys(localStorage)) if (key.startsWith(`${NAME}:draft:`)) localStorage.removeItem(key);
+    for (const store of [localStorage, sessionStorage]) {
+      for (const key of Object.keys(store)) if (key.startsWith(`${NAME}:draft:`)) store.removeItem(key);
+    }
   });
 }
 

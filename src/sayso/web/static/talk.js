@@ -9,6 +9,7 @@ const compose = $("[data-compose]", talk);
 const stop = $("[data-stop]", talk);
 const AWAY_AFTER = 1500;
 const NEAR = 160;
+const MARGIN = 16;
 
 function element(html) {
   const template = document.createElement("template");
@@ -59,7 +60,17 @@ function hear(message) {
   if (message.place) stream.place = message.place;
   const act = { turn, footer, delta, tool_result: toolResult, card: changeCard, ask: newCard, ask_user_question: newCard };
   (act[message.type] ?? addPart)(message);
-  if (stick) moveTo(document.documentElement.scrollHeight);
+  if (stick) showNewest(message.ask && cardOf(message.ask));
+}
+
+function showNewest(card) {
+  const end = document.documentElement.scrollHeight;
+  // What is longer than the screen is read from its head.
+  moveTo(card?.dataset.state === "open" ? Math.min(headOf(card), end) : end);
+}
+
+function headOf(card) {
+  return card.getBoundingClientRect().top + scrollY - MARGIN;
 }
 
 function moveTo(top) {
@@ -196,6 +207,7 @@ async function submit(form, button) {
   const body = new URLSearchParams(new FormData(form));
   body.set(button.name, button.value);
   const fields = $("fieldset", form);
+  const key = form.dataset.keep;
   fields.disabled = true;
   problem(form, "");
   try {
@@ -206,12 +218,20 @@ async function submit(form, button) {
           body: JSON.stringify({ streamToken: form.dataset.token, ask: card.dataset.card, answer, text: own || null, selectedOptions }),
         })
       : await fetch(form.action, { method: "POST", body });
-    if (reply.ok) return sent(card, answer);
+    if (reply.ok) {
+      tell("sayso:sent", key);
+      return sent(card, answer);
+    }
     problem(form, await refusal(reply));
   } catch {
     problem(form, "The server cannot be reached. Try again in a moment.");
   }
+  tell("sayso:not-sent", key);
   fields.disabled = false;
+}
+
+function tell(what, key) {
+  dispatchEvent(new CustomEvent(what, { detail: key }));
 }
 
 function anythingIn(form) {
@@ -260,8 +280,10 @@ compose.addEventListener("submit", async (event) => {
   notSent("");
   try {
     const reply = await post(compose, new URLSearchParams(new FormData(compose)));
-    if (reply.ok) prompt.value = "";
-    else notSent(await refusal(reply));
+    if (reply.ok) {
+      prompt.value = "";
+      tell("sayso:sent", compose.dataset.keep);
+    } else notSent(await refusal(reply));
   } catch {
     notSent("The server cannot be reached. What you wrote is still here; send it again in a moment.");
   }
@@ -287,5 +309,13 @@ stop.addEventListener("submit", async (event) => {
   }
 });
 
+function openAtWhatWaits() {
+  const waiting = $("[data-card][data-state=open]");
+  if (!waiting || location.hash || $("[data-focus]")) return;
+  history.scrollRestoration = "manual";
+  moveTo(headOf(waiting));
+}
+
 $("[data-focus]")?.focus();
+openAtWhatWaits();
 followWhileVisible();

@@ -1,0 +1,106 @@
+// What is typed in a conversation is kept in this browser until it is sent: over a reload, a restart of the server, and
+// an answer that came from elsewhere. (What is typed on the page of an ask the server keeps too; see app.js.)
+// This tab's own words come first, so that two tabs do not take them from each other.
+
+const PREFIX = `sayso:${document.querySelector("meta[name=sayso-user]").content}:draft:`;
+const STARTING = `${PREFIX}starting`;
+const NEW = "talk:new";
+
+const $ = (selector, root = document) => root.querySelector(selector);
+const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+const sending = new Set();
+
+function entered(form) {
+  const said = [...new FormData(form)].filter(([name, value]) => !["csrf", "shown", "project"].includes(name) && value.trim());
+  return new URLSearchParams(said).toString();
+}
+
+const kept = (key) => sessionStorage.getItem(PREFIX + key) ?? localStorage.getItem(PREFIX + key);
+
+function keep(key, said) {
+  for (const store of [sessionStorage, localStorage]) {
+    if (said) store.setItem(PREFIX + key, said);
+    else store.removeItem(PREFIX + key);
+  }
+}
+
+function drop(key) {
+  // What another tab has written since stays.
+  if (localStorage.getItem(PREFIX + key) === sessionStorage.getItem(PREFIX + key)) localStorage.removeItem(PREFIX + key);
+  sessionStorage.removeItem(PREFIX + key);
+}
+
+function restore(form) {
+  form.dataset.restored = "";
+  const said = kept(form.dataset.keep);
+  if (!said) return;
+  const values = new URLSearchParams(said);
+  for (const field of form.elements) {
+    if (!values.has(field.name)) continue;
+    if (field.type === "radio" || field.type === "checkbox") field.checked = values.getAll(field.name).includes(field.value);
+    else field.value = values.get(field.name);
+  }
+  form.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+// --- What can no longer be sent
+
+function showUnsent(card) {
+  const key = `card:${card.dataset.card}`;
+  const words = sending.has(key) ? [] : [...new URLSearchParams(kept(key) ?? "")].filter(([name]) => /-(own|note)$/.test(name));
+  if (!words.length) return;
+  const told = document.createElement("div");
+  told.className = "unsent";
+  told.dataset.unsent = "";
+  told.innerHTML = '<p class="quiet-text">What you had written here was not sent:</p><button class="button" type="button">Discard it</button>';
+  for (const [, text] of words) {
+    const said = document.createElement("p");
+    said.className = "said";
+    said.dir = "auto";
+    said.textContent = text;
+    $("button", told).before(said);
+  }
+  $("button", told).addEventListener("click", () => {
+    keep(key, "");
+    told.remove();
+  });
+  card.append(told);
+}
+
+function look() {
+  for (const form of $$("form[data-keep]:not([data-restored])")) restore(form);
+  for (const card of $$("[data-card]:not([data-state=open]):not(:has([data-unsent]))")) showUnsent(card);
+}
+
+// --- Begin
+
+addEventListener("input", (event) => {
+  const form = event.target.closest?.("form[data-keep]");
+  if (form) keep(form.dataset.keep, entered(form));
+});
+
+addEventListener("submit", (event) => {
+  const key = event.target.dataset.keep;
+  if (!key) return;
+  sending.add(key);
+  if (key === NEW) sessionStorage.setItem(STARTING, "1");
+});
+
+addEventListener("sayso:sent", (event) => {
+  drop(event.detail);
+  sending.delete(event.detail);
+  for (const told of $$(`[data-card="${event.detail.split(":")[1]}"] [data-unsent]`)) told.remove();
+});
+
+addEventListener("sayso:not-sent", (event) => {
+  sending.delete(event.detail);
+  look();
+});
+
+if (sessionStorage.getItem(STARTING)) {
+  sessionStorage.removeItem(STARTING);
+  // The conversation that was to be started is here.
+  if ($("[data-talk]")) drop(NEW);
+}
+new MutationObserver(look).observe(document.body, { subtree: true, childList: true });
+look();

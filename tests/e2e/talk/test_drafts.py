@@ -1,0 +1,93 @@
+"""What is typed in a conversation is never lost; and what waits there is what one sees first."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from playwright.sync_api import expect
+from tests.e2e.browser.conftest import PHONE
+from tests.e2e.talk.conftest import SignIn
+from tests.e2e.talk.stage import OPTIONS, Stage, ask, begin, card, permit
+
+from sayso.asks.model import Answer, Settler
+
+ELSEWHERE = Settler(person="ada", surface="terminal")
+IN_VIEW = "element => { const box = element.getBoundingClientRect(); return box.top >= 0 && box.top < innerHeight; }"
+
+
+@pytest.mark.finding("F-53")
+def test_half_an_answer_survives_a_reload_a_restart_and_an_answer_from_elsewhere(stage: Stage, sign_in: SignIn) -> None:
+    project = stage.project()
+    page = sign_in()
+    page.get_by_label("What shall it do?").fill("half a prompt")
+    page.reload()
+    expect(page.get_by_label("What shall it do?")).to_have_value("half a prompt")
+    conversation = begin(
+        page, project, ask("Which one?", options=OPTIONS), permit("Bash", command="rm -rf build"), "say done"
+    )
+    other = card(page, "Which one?").get_by_role("textbox", name="Other")
+    other.fill("Half a thought")
+    page.reload()
+    expect(other).to_have_value("Half a thought")
+    expect(card(page, "Which one?").get_by_role("radio", name="Other")).to_be_checked()
+    asked = stage.open_ask(conversation)
+    stage.house.desk.answer(asked.id, [Answer(question=asked.questions[0].id, chosen=("1",))], ELSEWHERE)
+    unsent = page.locator("[data-unsent]")
+    expect(unsent).to_contain_text("What you had written here was not sent:")
+    expect(unsent).to_contain_text("Half a thought")
+    wanted = card(page, "rm -rf build")
+    wanted.get_by_label("Or say no.").fill("Not yet")
+    page.reload()
+    expect(unsent).to_contain_text("Half a thought")
+    expect(wanted.get_by_label("Or say no.")).to_have_value("Not yet")
+    expect(wanted.get_by_role("button", name="Allow", exact=True)).to_be_disabled()
+    unsent.get_by_role("button", name="Discard it").click()
+    wanted.get_by_role("button", name="Deny").click()
+    stage.ended(conversation)
+    expect(page.locator("[data-unsent]")).to_have_count(0)
+    # Another tab's next turn leaves the words of this one alone.
+    second = page.context.new_page()
+    second.goto(page.url)
+    page.get_by_label("Go on").fill("first tab")
+    second.get_by_label("Go on").fill("say second tab")
+    second.get_by_role("button", name="Send").click()
+    expect(page.locator("#turn-2 [data-footer]")).to_contain_text("Done")
+    page.reload()
+    expect(page.get_by_label("Go on")).to_have_value("first tab")
+    second.reload()
+    expect(second.get_by_label("Go on")).not_to_have_value("say second tab")
+    page.goto("/talk")
+    expect(page.get_by_label("What shall it do?")).to_have_value("")
+
+
+@pytest.mark.finding("F-62", "F-72")
+def test_a_long_permission_is_shown_from_its_head_when_it_comes_and_when_one_comes_back(
+    stage: Stage, sign_in: SignIn
+) -> None:
+    page = sign_in(**PHONE)
+    long = "\n".join(f"line {number} of the file" for number in range(300))
+    write = permit("Write", file_path=str(stage.folder / "shop" / "long.txt"), content=long)
+    talk = [f"say {json.dumps('words ' * 60)}" for _ in range(20)]
+    begin(page, stage.project(), *talk, write)
+    head = card(page, "long.txt").locator("h2")
+    expect(head).to_be_visible()
+    page.evaluate("scrollTo(0, 0)")
+    page.reload()
+    expect(head).to_be_visible()
+    assert head.evaluate(IN_VIEW), "it opens at what waits"
+
+
+@pytest.mark.finding("F-62")
+def test_a_long_permission_that_comes_while_one_looks_is_shown_from_its_head(stage: Stage, sign_in: SignIn) -> None:
+    page = sign_in()
+    go = stage.folder / "go-62"
+    long = "\n".join(f"line {number} of the file" for number in range(300))
+    write = permit("Write", file_path=str(stage.folder / "shop" / "longer.txt"), content=long)
+    begin(page, stage.project(), "say ready", f"wait {go}", write)
+    expect(page.get_by_text("ready", exact=True)).to_be_visible()
+    page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+    go.touch()
+    head = card(page, "longer.txt").locator("h2")
+    expect(head).to_be_visible()
+    assert head.evaluate(IN_VIEW)
