@@ -30,6 +30,7 @@ from sayso.mcp_server.ask import AskCalls, Result
 from sayso.mcp_server.caller import Context, described, on_stdio
 from sayso.mcp_server.collect import CollectCalls
 from sayso.mcp_server.office import AskerOf, Office
+from sayso.mcp_server.probed import StaysOpen, UntilHandshake
 from sayso.mcp_server.questions import QuestionCalls
 from sayso.mcp_server.replies import fault
 from sayso.mcp_server.run_link import RunLink
@@ -183,11 +184,16 @@ async def _run(server: Server[None], incoming: Inbound, outgoing: Outbound, opti
     """What `Server.run` does; but it puts a relay before every message, which takes a third of the time of a call, to
     see with which era of the protocol a client opens. For most that is plain to see from the first request."""
     opening = await incoming.opening()
-    if opening and opening.method == "initialize":
-        server.middleware.insert(0, _refuse_other_era)
-        await serve_loop(server, incoming, outgoing, lifespan_state=None, init_options=options)
-    else:
+    if opening and opening.method == "server/discover":
+        probed = UntilHandshake(incoming)
+        await server.run(probed, StaysOpen(outgoing), options)
+        if not probed.handshake:
+            return
+    elif not opening or opening.method != "initialize":
         await server.run(incoming, outgoing, options)
+        return
+    server.middleware.insert(0, _refuse_other_era)
+    await serve_loop(server, incoming, outgoing, lifespan_state=None, init_options=options)
 
 
 class _Rounds(RequestStateBoundary):

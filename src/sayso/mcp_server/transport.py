@@ -134,6 +134,10 @@ class Inbound(ObjectReceiveStream[SessionMessage]):
     async def receive(self) -> SessionMessage:
         return self._seen.popleft() if self._seen else await self._next()
 
+    def put_back(self, item: SessionMessage) -> None:
+        """Whoever receives next receives this."""
+        self._seen.appendleft(item)
+
     async def _next(self) -> SessionMessage:
         if self._lines:
             await asyncio.sleep(0)  # what came before is begun before this is read: it may be its cancel

@@ -118,3 +118,19 @@ def test_what_a_call_leaves_behind_is_for_its_person_alone(place: Place) -> None
     assert stat.S_IMODE(place.state.stat().st_mode) == 0o700
     assert {mode for name, mode in found.items() if name != "state/bell"} == {0o600}
     assert found["state/bell"] == 0o700
+
+
+@pytest.mark.finding("F-87")
+@pytest.mark.parametrize("starts", [1, 2], ids=["first start", "second start"])
+def test_a_client_that_did_not_wait_for_the_answer_to_its_probe_can_still_shake_hands(starts: int) -> None:
+    with new_place() as place:
+        for _ in range(starts):
+            with place.pipe(program="sayso") as pipe:
+                named = {"protocolVersion": MODERN, "clientInfo": pipe.client, "clientCapabilities": {}}
+                meta = {f"io.modelcontextprotocol/{name}": value for name, value in named.items()}
+                pipe.begin("server/discover", _meta=meta)
+                assert pipe.connect("2025-11-25")["protocolVersion"] == "2025-11-25"
+                names = [tool["name"] for tool in pipe.request("tools/list")["tools"]]
+                assert "ask_user" in names
+                answer = pipe.request("tools/call", name="get_answers", arguments={})
+                assert not answer.get("isError")
