@@ -1,6 +1,8 @@
 """The real programs from npm, in a home of the test's own: `make test-clients` fetches them and runs this file.
 
-Not part of `make test`: they are close to a gigabyte. What is shown here is that `sayso install` speaks their language.
+Not part of `make test`: they are more than a gigabyte, and some of these tests last seven minutes, as a person does.
+What is shown here is that after `sayso install` and nothing else a question is in the inbox, and that its answer
+reaches the model in the words that `docs/clients.md` promises.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,19 +21,39 @@ import pytest
 from tests.cli.program import BIN, SOMEONE, Home, Ran
 from tests.e2e.clients.install import PINS
 from tests.e2e.programs.fetch import node, programs
-from tests.e2e.programs.model import Json, Model, say, use
+from tests.e2e.programs.model import Json, Model, say, told, use
+from tests.e2e.programs.seats import MODES, SEATS, Client, Seat, at_work, let_pass, until
+from tests.e2e.programs.words import as_documented, in_general
 
-from sayso.asks.model import Answer, State
+from sayso.asks.desk import Desk
+from sayso.asks.model import Answer, Ask, State
 from sayso.install.targets import BY_KEY
 
 SECONDS = 90
 NAMES = ("claude-code", "codex", "gemini")
+QUESTION = "Where do we land?"
 THE_ANSWER = "Use the harbour at dawn."
+SEAT = {seat.key: seat for seat in SEATS}
+EVERY_CLIENT = pytest.mark.parametrize("seat", SEATS, ids=lambda seat: seat.key)
+TOUCH: Json = {
+    "name": "touch_a_file",
+    "description": "Makes a file",
+    "command": "touch",
+    "subcommand": [
+        {
+            "name": "default",
+            "description": "Makes a file",
+            "positional_args": [{"name": "path", "type": "string", "description": "Which", "required": True}],
+        }
+    ],
+}
+PATIENCE = 240.0
+"""Seconds for a client to start and to ask, on a machine that does much else."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """A home with the three programs on its PATH."""
+    """A home with the programs on its PATH."""
 
     home: Home
 
@@ -60,15 +83,146 @@ def machine(fetched: Path) -> Iterator[Machine]:
         path = f"{fetched}:{BIN}:{node().node.parent}:/usr/bin:/bin"
         home = Home(folder=folder, extra={"PATH": path, "DISABLE_TELEMETRY": "1", "DISABLE_AUTOUPDATER": "1"})
         home.project.mkdir()
-        trust(home)
         yield Machine(home=home)
 
 
-def trust(home: Home) -> None:
-    """Gemini starts no server in a folder that nobody trusts."""
-    file = home.folder / ".gemini" / "trustedFolders.json"
-    file.parent.mkdir()
-    file.write_text(json.dumps({str(home.project): "TRUST_FOLDER"}))
+def connected(machine: Machine, seat: Seat) -> Home:
+    """Somebody who has used this client here before runs `sayso install` and nothing else."""
+    seat.move_in(machine.home)
+    flags = ["--foreground"] if seat.key == "claude-code" else []
+    ran = machine.run("sayso", "install", seat.key, *flags)
+    assert ran.code == 0, ran.err
+    return machine.home
+
+
+class Talk:
+    """A conversation with the scripted model: as soon as it has the tool it asks, and then it is done."""
+
+    def __init__(self, seat: Seat, arguments: Json | None = None, tool: str = "") -> None:
+        self._tool = seat.tool.format(tool or seat.ask)
+        self._arguments = arguments or {"question": QUESTION}
+        self.without_tool = 0
+        self.model = Model(self._answer)
+
+    def _answer(self, request: Json) -> Json:
+        heard = told(request)
+        if heard.results:
+            return say("Done.")
+        if self._tool not in heard.tools:
+            self.without_tool += 1
+            return say("Not yet.")
+        return use(self._tool, "toolu_ask", self._arguments)
+
+    @property
+    def results(self) -> list[str]:
+        """What the model saw of the tool's results, in the order in which it saw them."""
+        return [result for request in self.model.requests[-1:] for result in told(request).results]
+
+
+@contextmanager
+def looking(home: Home) -> Iterator[Desk]:
+    """A person with an open inbox."""
+    with home.desk() as desk:
+        desk.show_up("web", "mira")
+        try:
+            yield desk
+        finally:
+            desk.go_away()
+
+
+def open_asks(desk: Desk) -> list[Ask]:
+    return [ask for ask in desk.inbox() if ask.state is State.PENDING]
+
+
+def await_asks(desk: Desk, count: int, talk: Talk, client: Client) -> list[Ask]:
+    """The open asks, once they are in the inbox. A person at a terminal may have to say more than once that it shall
+    go on: many clients begin before their servers are ready."""
+    nudges = 0
+
+    def there() -> bool:
+        nonlocal nudges
+        if talk.without_tool > nudges:
+            nudges += 1
+            client.nudge()
+        return len(open_asks(desk)) >= count or client.has_ended
+
+    until(PATIENCE, there, lambda: f"{count} asks; the client shows\n{client.shows()}")
+    assert not client.has_ended, f"It ended and asked nothing; it said\n{client.shows()}"
+    return open_asks(desk)
+
+
+def give(desk: Desk, ask: Ask, text: str = THE_ANSWER) -> None:
+    desk.answer(ask.id, [Answer(question=ask.questions[0].id, text=text)], SOMEONE)
+
+
+@pytest.mark.finding("F-80")
+@pytest.mark.finding("F-81")
+@pytest.mark.finding("F-83")
+@pytest.mark.parametrize("seconds", [5, 150, 400])
+@pytest.mark.parametrize("mode", MODES)
+@EVERY_CLIENT
+def test_a_question_is_in_the_inbox_and_its_late_answer_reaches_the_model_as_the_persons_words(
+    machine: Machine, seat: Seat, mode: str, seconds: float
+) -> None:
+    home, talk = connected(machine, seat), Talk(seat)
+    with looking(home) as desk, talk.model.serving(), at_work(seat, mode, home, talk.model.url) as client:
+        (ask,) = await_asks(desk, 1, talk, client)
+        let_pass(seconds)
+        give(desk, ask)
+        until(PATIENCE, lambda: talk.results, lambda: f"the answer; the client shows\n{client.shows()}")
+        assert in_general(talk.results[0]) == as_documented(seat.key)
+        assert [THE_ANSWER in result for result in talk.results] == [True]
+
+
+@pytest.mark.finding("F-84")
+@EVERY_CLIENT
+def test_two_sessions_with_the_same_question_get_their_own_answers(machine: Machine, seat: Seat) -> None:
+    home, first, second = connected(machine, seat), Talk(seat), Talk(seat)
+    with (
+        looking(home) as desk,
+        first.model.serving(),
+        second.model.serving(),
+        at_work(seat, "headless", home, first.model.url) as client,
+    ):
+        (one,) = await_asks(desk, 1, first, client)
+        with at_work(seat, "headless", home, second.model.url) as other:
+            asks = await_asks(desk, 2, second, other)
+            (two,) = (ask for ask in asks if ask.id != one.id)
+            give(desk, two, "The second.")
+            until(PATIENCE, lambda: second.results, lambda: f"an answer; the client shows\n{other.shows()}")
+            give(desk, one, "The first.")
+            until(PATIENCE, lambda: first.results, lambda: f"an answer; the client shows\n{client.shows()}")
+    assert ["The first." in text for text in (first.results[0], second.results[0])] == [True, False]
+    assert ["The second." in text for text in (first.results[0], second.results[0])] == [False, True]
+
+
+@EVERY_CLIENT
+def test_what_a_killed_client_asked_stays_open_and_the_answer_is_there_when_it_asks_again(
+    machine: Machine, seat: Seat
+) -> None:
+    home, killed, again = connected(machine, seat), Talk(seat), Talk(seat)
+    with looking(home) as desk:
+        with killed.model.serving(), at_work(seat, "headless", home, killed.model.url) as client:
+            (ask,) = await_asks(desk, 1, killed, client)
+            client.kill()
+        until(PATIENCE, lambda: not desk.get(ask.id).wait, lambda: "its wait to end")
+        give(desk, ask)
+        with again.model.serving(), at_work(seat, "headless", home, again.model.url) as client:
+            until(PATIENCE, lambda: again.results, lambda: f"the answer; the client shows\n{client.shows()}")
+    assert THE_ANSWER in again.results[0]
+
+
+@pytest.mark.finding("F-80")
+@pytest.mark.parametrize("seat", [seat for seat in SEATS if BY_KEY[seat.key].grant], ids=lambda seat: seat.key)
+def test_a_tool_that_runs_a_command_is_not_allowed_by_the_install(machine: Machine, seat: Seat) -> None:
+    home, talk = connected(machine, seat), Talk(seat, {"path": "made"}, "touch_a_file")
+    folder = home.folder / ".config" / "sayso" / "tools"
+    folder.mkdir(parents=True)
+    (folder / "touch.json").write_text(json.dumps(TOUCH))
+    with looking(home) as desk, talk.model.serving(), at_work(seat, "headless", home, talk.model.url) as client:
+        until(PATIENCE, lambda: talk.results or talk.without_tool, lambda: f"the call; it shows\n{client.shows()}")
+        assert open_asks(desk) == []
+    assert not (home.project / "made").exists()
 
 
 def listing(machine: Machine, name: str) -> str:
@@ -82,6 +236,7 @@ def listing(machine: Machine, name: str) -> str:
 def test_the_clients_own_listing_shows_sayso_after_install_and_no_more_after_uninstall(
     machine: Machine, name: str
 ) -> None:
+    SEAT[name].move_in(machine.home)
     assert "sayso" not in listing(machine, name).replace(str(machine.home.folder), "")
     ran = machine.run("sayso", "install", name)
     assert ran.code == 0, ran.err
