@@ -1,7 +1,7 @@
 """Fuzzes Sayso by hand for as long as one likes: `python -m tests.fuzz --seconds 600 --seed 7 [stdio|front|start|web]`.
 
 It goes in rounds, each with a seed of its own that is printed when something is found; what is found is made as small
-as it can be. Servers are started anew now and then, so that their beginnings are under fire too.
+as it can be. Servers are restarted now and then, so that their beginnings are under fire too.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TypeVar
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.strategies import SearchStrategy
 from tests.e2e.stdio.harness import Place, new_place
+from tests.e2e.stdio.pipe import MODERN
 from tests.fuzz import front, junk, stdio, web
 
 ROUND = 200
@@ -54,8 +55,11 @@ def _fuzz_stdio(place: Place, first: int, until: float) -> str:
 
 
 def _fuzz_start(place: Place, first: int, until: float) -> str:
-    """A server of its own for each piece of junk: what is sent before anything else is there."""
+    """A server of its own for each piece of junk: what is sent before anything else is there. From the second on they
+    have answers kept ready."""
     rounds = 0
+    with place.pipe(program="sayso") as pipe:
+        pipe.connect(MODERN)
 
     def fire(sent: list[bytes]) -> None:
         with _ending(stdio.Target(place)) as target:

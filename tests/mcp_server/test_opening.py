@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.fuzz import junk
 
 from sayso.mcp_server.opening import Opening, Question, read
 
@@ -104,3 +109,25 @@ def test_lines_are_read_as_the_json_package_reads_them() -> None:
     deep = b"[" * 100_000
     for line in (b"", b"x", b"[1]", b'{"a":1} {"b":2}', b'{"a":', b'{"a":"\xff"}', b"\xef\xbb\xbf{}", b'{"a":' + deep):
         assert read(line) is None
+
+
+WITHOUT_JSON = """
+import sys
+from sayso.mcp_server.opening import read
+said = [read(bytes.fromhex(line)) for line in sys.stdin.read().splitlines()]
+assert "json" not in sys.modules, "the test shows nothing"
+import json
+print(json.dumps(said))
+"""
+
+
+@pytest.mark.finding("F-40")
+@settings(max_examples=4, suppress_health_check=list(HealthCheck))
+@given(st.lists(junk.lines, min_size=150, max_size=150))
+def test_a_front_that_has_not_imported_the_json_package_reads_junk_as_one_that_has(sent: list[bytes]) -> None:
+    lines = [line for line in sent if line.isascii()]
+    given = "\n".join(line.hex() for line in lines)
+    command = [sys.executable, "-c", WITHOUT_JSON]
+    done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert repr(json.loads(done.stdout)) == repr([read(line) for line in lines])

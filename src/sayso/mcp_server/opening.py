@@ -42,7 +42,8 @@ def read(line: bytes) -> Json | None:
     try:
         text = line.strip().decode()
         value, end = _scan(text, 0)
-    except (ValueError, StopIteration, RecursionError):
+    except (ValueError, StopIteration, RecursionError, SystemError):
+        # SystemError: the scanner takes its own exception from the `json` package, which is not imported here.
         return None
     return value if end == len(text) and isinstance(value, dict) else None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from tests.e2e.relay.kit import FILE, start_fails, under, written
 from tests.e2e.stdio.harness import Place, new_place
 from tests.e2e.stdio.pipe import MODERN
@@ -20,6 +21,17 @@ def test_answers_kept_ready_are_told_apart_by_whether_there_is_a_relay() -> None
         assert _first_answers(place, under(other)) == ("ask-user", ["ask_user"])
         # With answers at hand, a file that does not fit still ends the server before it says anything.
         start_fails(place, written(place.folder, apiUrl="http://192.0.2.1:80"))
+
+
+@pytest.mark.finding("F-40")
+@pytest.mark.parametrize("content", ["{", '{"apiUrl":', '{"a":1,}', "", "[]", "\x00"])
+def test_a_file_that_is_no_json_ends_a_later_start_as_it_ends_the_first(content: str) -> None:
+    with new_place() as place:
+        _first_answers(place, under(written(place.folder)))
+        broken = place.folder / "broken.json"
+        broken.write_text(content)
+        broken.chmod(0o600)
+        start_fails(place, broken)
 
 
 def _first_answers(place: Place, environment: dict[str, str]) -> tuple[str, list[str]]:

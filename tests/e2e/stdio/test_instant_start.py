@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -170,3 +171,48 @@ def test_behind_the_first_answers_all_is_as_ever_and_no_old_list_is_told(version
         else:
             pipe.log.wait_for("out of date")
         assert "third" in {tool["name"] for tool in pipe.request("tools/list")["tools"]}
+
+
+HELLO = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":'
+MALFORMED = {
+    "a comma too many": b'{"a":1,}',
+    "a comma too many in a list": b'{"a":[1,]}',
+    "a list that is broken off": b'{"a":[1',
+    "an object that is broken off": b'{"a":',
+    "only a brace": b"{",
+    "a key without quotes": b"{a:1}",
+    "a string without an end": b'{"a":"b',
+    "an escape that is none": b'{"a":"\\x"}',
+    "half an escape": b'{"a":"\\u12"}',
+    "a control character": b'{"a":"\x01"}',
+    "bytes that are no text": b'{"a":"\xff"}',
+    "a number with too many digits": HELLO + b"1" * 5000 + b"}",
+    "two objects": b'{"a":1} {"b":2}',
+    "no JSON": b"hello",
+    "a list": b"[1]",
+    "nested without end": HELLO + b"[" * 100_000,
+    "a request without an end": HELLO + b'{"protocolVersion":"2025-06-18"',
+}
+QUIET = {"SAYSO_LOG_LEVEL": "error"}
+
+
+@pytest.mark.finding("F-40")
+@pytest.mark.parametrize("line", MALFORMED.values(), ids=MALFORMED)
+def test_a_malformed_first_line_is_answered_as_at_the_very_first_start(line: bytes, home: Place) -> None:
+    with home.pipe(program="sayso", environment=QUIET) as pipe:  # something is kept ready from here on
+        pipe.connect(VERSIONS[-1])
+    cold = first_words(home, line, cache=home.folder / "no cache")
+    warm = first_words(home, line, cache=home.cache)
+    assert warm.stdout == cold.stdout
+    assert (warm.stderr, warm.returncode) == (b"", 0)
+    assert json.loads(warm.stdout.splitlines()[-1])["error"]["code"] in (-32700, -32600)
+
+
+def first_words(place: Place, line: bytes, cache: Path) -> subprocess.CompletedProcess[bytes]:
+    """What a server says to a client that sends one line and leaves."""
+    shutil.rmtree(place.folder / "no cache", ignore_errors=True)
+    environment = {**place.environment, "XDG_CACHE_HOME": str(cache), **QUIET}
+    command = [SAYSO, "server"]
+    return subprocess.run(
+        command, input=line + b"\n", capture_output=True, cwd=place.project, env=environment, timeout=WAIT, check=False
+    )
