@@ -76,6 +76,17 @@ def test_how_a_command_ended_is_told_by_its_status_and_the_codes_that_count_as_s
     assert operations.end(running.id, status).state is state
 
 
+@pytest.mark.parametrize(("noted", "ended"), [(600, 600), (-500, 0), (5000, 1000), (None, 1000)])
+def test_when_a_command_ended_is_what_its_runner_noted_within_what_can_be(
+    operations: OperationDesk, clock: FakeClock, noted: int | None, ended: int
+) -> None:
+    running = operations.open_running(new())
+    begun = clock.now
+    clock.forward(1000)
+    status = replace(DONE, ended_at=(begun + noted) / 1000 if noted is not None else 0.0)
+    assert operations.end(running.id, status).lasted_ms(0) == ended
+
+
 def test_what_has_ended_stays_as_it_is(operations: OperationDesk) -> None:
     running = operations.open_running(new())
     ended = operations.end(running.id, DONE)

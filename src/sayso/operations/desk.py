@@ -17,7 +17,7 @@ from sayso.asks.model import Asker
 from sayso.clock import FAR_FUTURE, Clock, now_ms
 from sayso.errors import AmbiguousId, NotFound
 from sayso.operations import rows
-from sayso.operations.operation import Limits, NewOperation, Operation, OperationState, lost, state_after
+from sayso.operations.operation import Limits, NewOperation, Operation, OperationState, end_of, lost, state_after
 from sayso.running import folder as runner_folder
 from sayso.running.folder import Status
 from sayso.store import Conflict, Row, Store, Transaction
@@ -76,7 +76,8 @@ class OperationDesk:
             operation, now = _get(tx, operation_id), self._clock()
             if operation.state.ended:
                 return operation
-            ended = replace(operation, state=state_after(status, operation), status=status, ended_at=now)
+            ended_at = end_of(status, operation, now)
+            ended = replace(operation, state=state_after(status, operation), status=status, ended_at=ended_at)
             if not operation.background:
                 ended = replace(ended, delivered_at=now)
             return self._change(tx, ended, operation)

@@ -113,6 +113,13 @@ def state_after(status: Status, operation: Operation) -> OperationState:
     return OperationState.FAILED
 
 
+def end_of(status: Status, operation: Operation, now: int) -> int:
+    """When it ended: its runner knows that even if we hear of it much later. Clocks may have been set meanwhile, so
+    never before it began and never in the future."""
+    noted = round(status.ended_at * 1000) or now
+    return min(now, max(noted, operation.started_at or operation.created_at))
+
+
 def lost(orphan: Operation) -> Status:
     """The end of an operation that nobody saw."""
     if orphan.state is OperationState.QUEUED:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import resource
 import signal
 from collections.abc import Iterator
@@ -21,6 +22,8 @@ from tests.e2e.run.kit import (
     write_tool,
 )
 from tests.e2e.stdio.harness import new_place
+
+from sayso.text import iso_time
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -105,6 +108,22 @@ def test_an_operation_goes_on_after_its_client_has_left_and_its_result_is_not_lo
         assert data_of(result)["finished"][0]["stdout"] == "result\n"
         after = data_of(last.do("bg", script="true"))
         assert unseen not in [each["id"] for each in after.get("finished", [])]
+
+
+@pytest.mark.finding("F-44")
+def test_a_command_that_ended_while_no_server_ran_ended_when_it_did_and_not_when_it_was_found(place: Place) -> None:
+    background(place)
+    gate = place.project / "gate"
+    with worker(place) as one:
+        left = one.start("bg", script=f"until test -e {gate}; do sleep 0.05; done")
+    gate.touch()
+    noted = place.state / "operations" / left / "status.json"
+    eventually(noted.exists)
+    ended = iso_time(round(json.loads(noted.read_bytes())["ended_at"] * 1000))
+    shown = json.loads(place.run("ops", "show", left, "--json").stdout)
+    assert shown["ended_at"] == ended
+    with worker(place) as again:
+        assert again.status(left)["ended_at"] == ended
 
 
 def test_what_was_queued_and_what_comes_next_in_a_sequence_is_not_run_by_nobody(place: Place) -> None:
