@@ -33,7 +33,7 @@ from mcp.shared.message import ServerMessageMetadata, SessionMessage
 
 from sayso.mcp_server.transport import Inbound, Outbound, StdioTransport
 
-WAIT = 30.0
+WAIT = 120.0
 PROGRAM = [sys.executable, __file__]
 MIB = 1024 * 1024
 

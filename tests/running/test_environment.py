@@ -52,6 +52,25 @@ def test_commands_get_what_the_profile_exports(home: Home) -> None:
     assert "KEPT" not in environment
 
 
+@pytest.mark.parametrize(
+    ("own", "profile", "found"),
+    [
+        pytest.param(
+            "/venv/bin:/usr/bin:/bin", "/usr/local/bin:/usr/bin:/bin", "/venv/bin:/usr/local/bin:/usr/bin:/bin"
+        ),
+        pytest.param("/venv/bin:/bin:/usr/bin", "/usr/bin:/bin", "/venv/bin:/bin:/usr/bin", id="all of the login's"),
+        pytest.param("/usr/bin:/bin", "/brew/bin:/usr/bin:/bin", "/brew/bin:/usr/bin:/bin", id="from a menu"),
+        pytest.param("/node20/bin:/usr/bin", "/node18/bin:/usr/bin:/bin", "/node20/bin:/node18/bin:/usr/bin:/bin"),
+    ],
+)
+def test_the_path_has_what_the_server_was_started_with_and_what_the_profile_gives(
+    home: Home, own: str, profile: str, found: str
+) -> None:
+    home.profile(f'export PATH="{profile}"')
+    for _ in range(2):  # from the login shell, and from what was remembered of it
+        assert home.environments(PATH=own).for_project(home.project)["PATH"] == found
+
+
 def test_what_a_profile_prints_does_not_get_in(home: Home) -> None:
     home.profile("echo PATH=/evil; printf 'A=1\\0B=2\\0'; echo C=3 >&2; export GREETING=hello")
     environment = home.get()

@@ -165,7 +165,7 @@ def test_a_very_long_line_is_shown_in_part(folder: Path) -> None:
 
 
 def test_a_pattern_that_never_ends_is_given_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sayso.running.output.GREP_SECONDS", 1.0)
+    monkeypatch.setattr("sayso.running.output.GREP_SECONDS", 1)
     capture(folder, b"a" * 60 + b"!\n")
 
     with pytest.raises(InvalidInput, match=r"grep: is '.*', which takes more than 1 s"):

@@ -1,5 +1,6 @@
 """The environment commands run in: what the person's login shell gives, made quiet, and nothing that is Sayso's own.
 
+Programs are also found where the server itself finds them: see `merged_path`.
 The login shell runs once per shell, project, state of its profile files and environment it starts from; what it
 changes is remembered in memory and on disk.
 """
@@ -53,6 +54,7 @@ PROFILES = {
 }
 OTHER_PROFILES = ("/etc/profile", "/etc/profile.d", "~/.profile")
 
+PATH = "PATH"
 FALLBACK_SHELL = "/bin/sh"
 MOST_REMEMBERED = 32
 
@@ -76,7 +78,19 @@ class Change:
     unset: tuple[str, ...] = ()
 
     def apply(self, base: Mapping[str, str]) -> dict[str, str]:
-        return {name: value for name, value in {**base, **self.set}.items() if name not in self.unset}
+        changed = {name: value for name, value in {**base, **self.set}.items() if name not in self.unset}
+        if PATH in base and PATH in changed:
+            changed[PATH] = merged_path(base[PATH], changed[PATH])
+        return changed
+
+
+def merged_path(own: str, login: str) -> str:
+    """The folders of both. Profiles often set PATH afresh; what the server's own has beyond that is an activated
+    virtual environment, nvm or direnv, and comes first. One with all of the login's is a terminal's, and stays."""
+    ours, theirs = own.split(os.pathsep), login.split(os.pathsep)
+    if set(theirs) <= set(ours):
+        return own
+    return os.pathsep.join([*(folder for folder in ours if folder not in theirs), *theirs])
 
 
 class Environments:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import resource
 import sys
 from collections.abc import Iterator
 
@@ -18,8 +19,9 @@ LONGEST_TEXT = 500
 
 
 def main() -> None:
-    """Print the lines that match, as one JSON value. Arguments: folder, stream, limit, pattern."""
-    folder, stream, limit, pattern = sys.argv[-4:]
+    """Print the lines that match, as one JSON value. Arguments: folder, stream, limit, seconds, pattern."""
+    folder, stream, limit, seconds, pattern = sys.argv[-5:]
+    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 1))
     json.dump(matches(folder, stream, int(limit), re.compile(pattern)), sys.stdout)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import mcp_types as types
 import pytest
-from tests.e2e.run.kit import Place, background, text_of, tools_dir, worker, write_tool
+from tests.e2e.run.kit import Place, background, data_of, text_of, tools_dir, worker, write_tool
 from tests.e2e.stdio.harness import MODES, new_place
 
 from sayso.toolfiles.guidance import BACKGROUND
@@ -176,3 +177,34 @@ def test_the_ready_made_files_are_served_as_they_are(place: Place) -> None:
         subprocess.run(["git", "init", "-q", place.project], check=True)
         (place.project / "new file.txt").touch()
         assert "new file.txt" in text_of(one.do("git_status"))
+
+
+PREFIX = {
+    "name": "default",
+    "description": "Run code.",
+    "options": [{"name": "code", "type": "string", "alias": "-c", "required": True}],
+}
+
+
+@pytest.mark.finding("F-45")
+def test_programs_of_an_activated_virtual_environment_are_found_though_the_profile_sets_path_afresh(
+    place: Place, mode: str
+) -> None:
+    venv = place.folder / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
+    program = venv / "bin" / "only-here"
+    program.write_text(f"#!{venv}/bin/python\nimport os, sys\nprint(sys.prefix, os.environ['FROM_LOGIN'])\n")
+    program.chmod(0o700)
+    (place.home / ".bash_profile").write_text("export PATH=/usr/local/bin:/usr/bin:/bin FROM_LOGIN=yes\n")
+    write_tool(place, "here", command="only-here", synchronous=True)
+    write_tool(place, "which", command="python", synchronous=True, subcommand=[PREFIX])
+    activated = {
+        "PATH": f"{venv / 'bin'}:{place.environment['PATH']}",
+        "VIRTUAL_ENV": str(venv),
+        "SHELL": "/bin/bash",
+    }
+    with worker(place, mode, environment=activated) as one:
+        assert data_of(one.do("here"))["stdout"] == f"{venv} yes\n"
+        assert data_of(one.do("which", code="import sys; print(sys.prefix)"))["stdout"] == f"{venv}\n"
+    with worker(place, mode, environment={"SHELL": "/bin/bash"}) as one:
+        assert "'only-here' was not found on PATH" in text_of(one.do("here"))
