@@ -122,6 +122,9 @@ def read_options(
     read_one: fields.ReadOption,
 ) -> tuple[Option, ...]:
     if kind not in (Kind.SELECT, Kind.MULTI_SELECT):
+        # They are not shown, but what is no list of options is a mistake that the agent should hear of.
+        if raw.get("options") is not None:
+            fields.options_as(read_one, problems, raw, path, (0, limits[1]))
         return ()
     if raw.get("options") in (None, []):
         problems.add(fields.at(path, "options"), "Options required for select/multi-select")

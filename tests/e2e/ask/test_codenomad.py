@@ -348,6 +348,17 @@ TIMED_OUT = {"answered": False, "cancelled": False, "timedOut": True, "answers":
 
 
 @pytest.mark.requirement("N-49", "N-53", "N-54")
+@pytest.mark.finding("F-43")
+@pytest.mark.requirement("N-10", "N-24", "N-25")
+@pytest.mark.parametrize("kind", [None, "text", "confirm"])
+@pytest.mark.parametrize("options", ["Red", 0, "", {}, {"0": "Red"}, [3], [{"label": "Red"}], ["Red", None]])
+def test_options_that_are_no_array_of_texts_are_refused_for_questions_that_need_none(
+    codenomad: ClientProgram, person: Person, kind: str | None, options: object
+) -> None:
+    question = {"question": "Which?", "options": options, **({"type": kind} if kind else {})}
+    assert "(questions[0].options" in refused(codenomad, person, {"questions": [question]})
+
+
 @pytest.mark.parametrize("way", ["cancel", "decline", "reject"])
 def test_a_persons_no_of_any_kind_is_cancelled_and_the_data_tells_which(
     codenomad: ClientProgram, person: Person, way: str
