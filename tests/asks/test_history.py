@@ -87,7 +87,19 @@ WORDS = [
         "🇩🇪",
         "\U0010ffff",
     ),
-    *("C:\\Users\\x", "a: b", "key: value # comment", "\\n", "\\x41", "\\u0041", "%s", "{}", "${HOME}", "Option A"),
+    *(
+        "C:\\Users\\x",
+        "a: b",
+        "key: value # comment",
+        "\\n",
+        "\\x41",
+        "\\u0041",
+        "\\U0001F600",
+        "%s",
+        "{}",
+        "${HOME}",
+        "Option A",
+    ),
 ]
 Reader = Callable[[str], Any]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
@@ -214,4 +215,16 @@ def _dump(data: object) -> str:
     text: str = yaml.dump(
         data, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=2**30, default_flow_style=False
     )
-    return text
+    return _ESCAPE.sub(_readable, text)
+
+
+_ESCAPE = re.compile(r"\\(?:U([0-9A-Fa-f]{8})|.)")
+
+
+def _readable(escape: re.Match[str]) -> str:
+    """Emoji and rare letters as they are, which the library writes as numbers. Every text is in double quotes, where a
+    backslash is always the first of an escape."""
+    if escape[1] is None:
+        return escape[0]
+    character = chr(int(escape[1], 16))
+    return character if character.isprintable() else escape[0]

@@ -199,6 +199,37 @@ def test_no_setting_gives_it_a_time_limit(kind: ClientKind, place: Place) -> Non
         assert program.call(TOOL, {"question": "Any hurry?"}).structured["answer"] == "at last"
 
 
+JUMPING_CLOCK = """
+import os, time
+def jumped(clock):
+    return lambda: clock() + float(open(os.environ["TEST_CLOCK_AHEAD"]).read())
+time.monotonic, time.time = jumped(time.monotonic), jumped(time.time)
+"""
+
+
+@pytest.mark.requirement("S-16")
+@pytest.mark.parametrize("version", HANDSHAKES[-2:])
+def test_a_reply_after_a_month_is_still_delivered(version: str, place: Place) -> None:
+    """The clocks of the server are set forward: whatever limit there were would be over."""
+    (place.folder / "sitecustomize.py").write_text(JUMPING_CLOCK)
+    ahead = place.folder / "ahead"
+    ahead.write_text("0")
+    environment = {"PYTHONPATH": str(place.folder), "TEST_CLOCK_AHEAD": str(ahead)}
+    with place.pipe(program="sayso", flags=["--profile", "swissarmyhammer"], environment=environment) as pipe:
+        pipe.connect(version, {"elicitation": {}})
+        call = pipe.begin("tools/call", name=TOOL, arguments={"question": "Any hurry?"})
+        while (form := pipe.next()).get("method") != "elicitation/create":
+            pass
+        (place.folder / "later").write_text(str(30 * 86_400))
+        (place.folder / "later").rename(ahead)
+        for _ in range(3):  # whatever was due by then has been done before the third is answered
+            pipe.request("ping")
+        pipe.send(
+            {"jsonrpc": "2.0", "id": form["id"], "result": {"action": "accept", "content": {"answer": "at last"}}}
+        )
+        assert pipe.response(call)["result"]["structuredContent"]["answer"] == "at last"
+
+
 @BOTH
 @pytest.mark.requirement("S-17")
 def test_a_client_that_goes_while_its_form_is_open_ends_its_server_alone(kind: ClientKind, place: Place) -> None:
@@ -413,6 +444,17 @@ def test_any_text_comes_back_as_it_went_in(notebook: tuple[ClientProgram, Path],
     data = yaml.safe_load(file.read_text(encoding="utf-8"))
     assert (data["question"], data["answer"]) == (f"{text}?", text)
     assert len(file.read_text(encoding="utf-8").splitlines()) == 4
+
+
+@pytest.mark.finding("F-48")
+@pytest.mark.requirement("S-40")
+def test_emoji_and_rare_letters_can_be_read_in_the_file_itself(notebook: tuple[ClientProgram, Path]) -> None:
+    program, _ = notebook
+    text = "Ja 😀 👩‍💻 🇩🇪 𠮷, not \\U0001F600"
+    file = Path(ask(program, f"{text}?", text).structured["saved_to"])
+    written = file.read_text(encoding="utf-8")
+    assert "Ja 😀 👩‍💻 🇩🇪 𠮷, not" in written
+    assert yaml.safe_load(written)["answer"] == text
 
 
 @pytest.mark.requirement("S-41", "S-42")
