@@ -212,7 +212,12 @@ def first_words(place: Place, line: bytes, cache: Path) -> subprocess.CompletedP
     """What a server says to a client that sends one line and leaves."""
     shutil.rmtree(place.folder / "no cache", ignore_errors=True)
     environment = {**place.environment, "XDG_CACHE_HOME": str(cache), **QUIET}
-    command = [SAYSO, "server"]
     return subprocess.run(
-        command, input=line + b"\n", capture_output=True, cwd=place.project, env=environment, timeout=WAIT, check=False
+        [str(SAYSO), "server"],
+        input=line + b"\n",
+        capture_output=True,
+        cwd=place.project,
+        env=environment,
+        timeout=WAIT,
+        check=False,
     )
