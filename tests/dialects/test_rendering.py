@@ -76,6 +76,7 @@ def test_the_data_says_who_answered_where_and_when() -> None:
         "outcome": "answered",
         "ask_id": OPEN.id,
         "call_id": "call",
+        "asked_at": "1970-01-01T00:00:00.000Z",
         "answers": [
             {
                 "question_id": "1",

@@ -12,6 +12,7 @@ from sayso.asks.model import Ask, Problems, State
 from sayso.dialects import fields
 from sayso.dialects.dialect import Arguments, Reply, Tool, description
 from sayso.dialects.outcomes import answers_as_words, is_wiped, outcome_data, refusal_words
+from sayso.text import iso_time
 
 NAME = "get_answers"
 
@@ -95,6 +96,7 @@ def _name(ask: Ask) -> str:
 def _told(ask: Ask) -> str:
     if is_wiped(ask):
         return "Handed over to you before. Its texts were wiped then, because no history is kept here."
-    if ask.state is State.ANSWERED:
-        return f"Here are the user's answers:\n{answers_as_words(ask)}"
-    return refusal_words(ask)
+    told = (
+        f"Here are the user's answers:\n{answers_as_words(ask)}" if ask.state is State.ANSWERED else refusal_words(ask)
+    )
+    return f"Asked at {iso_time(ask.created_at)}, settled at {iso_time(ask.ended_at)}. {told}"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from sayso.asks.model import Answer, Ask, Question, State
-from sayso.text import iso_time
+from sayso.text import iso_time, lasting
 
 STAYS_OPEN = "The question stays open; call again with the same questions to receive a late answer."
 
@@ -21,6 +22,7 @@ def outcome_data(ask: Ask) -> dict[str, Any]:
         "outcome": str(ask.state),
         "ask_id": ask.id,
         "call_id": ask.call_id,
+        "asked_at": iso_time(ask.created_at),
         "answers": [_answer_data(question, ask.answer(question.id)) for question in ask.questions]
         if ask.state is State.ANSWERED
         else [],
@@ -34,6 +36,19 @@ def outcome_data(ask: Ask) -> dict[str, Any]:
             "late": ask.outcome.late,
         }
     return data
+
+
+def given_earlier(ask: Ask, now: int) -> str:
+    """When and to what an answer was given that a call finds waiting for it."""
+    given, asked = ask.ended_at or now, ask.created_at
+    return (
+        f"This was settled {lasting(now - given)} ago (at {_minute(given)}), before this call. It is about the same "
+        f"question as it was asked at {_minute(asked)}. If things have changed since, ask again in other words."
+    )
+
+
+def _minute(milliseconds: int) -> str:
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(milliseconds / 1000))
 
 
 def is_wiped(ask: Ask) -> bool:

@@ -18,7 +18,7 @@ from sayso.asks.waiting import Waiting
 from sayso.clients import call_limit
 from sayso.clock import now_ms
 from sayso.dialects.dialect import AskTool, Request
-from sayso.dialects.outcomes import is_wiped
+from sayso.dialects.outcomes import given_earlier, is_wiped
 from sayso.errors import InvalidInput, NotFound, SaysoError, WaitEnded
 from sayso.mcp_server import elicit
 from sayso.mcp_server.caller import Context
@@ -249,6 +249,8 @@ class Call:
         else:
             logger.info("Session completed successfully %s (%s)", _names(ask), ask.state)
         told = result(self._request.render(_as_asked(ask, self._request.new)))
+        if self._held.reattached and ask.ended_at and ask.ended_at < self._held.wait.since and not ask.state.answerable:
+            add(told, "given_earlier", given_earlier(ask, now_ms()))
         if self._form and self._form.lost:
             add(told, "form", f"What was filled in in the client's form came too late. {self._form.lost}")
         self._calls.office.note_delivery(self._ctx, self._held)

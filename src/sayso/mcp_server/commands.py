@@ -152,9 +152,7 @@ class CommandCalls:
         try:
             if not await self._allowed_in_time(job, ctx):
                 await shop.postpone(job)
-                text = (
-                    "Not run: nobody has allowed it yet. The question stays open; call again with the same arguments."
-                )
+                text = "Not run: nobody allowed it while this call could wait. Call again to ask once more."
                 return result(operation_replies.failed(text))
             operation = await asyncio.shield(job.end)
         except asyncio.CancelledError:

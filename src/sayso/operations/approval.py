@@ -45,7 +45,7 @@ class Approvals:
 
     async def refusal(self, wanted: Wanted, dropped: asyncio.Event) -> str:
         """Wait for the person; empty if they agreed, else why the command must not run. Once it is `dropped`, nobody is
-        bothered with the question any more. Cancelling leaves it open: the same call takes it up again."""
+        bothered with the question any more. It ends with this call, however that ends: a later yes allows nothing."""
         if wanted.tool.leaf.approve == "always":
             return await self._ask(wanted, dropped)
         key = _key(wanted.tool, wanted.asker)
@@ -102,7 +102,8 @@ def _key(tool: CommandTool, asker: Asker) -> tuple[str, str]:
 
 def _new_ask(wanted: Wanted) -> NewAsk:
     question = Question(id=SAY_SO, text=_text(wanted), kind=Kind.CONFIRM)
-    return NewAsk(tool=wanted.tool.name, title=f"Run {wanted.tool.name}?", questions=(question,), asker=wanted.asker)
+    title = f"Run {wanted.tool.name}?"
+    return NewAsk(tool=wanted.tool.name, title=title, questions=(question,), asker=wanted.asker, bound=True)
 
 
 def _text(wanted: Wanted) -> str:

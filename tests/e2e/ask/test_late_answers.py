@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -70,7 +71,7 @@ def test_a_call_returns_pending_before_its_clients_limit_and_says_what_to_do(
         assert words in result.text
     ada.answer(ask, "now")
     again = program.call("ask_user", {"question": "Pending by the limit?"})
-    assert (again.text, again.structured["ask_id"]) == ("User answered: now", ask.id)
+    assert (again.content[0]["text"], again.structured["ask_id"]) == ("User answered: now", ask.id)
     assert len(asks_named(ada, "Pending by the limit?")) == 1
 
 
@@ -208,7 +209,7 @@ def test_a_call_that_need_not_wait_gets_an_answer_that_is_there(program: ClientP
     _, same = left_open(program, ada, "ask_user", asked)
     assert same.id == ask.id
     ada.answer(ask, "yes")
-    assert program.call("ask_user", asked).text == "User answered: yes"
+    assert program.call("ask_user", asked).content[0]["text"] == "User answered: yes"
     ada.wait_until_delivered(ask)
 
 
@@ -235,7 +236,7 @@ def test_a_late_answer_reaches_the_agent_by_each_way(kind: ClientKind, place: Pl
         assert ask.id in mention.structured["late_answers"]
         assert mention.content[-1]["text"] == mention.structured["late_answers"]
         again = program.call("ask_user", asked)
-        assert (again.text, again.structured["late"]) == ("User selected: A", True)
+        assert (again.content[0]["text"], again.structured["late"]) == ("User selected: A", True)
         person.wait_until_delivered(ask)
         assert "late_answers" not in program.call("question_summary").structured
         assert len(person.asks()) == 1
@@ -246,6 +247,23 @@ def test_a_late_answer_reaches_the_agent_by_each_way(kind: ClientKind, place: Pl
         person.wait_for_change(ask, lambda now: now.wait is not None)
         person.answer(ask, "still here")
         assert "→ still here" in program.wait_result(key).text
+
+
+@BOTH
+@pytest.mark.parametrize("profile", ["all", "promptmanager"])
+@pytest.mark.finding("F-06")
+def test_a_late_answer_says_when_and_to_what_it_was_given(kind: ClientKind, place: Place, profile: str) -> None:
+    place.settings |= {"ask_user_timeout": "300ms", "forms": "never"}
+    with connected(kind, place, profile) as program, place.person() as person:
+        asked = {"question": "Delete the old tables?", "options": [{"label": "Yes"}, {"label": "No"}]}
+        ask = person.wait_until_delivered(person.desk.get(program.call("ask_user", asked).structured["ask_id"]))
+        person.answer(ask, "Yes")
+        again = program.call("ask_user", asked)
+        assert again.structured["ask_id"] == ask.id
+        told = again.structured["given_earlier"]
+        assert told == again.content[-1]["text"]
+        assert re.search(r"settled .* ago \(at \d{4}-\d\d-\d\d \d\d:\d\d UTC\), before this call", told)
+        assert "as it was asked at" in told
 
 
 # get_answers

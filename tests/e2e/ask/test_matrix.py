@@ -206,7 +206,7 @@ def test_a_cancelled_call_leaves_the_question_open_and_the_next_call_takes_it_up
     assert unattended.state is State.PENDING
     inbox.answer(ask, "Blue")
     again = each_client.call("ask_user", one(text))
-    assert again.text == "User selected: Blue"
+    assert again.content[0]["text"] == "User selected: Blue"
     assert again.structured["ask_id"] == ask.id
 
 
@@ -228,5 +228,5 @@ def test_a_client_that_vanishes_leaves_the_question_open_for_its_successor(kind:
         person.answer(ask, "Red")
         with connected(kind, machine, name=f"vanishing {kind.id}") as program:
             result = program.call("ask_user", one(text))
-        assert (result.text, result.structured["ask_id"]) == ("User selected: Red", ask.id)
+        assert (result.content[0]["text"], result.structured["ask_id"]) == ("User selected: Red", ask.id)
         person.desk.go_away()

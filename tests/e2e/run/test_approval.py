@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from tests.e2e.run.kit import (
     WAIT,
     Place,
@@ -16,6 +17,7 @@ from tests.e2e.run.kit import (
 )
 
 from sayso.asks.model import Ask, Settler
+from sayso.errors import AlreadySettled
 
 
 def about(script: str) -> Callable[[Ask], bool]:
@@ -90,14 +92,17 @@ def test_once_holds_for_the_tool_as_long_as_the_server_lives(place: Place) -> No
         assert person.wait_for_ask(lambda ask: ask.title == "Run bg?")
 
 
-def test_a_call_that_cannot_wait_any_longer_leaves_the_question_open_for_the_next(place: Place) -> None:
+@pytest.mark.finding("F-06")
+def test_a_call_that_cannot_wait_any_longer_takes_its_question_with_it(place: Place) -> None:
     waited_for(place, approve="always")
     with worker(place, environment={"SAYSO_CALL_LIMITS": "tester=1s"}) as one, place.person() as person:
-        early = one.do("fg", script="echo allowed")
+        early = one.do("fg", script="touch ran")
         assert early.is_error
-        assert "nobody has allowed it yet. The question stays open" in text_of(early)
-        (ask,) = person.inbox()
-        person.wait_until_unattended(ask)
-        person.answer(ask, "Yes")
-        assert text_of(one.do("fg", script="echo allowed")) == "allowed"
+        assert "nobody allowed it while this call could wait" in text_of(early)
         eventually(lambda: person.inbox() == [])
+        (ask,) = person.asks()
+        with pytest.raises(AlreadySettled):
+            person.answer(ask, "Yes")
+        assert one.do("fg", script="touch ran").is_error
+        assert len(person.asks()) == 2, "the same call is asked about anew"
+    assert not (place.project / "ran").exists()
