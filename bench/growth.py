@@ -84,6 +84,8 @@ class House:
             "SAYSO_STATE_DIR": str(self._folder / "state"),
             "SAYSO_LOG_LEVEL": "error",
             "SAYSO_CALL_LIMITS": "bench=none",
+            "SAYSO_MAX_OPEN_ASKS": "1000000",
+            "SAYSO_MAX_OPEN_COMMANDS": "1000000",
         }
         client = self._stack.enter_context(server([SAYSO, "server"], env=env, cwd=self._folder))
         client.shake_hands()

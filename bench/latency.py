@@ -163,6 +163,7 @@ def _wait_for(what: Callable[[], bool]) -> None:
 
 def _environment(state: Path) -> dict[str, str]:
     ours = {name: value for name, value in os.environ.items() if not name.startswith("SAYSO_")}
+    ours["SAYSO_MAX_OPEN_ASKS"] = "1000000"
     private = {"SAYSO_STATE_DIR": str(state), "SAYSO_CONFIG": os.devnull, "XDG_CACHE_HOME": str(state.parent / "cache")}
     return {**ours, **private, "SAYSO_LOG_LEVEL": "error"}
 

@@ -65,6 +65,7 @@ Figures = dict[str, list[float]]
 @contextmanager
 def sayso_web(folder: Path) -> Iterator[tuple[Config, psutil.Process, int]]:
     environ = {**os.environ, "HOME": str(folder), "SAYSO_STATE_DIR": str(folder / "state"), "SAYSO_LOG_LEVEL": "error"}
+    environ["SAYSO_MAX_OPEN_ASKS"] = "1000000"
     command = [str(Path(sys.executable).parent / "sayso"), "web", "--port", "0", "--json"]
     with _running(command, environ, folder / "log") as process:
         assert process.stdout is not None

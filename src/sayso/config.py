@@ -263,6 +263,12 @@ class Config:
     keep_unattended: int = _setting(
         7 * _DAY, duration, "How long a question stays open when no agent is waiting for it any more."
     )
+    max_open_asks: int = _setting(
+        100, whole(1, 1_000_000), "How many questions one agent may have open at once; a further one is refused."
+    )
+    max_open_commands: int = _setting(
+        100, whole(1, 1_000_000), "How many commands one agent may have under way at once; a further one is refused."
+    )
     person: str = _setting("", text, "Your name as it is recorded with your answers. Empty: your login name.")
     log_level: str = _setting("info", choice(*LEVELS), "How much is logged.", anywhere=True)
     log_file: Path | None = _setting(None, path_or_none, "Log to this file instead of stderr.")  # noqa: RUF009

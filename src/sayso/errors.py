@@ -18,6 +18,7 @@ SaysoError                      exit code 1
 ├── CannotListen                1   the web inbox cannot listen where it should
 ├── CannotEdit                  1   another program's file cannot be changed without harm, so it was left alone
 ├── TooManyRuns                 4   as many agents of this user run as may
+├── TooManyOpen                 4   an agent has as many asks or commands open as it may
 ├── RunGoesOn                   4   the agent is still at work on the last turn
 ├── RelayFileError              1   a run's MCP server cannot be told of the relay
 ├── RelayRefused                1   the relay wants none of a question, or brings back what is no answer
@@ -176,6 +177,12 @@ class ToolUnavailable(SaysoError):
 
 class TooManyRuns(SaysoError):
     """As many agents of this user run as may."""
+
+    exit_code = 4
+
+
+class TooManyOpen(SaysoError):
+    """An agent has as many asks or commands open as it may. Nothing was opened."""
 
     exit_code = 4
 

@@ -47,6 +47,8 @@ def soak(wanted: Plan) -> Audit:
     with ExitStack() as stack:
         address = stack.enter_context(wanted.store.new_database()) if wanted.store else ""
         settings = {"store": address} if address else {}
+        # All agents of a soak are children of one process, which counts as one agent.
+        settings |= {"max_open_asks": "1000000", "max_open_commands": "1000000"}
         limits = "soak-1=2s,soak-2=2s"
         place = stack.enter_context(new_place(command_grace="200ms", call_limits=limits, **settings))
         background(place)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import replace
 
-from sayso.asks import rows
+from sayso.asks import quota, rows
 from sayso.asks.model import Ask, Event, NewAsk, Settler, State, Wait
 from sayso.errors import NotFound
 from sayso.store import Conflict, Transaction
@@ -17,8 +17,8 @@ from sayso.store import Conflict, Transaction
 class Book:
     """The asks as one transaction sees them, and may change them."""
 
-    def __init__(self, tx: Transaction, now: int) -> None:
-        self.tx, self.now = tx, now
+    def __init__(self, tx: Transaction, now: int, most_open: int = quota.UNLIMITED) -> None:
+        self.tx, self.now, self._most_open = tx, now, most_open
         self.opened = 0
         """How many asks this transaction has opened."""
 
@@ -38,6 +38,7 @@ class Book:
 
     def open(self, new: NewAsk, wait: Wait | None, server: str) -> Ask:
         """A new ask, put through this process."""
+        quota.check_asks(self.tx, new.asker, self._most_open)
         self.opened += 1
         ask = Ask(
             id=uuid.uuid4().hex,

@@ -31,6 +31,7 @@ from sayso.asks.model import (
     check_texts,
     fit,
 )
+from sayso.asks.quota import UNLIMITED
 from sayso.asks.retention import CleanedUp, Retention
 from sayso.asks.sessions import IsKin, Lives, Sessions, always, nobody
 from sayso.clock import FAR_FUTURE, Clock, now_ms
@@ -54,12 +55,14 @@ class Desk:
         clock: Clock = now_ms,
         keeps_history: Callable[[Ask], bool] = lambda _: True,
         lives: Lives = always,
+        most_open: int = UNLIMITED,
     ) -> None:
         """`lives` tells of sessions that ask through this process whether they are still there."""
         self._store = store
         self._clock = clock
         self._keeps_history = keeps_history
         self._lives = lives
+        self._most_open = most_open
         self.opened = 0
         """How many asks it has opened."""
 
@@ -319,7 +322,7 @@ class Desk:
 
     def _write(self, work: Callable[[Book], T]) -> T:
         def whole(tx: Transaction) -> tuple[T, int]:
-            book = Book(tx, self._clock())
+            book = Book(tx, self._clock(), self._most_open)
             return work(book), book.opened
 
         done, opened = self._store.write(whole)

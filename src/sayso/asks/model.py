@@ -135,6 +135,16 @@ class Asker:
     """The run of a headless agent that asks, when Sayso started it."""
 
     @property
+    def source(self) -> str:
+        """Names the one that may not have too much open: a token wherever it is used, else a run, else the client's
+        process. Empty where nothing is known of it."""
+        if self.agent:
+            return f"token {self.agent}"
+        if self.run:
+            return f"run {self.run}"
+        return f"process {self.host} {self.pid} {self.started}" if self.pid else ""
+
+    @property
     def identity(self) -> dict[str, str]:
         """What all calls of one agent have in common. A token names its agent wherever it comes from, by whatever
         proxy; without one, the machine is part of the name."""

@@ -19,6 +19,7 @@ def columns(ask: Ask, new: NewAsk) -> dict[str, Any]:
         "fingerprint": new.fingerprint,
         "owner": ask.asker.owner,
         "timeout_ms": ask.timeout_ms,
+        "put_by": ask.asker.source,
         "now": ask.created_at,
         **ask.asker.identity,
     }

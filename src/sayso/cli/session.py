@@ -45,7 +45,8 @@ def settings(**flags: object) -> Config:
 def open_session(config: Config) -> Iterator[Session]:
     store = open_store(config)
     try:
-        yield Session(config=config, store=store, desk=Desk(store, keeps_history=lambda _: config.history))
+        desk = Desk(store, keeps_history=lambda _: config.history, most_open=config.max_open_asks)
+        yield Session(config=config, store=store, desk=desk)
     finally:
         store.close()
 

@@ -110,7 +110,12 @@ class Office:
                 if self._store is None:
                     self._store = await anyio.to_thread.run_sync(open_store, self.config)
                     self._stack.callback(self._store.close)
-                desk = Desk(self._store, keeps_history=lambda _: self.config.history, lives=self._lives)
+                desk = Desk(
+                    self._store,
+                    keeps_history=lambda _: self.config.history,
+                    lives=self._lives,
+                    most_open=self.config.max_open_asks,
+                )
                 self._waiting = await self._stack.enter_async_context(Waiting(self._store, desk))
             return self._waiting
 

@@ -14,6 +14,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from sayso.asks.model import Asker
+from sayso.asks.quota import UNLIMITED, check_commands
 from sayso.clock import FAR_FUTURE, Clock, now_ms
 from sayso.errors import AmbiguousId, NotFound
 from sayso.operations import rows
@@ -30,8 +31,8 @@ _ID_CHARACTERS = set("0123456789abcdef.")
 class OperationDesk:
     """Opens, starts, ends and delivers operations. `folders` is where each gets a folder of its own."""
 
-    def __init__(self, store: Store, folders: Path, *, clock: Clock = now_ms) -> None:
-        self._store, self._folders, self._clock = store, folders, clock
+    def __init__(self, store: Store, folders: Path, *, clock: Clock = now_ms, most_open: int = UNLIMITED) -> None:
+        self._store, self._folders, self._clock, self._most_open = store, folders, clock, most_open
         self._host = socket.gethostname()
 
     def folder_of(self, operation_id: str) -> Path:
@@ -270,6 +271,8 @@ class OperationDesk:
         )
 
         def work(tx: Transaction) -> None:
+            if not new.parent:
+                check_commands(tx, new.asker, self._most_open)
             tx.names()
             tx.run("insert_operation", **rows.columns(operation))
 

@@ -42,6 +42,7 @@ def columns(operation: Operation) -> dict[str, Any]:
         "process": operation.process,
         "lock_name": operation.lock,
         "body": json.dumps(body),
+        "put_by": operation.asker.source,
         "now": operation.created_at,
         "started_at": operation.started_at,
     }

@@ -57,7 +57,7 @@ class Workshop:
 
     def __init__(self, config: Config, store: Store, catalog: Catalog, approvals: Approvals) -> None:
         self._config, self._catalog, self._approvals = config, catalog, approvals
-        self.desk = OperationDesk(store, config.operations_dir)
+        self.desk = OperationDesk(store, config.operations_dir, most_open=config.max_open_commands)
         self.excerpts = Excerpts.of(config)
         self.jobs: dict[str, Job] = {}
         self.observers: list[Observer] = []

@@ -2,9 +2,14 @@
 
 -- name: insert_ask
 INSERT INTO asks (id, version, state, call_id, tool, fingerprint, agent, client, project, owner, host, run_id, body,
-                  words, timeout_ms, wait_id, wait_process, wait_since, wait_until, unattended_at, created_at, changed_at)
+                  words, timeout_ms, wait_id, wait_process, wait_since, wait_until, unattended_at, created_at, changed_at,
+                  put_by)
 VALUES (:id, 1, 'pending', :call_id, :tool, :fingerprint, :agent, :client, :project, :owner, :host, :run_id, :body,
-        :words, :timeout_ms, :wait_id, :wait_process, :wait_since, :wait_until, :unattended_at, :now, :now);
+        :words, :timeout_ms, :wait_id, :wait_process, :wait_since, :wait_until, :unattended_at, :now, :now,
+        :put_by);
+
+-- name: open_asks_of
+SELECT count(*) AS size FROM asks WHERE put_by = :put_by AND put_by <> '' AND state IN ('pending', 'timed_out');
 
 -- name: change_ask
 UPDATE asks
@@ -268,9 +273,12 @@ UPDATE tokens SET revoked_at = :now WHERE user_name = :user_name AND revoked_at 
 
 -- name: insert_operation
 INSERT INTO operations (id, version, state, tool, parent, background, agent, client, project, owner, host, process,
-                        lock_name, body, bytes, created_at, changed_at, started_at)
+                        lock_name, body, bytes, created_at, changed_at, started_at, put_by)
 VALUES (:id, 1, :state, :tool, :parent, :background, :agent, :client, :project, :owner, :host, :process,
-        :lock_name, :body, 0, :now, :now, :started_at);
+        :lock_name, :body, 0, :now, :now, :started_at, :put_by);
+
+-- name: open_commands_of
+SELECT count(*) AS size FROM operations WHERE ended_at IS NULL AND parent = '' AND put_by = :put_by;
 
 -- name: change_operation
 UPDATE operations

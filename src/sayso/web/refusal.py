@@ -17,6 +17,7 @@ from sayso.errors import (
     SaysoError,
     SignInRefused,
     StoreError,
+    TooManyOpen,
     TooManyRuns,
 )
 
@@ -26,6 +27,7 @@ _STATUS: Sequence[tuple[type[SaysoError], int]] = (
     (AlreadySettled, 409),
     (RunGoesOn, 409),
     (TooManyRuns, 429),
+    (TooManyOpen, 429),
     (InvalidInput, 422),
     (SignInRefused, 403),
     (StoreError, 503),

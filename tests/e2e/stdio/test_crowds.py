@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import wait
 
-from tests.e2e.stdio.harness import WAIT, Person, Place, data_of, question
+from tests.e2e.stdio.harness import WAIT, Person, Place, data_of, new_place, question
 
 from sayso.asks.model import Ask
 
@@ -19,8 +19,12 @@ def open_asks(person: Person, count: int) -> list[Ask]:
     return person.inbox()
 
 
-def test_a_thousand_asks_of_one_client_all_get_their_own_answers(mode: str, place: Place) -> None:
-    with place.agent(mode) as agent, place.person() as person:
+def test_a_thousand_asks_of_one_client_all_get_their_own_answers(mode: str) -> None:
+    with (
+        new_place(max_open_asks=str(CROWD)) as place,
+        place.agent(mode) as agent,
+        place.person() as person,
+    ):
         calls = [agent.ask(question(f"Number {number}?", f"yes {number}", "no")) for number in range(CROWD)]
         asks = open_asks(person, CROWD)
         for ask in asks:
