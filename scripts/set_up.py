@@ -53,7 +53,7 @@ def _by_uv(lock: Path) -> bool:
     uv = shutil.which("uv")
     if not uv:
         return False
-    if subprocess.run([uv, "pip", "install", "--python", PYTHON, *LOCKED, lock], check=False).returncode:
+    if subprocess.run([uv, "pip", "install", "--quiet", "--python", PYTHON, *LOCKED, lock], check=False).returncode:
         print("uv could not do it. Trying pip.", flush=True)
         return False
     return True

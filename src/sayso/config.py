@@ -160,7 +160,7 @@ def key_table(value: object) -> tuple[tuple[str, str], ...]:
 
 
 def _setting(default: Any, read: Callable[[object], Any], about: str, *, anywhere: bool = False) -> Any:
-    """A field of Config. Only settings marked `anywhere` may stand in a project's file: a repository that was
+    """A field of Config. Only settings marked `anywhere` may appear in a project's file: a repository that was
     cloned must not be able to choose where answers go or which commands run."""
     metadata = {"read": read, "about": about, "anywhere": anywhere}
     if isinstance(default, dict):
@@ -312,9 +312,9 @@ class Config:
     )
     web_port: int = _setting(7297, whole(0, 65_535), "The port of the web inbox. `0` takes any that is free.")
     web_url: str = _setting(
-        "", web_address, "The address people reach the web inbox at, when a proxy (for TLS, say) stands before it."
+        "", web_address, "The address people use for the web inbox, when it is behind a proxy (for TLS, say)."
     )
-    web_hosts: tuple[str, ...] = _setting((), words, "Further host names that the web inbox may be called by.")
+    web_hosts: tuple[str, ...] = _setting((), words, "Further host names that the web inbox answers to.")
 
     # Commands
 
@@ -567,7 +567,7 @@ def _toml(file: Path) -> dict[str, object]:
     except OSError as error:
         raise ConfigError(f"{file}: cannot be read ({error.strerror}). Check its permissions.") from error
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{file}: is not valid TOML: {error}. Mend or remove that line.") from error
+        raise ConfigError(f"{file}: is not valid TOML: {error}. Fix or remove that line.") from error
 
 
 def _only_harmless(given: dict[str, object], file: Path) -> dict[str, object]:

@@ -188,7 +188,7 @@ def test_without_values_and_without_a_terminal_it_is_a_usage_error(home: Home) -
 def test_an_agent_that_is_not_waiting_gets_the_answer_when_it_asks_again(home: Home) -> None:
     ask = home.leave(choice())
     ran = home.run("answer", ask.id, "SQLite")
-    assert ran.err == "Answered. The agent is not waiting now; it gets the answer when it asks again.\n"
+    assert ran.err == "Answered. The agent is not waiting now; it will be told when it asks again.\n"
     assert ran.out == ""
 
 

@@ -215,7 +215,7 @@ def test_a_script_may_ask_one_person_and_tell_what_another_said(home: Home) -> N
 def test_answering_tells_that_the_agent_has_it_when_it_waits(home: Home) -> None:
     with Terminal(home, "ask", "Who?") as terminal:
         terminal.expect("Waiting for a person")
-        assert home.run("answer", only_ask(home).id, "Ada").err == "Answered. The agent has it.\n"
+        assert home.run("answer", only_ask(home).id, "Ada").err == "Answered. The agent has your answer.\n"
         assert terminal.end() == 0
 
 

@@ -45,7 +45,7 @@ def test_a_person_answers_three_questions_and_sees_what_the_agent_received(home:
         terminal.reply("own words: ", "1,3")
         terminal.reply("own words: ", "on Friday")
         terminal.reply("Send them?", "y")
-        terminal.expect("Answered. The agent has it.")
+        terminal.expect("Answered. The agent has your answer.")
         shown = terminal.expect("What the agent received")
         assert terminal.end() == 0
         shown = terminal.screen[terminal.screen.index("What the agent received") :]
@@ -98,7 +98,9 @@ def test_without_a_terminal_an_answer_from_elsewhere_is_shown(home: Home) -> Non
     with home.start("demo", stdin=subprocess.PIPE) as demo:
         state, ask_id = _how_to_answer(demo)
         values = ["-q", "1=PostgreSQL", "-q", "2=#1", "-q", "3=never"]
-        assert home.run("answer", ask_id, *values, SAYSO_STATE_DIR=state).err == "Answered. The agent has it.\n"
+        assert (
+            home.run("answer", ask_id, *values, SAYSO_STATE_DIR=state).err == "Answered. The agent has your answer.\n"
+        )
         out, err = demo.communicate(timeout=SECONDS)
     assert (demo.returncode, err) == (0, "")
     assert "→ PostgreSQL" in out

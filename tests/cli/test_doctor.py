@@ -1,4 +1,4 @@
-"""`sayso doctor`: each way in which a set-up can be broken is named, with what mends it."""
+"""`sayso doctor`: each way in which a set-up can be broken is named, with how to fix it."""
 
 from __future__ import annotations
 
@@ -116,11 +116,11 @@ def not_allowed(machine: Machine) -> None:
 BROKEN: dict[str, tuple[Callable[[Machine], object], str, str, str, str]] = {
     "settings that are no TOML": (
         lambda m: m.settings("profile = all"),
-        *("settings", "fault", "is not valid TOML", "Mend that setting"),
+        *("settings", "fault", "is not valid TOML", "Fix that setting"),
     ),
     "a project that sets what only a person may": (
         lambda m: m.write("project/.sayso/config.toml", 'store = "postgresql://evil"\n'),
-        *("settings", "fault", "store may not be set by a project", "Mend that setting"),
+        *("settings", "fault", "store may not be set by a project", "Fix that setting"),
     ),
     "a file where the state folder should be": (
         lambda m: m.write("state", ""),
@@ -199,14 +199,14 @@ BROKEN: dict[str, tuple[Callable[[Machine], object], str, str, str, str]] = {
 
 @pytest.mark.parametrize("what", BROKEN)
 def test_a_broken_set_up_is_named_with_what_mends_it(machine: Machine, what: str) -> None:
-    break_it, subject, level, text, mend = BROKEN[what]
+    break_it, subject, level, text, fix = BROKEN[what]
     break_it(machine)
     code, findings = machine.examine()
     found = [finding for finding in findings if finding["level"] in ("warning", "fault")]
     assert [finding["subject"] for finding in found] == [subject]
     assert found[0]["level"] == level
     assert text in found[0]["text"]
-    assert mend in found[0]["mend"]
+    assert fix in found[0]["fix"]
     assert "ada:secret" not in json.dumps(findings)
     assert "secret-topic" not in json.dumps(findings)
     assert code == {"warning": 1, "fault": 2}[level]
@@ -232,7 +232,7 @@ def test_leave_to_ask_that_was_taken_away_is_missed(home: Home, client: str) -> 
     found = [finding for finding in missing.data["findings"] if finding["level"] == "warning"]
     assert [finding["subject"] for finding in found] == [client]
     assert "refuses it where there is none" in found[0]["text"]
-    assert found[0]["mend"] == f"sayso install {client}"
+    assert found[0]["fix"] == f"sayso install {client}"
     assert missing.code == 1
     assert home.run("install", client).code == 0
     assert home.run("doctor").code == 0
@@ -252,7 +252,7 @@ def test_on_a_terminal_every_finding_is_a_line_and_the_end_sums_up(home: Home) -
     ran = home.run("doctor")
     assert ran.code == 0, ran.out
     assert "ok      store" in ran.out
-    assert ran.out.endswith("\nAll is well.\n")
+    assert ran.out.endswith("\nEverything is fine.\n")
     (home.folder / ".cursor").mkdir()
     broken = home.run("doctor")
     assert broken.code == 1

@@ -67,7 +67,7 @@ def test_a_rejection_keeps_its_reason(home: Home) -> None:
     ask = home.leave(choice())
     ran = home.run("reject", ask.id[:8], "--reason", "Look it up")
     assert ran.code == 0
-    assert ran.err == "Rejected. The agent is not waiting now; it gets the answer when it asks again.\n"
+    assert ran.err == "Rejected. The agent is not waiting now; it will be told when it asks again.\n"
     assert "Reason: Look it up" in home.run("show", ask.id).out
 
 
@@ -112,7 +112,7 @@ def test_history_is_searched_limited_and_told_by_project(home: Home) -> None:
     assert {found["id"] for found in home.run("history", "--project", ".", "--json").data} == {asks[0].id, asks[1].id}
     nothing = home.run("history", "--search", "nothing like it")
     assert (nothing.code, nothing.out) == (0, "")
-    assert "No ask that ended fits." in nothing.err
+    assert "No finished ask matches." in nothing.err
 
 
 def test_without_history_the_texts_are_gone_and_it_says_so(home: Home) -> None:

@@ -71,7 +71,7 @@ def test_an_ask_is_visible_to_another_process_whose_answer_comes_back(agent: Age
     assert (ask["status"], ask["attended"], ask["tool"]) == ("pending", True, "ask_user_questions")
     assert ask["questions"][0]["question"] == "Which database?"
     ran = agent.home.run("answer", ask["id"][:8], "postgresql")
-    assert (ran.code, ran.err) == (0, "Answered. The agent has it.\n")
+    assert (ran.code, ran.err) == (0, "Answered. The agent has your answer.\n")
     result = agent.told()
     assert "→ PostgreSQL" in result["text"]
     assert result["data"]["answered_by"] == "ada"
@@ -81,7 +81,7 @@ def test_an_ask_is_visible_to_another_process_whose_answer_comes_back(agent: Age
 @pytest.mark.requirement("A-35", "A-36")
 def test_a_rejection_reaches_the_agent_with_its_reason(agent: Agent) -> None:
     ran = agent.home.run("reject", agent.ask()["id"], "--reason", "Look it up yourself")
-    assert (ran.code, ran.err) == (0, "Rejected. The agent has it.\n")
+    assert (ran.code, ran.err) == (0, "Rejected. The agent has been told.\n")
     result = agent.told()
     assert "rejected" in result["text"]
     assert "Look it up yourself" in result["text"]

@@ -22,7 +22,7 @@ class Projects:
         self._host = socket.gethostname()
 
     def add(self, owner: str, directory: Path, *, name: str = "", options: Options) -> Project:
-        """Register a directory for its owner, or register it anew with other options."""
+        """Register a directory for its owner, or change the options it was registered with."""
         _check(directory, options)
         place = {"owner": owner, "host": self._host, "directory": str(directory)}
 

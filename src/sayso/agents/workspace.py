@@ -62,10 +62,10 @@ def _read(file: Path) -> Settings:
     except OSError as error:
         raise CannotEdit(f"{file} cannot be read ({error.strerror}). It was left alone.") from error
     except ValueError as error:
-        raise CannotEdit(f"{file} is not JSON ({error}). It was left alone; mend it, and try again.") from error
+        raise CannotEdit(f"{file} is not JSON ({error}). It was left alone. Fix it, then try again.") from error
     if not isinstance(settings, dict) or not isinstance(settings.get(_SERVERS, {}), dict):
         raise CannotEdit(
-            f"{file} must hold an object, and {_SERVERS} in it another. It was left alone; mend it, and try again."
+            f"{file} must hold an object, and {_SERVERS} in it another. It was left alone. Fix it, then try again."
         )
     return settings
 

@@ -31,8 +31,8 @@ class Held:
 
 @dataclass(frozen=True, kw_only=True)
 class Leaving:
-    """Waits that have ended though the store did not take it: those one knows of, and those of calls that failed, which
-    may have been kept all the same when only the word of it was lost."""
+    """Waits that have ended although the store could not be told: those that are known, and those of calls that failed,
+    which may have been stored all the same when only the reply was lost."""
 
     known: tuple[tuple[Held, str], ...] = ()
     doubtful: frozenset[str] = frozenset()

@@ -46,7 +46,7 @@ def _read_time(ctx: click.Context, param: click.Parameter, value: str | None) ->
 @click.argument("question", required=False)
 @click.option("-o", "--option", "options", multiple=True, metavar="LABEL", help="A choice; repeat it for each.")
 @click.option("--multi", "kind", flag_value=Kind.MULTI_SELECT.value, help="Several options may be chosen.")
-@click.option("--confirm", "kind", flag_value=Kind.CONFIRM.value, help="A question for yes or no.")
+@click.option("--confirm", "kind", flag_value=Kind.CONFIRM.value, help="A yes-or-no question.")
 @click.option("--title", metavar="TEXT", help="What it is about, in a few words.")
 @click.option(
     "--timeout", callback=_read_time, metavar="TIME", help="Stop waiting after this long: 90s, 10m. Default: never."
@@ -62,7 +62,7 @@ def command(
     from_stdin: bool,
     as_json: bool,
 ) -> None:
-    """Put a question to a person and wait for the answer.
+    """Ask a person a question and wait for the answer.
 
     Prints what was chosen or written, one per line. The exit code is 0 for an answer, 10 when it was rejected,
     11 declined, 12 cancelled, 6 when the time ran out. An ask that was left stays open: the same command again

@@ -60,16 +60,16 @@ class LazyGroup(click.Group):
 def sayso(ctx: click.Context) -> None:
     """The line between coding agents and the people they work for.
 
-    Agents put questions, you answer them from here. Without a command: your inbox.
+    Agents ask questions, and you answer them here. Without a command it opens your inbox.
 
     \b
     Example:
-      sayso demo                     see it at work
+      sayso demo                     see it work
       sayso install                  connect the agents on this machine
-      sayso doctor                   what works, what does not, and what mends it
+      sayso doctor                   what works, what does not, and how to fix it
       sayso list                     what agents want to know
-      sayso answer 3f2a91bc          answer at prompts
-      sayso answer 3f2a91bc SQLite   answer at once
+      sayso answer 3f2a91bc          answer step by step
+      sayso answer 3f2a91bc SQLite   answer right away
     """
     if ctx.invoked_subcommand is None:
         _inbox()

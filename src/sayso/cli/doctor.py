@@ -1,4 +1,4 @@
-"""`sayso doctor`: what works, what does not, and what mends it."""
+"""`sayso doctor`: what works, what does not, and how to fix it."""
 
 from __future__ import annotations
 
@@ -19,25 +19,27 @@ from sayso.errors import CannotEdit, ConfigError
 from sayso.install.machine import Machine, this_machine
 from sayso.install.registration import Registration
 from sayso.install.targets import Scope, Target
-from sayso.text import printable
+from sayso.text import counted, printable
 
 _SAID = {Level.OK: "ok", Level.NOTE: "", Level.WARNING: "warning", Level.FAULT: "FAULT"}
 
 
 @click.command()
-@click.option("--client", metavar="NAME", shell_complete=complete_client, help="Start what this client would, and ask.")
+@click.option(
+    "--client", metavar="NAME", shell_complete=complete_client, help="Ask a question the way this client would."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def command(client: str | None, as_json: bool) -> None:
-    """See what works, what does not, and what mends it.
+    """See what works, what does not, and how to fix it.
 
-    It looks at settings, store, bell, permissions, versions, the entries and limits of every client, the hook, tool
+    It checks settings, store, bell, permissions, versions, the entries and limits of every client, the hook, tool
     files, notifications and the browser, and says what is enforced and what is not. It changes nothing and sends
     nothing.
 
-    With --client it starts the server that is registered with that client, exactly as the client would, and goes the
-    whole way with it: handshake, a question in your inbox, an answer.
+    With --client it starts the server that is registered with that client, exactly as the client would, and takes a
+    question all the way: handshake, a question in your inbox, an answer.
 
-    The exit code is 0 when all is well, 1 when something is not as it should be, 2 when something does not work.
+    The exit code is 0 when everything is fine, 1 when there are warnings, 2 when something does not work.
 
     \b
     Example:
@@ -58,7 +60,7 @@ def _examine(client: str | None) -> Iterator[Finding]:
     try:
         config = settings()
     except ConfigError as error:
-        yield fault("settings", str(error), "Mend that setting; nothing of Sayso starts before.")
+        yield fault("settings", str(error), "Fix that setting: Sayso does not start until then.")
         return
     machine = this_machine(config.project)
     yield from _with_client(named([client])[0], config, machine) if client else _all(config, machine)
@@ -85,7 +87,7 @@ def _with_client(target: Target, config: Config, machine: Machine) -> Iterator[F
         try:
             registered = piece.registered()
         except CannotEdit as error:
-            yield fault(target.key, str(error), f"Mend that file, then: sayso install {target.key}")
+            yield fault(target.key, str(error), f"Fix that file, then run: sayso install {target.key}")
             return
         if registered:
             from sayso.doctor.probe import probe
@@ -102,20 +104,20 @@ def _show(findings: list[Finding]) -> None:
         said = _SAID[finding.level]
         mark = bold(f"{said:<8}") if finding.level in (Level.WARNING, Level.FAULT) else f"{said:<8}"
         put(f"{mark}{finding.subject:<{width}}  {printable(finding.text)}")
-        if finding.mend:
-            put(f"{'':<{8 + width}}  → {printable(_as_typed(finding.mend))}")
+        if finding.fix:
+            put(f"{'':<{8 + width}}  → {printable(_as_typed(finding.fix))}")
     _sum_up(findings)
 
 
-def _as_typed(mend: str) -> str:
+def _as_typed(fix: str) -> str:
     """With this program's path where the shell would not find it by its name."""
-    return re.sub(r"\bsayso (?=install|uninstall|tools|config|doctor)", lambda _: f"{this_command()} ", mend)
+    return re.sub(r"\bsayso (?=install|uninstall|tools|config|doctor)", lambda _: f"{this_command()} ", fix)
 
 
 def _sum_up(findings: list[Finding]) -> None:
     faults = sum(finding.level is Level.FAULT for finding in findings)
     warnings = sum(finding.level is Level.WARNING for finding in findings)
     if faults or warnings:
-        put(f"\n{faults} that do not work, {warnings} that are not as they should be.")
+        put(f"\n{counted(faults, 'fault')}, {counted(warnings, 'warning')}.")
     else:
-        put("\nAll is well.")
+        put("\nEverything is fine.")

@@ -23,7 +23,7 @@ HEADER = ("ID", "ENDED", "OUTCOME", "CLIENT", "PROJECT", "QUESTION AND ANSWER")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most this many.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array of everything about each ask.")
 def command(search: str, project: Path | None, limit: int, as_json: bool) -> None:
-    """Show the asks that ended, newest first.
+    """Show finished asks, newest first.
 
     \b
     Example:
@@ -38,7 +38,7 @@ def command(search: str, project: Path | None, limit: int, as_json: bool) -> Non
         put(table(HEADER, [_row(ask) for ask in asks]))
     else:
         say(
-            "No ask that ended fits."
+            "No finished ask matches."
             if search or project
             else "No ask has ended yet. `sayso list` shows the open ones."
         )

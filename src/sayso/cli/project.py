@@ -20,7 +20,7 @@ AGENTS = ("claude", "codex")
 
 @click.group()
 def command() -> None:
-    """Say in which directories the web page may start agents.
+    """Manage the directories in which the web page may start agents.
 
     \b
     Example:
@@ -56,7 +56,7 @@ def add(
     permission_mode: str | None,
     as_json: bool,
 ) -> None:
-    """Let agents be started in DIR, or set anew how they run there.
+    """Let agents be started in DIR, or change how they run there.
 
     \b
     Example:
@@ -105,7 +105,7 @@ def show(as_json: bool) -> None:
 @command.command()
 @click.argument("project")
 def remove(project: str) -> None:
-    """Let no more agents be started in PROJECT (id, name or directory). What was said there stays for a while.
+    """Stop allowing agents to be started in PROJECT (id, name or directory). What was said there stays for a while.
 
     \b
     Example:
@@ -124,7 +124,7 @@ def remove(project: str) -> None:
 
 @command.command()
 def sync() -> None:
-    """Write the settings of every project's workspace anew.
+    """Rewrite the settings of every project's workspace.
 
     Do that after an upgrade or a change of settings.
 

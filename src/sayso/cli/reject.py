@@ -18,7 +18,7 @@ from sayso.dialects.asks_as_data import ask_data
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the rejected ask as JSON.")
 def command(ask_id: str, reason: str, as_json: bool) -> None:
-    """Turn an ask down: the agent is told no, and why if you say so.
+    """Reject an ask: the agent is told no, and why if you give a reason.
 
     ID is the ask's id or the beginning of it.
 

@@ -40,7 +40,7 @@ _SAID = ("--profile", "the command auq")
 def command(front: Front | None, /, **flags: str | None) -> None:
     """Serve one agent over MCP on standard input and output.
 
-    Agents' clients start this command themselves; you only tell them of it. It ends when the client does. With
+    Agents' clients start this command themselves; `sayso install` tells them how. It ends when the client does. With
     ASK_USER_CONFIG in the environment, questions go to the web page that the file of that name tells of.
 
     \b

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sayso.asks.guard import refuse_self_answer
-from sayso.asks.model import Answer, Ask, Problems, check_text
+from sayso.asks.model import Answer, Ask, Problems, State, check_text
 from sayso.cli.session import Session
 
 
@@ -58,10 +58,10 @@ def what_happens(ask: Ask) -> str:
     """What a person should know after settling."""
     done = ask.state.value.capitalize()
     if ask.delivered:
-        return f"{done}. The agent has it."
+        return f"{done}. The agent has {'your answer' if ask.state is State.ANSWERED else 'been told'}."
     if ask.wait:
-        return f"{done}. The agent is waiting and will have it in a moment."
-    return f"{done}. The agent is not waiting now; it gets the answer when it asks again."
+        return f"{done}. The agent is waiting and will be told in a moment."
+    return f"{done}. The agent is not waiting now; it will be told when it asks again."
 
 
 def _look_who_waits(session: Session) -> None:

@@ -15,7 +15,7 @@ from sayso.text import iso_time, one_line
 
 @click.group()
 def command() -> None:
-    """Say which agents may connect over HTTP.
+    """Manage which agents may connect over HTTP.
 
     \b
     Example:

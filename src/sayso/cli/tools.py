@@ -24,7 +24,7 @@ from sayso.toolfiles.toolfile import load_dir, load_file, ready_files
 
 @click.group()
 def command() -> None:
-    """Turn commands into tools for agents, by JSON files.
+    """Turn commands into tools for agents with JSON files.
 
     \b
     Example:

@@ -32,9 +32,9 @@ Removal = tuple[str, Callable[[Ledger], Done]]
 @click.argument("clients", metavar="[CLIENT]...", nargs=-1, shell_complete=complete_client)
 @click.option("--project", "for_project", is_flag=True, help="From this project's files instead of your own.")
 def command(clients: tuple[str, ...], for_project: bool) -> None:
-    """Take Sayso out of agents' configurations.
+    """Remove Sayso from agents' configurations.
 
-    Without CLIENT: of every client that has it. Entry, leave to ask, hook, skill and paragraph go. A file that nobody
+    Without CLIENT, from every client that has it. Entry, leave to ask, hook, skill and paragraph go. A file that nobody
     changed since is as it was before, to the byte; from any other only what is ours is cut out.
 
     \b

@@ -13,7 +13,7 @@ from sayso.text import iso_time
 
 @click.group()
 def command() -> None:
-    """Say who may sign in to the web inbox.
+    """Manage who may sign in to the web inbox.
 
     \b
     Example:

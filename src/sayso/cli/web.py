@@ -26,8 +26,8 @@ A_SCRIPT = "API token"
 @click.command()
 @click.option("--host", metavar="HOST", help="Listen here instead of on loopback; lets other machines in.")
 @click.option("--port", type=click.IntRange(0, 65_535), metavar="N", help="Listen on this port; 0 takes a free one.")
-@click.option("--url", metavar="URL", help="The address people reach it at, when a proxy stands before it.")
-@click.option("--user", metavar="NAME", help="For whom the link or token is. By default for you.")
+@click.option("--url", metavar="URL", help="The address people use, when it is behind a proxy.")
+@click.option("--user", metavar="NAME", help="Who the link or token is for. By default you.")
 @click.option("--link", "only", flag_value="link", help="Print another sign-in link, and serve nothing.")
 @click.option("--api-token", "only", flag_value="token", help="Print a token for scripts, and serve nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the link or token as JSON.")
@@ -36,8 +36,8 @@ def command(
 ) -> None:
     """Serve the inbox to your browser, and the MCP tools over HTTP.
 
-    It prints a link that signs one browser in, once, within a quarter of an hour. Other machines can only come in
-    when --host says so; put it behind TLS then. Ctrl-C stops it, and no question or answer is lost by that.
+    It prints a link that signs one browser in, once, within a quarter of an hour. Other machines can reach it
+    only with --host; put it behind TLS then. Ctrl-C stops it, and no question or answer is lost.
 
     \b
     Example:
@@ -80,7 +80,7 @@ def _serve(session: Session, accounts: Accounts, name: str, as_json: bool) -> No
             if serve.is_exposed(config):
                 say(
                     f"Warning: {config.web_host} is reachable from other machines without TLS; anyone between can read "
-                    "along.\nPut a proxy with TLS before it and give its address as --url."
+                    "along.\nPut a proxy with TLS in front of it and give its address as --url."
                 )
             _print_link(accounts, name, address, as_json)
             anyio.run(serve.serve, built, *sockets)
@@ -142,7 +142,7 @@ def _address(config: Config, *, moved: bool) -> str:
     if not moved and not config.web_url and noted.exists():
         return noted.read_text(encoding="utf-8").strip()
     if not noted.exists():
-        say("No web inbox seems to run here. Start it with `sayso web`.")
+        say("No web inbox seems to be running here. Start it with `sayso web`.")
     return serve.address(config, config.web_port)
 
 

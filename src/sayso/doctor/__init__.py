@@ -1,1 +1,1 @@
-"""The doctor: looks at everything that Sayso stands on, and names each fault with what mends it. Changes nothing."""
+"""The doctor: checks everything that Sayso depends on, and says how to fix each fault. Changes nothing."""

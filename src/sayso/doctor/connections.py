@@ -70,7 +70,7 @@ def connection(target: Target, config: Config, machine: Machine, server: Server)
         try:
             registered = piece.registered()
         except CannotEdit as error:
-            yield fault(target.key, str(error), f"Mend that file, then: sayso install {target.key}{_flag(scope)}")
+            yield fault(target.key, str(error), f"Fix that file, then run: sayso install {target.key}{_flag(scope)}")
             return
         if registered:
             found.append((scope, registered))
@@ -81,7 +81,7 @@ def connection(target: Target, config: Config, machine: Machine, server: Server)
         yield warning(
             target.key,
             f"{target.title} has two different entries, yours and this project's; the project's holds here.",
-            f"Take one away: sayso uninstall {target.key}, or sayso uninstall {target.key} --project",
+            f"Remove one: sayso uninstall {target.key}, or sayso uninstall {target.key} --project",
         )
 
 
@@ -114,7 +114,7 @@ def _other_version(target: Target, title: str, program: str, server: Server, aga
         return
     told = _version(program)
     if told != __version__:
-        what = f"version {told}" if told else "something that does not tell its version"
+        what = f"version {told}" if told else "something that does not say which version it is"
         yield warning(target.key, f"{title} starts {what}; this is {__version__}.", again)
 
 
@@ -142,7 +142,7 @@ def _other_state(target: Target, title: str, scope: Scope, server: Server, confi
 
 
 def _limits(target: Target, title: str, registered: Registered, config: Config, again: str) -> Iterator[Finding]:
-    """A call must come back before the client gives it up."""
+    """A call must come back before the client gives up."""
     ours = _budget(target, registered.server, config)
     theirs = registered.limit_seconds
     limit = target.shape.limit
@@ -151,7 +151,7 @@ def _limits(target: Target, title: str, registered: Registered, config: Config, 
     if theirs is None or ours is None or ours >= theirs:
         given = f"{limit.key} is {theirs:g} s" if theirs is not None else f"it has no {limit.key}"
         held = f"{ours:g} s" if ours is not None else "for ever"
-        yield warning(target.key, f"{title}: {given}, but a call is held {held}: the client gives it up first.", again)
+        yield warning(target.key, f"{title}: {given}, but a call is held {held}: the client gives up first.", again)
 
 
 def _leave_to_ask(target: Target, title: str, scope: Scope, server: Server, machine: Machine) -> Iterator[Finding]:
@@ -188,7 +188,7 @@ def hook(machine: Machine) -> Iterator[Finding]:
             with about(path):
                 command = registered_command(files.as_text(files.content(path)).removeprefix(files.BOM))
         except CannotEdit as error:
-            yield fault("hook", str(error), "Mend that file: Claude Code reads its hooks and permissions from it.")
+            yield fault("hook", str(error), "Fix that file: Claude Code reads its hooks and permissions from it.")
             continue
         if not command:
             continue
@@ -196,8 +196,8 @@ def hook(machine: Machine) -> Iterator[Finding]:
         if shutil.which(program, path=machine.environ.get("PATH")):
             yield ok("hook", f"late answers reach Claude Code at its next step ({scope})")
         else:
-            mend = f"sayso install claude-code --hook{_flag(scope)}"
-            yield fault("hook", f"{path} runs {program}, which is not there.", mend)
+            fix = f"sayso install claude-code --hook{_flag(scope)}"
+            yield fault("hook", f"{path} runs {program}, which is not there.", fix)
 
 
 def _flag(scope: Scope) -> str:

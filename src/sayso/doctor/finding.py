@@ -1,4 +1,4 @@
-"""What an examination finds: on which subject, how bad it is, what it is, and what mends it."""
+"""What an examination finds: on which subject, how bad it is, what it is, and how to fix it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Level(StrEnum):
-    """How bad it is. `note` is nothing to mend, only good to know."""
+    """How bad it is. `note` is nothing to fix, only good to know."""
 
     OK = "ok"
     NOTE = "note"
@@ -22,7 +22,7 @@ class Finding:
     subject: str
     level: Level
     text: str
-    mend: str = ""
+    fix: str = ""
 
     def data(self) -> dict[str, Any]:
         return {**asdict(self), "level": str(self.level)}
@@ -32,18 +32,18 @@ def ok(subject: str, text: str) -> Finding:
     return Finding(subject=subject, level=Level.OK, text=text)
 
 
-def note(subject: str, text: str, mend: str = "") -> Finding:
-    return Finding(subject=subject, level=Level.NOTE, text=text, mend=mend)
+def note(subject: str, text: str, fix: str = "") -> Finding:
+    return Finding(subject=subject, level=Level.NOTE, text=text, fix=fix)
 
 
-def warning(subject: str, text: str, mend: str) -> Finding:
-    return Finding(subject=subject, level=Level.WARNING, text=text, mend=mend)
+def warning(subject: str, text: str, fix: str) -> Finding:
+    return Finding(subject=subject, level=Level.WARNING, text=text, fix=fix)
 
 
-def fault(subject: str, text: str, mend: str) -> Finding:
-    return Finding(subject=subject, level=Level.FAULT, text=text, mend=mend)
+def fault(subject: str, text: str, fix: str) -> Finding:
+    return Finding(subject=subject, level=Level.FAULT, text=text, fix=fix)
 
 
 def exit_code(findings: Iterable[Finding]) -> int:
-    """0: all is well; 1: something is not as it should be; 2: something does not work."""
+    """0: everything is fine; 1: there are warnings; 2: something does not work."""
     return max(({Level.WARNING: 1, Level.FAULT: 2}.get(finding.level, 0) for finding in findings), default=0)

@@ -1,4 +1,4 @@
-"""What every process of Sayso stands on: its versions, its store, its bell, who may read its files."""
+"""What every process of Sayso depends on: its versions, its store, its bell, who may read its files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def state_folder(config: Config) -> Iterator[Finding]:
         )
         return
     if not folder.exists():
-        yield note("state", f"{folder} is not there yet; it is made at the first use.")
+        yield note("state", f"{folder} does not exist yet; it is made on first use.")
         return
     if os.name == "posix":
         yield from _private(folder)
@@ -68,17 +68,17 @@ def store(config: Config) -> Iterator[Finding]:
     try:
         opened = open_store(config)
     except SaysoError as error:
-        yield fault(subject, str(error), _mend(error, config))
+        yield fault(subject, str(error), _fix(error, config))
         return
     try:
         yield (
             ok(subject, f"{_where(config)} opens, and can be written" + _size(config))
             if _can_write(opened)
-            else (fault(subject, f"{_where(config)} cannot be written.", "See who may write to it."))
+            else (fault(subject, f"{_where(config)} cannot be written.", "Check who may write to it."))
         )
         yield from bell(opened, config)
     except SaysoError as error:
-        yield fault(subject, str(error), _mend(error, config))
+        yield fault(subject, str(error), _fix(error, config))
     finally:
         opened.close()
 
@@ -98,7 +98,7 @@ def bell(opened: Store, config: Config) -> Iterator[Finding]:
     if not heard:
         folder = bell_folder(config.bell_dir)
         yield warning(
-            "bell", f"A ring was not heard within {RING_SECONDS:g} s.", f"See what removes files in {folder}."
+            "bell", f"A ring was not heard within {RING_SECONDS:g} s.", f"Find out what removes files in {folder}."
         )
     elif isinstance(hung, LookingBell):
         yield note("bell", "This system has no unix sockets: processes look at the store several times a second.")
@@ -106,10 +106,10 @@ def bell(opened: Store, config: Config) -> Iterator[Finding]:
         yield ok("bell", f"A change is heard after {took:.1f} ms")
 
 
-def _mend(error: SaysoError, config: Config) -> str:
+def _fix(error: SaysoError, config: Config) -> str:
     match error:
         case StoreCorrupt():
-            return f"Move {config.database} away; the next start makes a new one. What was in it stays in that file."
+            return f"Move {config.database} away; the next start makes a new one. Your old data stays in that file."
         case StoreTooNew():
             return "Update Sayso: pip install --upgrade sayso, or git pull and make start in a checkout."
         case StoreFull():

@@ -22,7 +22,7 @@ CONNECT_SECONDS = 3.0
 def tool_files(config: Config) -> Iterator[Finding]:
     stock = Catalog(config).load()
     for wrong in stock.faults:
-        yield fault("tools", str(wrong), "Mend that line; `sayso tools validate` checks it again.")
+        yield fault("tools", str(wrong), "Fix that line; `sayso tools validate` checks it again.")
     if not stock.faults:
         yield (
             ok("tools", f"{counted(len(stock.tools), 'tool')} from {counted(stock.files, 'tool file')}")

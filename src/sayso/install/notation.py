@@ -30,9 +30,9 @@ def parsed(name: str, text: str) -> dict[str, Any]:
     try:
         data = notation(name).read(text)
     except (ValueError, RecursionError) as error:
-        raise CannotEdit(f"is not valid {name.upper()}: {error}. Mend that place and run this again.") from error
+        raise CannotEdit(f"is not valid {name.upper()}: {error}. Fix it and run this again.") from error
     if not isinstance(data, dict):
-        raise CannotEdit(f"holds no table at its top, so there is no place for an entry in it. Is it the right {name}?")
+        raise CannotEdit("has no table at its top level, so there is no place for an entry. Is this the right file?")
     return data
 
 
@@ -45,7 +45,7 @@ def with_entry(name: str, text: str, path: Sequence[str], value: Mapping[str, An
         place[step] = inner if inner is not None else {}
         place = place[step]
         if not isinstance(place, dict):
-            raise CannotEdit(f"has something other than a table as {step!r}. Mend that and run this again.")
+            raise CannotEdit(f"has something other than a table as {step!r}. Fix that and run this again.")
     place[path[-1]] = dict(value)
     return _checked(name, lambda: notation(name).put(text, path, value), wanted)
 

@@ -119,7 +119,7 @@ class Registration:
         return entry.environment(self.target.shape, self.server, self.target.known_as)
 
     def _run(self, words: Sequence[str]) -> None:
-        """Run the client's command. Whatever comes of it, the file is looked at afterwards and mended."""
+        """Run the client's command. Whatever comes of it, the file is checked afterwards and corrected."""
         program = self.machine.which(words[0])
         assert program is not None
         with suppress(OSError, subprocess.TimeoutExpired):

@@ -99,7 +99,7 @@ class SkillPart:
 
     def added(self, text: str) -> str:
         if text.strip() and MARK not in text:
-            raise CannotEdit("is a skill of somebody else's. Rename its folder, or leave --skill out.")
+            raise CannotEdit("is somebody else's skill. Rename its folder, or leave --skill out.")
         return self.text
 
     def removed(self, text: str, made: int) -> str:

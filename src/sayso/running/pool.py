@@ -1,7 +1,7 @@
 """Runners ready ahead of need: one spawner process, the runners it forked, and the thread that listens to them all.
 
 A runner is used once and replaced at once; one that dies idle is replaced; all are dropped when nothing is asked of
-them for a while. A pool that was dropped or lost its process is not mended: spawner.py makes the next one.
+them for a while. A pool that was dropped or lost its process is not repaired: spawner.py makes the next one.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ class Bell(ABC):
             _drain(self._nudged)
 
     def _listeners_changed(self) -> None:  # noqa: B027  only a bell that others see from outside has to tell them
-        """Somebody else listens than before. Called under the lock."""
+        """The listeners have changed. Called under the lock."""
 
     def _listen(self) -> None:
         while self._somebody_listens():

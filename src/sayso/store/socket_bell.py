@@ -76,7 +76,9 @@ class SocketBell(Bell):
             with suppress(FileNotFoundError, FileExistsError):
                 _make_ours(self._folder)
                 return bell.bind(str(self._address))
-        raise StoreUnavailable(f"{self._folder} cannot be made, or does not stay. See what stands there or removes it.")
+        raise StoreUnavailable(
+            f"{self._folder} cannot be created, or does not stay. Check what is there or removes it."
+        )
 
     def wait(self, timeout: float) -> bool:
         if not self._heard_something(self._socket, timeout):

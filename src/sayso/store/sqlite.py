@@ -114,7 +114,7 @@ class SqliteStore(Store):
             return connection
 
     def _current(self) -> sqlite3.Connection:
-        """The connection, made anew if the file was removed or replaced: nobody else would see what it writes."""
+        """The connection, opened again if the file was removed or replaced: nobody else would see what it writes."""
         with suppress(FileNotFoundError):
             if self._opened == _identity(self._file):
                 return self._connection
@@ -291,7 +291,7 @@ def _explain(error: sqlite3.Error, where: str) -> StoreError:
     if kind.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
         return StoreCorrupt(
             f"The file {where} is damaged or is not a Sayso store ({error}). "
-            "Move it away and start anew, or put back a copy of it."
+            "Move it away to start with an empty one, or restore a copy of it."
         )
     if kind.startswith("SQLITE_READONLY") or (kind.startswith("SQLITE_CANTOPEN") and not _writable(where)):
         return StoreReadOnly(f"The store at {where} cannot be written ({error}). Check the permissions of its folder.")

@@ -32,7 +32,7 @@ class Document:
 
 
 def read_json(text: str) -> Document:
-    """Read one JSON text. A json.JSONDecodeError says where it is broken and, where it can, how to mend it."""
+    """Read one JSON text. A json.JSONDecodeError says where it is broken and, where it can, how to fix it."""
     reader = _Reader(text)
     value, end = reader.value(reader.skip(0), ())
     end = reader.skip(end)

@@ -153,7 +153,7 @@ def expectation(field: Field) -> str:
 
 
 def _right_type(value: object, field: Field) -> str:
-    """How to mend a value of the wrong type, where the mend is plain."""
+    """How to fix a value of the wrong type, where that is obvious."""
     if isinstance(value, str) and _unquoted(value, field.types):
         return f"Write {value.strip().lower()} without quotes."
     if "array" in field.types and not isinstance(value, list | None):
