@@ -7,7 +7,7 @@ import resource
 import shutil
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,6 @@ from tests.asks.samples import ask
 from tests.store.other import OtherProcess
 
 from sayso.asks.desk import Desk
-from sayso.errors import StoreUnavailable
 from sayso.store import Transaction, sqlite
 from sayso.store.bell import Bell, Listener
 from sayso.store.socket_bell import bell_folder
@@ -184,17 +183,68 @@ def test_a_long_path_uses_a_short_private_folder_that_all_processes_find(far_awa
     assert not short.exists()
 
 
-def test_a_short_folder_that_is_not_ours_is_refused(far_away: Path, tmp_path: Path) -> None:
-    short = bell_folder(far_away / "bell")
-    short.symlink_to(tmp_path)
+def _link(place: Path) -> None:
+    place.symlink_to("/")
+
+
+def _open_to_all(place: Path) -> None:
+    place.mkdir(mode=0o777)
+    place.chmod(0o777)
+
+
+def _of_another_user(place: Path) -> None:
+    """As root, really; without those rights, by a link to what is root's."""
+    if os.getuid():
+        place.symlink_to("/etc")
+    else:
+        place.mkdir(mode=0o700)
+        os.chown(place, 65534, 65534)
+
+
+def _file(place: Path) -> None:
+    place.write_text("mine\n")
+
+
+@pytest.mark.finding("F-36")
+@pytest.mark.parametrize("squat", [_link, _of_another_user, _open_to_all, _file])
+def test_where_somebody_else_was_first_another_short_folder_is_taken(
+    far_away: Path, squat: Callable[[Path], None]
+) -> None:
+    taken = bell_folder(far_away / "bell")
+    squat(taken)
     store = SqliteStore(far_away / "sayso.db")
     try:
-        with pytest.raises(StoreUnavailable, match=f"{short} belongs to somebody else"):
-            store.bell()
-        assert Desk(store).leave(ask()).wait is None, "what needs no bell still works"
+        with OtherProcess(far_away / "sayso.db") as other:
+            process = other.do("process")
+            assert store.bell().alive([process]) == {process}, "all find the same"
+            chosen = bell_folder(far_away / "bell")
+            assert chosen != taken
+            assert stat.S_IMODE(chosen.lstat().st_mode) == 0o700
     finally:
         store.close()
-        short.unlink()
+        if taken.is_dir() and not taken.is_symlink():
+            taken.rmdir()
+        else:
+            taken.unlink()
+    assert not chosen.exists()
+
+
+@pytest.mark.finding("F-36")
+def test_short_folders_do_not_stay_behind_even_of_who_was_killed(far_away: Path, tmp_path: Path) -> None:
+    with OtherProcess(far_away / "sayso.db") as other:
+        other.do("process")
+        left = bell_folder(far_away / "bell")
+        assert left.exists()
+        other.kill()
+    assert left.exists(), "nobody was there to take it down"
+    another = tmp_path / ("yet another " * 10)
+    another.mkdir()
+    store = SqliteStore(another / "sayso.db")
+    store.bell()
+    short = bell_folder(another / "bell")
+    assert not left.exists()
+    store.close()
+    assert not short.exists()
 
 
 def test_a_listener_hears_rings_and_ticks_while_it_is_quiet(store: SqliteStore, bell: Bell) -> None:

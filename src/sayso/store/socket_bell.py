@@ -6,8 +6,8 @@ a question does not wake a hundred servers that it does not concern.
 
 from __future__ import annotations
 
-import hashlib
 import os
+import secrets
 import socket
 import stat
 import time
@@ -20,6 +20,10 @@ from sayso.store.bell import LONGEST_RING, LOOK_EVERY, Bell, Look, taken
 
 _LONGEST_ADDRESS = 100
 """Bytes in a socket's path that every system allows (104 on macOS, 108 on Linux)."""
+
+_SHORT = Path("/tmp")  # noqa: S108
+"""Where sockets lie when the path to the store is too long. Everyone must find the same, so TMPDIR does not count."""
+_SHORT_NAME = "sayso-"
 
 _TRIES = 20
 
@@ -42,6 +46,7 @@ class SocketBell(Bell):
             raise
         self._seen, self._looked = look(), time.monotonic()
         _take_down_the_dead(folder)
+        _sweep(folder)
 
     @property
     def _address(self) -> Path:
@@ -123,6 +128,8 @@ class SocketBell(Bell):
         with suppress(OSError):
             self._mark.unlink(missing_ok=True)
             self._address.unlink()
+            if self._folder.parent == _SHORT:
+                _take_down_all_the_dead(self._folder)
             self._folder.rmdir()
 
 
@@ -190,18 +197,57 @@ def bell_folder(wanted: Path) -> Path:
     """The folder for the sockets: the wanted one, or a short private one when its path is too long for a socket."""
     # One folder under two names must be one bell: who is not found there counts as dead.
     wanted = Path(os.path.realpath(wanted))
-    if len(os.fsencode(wanted)) > _LONGEST_ADDRESS - len("/1234567-123456789abc.sock"):
-        name = hashlib.sha256(os.fsencode(wanted)).hexdigest()[:12]
-        # Everyone must find the same short folder, so TMPDIR does not count; it is checked to be ours when it is made.
-        wanted = Path(f"/tmp/sayso-{os.getuid()}-{name}")  # noqa: S108
-    return wanted
+    if len(os.fsencode(wanted)) <= _LONGEST_ADDRESS - len("/1234567-123456789abc.sock"):
+        return wanted
+    return _agreed(wanted.with_name(f"{wanted.name}.at"))
+
+
+def _agreed(note: Path) -> Path:
+    """The short folder that all processes of a store have agreed on, in a file beside the store. Its name cannot be
+    guessed, and where somebody else has put something there all the same, the next one to look chooses another."""
+    import fcntl
+
+    note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    owner = note.parent.stat().st_uid
+    with os.fdopen(os.open(note, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "r+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        agreed = Path(file.read().strip() or "/")
+        if agreed.parent != _SHORT or not (not os.path.lexists(agreed) or _is_private(agreed, owner)):
+            agreed = _SHORT / f"{_SHORT_NAME}{owner}-{secrets.token_hex(8)}"
+            file.seek(0)
+            file.truncate()
+            file.write(f"{agreed}\n")
+    return agreed
 
 
 def _make_ours(folder: Path) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = folder.lstat()
     # Root may look after somebody else's store; in a folder for everyone only what is our own is safe.
-    if found.st_uid not in (os.getuid(), folder.parent.stat().st_uid) or not stat.S_ISDIR(found.st_mode):
+    owner = os.getuid() if folder.parent == _SHORT and os.getuid() else folder.parent.stat().st_uid
+    if not _is_private(folder, owner):
         raise StoreUnavailable(
             f"{folder} belongs to somebody else. Remove it, or set SAYSO_STATE_DIR to a shorter path."
         )
+
+
+def _is_private(folder: Path, owner: int) -> bool:
+    """Whether it is a folder of ours, or of this owner, and in the short place one that nobody else can look into."""
+    found = folder.lstat()
+    closed = folder.parent != _SHORT or not stat.S_IMODE(found.st_mode) & 0o077
+    return stat.S_ISDIR(found.st_mode) and found.st_uid in (os.getuid(), owner) and closed
+
+
+def _sweep(folder: Path) -> None:
+    """Remove the short folders of ours in which nobody who lives has a bell. Who hangs one just now makes it again."""
+    if folder.parent != _SHORT:
+        return
+    for short in _SHORT.glob(f"{_SHORT_NAME}{os.getuid()}-*"):
+        with suppress(OSError):
+            if short != folder and _is_private(short, os.getuid()):
+                _take_down_all_the_dead(short)
+                short.rmdir()
+
+
+def _take_down_all_the_dead(folder: Path) -> None:
+    for entry in os.listdir(folder):
+        _hangs(folder, entry.removesuffix(_SOCKET).removesuffix(_OWN))
