@@ -8,6 +8,8 @@ import pytest
 from tests.tui.harness import DATABASE, NAME, Place, select
 
 from sayso.asks.model import Answer, Asker, NewAsk, Settler
+from sayso.config import Config
+from sayso.dialects import approve
 
 pytestmark = pytest.mark.anyio
 
@@ -35,6 +37,19 @@ async def test_the_history_tells_how_each_ask_ended_by_whom_and_where(past: Plac
         await anna.sees("1. Which store?", "→ SQLite", "→ Note: for now", "received by the agent", "What happened")
         await anna.press("up")
         await anna.sees("Reason: no name is needed", "not yet received by the agent")
+
+
+@pytest.mark.finding("F-51")
+async def test_the_history_tells_what_was_allowed_from_what_was_denied(place: Place) -> None:
+    for command, chosen in (("rm -rf one", "allow"), ("rm -rf two", "deny")):
+        wanted = approve.Permission(tool="Bash", given={"command": command})
+        held = place.desk.hold(approve.permission_ask(wanted, Asker(client="claude", session=command), Config(), None))
+        place.desk.answer(held.ask.id, [Answer(question=held.ask.questions[0].id, chosen=(chosen,))], BEN)
+    async with place.inbox(size=(120, 40)) as anna:
+        await anna.press("h")
+        await anna.sees(
+            "allowed by ben in browser", "denied by ben in browser", "→ Deny", "Not chosen: Allow, Allow this"
+        )
 
 
 async def test_on_a_small_screen_the_record_takes_the_place_of_the_list(past: Place) -> None:

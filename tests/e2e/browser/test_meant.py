@@ -42,7 +42,7 @@ def test_control_and_enter_in_the_reason_for_a_no_never_sends_the_yes(house: Hou
     page.get_by_role("radio", name="Yes").check()
     page.get_by_text("Reject instead").click()
     page.get_by_label("Why?").press_sequentially("Not before the backup")
-    expect(page.get_by_role("button", name="Send answer")).to_be_disabled()
+    expect(page.get_by_role("button", name="Send answer")).to_have_attribute("disabled", "")
     page.get_by_label("Why?").press("Control+Enter")
     # It sends what the field is for.
     expect(page.locator("#standing")).to_contain_text("Rejected by you")
@@ -73,7 +73,7 @@ def test_words_of_a_no_make_it_impossible_to_allow(house: House, sign_in: SignIn
     words = page.get_by_label("Or say no.")
     words.fill("Never!")
     if script:
-        expect(allow).to_be_disabled()
+        expect(allow).to_have_attribute("disabled", "")
         expect(page.get_by_text("You wrote why not.")).to_be_visible()
     else:
         allow.click()

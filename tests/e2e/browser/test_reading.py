@@ -74,7 +74,7 @@ def row(page: Page, words: str) -> str:
 
 @pytest.mark.finding("F-51")
 def test_the_history_tells_what_was_allowed_from_what_was_denied(house: House, sign_in: SignIn) -> None:
-    decide(house, "rm -rf allowed-one", "allow")
+    allowed = decide(house, "rm -rf allowed-one", "allow")
     denied = decide(house, "rm -rf denied-one", "deny")
     asked = house.ask(select("Which colour for the door?"))
     house.desk.answer(asked.id, [Answer(question=asked.questions[0].id, chosen=("option 1",))], GRACE)
@@ -82,6 +82,9 @@ def test_the_history_tells_what_was_allowed_from_what_was_denied(house: House, s
     assert "Allowed by grace in terminal" in " ".join(row(page, "allowed-one").split())
     assert "Denied by grace in terminal" in " ".join(row(page, "denied-one").split())
     assert "Green" in row(page, "Which colour")
+    told = {line.split()[0]: line for line in house.place.run("history").stdout.splitlines()}
+    assert " denied " in told[denied[:8]]
+    assert " allowed " in told[allowed[:8]]
     page.goto(f"/asks/{denied}")
     expect(page.locator("#standing")).to_contain_text("Denied by grace in terminal")
     page.goto(f"/asks/{asked.id}")

@@ -41,7 +41,7 @@ def test_half_an_answer_survives_a_reload_a_restart_and_an_answer_from_elsewhere
     page.reload()
     expect(unsent).to_contain_text("Half a thought")
     expect(wanted.get_by_label("Or say no.")).to_have_value("Not yet")
-    expect(wanted.get_by_role("button", name="Allow", exact=True)).to_be_disabled()
+    expect(wanted.get_by_role("button", name="Allow", exact=True)).to_have_attribute("disabled", "")
     unsent.get_by_role("button", name="Discard it").click()
     wanted.get_by_role("button", name="Deny").click()
     stage.ended(conversation)

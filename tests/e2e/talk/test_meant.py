@@ -23,7 +23,7 @@ def test_control_and_enter_in_the_field_for_a_no_says_no(stage: Stage, sign_in: 
     words.press_sequentially("No! Never delete that.")
     words.press("Enter")
     for name in ("Allow", "Allow this exact thing for the rest of the run"):
-        expect(wanted.get_by_role("button", name=name, exact=True)).to_be_disabled()
+        expect(wanted.get_by_role("button", name=name, exact=True)).to_have_attribute("disabled", "")
     words.press("Control+Enter")
     (text,) = stage.texts(stage.ended(conversation))
     assert text.startswith("Denied Bash: The user did not allow this. They said: No! Never delete that.")
