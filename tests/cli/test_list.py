@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.cli.program import SOMEONE, Home, choice, several, text
+from tests.cli.program import SOMEONE, Home, choice, confirm, several, text
 
 from sayso.asks.model import Asker, NewAsk
 
@@ -135,3 +135,18 @@ def test_a_reader_that_stops_early_is_no_error(home: Home) -> None:
     _, err = listing.communicate(timeout=60)
     assert err == ""
     assert listing.returncode == 1
+
+
+@pytest.mark.finding("F-34")
+def test_a_noisy_agent_does_not_hide_the_question_of_another(home: Home) -> None:
+    noisy = Asker(client="noisy", project="/srv/shop", host="h", pid=7, started="1")
+    for number in range(120):
+        home.leave(text(f"Noise {number}?"), asker=noisy)
+    honest = home.leave(confirm("An honest question?"), asker=Asker(client="calm", host="h", pid=8, started="1"))
+    ran = home.run("list")
+    assert honest.id[:8] in ran.out
+    assert ran.out.count("Noise") == 5
+    assert "… and 115 more of noisy in /srv/shop: --all shows each." in ran.err
+    every_one = home.run("list", "--all", "--limit", "200").out
+    assert every_one.count("Noise") == 120
+    assert len(home.run("list", "--json", "--limit", "200").data) == 121

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,14 +20,20 @@ from sayso.text import age, one_line
 
 HEADER = ("ID", "AGE", "STATUS", "CLIENT", "PROJECT", "QUESTION")
 PAGE = 100
+_LOUD = 5
+"""How many rows one agent gets before the rest of its asks are told in one."""
+_MOST = 10_000
 
 
 @click.command()
 @click.option("--project", type=click.Path(path_type=Path), metavar="DIR", help="Only the asks of this project.")
 @click.option("--limit", type=click.IntRange(min=1), default=PAGE, show_default=True, help="At most this many.")
+@click.option("--all", "every_one", is_flag=True, help="Show each ask of an agent that has many.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array of everything about each ask.")
-def command(project: Path | None, limit: int, as_json: bool) -> None:
+def command(project: Path | None, limit: int, every_one: bool, as_json: bool) -> None:
     """Show the asks that can be answered: those whose agents wait first, each part oldest first.
+
+    Of an agent that has many open, the first few are shown and the others counted; --all shows each.
 
     \b
     Example:
@@ -34,12 +41,15 @@ def command(project: Path | None, limit: int, as_json: bool) -> None:
       sayso list --project . --json
     """
     config = settings()
-    asks = _open_asks(config, project_name(project), limit + 1)
+    asks, others = _open_asks(config, project_name(project), _MOST), Counter[str]()
+    if not as_json and not every_one:
+        asks, others = _without_crowds(asks)
     shown, more = asks[:limit], len(asks) > limit
     if as_json:
         put_json([ask_data(ask) for ask in shown])
     elif shown:
         put(inbox_table(shown))
+        _say_crowds(others)
         _say_next_steps(shown, more)
     else:
         say(
@@ -49,9 +59,10 @@ def command(project: Path | None, limit: int, as_json: bool) -> None:
 
 def show_inbox(config: Config) -> None:
     """What `sayso` alone shows: the inbox, or how to get something into it."""
-    asks = _open_asks(config, None, PAGE + 1)
+    asks, others = _without_crowds(_open_asks(config, None, _MOST))
     if asks:
         put(inbox_table(asks[:PAGE]))
+        _say_crowds(others)
         _say_next_steps(asks[:PAGE], len(asks) > PAGE)
     else:
         demo = listed({f"{typed_here()} demo": "see it work with a sample agent"})
@@ -67,6 +78,29 @@ def _open_asks(config: Config, project: str | None, most: int) -> list[Ask]:
         # Only then is it true who still waits.
         session.desk.release_the_dead()
         return session.desk.inbox(project=project, most=most)
+
+
+def _without_crowds(asks: Sequence[Ask]) -> tuple[list[Ask], Counter[str]]:
+    """The asks without those that a single agent has beyond a few, and how many each has of these."""
+    shown, seen, others = list[Ask](), Counter[str](), Counter[str]()
+    for ask in asks:
+        source = ask.asker.source
+        seen[source] += bool(source)
+        if seen[source] <= _LOUD:
+            shown.append(ask)
+        else:
+            others[_called(ask)] += 1
+    return shown, others
+
+
+def _called(ask: Ask) -> str:
+    where = short_place(ask.asker.project)
+    return (one_line(ask.asker.client, 20) or "an agent") + (f" in {where}" if where else "")
+
+
+def _say_crowds(others: Counter[str]) -> None:
+    for agent, size in others.items():
+        say(f"… and {size} more of {agent}: --all shows each.")
 
 
 def _row(ask: Ask) -> tuple[str, ...]:
