@@ -41,7 +41,10 @@ def is_over(ask: Ask, now: int) -> bool:
 
 def question_data(question: Question) -> dict[str, Any]:
     """A question as the relay takes it and the page shows it."""
-    options = [{"label": option.label, "description": option.description} for option in question.options]
+    options = [
+        {"label": option.label, **({"description": option.description} if option.description else {})}
+        for option in question.options
+    ]
     return {"question": question.text, "options": options, "multiSelect": question.kind is Kind.MULTI_SELECT}
 
 

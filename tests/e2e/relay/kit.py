@@ -28,7 +28,7 @@ from sayso.asks.desk import Desk
 from sayso.asks.model import Settler
 from sayso.store import open_store
 
-OPTIONS = [{"label": "Option A", "description": "Simple but limited"}, {"label": "Option B", "description": ""}]
+OPTIONS = [{"label": "Option A", "description": "Simple but limited"}, {"label": "Option B"}]
 ADA = Settler(person=USER, surface="terminal")
 NO_TOKEN = "00000000-0000-4000-8000-000000000000"
 FILE = {

@@ -98,6 +98,7 @@ def test_a_refusal_of_the_relay_is_an_error_to_the_agent(bench: Bench) -> None:
         assert "do not assume one" in text_of(told)
 
 
+@pytest.mark.finding("F-49")
 @pytest.mark.requirement("P-19", "P-21", "P-22", "P-23", "P-24")
 def test_a_relay_that_knows_no_better_is_polled_every_two_seconds_and_no_oftener() -> None:
     with new_place() as place, old_relay() as relay:
