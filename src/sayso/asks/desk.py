@@ -306,8 +306,8 @@ class Desk:
     # Tidying
 
     def lapse(self, ask_id: str) -> Ask:
-        """Its time is over: what is still open expires, and its texts are forgotten."""
-        return self._write(lambda book: retention.lapse(book, ask_id))
+        """Its time is over: what is still open expires. An answer that was not fetched is forgotten."""
+        return self._write(lambda book: retention.lapse(book, ask_id, self._keeps_history))
 
     def clean_up(self, keep: Retention, ending: threading.Event | None = None) -> CleanedUp:
         """Expire what nobody waits for, delete what ended long ago. In small steps, on a connection of its own;

@@ -13,6 +13,7 @@ from sayso.errors import InvalidInput, Problem
 from sayso.text import quoted
 
 MAX_TEXT = 1_000_000
+_SLACK = 1000
 """The longest text in any field: enough for a file, small enough to show and to store."""
 
 
@@ -240,6 +241,16 @@ class Ask:
     def attended(self) -> bool:
         """Whether an agent waits for it right now."""
         return self.state is State.PENDING and self.wait is not None
+
+    @property
+    def ran_out(self) -> bool:
+        """Whether its time was over when it ended. The asker's clock and ours differ a little."""
+        return bool(self.timeout_ms and self.ended_at and self.ended_at - self.created_at > self.timeout_ms - _SLACK)
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether it ended because nobody was left whom a decision could reach, and not because its time was over."""
+        return self.bound and self.state is State.EXPIRED and not self.ran_out
 
     def question(self, question_id: str) -> Question | None:
         return next((question for question in self.questions if question.id == question_id), None)

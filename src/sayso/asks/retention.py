@@ -68,12 +68,14 @@ def _delete(book: Book, keep: Retention) -> int:
     )
 
 
-def lapse(book: Book, ask_id: str) -> Ask:
+def lapse(book: Book, ask_id: str, keeps_history: Callable[[Ask], bool]) -> Ask:
     ask = book.get(ask_id)
     over = replace(ask, wait=None)
     if ask.state.answerable:
         over = replace(over, state=State.EXPIRED, ended_at=book.now)
-    return book.change(wiped(book, over), ask, kind="expired")
+    # An answer that nobody fetched must not reach anyone later.
+    kept = ask.state.answerable and keeps_history(ask)
+    return book.change(over if kept else wiped(book, over), ask, kind="expired")
 
 
 def wiped(book: Book, ask: Ask) -> Ask:

@@ -98,6 +98,8 @@ class Wording:
                 return self.texts.truth_timed_out
             case State.SUPERSEDED:
                 return self.texts.truth_superseded
+            case State.EXPIRED if ask is not None and ask.abandoned:
+                return self.texts.truth_abandoned
             case State.EXPIRED:
                 return self.texts.truth_expired
         assert ask is not None

@@ -6,6 +6,7 @@ The words of the four states are the relay's own. Everything here is plain text 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any
 
 from sayso.agents.model import Run
@@ -15,7 +16,6 @@ from sayso.text import one_line
 from sayso.web import wording
 
 _SAID_CHARACTERS = 400
-_SLACK = 1000
 _HERE = ("", "browser", "relay")
 """The surfaces that this page is."""
 
@@ -29,7 +29,23 @@ class Card:
     note: str = ""
 
 
-def card(ask: Ask, agent: str) -> Card:
+class Since(IntEnum):
+    """What the agent has done since its ask ended."""
+
+    NOTHING = 0
+    WENT_ON = 1
+    ENDED = 2
+
+
+def since(ask: Ask, run: Run, heard_at: int) -> Since:
+    """`heard_at` is when the agent of the run was last heard of."""
+    if run.state.ended or ask.asker.run != run.id:
+        # In this turn of the conversation, or in one before.
+        return Since.ENDED
+    return Since.WENT_ON if ask.delivered and ask.ended_at and heard_at >= ask.ended_at else Since.NOTHING
+
+
+def card(ask: Ask, agent: str, since: Since) -> Card:
     """What the card of an ask says. `agent` is what the agent is called."""
     match ask.state:
         case State.PENDING if ask.wait:
@@ -38,17 +54,22 @@ def card(ask: Ask, agent: str) -> Card:
             note = f"{agent} is not waiting for this any more. If it asks the same again, it gets your answer."
             return Card(state="open", note=note)
         case State.ANSWERED if ask.wait and not ask.delivered:
-            return Card(state="sent", text=f"Answer sent, waiting for {agent}...")
+            return sent(agent)
         case State.ANSWERED if is_permission(ask):
             return Card(state="answered", text=_decided(ask), note=_elsewhere(ask))
+        case State.ANSWERED if ask.delivered and since is Since.NOTHING:
+            return sent(agent)
         case State.ANSWERED:
             return answered(said(ask), note=_elsewhere(ask))
         case State.TIMED_OUT:
             return timed_out()
-        case State.SUPERSEDED if _ran_out(ask):
+        case State.SUPERSEDED if ask.ran_out:
             return timed_out()
         case State.SUPERSEDED:
             return Card(state="closed", text="A newer question took the place of this one")
+        case State.EXPIRED if ask.abandoned:
+            how = "ended" if since is Since.ENDED else "stopped waiting"
+            return Card(state="closed", text=f"{agent} {how} before anybody decided")
         case State.EXPIRED:
             return Card(state="closed", text="Nobody decided in time" if is_permission(ask) else "Question expired")
     reason = ask.outcome.reason if ask.outcome else ""
@@ -78,11 +99,9 @@ def question_data(ask: Ask, run: Run) -> dict[str, Any]:
     return {**relay.question_data(ask.questions[0]), "streamToken": run.token}
 
 
-def _ran_out(ask: Ask) -> bool:
-    """Whether its time was over when a newer question took its place. Its agent's clock and ours differ a little."""
-    return (
-        bool(ask.timeout_ms and ask.ended_at) and (ask.ended_at or 0) - ask.created_at > (ask.timeout_ms or 0) - _SLACK
-    )
+def sent(agent: str) -> Card:
+    """Until the agent is heard of again: it may have the answer and think."""
+    return Card(state="sent", text=f"Answer sent, waiting for {agent}...")
 
 
 def timed_out() -> Card:

@@ -1,7 +1,7 @@
 """What an agent was told when it had asked, from the results of the tool it asks by.
 
-The relay forgets questions and answers once they are delivered; what the agent got is part of the conversation, and
-tells a card that is shown again what was answered.
+Where no history is kept, questions and answers are forgotten once they are delivered; what the agent got is part of the
+conversation, and tells a card that is shown again what was answered.
 """
 
 from __future__ import annotations

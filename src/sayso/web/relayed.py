@@ -72,9 +72,9 @@ class Questions:
     async def running(self) -> AsyncIterator[None]:
         """On a store of its own: a process tells a store only once what it waits for."""
         store = await anyio.to_thread.run_sync(open_store, self._config)
-        # Questions and answers only pass through: their texts are forgotten once they are delivered.
         self._key = await anyio.to_thread.run_sync(store.secret, relay_file.KEY)
-        self._desk, self.runs = Desk(store, keeps_history=lambda _: False), Runs(store, self._config.runs_dir)
+        self._desk = Desk(store, keeps_history=lambda _: self._config.history)
+        self.runs = Runs(store, self._config.runs_dir)
         try:
             async with Waiting(store, self._desk) as self._waiting:
                 self._start(self._sweep())
@@ -144,7 +144,7 @@ class Questions:
 
     async def _take_up(self, ask: Ask) -> Held | None:
         """Wait for what another process let go of, for the rest of its time. What was delivered is gone."""
-        if ask.state is State.TIMED_OUT or is_wiped(ask):
+        if ask.state is State.TIMED_OUT or ask.delivered or is_wiped(ask):
             return None
         left = max(ask.created_at + (ask.timeout_ms or 0) - now_ms(), 1)
         return await self._waiting.attach(ask.id, left)
@@ -195,7 +195,7 @@ class Questions:
                 each.cancel()
 
     async def delivered(self, relayed: Relayed, told: Mapping[str, Any]) -> None:
-        """It was handed out: from now on its texts are known to nobody but the run."""
+        """It was handed out. Where no history is kept, its texts are known to nobody but the run from now on."""
         relayed.told = told
         await self._waiting.delivered(relayed.held)
 
@@ -206,7 +206,7 @@ class Questions:
         while True:
             try:
                 for ask in await self.do(self._desk.undelivered_by, dialect.TOOL):
-                    if dialect.is_over(ask, now_ms()) and not is_wiped(ask):
+                    if dialect.is_over(ask, now_ms()) and ask.state is not State.EXPIRED and not is_wiped(ask):
                         await self.do(self._desk.lapse, ask.id)
             except SaysoError as error:
                 logger.warning("Old relayed questions could not be forgotten: %s", error)

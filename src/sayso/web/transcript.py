@@ -7,7 +7,7 @@ that was cut off goes on where it was, and a page that is opened anew begins at 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,7 +69,10 @@ class Transcript:
         self._runs, self._desk = runs, desk
         self._conversation, self._user, self._csrf = conversation, user, csrf
         self._place, self._turn = Place(), 0
-        self._told: dict[str, int] = {}
+        self._told: dict[str, str] = {}
+        """The version of each card that the reader has seen."""
+        self._heard_at = 0
+        """When the agent of the turn was last heard of."""
         self._footer = ""
         self._partial = ""
 
@@ -95,6 +98,7 @@ class Transcript:
         tools = {event.body["id"] for event in events if event.kind is EventKind.TOOL}
         partial = "".join(event.body["text"] for event in events if event.kind is EventKind.DELTA)
         asks = self._asks(run, events)
+        self._heard_at = _heard_at(events)
         told = recall.answers(events)
         for event in events:
             match event.kind:
@@ -138,13 +142,16 @@ class Transcript:
             self._place = Place(turn=run.turn)
         self._turn, self._partial, self._footer = run.turn, "", ""
         yield self._message("turn", turn=run.turn, html=fragment("turn.html", run=run, parts=(), left_out=0))
+        events = list(self._events(run, 0))
+        self._heard_at = _heard_at(events)
         # Cards that the page already shows may have changed since.
-        self._told |= {event.body["ask"]: 0 for event in self._events(run, 0) if event.kind is EventKind.ASK}
+        self._told |= {event.body["ask"]: "" for event in events if event.kind is EventKind.ASK}
 
     def _news_of(self, run: Run) -> Iterator[bytes]:
         before = self._partial
         for event in self._events(run, self._place.seq):
             yield from self._told_of(run, event)
+            self._heard_at = max(self._heard_at, _heard_at([event]))
             self._place = Place(turn=run.turn, seq=event.seq)
         if self._partial and self._partial != before:
             yield self._message("delta", turn=run.turn, html=_partial(self._partial))
@@ -175,19 +182,19 @@ class Transcript:
         ask = self._ask(run, event.body["ask"])
         if ask is None:
             return
-        self._told[ask.id] = ask.version
+        self._told[ask.id] = self._version(run, ask)
         html = self._card(run, ask)
-        if cards.is_relayed(ask) and ask.questions:
+        if cards.is_relayed(ask) and ask.state.answerable:
             data = cards.question_data(ask, run)
             yield self._message("ask_user_question", where, data=data, ask=ask.id, html=html)
         else:
             yield self._message("ask", where, ask=ask.id, html=html)
 
     def _changed_cards(self, run: Run) -> Iterator[bytes]:
-        for ask_id, version in list(self._told.items()):
+        for ask_id, told in list(self._told.items()):
             ask = self._ask(run, ask_id)
-            if ask and ask.version != version:
-                self._told[ask_id] = ask.version
+            if ask and (now := self._version(run, ask)) != told:
+                self._told[ask_id] = now
                 yield self._message("card", turn=run.turn, ask=ask_id, html=self._card(run, ask))
 
     # Parts
@@ -210,18 +217,33 @@ class Transcript:
 
     def _card(self, run: Run, ask: Ask, recalled: str = "") -> Markup:
         """The card of an ask; `recalled` is what came of it, for one whose own texts were not kept."""
-        card = cards.card(ask, AGENTS[run.agent].label)
+        card = cards.card(ask, AGENTS[run.agent].label, self._since(run, ask))
         if recalled and card.state == "answered" and not ask.questions:
             card = cards.answered(recalled, note=card.note)
         # An answer goes through the relay as long as its run is on; later it is kept with the ask.
         relay = f"/claude/submit-answer?p={run.project.id}" if cards.is_relayed(ask) and ask.asker.run == run.id else ""
-        return fragment("card.html", ask=ask, card=card, csrf=self._csrf, relay=relay if run.token else "", run=run)
+        version = self._version(run, ask)
+        return fragment(
+            "card.html", ask=ask, card=card, version=version, csrf=self._csrf, relay=relay if run.token else "", run=run
+        )
+
+    def _since(self, run: Run, ask: Ask) -> cards.Since:
+        return cards.since(ask, run, self._heard_at)
+
+    def _version(self, run: Run, ask: Ask) -> str:
+        """Rises with whatever changes the card: as a number too, by which the page knows the newer of two."""
+        return f"{ask.version}.{self._since(run, ask)}"
 
     def _message(self, kind: str, place: Place | None = None, **more: Any) -> bytes:
         """A message of the stream. Only whole things have a place to come back to."""
         head = f"id: {place}\n" if place else ""
         at = {"place": str(place)} if place else {}
         return f"{head}data: {json_line({'type': kind, **at, **more})}\n\n".encode()
+
+
+def _heard_at(events: Sequence[RunEvent]) -> int:
+    """When the agent was last heard of in these events; what it asks comes from elsewhere."""
+    return max((event.at for event in events if event.kind is not EventKind.ASK), default=0)
 
 
 def _last_whole(events: list[RunEvent]) -> int:

@@ -84,6 +84,9 @@ def standing(ask: Ask) -> Standing:
             return Standing(word="Answered", tone="done")
         case State.SUPERSEDED:
             return Standing(word="Superseded", tone="quiet", meaning="A newer question took the place of this one.")
+        case State.EXPIRED if ask.abandoned:
+            meaning = f"{agent} ended or stopped waiting before anybody decided."
+            return Standing(word="Nobody decided", tone="quiet", meaning=meaning)
         case State.EXPIRED:
             return Standing(
                 word="Expired", tone="quiet", meaning="Nobody answered for so long that this question expired."

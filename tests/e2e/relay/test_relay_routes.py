@@ -253,16 +253,30 @@ def test_questions_and_answers_live_their_time_and_no_longer(bench: Bench) -> No
 
 
 @pytest.mark.requirement("P-74")
-def test_texts_are_forgotten_once_the_answer_was_handed_out(bench: Bench) -> None:
+def test_without_a_history_texts_are_forgotten_once_the_answer_was_handed_out() -> None:
+    with new_bench(history="false") as bench:
+        run = bench.run()
+        ask_id = bench.relay(run, "A secret question?")
+        bench.submit(run, answer="a secret answer")
+        assert bench.poll(run).status == 200
+        kept = bench.desk.get(ask_id)
+        assert (kept.state, kept.delivered, kept.questions) == (State.ANSWERED, True, ())
+        assert kept.outcome is not None
+        assert kept.outcome.answers == ()
+        assert bench.desk.history(search="secret") == []
+
+
+@pytest.mark.finding("F-52")
+@pytest.mark.requirement("P-40")
+def test_with_a_history_texts_are_kept_and_the_answer_is_handed_out_once_all_the_same(bench: Bench) -> None:
     run = bench.run()
-    ask_id = bench.relay(run, "A secret question?")
-    bench.submit(run, answer="a secret answer")
+    ask_id = bench.relay(run, "A question to remember?")
+    bench.submit(run, answer="Option A")
     assert bench.poll(run).status == 200
-    kept = bench.desk.get(ask_id)
-    assert (kept.state, kept.delivered, kept.questions) == (State.ANSWERED, True, ())
-    assert kept.outcome is not None
-    assert kept.outcome.answers == ()
-    assert bench.desk.history(search="secret") == []
+    bench.house.web.stop()
+    bench.restart_elsewhere()
+    assert [bench.poll(run).status, bench.poll(run, f"&ask={ask_id}").status] == [202, 202]
+    assert [ask.id for ask in bench.desk.history(search="remember")] == [ask_id]
 
 
 def test_what_does_not_fit_is_refused_with_its_place(bench: Bench) -> None:

@@ -9,6 +9,7 @@ The prompt is its script, one step a line, a word and what belongs to it:
     native JSON         asks by its own AskUserQuestion, through the permission prompt
     permit NAME JSON    wants to use a tool that needs a permission
     touchy FILE         asks and wants a permission, ignores SIGTERM, and writes the file as soon as it hears anything
+    ponder FILE         from now on, when it has an answer, does nothing until the file is there
     wait FILE           waits until the file is there
     shell COMMAND       runs it in a shell, and says what it printed and its exit code
     child FILE          starts a process that ignores SIGTERM, and notes its pid in the file
@@ -105,6 +106,7 @@ class Claude:
         self._memory = Path.home() / f"{self.session}.txt"
         self._servers: list[Server] = []
         self._trouble: list[str] = []
+        self.ponders: Path | None = None
 
     def _flag(self, name: str) -> str:
         return self.flags[self.flags.index(name) + 1] if name in self.flags else ""
@@ -156,6 +158,8 @@ class Claude:
         calls = [(self.use(f"mcp__{server.name}__ask_user", each), server.call("ask_user", each)) for each in questions]
         for tool_use, call in calls:
             result = call.result(PATIENCE)["result"]
+            if self.ponders:
+                await_file(self.ponders)
             text = result["content"][0]["text"]
             self.gave(tool_use, text, failed=result.get("isError", False))
             self.report(f"Heard: {text}")
@@ -279,6 +283,8 @@ def perform(claude: Claude, word: str, rests: list[str]) -> None:
             claude.permit(name, json.loads(given))
         case "touchy":
             claude.be_touchy(Path(rest))
+        case "ponder":
+            claude.ponders = Path(rest)
         case "wait":
             await_file(Path(rest))
         case "shell":

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
+import psutil
 from playwright.sync_api import Locator, Page
 from tests.web.house import USER, WAIT, House, Reply, new_house
 
@@ -163,3 +164,10 @@ def ask(question: str, **more: Any) -> str:
 
 def permit(tool: str, **given: Any) -> str:
     return f"permit {tool} {json.dumps(given)}"
+
+
+def process_of(run: Run) -> psutil.Process:
+    """The process of a run's agent."""
+    name = json.loads((run.folder / "runner.json").read_text())
+    (agent,) = [child for child in psutil.Process(name["pid"]).children() if child.is_running()]
+    return agent

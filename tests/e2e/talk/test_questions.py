@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Request, expect
 from tests.e2e.talk.conftest import SignIn
-from tests.e2e.talk.stage import OPTIONS, Stage, ask, begin, card, permit, say
+from tests.e2e.talk.stage import OPTIONS, Stage, ask, begin, card, permit, process_of, say
 from tests.web.house import USER
 
 from sayso.agents.model import EventKind, Run
-from sayso.asks.model import Answer, Settler, State
+from sayso.asks.model import Answer, Settler
 
 RECORD = """
 (text) => {
@@ -66,7 +67,7 @@ def _heard(stage: Stage, run: Run) -> list[str]:
     return [text for text in stage.texts(run) if text.startswith("Heard: ")]
 
 
-@pytest.mark.requirement("P-43", "P-44", "P-47", "P-48", "P-51", "P-52", "P-53", "P-54", "P-65", "P-74")
+@pytest.mark.requirement("P-43", "P-44", "P-47", "P-48", "P-51", "P-52", "P-53", "P-54", "P-65")
 def test_a_single_choice_goes_through_its_states_and_the_agent_goes_on(stage: Stage, sign_in: SignIn) -> None:
     page = sign_in()
     go = stage.folder / "go-1"
@@ -94,10 +95,6 @@ def test_a_single_choice_goes_through_its_states_and_the_agent_goes_on(stage: St
     go.touch()
     assert _heard(stage, stage.ended(conversation)) == ["Heard: User selected: Option A"]
     expect(page.locator("#turn-1 [data-footer]")).to_contain_text("Done")
-    # The answer has passed through: the store knows that there was one, and not which.
-    (noted,) = stage.events(stage.latest(conversation), EventKind.ASK)
-    asked = stage.house.desk.get(noted.body["ask"])
-    assert (asked.state, asked.questions, asked.outcome and asked.outcome.answers) == (State.ANSWERED, (), ())
     # A reload tells the same once more, from the start.
     page.reload()
     expect(summary).to_have_text("You answered: Option A")
@@ -119,6 +116,50 @@ def _tells_the_question_once(page: Page) -> None:
     assert kinds.count("ask") + kinds.count("ask_user_question") == 1
 
 
+@pytest.mark.finding("F-47")
+@pytest.mark.requirement("P-53", "P-54")
+def test_the_card_waits_until_the_agent_goes_on_and_not_only_until_it_has_the_answer(
+    stage: Stage, sign_in: SignIn
+) -> None:
+    page, go = sign_in(), stage.folder / "go-on-at-last"
+    conversation = begin(page, stage.project(), f"ponder {go}", ask("Which one?", options=OPTIONS), "say Thanks")
+    other = sign_in(f"/talk/{conversation}")
+    shown = [where.locator("[data-card]") for where in (page, other)]
+    for each in shown:
+        expect(each).to_have_attribute("data-state", "open")
+    shown[0].get_by_label("Option A").check()
+    shown[0].get_by_role("button", name="Submit").click()
+    (noted,) = stage.events(stage.latest(conversation), EventKind.ASK)
+    delivered = stage.until(lambda: now if (now := stage.house.desk.get(noted.body["ask"])).delivered else None)
+    for _ in range(2):
+        for each in shown:
+            expect(each).to_have_attribute("data-version", re.compile(rf"{delivered.version}\."))
+            expect(each).to_have_attribute("data-state", "sent")
+            expect(each.locator("[data-summary]")).to_have_text("Answer sent, waiting for Claude...")
+            expect(each.locator(".spinner")).to_be_visible()
+        # The same for whoever comes now.
+        other.reload()
+    go.touch()
+    for each in shown:
+        expect(each.locator("[data-summary]")).to_have_text("You answered: Option A")
+        expect(each.locator(".spinner")).to_have_count(0)
+    stage.ended(conversation)
+
+
+@pytest.mark.finding("F-52")
+def test_questions_and_their_answers_are_in_the_history(stage: Stage, sign_in: SignIn) -> None:
+    page = sign_in()
+    conversation = begin(page, stage.project(), ask("Which colour for the shed?", options=OPTIONS))
+    card(page, "Which colour").get_by_label("Option B").check()
+    card(page, "Which colour").get_by_role("button", name="Submit").click()
+    stage.ended(conversation)
+    page.goto("/history?q=shed")
+    page.get_by_role("link", name=re.compile("Which colour for the shed")).click()
+    expect(page.locator("main")).to_contain_text("Option B")
+    listed = stage.house.place.run("history")
+    assert "Which colour for the shed?" in listed.stdout
+
+
 @pytest.mark.requirement("P-43", "P-45", "P-46")
 def test_the_stream_tells_a_question_in_the_relays_own_form_and_in_time(stage: Stage, sign_in: SignIn) -> None:
     page = sign_in()
@@ -135,8 +176,7 @@ def test_the_stream_tells_a_question_in_the_relays_own_form_and_in_time(stage: S
     assert page.evaluate("window.arrivedAt") - called.at < 3000
     page.evaluate(MESSAGES)
     told = _await_message(page, "ask_user_question")["data"]
-    options = [{"description": "", **option} for option in OPTIONS]
-    wanted = {"question": "Shall I begin?", "options": options, "multiSelect": True, "streamToken": run.token}
+    wanted = {"question": "Shall I begin?", "options": OPTIONS, "multiSelect": True, "streamToken": run.token}
     assert told == wanted
     shown.get_by_label("Option B").check()
     sent_at = time.time() * 1000
@@ -287,3 +327,22 @@ def test_permissions_are_allowed_denied_with_a_message_or_allowed_for_the_rest(s
     page.get_by_role("button", name="Stop Claude").click()
     assert stage.ended(conversation).state == "stopped"
     expect(page.locator("#turn-2 [data-card]")).to_contain_text("You cancelled this")
+
+
+@pytest.mark.finding("F-73")
+def test_a_permission_whose_agent_was_killed_says_that_the_agent_is_gone(stage: Stage, sign_in: SignIn) -> None:
+    page, inbox = sign_in(), sign_in("/")
+    conversation = begin(page, stage.project(), permit("Bash", command="make"), ask("Never put?"))
+    asked = stage.open_ask(conversation)
+    inbox.goto(f"/asks/{asked.id}")
+    expect(card(page, "make")).to_have_attribute("data-state", "open")
+    process_of(stage.latest(conversation)).kill()
+    gone = "Claude ended before anybody decided"
+    expect(page.locator("[data-card] [data-summary]")).to_have_text(gone)
+    expect(inbox.locator("#standing")).to_contain_text("ended or stopped waiting before anybody decided")
+    # Still so after the next turn began, and for whoever comes later.
+    say(page, "say Hello")
+    expect(page.locator("#turn-2 .spoken")).to_have_text("Hello")
+    expect(page.locator("[data-card] [data-summary]")).to_have_text(gone)
+    page.reload()
+    expect(page.locator("[data-card] [data-summary]")).to_have_text(gone)

@@ -15,7 +15,7 @@ import psutil
 import pytest
 from playwright.sync_api import expect
 from tests.e2e.talk.conftest import SignIn
-from tests.e2e.talk.stage import OPTIONS, STAND_IN, Stage, ask, begin, card, new_stage, say
+from tests.e2e.talk.stage import OPTIONS, STAND_IN, Stage, ask, begin, card, new_stage, process_of, say
 from tests.web.house import USER
 
 from sayso.agents import stopping
@@ -307,7 +307,7 @@ def test_a_run_and_its_open_question_outlive_the_server(fragile: Stage, sign_in:
     stage, page = fragile, sign_in("/talk", to=fragile)
     conversation = begin(page, stage.project(), "say Before", ask("Still there?", options=OPTIONS), "say After")
     expect(card(page, "Still there?")).to_be_visible()
-    agent = _process_of(stage.latest(conversation))
+    agent = process_of(stage.latest(conversation))
     for how in (signal.SIGKILL, signal.SIGTERM):
         server = stage.house.web
         server.stop(how)
@@ -332,7 +332,7 @@ def test_a_run_that_died_with_its_runner_is_ended_with_a_word(fragile: Stage) ->
     stage = fragile
     conversation = stage.visitor().start(stage.project(), "say Before", ask("Anyone?"))
     asked = stage.open_ask(conversation)
-    runner = _process_of(stage.latest(conversation)).parent()
+    runner = process_of(stage.latest(conversation)).parent()
     assert runner is not None
     stage.house.web.stop(signal.SIGKILL)
     runner.kill()
@@ -343,9 +343,3 @@ def test_a_run_that_died_with_its_runner_is_ended_with_a_word(fragile: Stage) ->
     assert stage.texts(run) == ["Before"]
     # The question is not lost: it can be answered, and whoever asks the same again gets the answer.
     assert stage.house.desk.get(asked.id).state.answerable
-
-
-def _process_of(run: Run) -> psutil.Process:
-    name = json.loads((run.folder / "runner.json").read_text())
-    (agent,) = [child for child in psutil.Process(name["pid"]).children() if child.is_running()]
-    return agent

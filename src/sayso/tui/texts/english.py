@@ -61,6 +61,7 @@ class Texts:
         "Already {state} by {person} in {surface}, {when}. What you entered was not sent; it is kept here."
     )
     truth_superseded: str = "A newer question took the place of this one. What you entered is kept here."
+    truth_abandoned: str = "The agent ended or stopped waiting before anybody decided. What you entered is kept here."
     truth_expired: str = "Nobody answered for so long that this expired. What you entered is kept here."
     truth_missing: str = "This is no longer in the store. What you entered is kept here."
     trouble: str = "The store cannot be reached since {when}. Nothing is lost; trying again every second. {error}"

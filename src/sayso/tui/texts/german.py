@@ -53,6 +53,9 @@ class German(Texts):
         "Schon {state} von {person} in {surface}, {when}. Ihre Eingabe wurde nicht gesendet; sie bleibt hier erhalten."
     )
     truth_superseded = "Eine neuere Frage hat diese ersetzt. Ihre Eingabe bleibt hier erhalten."
+    truth_abandoned = (
+        "Der Agent hat geendet oder nicht weiter gewartet, bevor jemand entschied. Ihre Eingabe bleibt hier erhalten."
+    )
     truth_expired = "So lange hat niemand geantwortet, dass dies verfallen ist. Ihre Eingabe bleibt hier erhalten."
     truth_missing = "Dies ist nicht mehr im Speicher. Ihre Eingabe bleibt hier erhalten."
     trouble = "Der Speicher ist seit {when} nicht erreichbar. Nichts geht verloren; ein Versuch pro Sekunde. {error}"
