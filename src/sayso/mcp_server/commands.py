@@ -14,6 +14,7 @@ import mcp_types as types
 from mcp.server.lowlevel.server import Server
 
 from sayso.clients import call_limit
+from sayso.clock import now_ms
 from sayso.dialects import ahma, operation_replies
 from sayso.dialects.dialect import ASK_TOOLS, Tool
 from sayso.dialects.profiles import Profile
@@ -62,6 +63,8 @@ class CommandCalls:
         self._tasks = Tasks(self._works)
         self._listing: tuple[Stock | None, list[Tool]] = (None, [])
         self._tokens: dict[str, str | int] = {}
+        self._held: dict[str, Context] = {}
+        """The open calls that wait for their commands."""
         self._server: Server[None] | None = None
         self._watching: asyncio.Task[None] | None = None
         self._end = self._works.leave
@@ -90,7 +93,7 @@ class CommandCalls:
         server.instructions = self.instructions()
         self._resources.register(server)
         self._tasks.register(server)
-        server.add_request_handler("subscriptions/listen", types.SubscriptionsListenRequestParams, self._push.listen)
+        self._push.register(server)
 
     def instructions(self) -> str:
         """What the profile says, and which tool files were left out."""
@@ -102,7 +105,7 @@ class CommandCalls:
 
     def listed(self, ctx: Context) -> list[Tool]:
         """The tools for operations, and one for each command."""
-        self._push.meet(ctx)
+        self._meet(ctx)
         stock, known = self._listing
         if stock is not self.catalog.stock:
             stock = self.catalog.stock
@@ -122,10 +125,11 @@ class CommandCalls:
 
     async def call(self, ctx: Context, params: types.CallToolRequestParams) -> Result:
         """Every end is a result; only a cancel is not."""
-        self._push.meet(ctx)
+        self._meet(ctx)
         try:
             tool = self.catalog.stock.tools.get(params.name)
-            return await (self._run(tool, ctx, params) if tool else self._operations.call(ctx, params))
+            with self._push.during(ctx):
+                return await (self._run(tool, ctx, params) if tool else self._operations.call(ctx, params))
         except InvalidInput as error:
             return result(operation_replies.refused(error))
         except SaysoError as error:
@@ -149,6 +153,7 @@ class CommandCalls:
 
     async def _wait_for(self, shop: Workshop, job: Job, ctx: Context) -> types.CallToolResult:
         """The result of a command that is waited for. A client that lets go of the call ends the command."""
+        self._held[job.id] = ctx
         try:
             if not await self._allowed_in_time(job, ctx):
                 await shop.postpone(job)
@@ -159,6 +164,8 @@ class CommandCalls:
             with anyio.CancelScope(shield=True):
                 await shop.cancel(job.id, "the client, which let go of the call")
             raise
+        finally:
+            del self._held[job.id]
         return result(operation_replies.direct_result(await self._works.report(operation)))
 
     async def _allowed_in_time(self, job: Job, ctx: Context) -> bool:
@@ -209,9 +216,30 @@ class CommandCalls:
             if job.operation.state.ended:
                 self._office.send_out(self._late_progress(job.operation))
 
+    def _meet(self, ctx: Context) -> None:
+        """A handshake client that comes for the first time hears which tool files were left out."""
+        if self._push.meet(ctx) and self.catalog.stock.faults:
+            self._office.send_out(self._say_what_is_left_out())
+
+    async def _say_what_is_left_out(self) -> None:
+        faults = self.catalog.stock.faults
+        text = operation_replies.left_out(faults) if faults else "All tool files are in order again."
+        await self._push.say("error" if faults else "info", "toolfiles", text)
+
     def _observe(self, job: Job) -> None:
         if job.operation.background:
             self._office.send_out(self._announce(job))
+        if lines := list(job.new_alerts):
+            job.new_alerts.clear()
+            self._office.send_out(self._report(job, lines))
+
+    async def _report(self, job: Job, lines: list[str]) -> None:
+        """What a running command reports, while it runs: as a log message, and as progress of the call that waits."""
+        text = "\n".join([f"{job.operation.tool} (operation {job.id}) reports:", *lines])
+        await self._push.say("warning", "operations", text)
+        if ctx := self._held.get(job.id):
+            now = job.operation.lasted_ms(now_ms()) / 1000
+            await ctx.session.report_progress(now, None, text)
 
     async def _announce(self, job: Job) -> None:
         operation = job.operation
@@ -248,3 +276,4 @@ class CommandCalls:
         if now.faults != before.faults:
             await self._push.updated(LEFT_OUT_URI)
             await self._push.resources_changed()
+            await self._say_what_is_left_out()

@@ -29,6 +29,9 @@ class Job:
         self.step: Job | None = None
         self.alerts: deque[str] = deque(maxlen=_MOST_ALERTS)
         self.untold_alerts: deque[str] = deque(maxlen=_MOST_ALERTS)
+        """Those that no reply has told of."""
+        self.new_alerts: deque[str] = deque(maxlen=_MOST_ALERTS)
+        """Those that no observer has taken."""
         self._looking = (
             Alerts(operation.folder, operation.alert, operation.alert_streams, excerpts) if operation.alert else None
         )
@@ -78,6 +81,7 @@ class Job:
         found = self._looking.look() if self._looking else []
         self.alerts.extend(found)
         self.untold_alerts.extend(found)
+        self.new_alerts.extend(found)
         return bool(found)
 
 

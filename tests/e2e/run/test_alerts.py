@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from tests.e2e.run.kit import Place, background, data_of, eventually, fresh_token, gone, text_of, worker, write_tool
+import pytest
+from tests.e2e.run.kit import (
+    Json,
+    Place,
+    background,
+    data_of,
+    eventually,
+    fresh_token,
+    gone,
+    text_of,
+    tools_dir,
+    worker,
+    write_tool,
+)
+from tests.e2e.stdio.pipe import HANDSHAKES, MODERN, Pipe
 
 LOG = {
     "source_command": "bash",
@@ -57,3 +71,90 @@ def test_a_log_is_followed_in_the_background_until_it_is_stopped(place: Place) -
         assert one.status(running)["stdout"] == "quiet\nthe pump broke\n"
         assert "was cancelled" in text_of(one.do("cancel", id=running))
         assert gone(token)
+
+
+def next_message(pipe: Pipe) -> Json:
+    """The next log message; what else comes is passed over."""
+    while (told := pipe.next()).get("method") != "notifications/message":
+        pass
+    params: Json = told["params"]
+    return params
+
+
+def monitored(place: Place, **fields: object) -> None:
+    script = [{"name": "script", "type": "string", "required": True}]
+    default = {"name": "default", "description": "Run.", "positional_args": script}
+    write_tool(place, "watched", command="bash -c", monitor_level="warn", subcommand=[default], **fields)
+
+
+@pytest.mark.finding("F-46")
+@pytest.mark.requirement("H-41")
+@pytest.mark.parametrize("version", [HANDSHAKES[0], HANDSHAKES[-1]])
+def test_a_handshake_client_is_sent_what_is_wrong_with_tool_files_at_the_start_and_later(
+    place: Place, version: str
+) -> None:
+    background(place)
+    broken = tools_dir(place) / "broken.json"
+    broken.write_text("{")
+    with place.pipe(program="sayso") as pipe:
+        assert "logging" in pipe.connect(version)["capabilities"]
+        pipe.begin("tools/list")
+        told = next_message(pipe)
+        assert (told["level"], told["logger"]) == ("error", "sayso.toolfiles")
+        assert told["data"].startswith("1 tool file was left out because of faults")
+        assert "broken.json:1: [json]" in told["data"]
+        broken.unlink()
+        assert next_message(pipe)["data"] == "All tool files are in order again."
+        write_tool(place, "later", command=5)
+        assert "later.json:1: command: [type]" in next_message(pipe)["data"]
+    assert "Traceback" not in pipe.log.text
+
+
+@pytest.mark.finding("F-46")
+@pytest.mark.requirement("H-41")
+@pytest.mark.parametrize("version", [HANDSHAKES[0], HANDSHAKES[-1]])
+def test_a_handshake_client_is_sent_what_a_command_reports_while_it_runs(place: Place, version: str) -> None:
+    monitored(place)
+    with place.pipe(program="sayso") as pipe:
+        pipe.connect(version)
+        script = f"echo 'warning: odd'; echo 'error: bad' >&2; sleep {fresh_token()}"
+        running = pipe.request("tools/call", name="watched", arguments={"script": script})["structuredContent"]["id"]
+        told = next_message(pipe)
+        assert (told["level"], told["logger"]) == ("warning", "sayso.operations")
+        assert told["data"] == f"watched (operation {running}) reports:\nerror: bad"
+        shown = pipe.request("tools/call", name="status", arguments={"id": running})
+        assert shown["structuredContent"]["status"] == "running"
+        pipe.request("logging/setLevel", level="error")
+        other = pipe.request("tools/call", name="watched", arguments={"script": script})["structuredContent"]["id"]
+        while not pipe.request("tools/call", name="watched", arguments={"script": "true"})["structuredContent"].get(
+            "alerts"
+        ):
+            pass
+        for operation in (running, other):
+            pipe.request("tools/call", name="cancel", arguments={"id": operation})
+        assert sum(b"notifications/message" in line for line in pipe.received) == 1
+
+
+@pytest.mark.finding("F-46")
+@pytest.mark.requirement("H-41")
+@pytest.mark.parametrize("wanted", ["warning", "error", None])
+def test_a_modern_client_is_sent_it_with_the_open_call_that_asks_for_it(place: Place, wanted: str | None) -> None:
+    monitored(place, synchronous=True)
+    with place.pipe(program="sayso") as pipe:
+        pipe.connect(MODERN)
+        gate = place.project / "gate"
+        # Ends by itself where nothing is sent that could be waited for.
+        script = f"echo 'error: bad' >&2; for n in $(seq 60); do test -e {gate} && exit; sleep 0.05; done"
+        meta = {**pipe.meta, "progressToken": "mine"}
+        if wanted:
+            meta["io.modelcontextprotocol/logLevel"] = wanted
+        params = {"name": "watched", "arguments": {"script": script}, "_meta": meta}
+        pipe.send({"jsonrpc": "2.0", "id": "call", "method": "tools/call", "params": params})
+        methods: list[str] = []
+        while (told := pipe.next()).get("id") != "call":
+            methods.append(told["method"])
+            if told["method"] == "notifications/progress":
+                assert told["params"]["message"].endswith("reports:\nerror: bad")
+                gate.touch()
+        assert methods.count("notifications/message") == (1 if wanted == "warning" else 0)
+        assert "notifications/progress" in methods
