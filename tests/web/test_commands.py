@@ -90,7 +90,7 @@ def test_tokens_are_shown_once_listed_without_secrets_and_revoked(place: Place) 
 def test_a_terminal_shows_the_link_as_a_code_too(place: Place) -> None:
     ours, theirs = pty.openpty()
     done = subprocess.run(
-        [Path(sys.executable).parent / "sayso", "web", "--link"],
+        [Path(sys.executable).parent / "sayso", "web", "--link", "--url", "https://inbox.example.org"],
         env={**place.environment, "TERM": "xterm-256color"},
         cwd=place.project,
         stdin=subprocess.DEVNULL,
@@ -104,7 +104,7 @@ def test_a_terminal_shows_the_link_as_a_code_too(place: Place) -> None:
     while chunk := _read(ours):
         seen += chunk
     os.close(ours)
-    assert done.stdout.startswith(b"  http://sayso-")
+    assert done.stdout.startswith(b"  https://inbox.example.org/sign-in?link=")
     assert len(re.findall("[▀▄█]", seen.decode())) > 200
 
 

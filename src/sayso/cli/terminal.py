@@ -63,7 +63,7 @@ def draw_link(link: str) -> None:
     drawn = io.StringIO()
     segno.make(link, error="l").terminal(out=drawn, border=2, compact=True)
     height = drawn.getvalue().count("\n") + _ROWS_BESIDE_A_CODE
-    if shutil.get_terminal_size().lines < height:
+    if _rows(sys.stderr) < height:
         say(flowing(f"For a code to scan with your phone, make this window {height} lines high: sayso web --link"))
     else:
         sys.stderr.write(drawn.getvalue())
@@ -158,6 +158,14 @@ def _room(widths: Sequence[int]) -> int | None:
     """Columns left for the last cell, None where lines may be of any length."""
     columns = _columns()
     return max(columns - sum(width + 2 for width in widths[:-1]), 20) if columns else None
+
+
+def _rows(terminal: TextIO) -> int:
+    """How many lines a terminal shows. One that does not say is taken to be high enough."""
+    try:
+        return os.get_terminal_size(terminal.fileno()).lines or sys.maxsize
+    except OSError:
+        return sys.maxsize
 
 
 def _columns() -> int | None:
