@@ -57,6 +57,10 @@ def test_half_an_answer_survives_a_reload_a_restart_and_an_answer_from_elsewhere
     expect(page.get_by_label("Go on")).to_have_value("first tab")
     second.reload()
     expect(second.get_by_label("Go on")).not_to_have_value("say second tab")
+    stage.house.web.stop()
+    stage.house.restart()
+    page.reload()
+    expect(page.get_by_label("Go on")).to_have_value("first tab")
     page.goto("/talk")
     expect(page.get_by_label("What shall it do?")).to_have_value("")
 
