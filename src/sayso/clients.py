@@ -6,7 +6,7 @@ Starting values from measurements and sources of autumn 2026; the setting `call_
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sayso.config import Config
@@ -18,8 +18,10 @@ class Client:
 
     limit: float | None
     limit_with_progress: float | None
-    permission_prompts: bool = False
-    """Whether it can ask for permissions by a tool, and then hides that tool from the model."""
+    keeps_lists: bool = False
+    """Whether it keeps our list of tools from one start to the next, whatever forms it can show then."""
+    other_names: Mapping[str, str] = field(default_factory=dict)
+    """Names of ours that it has for tools of its own, so that it hides ours; and what they are called there."""
 
 
 _CONVERSATION = ("threadId", "vscode.conversationId")
@@ -28,12 +30,12 @@ _CONVERSATION = ("threadId", "vscode.conversationId")
 UNKNOWN = Client(limit=50, limit_with_progress=None)
 
 CLIENTS: Mapping[str, Client] = {
-    "claude-code": Client(limit=None, limit_with_progress=None, permission_prompts=True),
+    "claude-code": Client(limit=None, limit_with_progress=None),
     "codex-mcp-client": Client(limit=290, limit_with_progress=290),
-    "gemini-cli-mcp-client": Client(limit=590, limit_with_progress=590),
+    "gemini-cli-mcp-client": Client(limit=590, limit_with_progress=590, other_names={"ask_user": "ask_person"}),
     "opencode": Client(limit=50, limit_with_progress=None),
     "qwen-cli-mcp-client": Client(limit=590, limit_with_progress=590),
-    "copilot-cli": Client(limit=120, limit_with_progress=120),
+    "copilot-cli": Client(limit=120, limit_with_progress=120, keeps_lists=True),
     "cursor": Client(limit=50, limit_with_progress=50),
     "cursor-vscode": Client(limit=50, limit_with_progress=50),
     "visual studio code": Client(limit=None, limit_with_progress=None),

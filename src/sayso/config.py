@@ -190,10 +190,11 @@ class Config:
     max_options: int = _setting(
         4, whole(2, 100), "The most options one question of `ask_user_questions` may have.", anywhere=True
     )
-    ask_user_timeout: int = _setting(
-        300_000,
-        duration,
-        "How long a call of `ask_user` with one `question` waits. (`questions` bring their own `timeout`.)",
+    ask_user_timeout: int | None = _setting(
+        None,
+        duration_or_none,
+        "How long a call of `ask_user` waits that brings no `timeout`. `none`: as long as it takes; in the profile "
+        "`promptmanager` 5 minutes.",
         anywhere=True,
     )
     ask_user_max_questions: int = _setting(
@@ -211,7 +212,12 @@ class Config:
     approve: bool = _setting(
         False,
         switch,
-        "List the tool `approve`, for permission prompts, to every client. `false`: to Claude Code only.",
+        "List the tool `approve`, for permission prompts. Only for a client that is told to ask by it.",
+    )
+    lean: bool = _setting(
+        False,
+        switch,
+        "List `ask_user` and `get_answers` alone in the profile `all`: they take up less of an agent's context.",
     )
     approve_timeout: int | None = _setting(
         None,

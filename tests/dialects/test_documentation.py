@@ -13,7 +13,7 @@ from tests.asks.samples import ask as new_ask
 from sayso.asks.desk import Desk
 from sayso.asks.model import Answer, Settler, State
 from sayso.config import load
-from sayso.dialects import codenomad
+from sayso.dialects import approve, codenomad
 from sayso.dialects.outcomes import outcome_data
 from sayso.dialects.profiles import profile
 from sayso.store.sqlite import SqliteStore
@@ -30,7 +30,6 @@ SECTIONS = {
     ("swissarmyhammer", "question_ask"): "`question_ask`",
     ("all", "question_summary"): "`question_summary`",
     ("swissarmyhammer", "question_summary"): "`question_summary`",
-    ("all", "approve"): "`approve`",
 }
 PROFILES = ["all", "auq", "codenomad", "promptmanager", "swissarmyhammer"]
 
@@ -61,6 +60,7 @@ def shown(name: str) -> dict[str, Mapping[str, Any]]:
 
 def test_the_page_names_exactly_the_profiles_and_their_tools() -> None:
     assert {(name, tool) for name in PROFILES for tool in shown(name)} == SECTIONS.keys()
+    assert first_cells(section("`approve`")) == set(properties(approve.tool().schema))
     for name in PROFILES:
         row = next(line for line in PAGE.splitlines() if line.startswith(f"| `{name}`"))
         assert re.findall(r"`(\w+)`", row.split("|")[3]) == list(shown(name))

@@ -36,7 +36,7 @@ ENDS = {
     "auq answered": (auq.render(BLUE), "Here are the user's answers:\n\n1. Which colour?\n   → Blue", False),
     "auq rejected": (
         auq.render(NO),
-        "The user rejected these questions. Reason: not now Do not assume an answer.",
+        "The user rejected these questions. Reason: not now. Do not assume an answer.",
         False,
     ),
     "auq timed out": (
@@ -49,8 +49,9 @@ ENDS = {
     "one timed out": (promptmanager.render(LATE), promptmanager.TIMED_OUT, True),
     "one timed out, united": (
         promptmanager.render_united(LATE),
-        f"{promptmanager.TIMED_OUT} The question stays open; call again to receive a late answer.",
-        True,
+        "Nobody has answered within 90 seconds. The question is still open: do not guess. Call get_answers with ask_id "
+        f'"{OPEN.id}" (and wait true to hold on) to receive the answer.',
+        False,
     ),
     "many timed out": (
         codenomad.render(LATE),

@@ -34,7 +34,7 @@ def read(arguments: Arguments, asker: Asker, config: Config) -> Request:
     problems = Problems()
     waits = not fields.boolean(problems, arguments, "nonBlocking", "", default=False)
     one = any(arguments.get(name) is not None for name in _QUESTION)
-    several = arguments.get("questions") is not None
+    several = arguments.get("questions") is not None and not (one and arguments["questions"] == [])
     if one == several:
         both = "got both" if one else "got neither"
         problems.add("", f"give either `question` (one question) or `questions` (an array), {both}")
@@ -42,7 +42,8 @@ def read(arguments: Arguments, asker: Asker, config: Config) -> Request:
     if one:
         new, render = _read_one(problems, arguments, asker, config), promptmanager.render_united
     else:
-        new, render = codenomad.read_questions(problems, arguments, asker, config, _KINDLY), codenomad.render
+        new = codenomad.read_questions(problems, arguments, asker, config, _KINDLY, config.ask_user_timeout)
+        render = codenomad.render_united
     problems.check()
     return Request(new=new, render=render, waits=waits)
 
@@ -86,9 +87,9 @@ def say_problems(problems: Sequence[Problem]) -> str:
 _OPTION = {
     "type": "object",
     "properties": {
-        "label": {"type": "string", "description": "What the user picks, in a few words."},
-        "description": {"type": "string", "description": "What choosing it means or leads to."},
-        "recommended": {"type": "boolean", "description": "True for the option you would take."},
+        "label": {"type": "string"},
+        "description": {"type": "string"},
+        "recommended": {"type": "boolean"},
     },
     "required": ["label"],
 }
@@ -96,18 +97,13 @@ _OPTION = {
 _QUESTION_SCHEMA = {
     "type": "object",
     "properties": {
-        "id": {"type": "string", "description": "Your own name for the question, repeated in the answer."},
-        "question": {"type": "string", "description": "The question. Markdown is shown as such."},
-        "header": {"type": "string", "description": "One or two words that name the subject."},
-        "type": {
-            "type": "string",
-            "enum": [str(kind) for kind in Kind],
-            "description": "Default: select when there are options, else text.",
-        },
-        "options": {"type": "array", "items": _OPTION, "description": "For select and multi-select."},
-        "multiSelect": {"type": "boolean", "description": "The same as type multi-select."},
-        "required": {"type": "boolean", "default": True, "description": "False when it may be skipped."},
-        "placeholder": {"type": "string", "description": "Shown in an empty text field."},
+        "id": {"type": "string"},
+        "question": {"type": "string"},
+        "header": {"type": "string"},
+        "type": {"type": "string", "enum": [str(kind) for kind in Kind]},
+        "options": {"type": "array", "items": {"type": "object"}},
+        "required": {"type": "boolean"},
+        "placeholder": {"type": "string"},
     },
     "required": ["question"],
 }
@@ -117,31 +113,21 @@ def _schema(config: Config) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": {
-            "question": {"type": "string", "description": "One question. Use this or `questions`, not both."},
-            "options": {
-                "type": "array",
-                "items": _OPTION,
-                "description": "Choices for `question`. Leave out for a free text answer.",
-            },
-            "multiSelect": {
-                "type": "boolean",
-                "default": False,
-                "description": "With `question` and `options`: several may be chosen.",
-            },
+            "question": {"type": "string"},
+            "options": {"type": "array", "items": _OPTION},
+            "multiSelect": {"type": "boolean"},
             "questions": {
                 "type": "array",
                 "minItems": 1,
                 "maxItems": config.ask_user_max_questions,
-                "description": "Several questions, put to the user together and answered together.",
                 "items": _QUESTION_SCHEMA,
             },
-            "title": {"type": "string", "maxLength": codenomad.LONGEST_TITLE, "description": "What it is all about."},
+            "title": {"type": "string", "maxLength": codenomad.LONGEST_TITLE},
             "timeout": {
                 "type": "integer",
                 "minimum": codenomad.TIMEOUTS[0],
                 "maximum": codenomad.TIMEOUTS[1],
-                "default": codenomad.DEFAULT_TIMEOUT,
-                "description": "Milliseconds to wait. The question stays open after that.",
+                "description": "Milliseconds. Default: none.",
             },
             "nonBlocking": fields.NON_BLOCKING,
         },

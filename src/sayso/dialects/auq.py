@@ -22,16 +22,18 @@ def tool(config: Config) -> AskTool:
 
 def united_tool(config: Config) -> AskTool:
     """The tool beside the other dialects: their word for the question, and a call that need not wait."""
-    schema = _schema(config, "question")
-    schema["properties"]["nonBlocking"] = fields.NON_BLOCKING
-    return _tool(schema, read_united)
+    return _tool(_united_schema(config), read_united, "ask_user_questions_united")
 
 
-def _tool(schema: dict[str, Any], read_call: Callable[[Arguments, Asker, Config], Request]) -> AskTool:
+def _tool(
+    schema: dict[str, Any],
+    read_call: Callable[[Arguments, Asker, Config], Request],
+    about: str = "ask_user_questions",
+) -> AskTool:
     return AskTool(
         name=NAME,
         title="Ask the user multiple-choice questions",
-        description=description("ask_user_questions"),
+        description=description(about),
         schema=schema,
         annotations=ANNOTATIONS,
         read=read_call,
@@ -78,6 +80,25 @@ def render(ask: Ask) -> Reply:
     if ask.state is State.TIMED_OUT:
         return Reply(text=timeout_words(ask), data=data, is_error=True)
     return Reply(text=refusal_words(ask), data=data)
+
+
+def _united_schema(config: Config) -> dict[str, Any]:
+    """The same shape in few words: every session of every agent carries them."""
+    texts = {name: {"type": "string"} for name in ("label", "description")}
+    option = {"type": "object", "properties": {**texts, "recommended": {"type": "boolean"}}, "required": ["label"]}
+    question = {
+        "type": "object",
+        "properties": {
+            "question": {"type": "string"},
+            "title": {"type": "string"},
+            "options": {"type": "array", "items": option, "minItems": 2, "maxItems": config.max_options},
+            "multiSelect": {"type": "boolean"},
+        },
+        "required": ["question", "options"],
+    }
+    questions = {"type": "array", "items": question, "minItems": 1, "maxItems": config.max_questions}
+    properties = {"questions": questions, "nonBlocking": {"type": "boolean"}}
+    return {"type": "object", "properties": properties, "required": ["questions"]}
 
 
 def _schema(config: Config, question_field: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Problems,
 from sayso.config import Config
 from sayso.dialects import fields
 from sayso.dialects.dialect import Arguments, AskTool, Reply, Request, description
-from sayso.dialects.outcomes import outcome_data, selected_labels
+from sayso.dialects.outcomes import outcome_data, selected_labels, told_in_words
 from sayso.errors import Problem
 
 NAME = "ask_user"
@@ -66,7 +66,14 @@ def read(arguments: Arguments, asker: Asker, config: Config) -> Request:
     return Request(new=new, render=render)
 
 
-def read_questions(problems: Problems, arguments: Arguments, asker: Asker, config: Config, style: Style) -> NewAsk:
+def read_questions(
+    problems: Problems,
+    arguments: Arguments,
+    asker: Asker,
+    config: Config,
+    style: Style,
+    timeout: int | None = DEFAULT_TIMEOUT,
+) -> NewAsk:
     """The ask that `questions`, `title` and `timeout` describe."""
     raw, most = arguments.get("questions"), config.ask_user_max_questions
     if raw == []:
@@ -81,7 +88,7 @@ def read_questions(problems: Problems, arguments: Arguments, asker: Asker, confi
         questions=_named(questions),
         asker=asker,
         title=read_title(problems, arguments),
-        timeout_ms=read_timeout(problems, arguments, DEFAULT_TIMEOUT),
+        timeout_ms=read_timeout(problems, arguments, timeout),
     )
 
 
@@ -159,7 +166,7 @@ def read_title(problems: Problems, arguments: Arguments) -> str:
     return title
 
 
-def read_timeout(problems: Problems, arguments: Arguments, default: int) -> int:
+def read_timeout(problems: Problems, arguments: Arguments, default: int | None) -> int | None:
     value = arguments.get("timeout")
     if value is None:
         return default
@@ -181,14 +188,26 @@ def say_problems(problems: Sequence[Problem]) -> str:
 
 def render(ask: Ask) -> Reply:
     """Four fields as JSON. A person's no of any kind is `cancelled`; the data says which."""
+    told = _four_fields(ask)
+    data = {**outcome_data(ask), "result": told}
+    return Reply(text=json.dumps(told, ensure_ascii=False), data=data, message=told_in_words(ask))
+
+
+def render_united(ask: Ask) -> Reply:
+    """The same beside the other dialects: with a sentence on what to do next, and in the data each answer once."""
+    message = told_in_words(ask)
+    text = json.dumps({"message": message, **_four_fields(ask)}, ensure_ascii=False)
+    return Reply(text=text, data=outcome_data(ask), message=message)
+
+
+def _four_fields(ask: Ask) -> dict[str, Any]:
     answered, timed_out = ask.state is State.ANSWERED, ask.state is State.TIMED_OUT
-    told = {
+    return {
         "answered": answered,
         "cancelled": not answered and not timed_out,
         "timedOut": timed_out,
         "answers": [_told(question, ask.answer(question.id)) for question in ask.questions] if answered else [],
     }
-    return Reply(text=json.dumps(told, ensure_ascii=False), data={**outcome_data(ask), "result": told})
 
 
 def _told(question: Question, answer: Answer | None) -> dict[str, Any]:

@@ -26,6 +26,8 @@ class Reply:
     text: str
     data: dict[str, Any] | None = None
     is_error: bool = False
+    message: str = ""
+    """What the text says beside the answers themselves, for those who read only the data; empty: the whole text."""
 
 
 @dataclass(frozen=True, kw_only=True)

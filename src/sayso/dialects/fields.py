@@ -13,8 +13,7 @@ from sayso.text import quoted
 
 NON_BLOCKING = {
     "type": "boolean",
-    "default": False,
-    "description": "True to return at once with an ask_id instead of waiting; get the answer with get_answers.",
+    "description": "Return at once; get_answers has it later.",
 }
 
 

@@ -28,16 +28,16 @@ class Wanted:
 def tool() -> Tool:
     return Tool(
         name=NAME,
-        title="Get answers to earlier questions",
+        title="Get earlier answers",
         description=description(NAME),
         schema={
             "type": "object",
             "properties": {
                 "ask_id": {
                     "type": "string",
-                    "description": "The id from a pending result. Leave out for all of yours.",
+                    "description": "Default: all of yours.",
                 },
-                "wait": {"type": "boolean", "default": False, "description": "True to hold on until one is answered."},
+                "wait": {"type": "boolean", "description": "Hold on until one is answered."},
             },
         },
         annotations={"readOnlyHint": False, "idempotentHint": False, "openWorldHint": True, "destructiveHint": False},

@@ -10,6 +10,8 @@ from sayso.text import iso_time, lasting
 
 STAYS_OPEN = "The question stays open; call again with the same questions to receive a late answer."
 
+THEIR_OWN = "The person you work for answered this themselves: `answers` has their own choices and words."
+
 STILL_WAITING = (
     "No answer yet: the user has not answered, and the question stays open. Do not assume an answer. "
     'Call get_answers with ask_id "{ask_id}" (and wait true to hold on) to receive it.'
@@ -107,7 +109,7 @@ def _distinct_labels(question: Question, answer: Answer) -> list[str]:
 def refusal_words(ask: Ask) -> str:
     """A person's no, or an end that no answer can change."""
     reason = ask.outcome.reason if ask.outcome else ""
-    told = f" Reason: {reason}" if reason else " No reason was given."
+    told = f" Reason: {_sentence(reason)}" if reason else " No reason was given."
     match ask.state:
         case State.REJECTED:
             return f"The user rejected these questions.{told} Do not assume an answer."
@@ -120,6 +122,25 @@ def refusal_words(ask: Ask) -> str:
         case State.EXPIRED:
             return "Nobody answered for so long that the question expired. Ask again if it still matters."
     return f"The questions are {ask.state}."
+
+
+def told_in_words(ask: Ask) -> str:
+    """How an ask stands, in a sentence or two, without the answers themselves."""
+    if ask.state is State.ANSWERED:
+        return THEIR_OWN
+    return still_open_words(ask) if ask.state is State.TIMED_OUT else refusal_words(ask)
+
+
+def still_open_words(ask: Ask) -> str:
+    """Nobody answered in the time that the call gave them."""
+    return (
+        f"Nobody has answered within {(ask.timeout_ms or 0) / 1000:g} seconds. The question is still open: "
+        f'do not guess. Call get_answers with ask_id "{ask.id}" (and wait true to hold on) to receive the answer.'
+    )
+
+
+def _sentence(text: str) -> str:
+    return text if text.rstrip().endswith((".", "!", "?", ":", "…")) else f"{text.rstrip()}."
 
 
 def timeout_words(ask: Ask) -> str:

@@ -23,6 +23,9 @@ _COMMAND_INSTRUCTIONS = (
 )
 
 
+_LEAN = (ask_user.NAME, get_answers.NAME)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Profile:
     """A server as a client sees it."""
@@ -46,9 +49,11 @@ class Profile:
 
 
 def profile(config: Config) -> Profile:
-    """The profile that the settings name. The tool for permissions is added to a strict one where it is asked for."""
+    """The profile that the settings name. The tool for permissions is added where it is asked for."""
     named = _PROFILES[config.profile](config)
-    if config.approve and named.tool(approve.NAME) is None:
+    if config.lean and not named.strict:
+        named = _lean(named)
+    if config.approve:
         return replace(named, tools=(*named.tools, approve.tool()))
     return named
 
@@ -62,11 +67,15 @@ def _all(config: Config) -> Profile:
             ask_user.tool(config),
             auq.united_tool(config),
             get_answers.tool(),
-            swissarmyhammer.ask_tool(),
-            swissarmyhammer.summary_tool(),
-            approve.tool(),
+            swissarmyhammer.ask_tool("question_ask_united"),
+            swissarmyhammer.summary_tool("question_summary_united"),
         ),
     )
+
+
+def _lean(named: Profile) -> Profile:
+    """What an agent cannot do without, in as few words as there are."""
+    return replace(named, commands="", tools=tuple(tool for tool in named.tools if tool.name in _LEAN))
 
 
 def _auq(config: Config) -> Profile:

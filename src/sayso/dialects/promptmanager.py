@@ -8,11 +8,11 @@ from sayso.asks.model import Ask, Asker, Kind, NewAsk, Option, Problems, Questio
 from sayso.config import Config
 from sayso.dialects import fields
 from sayso.dialects.dialect import Arguments, AskTool, Reply, Request, description
-from sayso.dialects.outcomes import outcome_data, refusal_words, selected_labels
+from sayso.dialects.outcomes import outcome_data, refusal_words, selected_labels, still_open_words
 
 NAME = "ask_user"
 TIMED_OUT = "User did not respond within the timeout period. Proceeding with your best judgment."
-STAYS_OPEN = "The question stays open; call again to receive a late answer."
+TIMEOUT = 300_000
 
 
 def tool(config: Config) -> AskTool:
@@ -41,7 +41,8 @@ def read(arguments: Arguments, asker: Asker, config: Config) -> Request:
         options=options,
     )
     problems.check()
-    new = NewAsk(tool=NAME, questions=(question,), asker=asker, timeout_ms=config.ask_user_timeout)
+    timeout = config.ask_user_timeout or TIMEOUT
+    new = NewAsk(tool=NAME, questions=(question,), asker=asker, timeout_ms=timeout)
     return Request(new=new, render=render)
 
 
@@ -59,7 +60,7 @@ def render_united(ask: Ask) -> Reply:
     """The same beside the other dialects, where a late answer can still be had."""
     reply = render(ask)
     if ask.state is State.TIMED_OUT:
-        return Reply(text=f"{TIMED_OUT} {STAYS_OPEN}", data=reply.data, is_error=True)
+        return Reply(text=still_open_words(ask), data=reply.data)
     return reply
 
 

@@ -16,11 +16,11 @@ NO_FORM = (
 )
 
 
-def ask_tool() -> Tool:
+def ask_tool(about: str = ASK) -> Tool:
     return Tool(
         name=ASK,
         title="Ask the user in a form and keep the answer",
-        description=description(ASK),
+        description=description(about),
         schema={
             "type": "object",
             "properties": {"question": {"type": "string", "description": "The question to ask the user."}},
@@ -31,11 +31,11 @@ def ask_tool() -> Tool:
     )
 
 
-def summary_tool() -> Tool:
+def summary_tool(about: str = SUMMARY) -> Tool:
     return Tool(
         name=SUMMARY,
         title="Read back earlier answers",
-        description=description(SUMMARY),
+        description=description(about),
         schema={
             "type": "object",
             "properties": {

@@ -29,8 +29,9 @@ logger = logging.getLogger(__name__)
 class QuestionCalls:
     """Serves the two tools of one server process."""
 
-    def __init__(self, office: Office) -> None:
-        self._office = office
+    def __init__(self, office: Office, *, otherwise: str = "") -> None:
+        """`otherwise` is what an agent is told to do where its client shows no form."""
+        self._office, self._otherwise = office, otherwise
         self._told: set[bool] = set()
 
     def listed(self, ctx: Context) -> bool:
@@ -47,7 +48,7 @@ class QuestionCalls:
     async def ask(self, ctx: Context, params: types.CallToolRequestParams) -> Result:
         """Ask in the client's form, without a time limit, and keep the answer."""
         if not elicit.can_show_forms(ctx):
-            return _no_form(ctx)
+            return _no_form(ctx, self._otherwise)
         try:
             question = dialect.read_question(params.arguments or {})
             form = Form(message=question, schema=dialect.form_schema(question))
@@ -93,7 +94,7 @@ class QuestionCalls:
     ) -> types.CallToolResult:
         project = self._office.folder_of(ctx)
         if reply.action != "accept":
-            return _refused(reply, after_ms, self._office.config.form_reaction)
+            return _refused(reply, after_ms, self._office.config.form_reaction, self._otherwise)
         answer = (reply.content or {}).get("answer")
         if not isinstance(answer, str) or not answer.strip():
             return result(Reply(text="No answer provided", data={"outcome": "failed"}, is_error=True))
@@ -114,19 +115,20 @@ def _invalid(error: InvalidInput) -> types.CallToolResult:
     return result(Reply(text=str(error), data={"outcome": "invalid"}, is_error=True))
 
 
-def _refused(reply: types.ElicitResult, after_ms: int, reaction_ms: int) -> types.CallToolResult:
+def _refused(reply: types.ElicitResult, after_ms: int, reaction_ms: int, otherwise: str) -> types.CallToolResult:
     if after_ms < reaction_ms:
-        return failure(FormUnavailable(elicit.too_fast(reply, after_ms)))
+        return failure(FormUnavailable(f"{elicit.too_fast(reply, after_ms)}{otherwise}"))
     done = "declined" if reply.action == "decline" else "cancelled"
     text = f"The user {done} the question. Nothing was saved; do not assume an answer."
     return result(Reply(text=text, data={"outcome": done}))
 
 
-def _no_form(ctx: Context) -> types.CallToolResult:
+def _no_form(ctx: Context, otherwise: str) -> types.CallToolResult:
+    told = f"{dialect.NO_FORM}{otherwise}"
     if elicit.is_modern(ctx):
         raise MCPError(
             code=types.MISSING_REQUIRED_CLIENT_CAPABILITY,
-            message=dialect.NO_FORM,
+            message=told,
             data={"requiredCapabilities": {"elicitation": {}}},
         )
-    return result(Reply(text=dialect.NO_FORM, data={"outcome": "failed"}, is_error=True))
+    return result(Reply(text=told, data={"outcome": "failed"}, is_error=True))

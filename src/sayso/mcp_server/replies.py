@@ -6,15 +6,16 @@ import mcp_types as types
 
 from sayso.asks.model import Ask
 from sayso.dialects.dialect import Reply
-from sayso.dialects.outcomes import STILL_WAITING, outcome_data
+from sayso.dialects.outcomes import STILL_WAITING, THEIR_OWN, outcome_data
 from sayso.errors import SaysoError
 
 
 def result(reply: Reply) -> types.CallToolResult:
     data = reply.data
-    if data and data.get("outcome", "answered") != "answered":
-        # Some clients give the model only this: what to do next must be in it.
-        data = {**data, "message": reply.text}
+    if data and "outcome" in data:
+        # Some clients give the model only this: whose answer it is and what to do next must be in it.
+        message = reply.message or (THEIR_OWN if data["outcome"] == "answered" else reply.text)
+        data = {"message": message, **data}
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=reply.text)],
         structured_content=data,

@@ -7,6 +7,7 @@ import logging
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,8 @@ STATE_LIFE = 36_500 * 86_400.0
 """Seconds that a client may take to come back with a filled-in form: for ever, as far as people go."""
 
 
+_INBOX_INSTEAD = " Call ask_user instead: the user answers that in their inbox."
+
 _EXACT = (get_answers.NAME, approve.NAME)
 """Tools to whose results nothing is added."""
 
@@ -60,9 +63,9 @@ class Calls:
     def __init__(
         self, shown: Profile, office: Office, commands: CommandCalls | None, relay: RelayCalls | None = None
     ) -> None:
-        self._shown, self._commands, self._relay, self._config = shown, commands, relay, office.config
+        self._shown, self._commands, self._relay = shown, commands, relay
         self._asks = AskCalls(office, strict=shown.strict)
-        self._questions = QuestionCalls(office)
+        self._questions = QuestionCalls(office, otherwise="" if shown.strict else _INBOX_INSTEAD)
         self._collect = CollectCalls(office)
         self._others: Mapping[str, Call] = {
             get_answers.NAME: self._collect.call,
@@ -73,13 +76,13 @@ class Calls:
 
     def listed(self, ctx: Context) -> list[Tool]:
         """The tools that this client can use."""
-        asking = [tool for tool in self._shown.tools if self._is_for(tool, ctx)]
+        client = known(described(ctx).client)
+        asking = [
+            replace(tool, name=client.other_names.get(tool.name, tool.name))
+            for tool in self._shown.tools
+            if not tool.needs_form or (self._questions.listed(ctx) and not client.keeps_lists)
+        ]
         return [*asking, *(self._commands.listed(ctx) if self._commands else ())]
-
-    def _is_for(self, tool: Tool, ctx: Context) -> bool:
-        if tool.for_permissions:
-            return self._config.approve or known(described(ctx).client).permission_prompts
-        return not tool.needs_form or self._questions.listed(ctx)
 
     async def call(self, ctx: Context, params: types.CallToolRequestParams) -> Result | dict[str, Any]:
         """Every end is a result, unless there is no such tool or the client cannot do without it."""
@@ -95,8 +98,9 @@ class Calls:
             return fault()
 
     def _tool(self, ctx: Context, name: str) -> Tool:
-        tool = self._shown.tool(name)
-        if tool is None or (tool.for_permissions and not self._is_for(tool, ctx)):
+        ours = {other: ours for ours, other in known(described(ctx).client).other_names.items()}
+        tool = self._shown.tool(ours.get(name, name))
+        if tool is None:
             names = ", ".join(tool.name for tool in self.listed(ctx))
             raise MCPError(code=types.INVALID_PARAMS, message=f"There is no tool {name!r}. The tools are {names}.")
         return tool

@@ -226,8 +226,9 @@ def test_a_late_answer_reaches_the_agent_by_each_way(kind: ClientKind, place: Pl
     with connected(kind, place, ask_user_timeout="300ms", forms="never") as program, place.person() as person:
         asked = {"question": "Late?", "options": AB}
         first = program.call("ask_user", asked)
-        assert first.is_error
-        assert "The question stays open; call again to receive a late answer." in first.text
+        assert not first.is_error
+        assert "still open: do not guess. Call get_answers" in first.text
+        assert first.structured["message"] == first.text
         ask = person.wait_until_delivered(person.desk.get(first.structured["ask_id"]))
         assert (ask.state, ask.wait) == (State.TIMED_OUT, None)
         assert first.structured["ask_id"] in program.call("get_answers").text, "it is told to be open"

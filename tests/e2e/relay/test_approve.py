@@ -38,7 +38,7 @@ def person(place: Place) -> Iterator[Person]:
 
 @pytest.fixture(scope="module", params=MODES)
 def claude(request: pytest.FixtureRequest, place: Place) -> Iterator[Agent]:
-    with place.agent(request.param, program="sayso", name=CLAUDE) as agent:
+    with place.agent(request.param, program="sayso", flags=["--approve"], name=CLAUDE) as agent:
         yield agent
 
 
@@ -59,8 +59,11 @@ def asked(person: Person, title: str) -> Ask:
     return person.wait_for_ask(lambda ask: ask.title == title)
 
 
-def test_it_is_listed_to_claude_code_and_to_nobody_else_unasked(place: Place, claude: Agent) -> None:
+@pytest.mark.finding("F-92")
+def test_it_is_listed_where_it_was_asked_for_and_to_nobody_else(place: Place, claude: Agent) -> None:
     assert "approve" in [tool.name for tool in claude.tools()]
+    with place.agent(program="sayso", name=CLAUDE) as unasked:
+        assert "approve" not in [tool.name for tool in unasked.tools()]
     with place.pipe(program="sayso") as pipe:
         pipe.connect(MODERN)
         assert "approve" not in [tool["name"] for tool in pipe.request("tools/list")["tools"]]
@@ -233,7 +236,7 @@ def test_nobody_deciding_in_time_is_a_denial() -> None:
     with (
         new_place(approve_timeout="1s") as place,
         place.person() as person,
-        place.agent(program="sayso", name=CLAUDE) as claude,
+        place.agent(program="sayso", flags=["--approve"], name=CLAUDE) as claude,
     ):
         told = verdict(wants(claude, "Bash", command="ls"))
         assert told["behavior"] == "deny"
@@ -247,7 +250,7 @@ def test_nobody_deciding_in_time_is_a_denial() -> None:
 def test_a_store_that_fails_and_a_server_that_is_killed_allow_nothing() -> None:
     with new_place() as place:
         place.state.write_text("no directory")
-        with place.agent(program="sayso", name=CLAUDE) as claude:
+        with place.agent(program="sayso", flags=["--approve"], name=CLAUDE) as claude:
             for tool in ("Bash", "AskUserQuestion"):
                 told = verdict(wants(claude, tool, command="ls", questions=QUESTIONS))
                 assert (told["behavior"], "could not ask" in told["message"] or "store" in told["message"]) == (
@@ -255,7 +258,7 @@ def test_a_store_that_fails_and_a_server_that_is_killed_allow_nothing() -> None:
                     True,
                 )
         place.state.unlink()
-        with place.person() as person, place.agent(program="sayso", name=CLAUDE) as claude:
+        with place.person() as person, place.agent(program="sayso", flags=["--approve"], name=CLAUDE) as claude:
             call = wants(claude, "Bash", command="ls")
             ask = asked(person, "Allow Bash: ls?")
             claude.server.send_signal(signal.SIGKILL)
