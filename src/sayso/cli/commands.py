@@ -14,7 +14,7 @@ COMMANDS = (
     *("list", "show", "answer", "reject", "history", "ask"),
     *("tools", "ops"),
     *("install", "uninstall", "doctor"),
-    *("server", "web", "project", "user", "token", "hook", "config", "demo", "completion"),
+    *("server", "web", "project", "sync-workspaces", "user", "token", "hook", "config", "demo", "completion"),
 )
 """In the order of the help. Each is `command` in the module `sayso.cli.<name>`."""
 
@@ -36,7 +36,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"sayso.cli.{cmd_name}").command
+        command: click.Command = import_module(f"sayso.cli.{cmd_name.replace('-', '_')}").command
         return command
 
     def resolve_command(

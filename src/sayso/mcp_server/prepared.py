@@ -37,6 +37,7 @@ _ANY_PROJECT = ""
 _INSTALLED = ("site-packages", "dist-packages")
 _NO_MATTER = "SAYSO_STATE_DIR"
 _RELAY = "ASK_USER_CONFIG"
+_LONGEST = 86_400
 _HERE = ("http://127.0.0.1:", "http://localhost:", "http://[::1]:")
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -116,14 +117,44 @@ def _launch(program: list[object], environ: Mapping[str, str], project: str) -> 
 
 def _may_not_start(environ: Mapping[str, str]) -> bool:
     """Whether the file that tells of a relay does not look as it should: then the server has to say so, and nothing
-    before that."""
+    before that. What is unusual counts as wrong: `agents/relay_file.py`, which is too large for here, knows better."""
     file = environ.get(_RELAY)
+    if not file:
+        return False
     try:
-        told = read(_bytes_of(file)) if file else {"apiUrl": _HERE[0], "streamToken": ""}
-    except OSError:
+        told = read(_bytes_of(file))
+    except (OSError, ValueError, SystemError):
         return True
-    address = told.get("apiUrl") if told else None
-    return not isinstance(address, str) or not address.startswith(_HERE) or "streamToken" not in (told or {})
+    return told is None or not all(fits(told.get(name)) for name, fits in _RELAY_FIELDS.items())
+
+
+def _is_address(value: object) -> bool:
+    here = next((start for start in _HERE if isinstance(value, str) and value.startswith(start)), "")
+    port = str(value)[len(here) :].removesuffix("/")
+    return bool(here) and port.isascii() and port.isdigit() and len(port) < 6 and int(port) < 65_536
+
+
+def _is_token(value: object) -> bool:
+    parts = value.lower().split("-") if isinstance(value, str) else []
+    return [len(part) for part in parts] == [8, 4, 4, 4, 12] and set("".join(parts)) <= set("0123456789abcdef")
+
+
+def _is_id(value: object) -> bool:
+    return (type(value) is int and value >= 0) or (isinstance(value, str) and bool(value.strip()))
+
+
+def _is_timeout(value: object) -> bool:
+    return value is None or (type(value) is int and 1 <= value <= _LONGEST)
+
+
+_RELAY_FIELDS = {
+    "apiUrl": _is_address,
+    "streamToken": _is_token,
+    "userId": _is_id,
+    "projectId": _is_id,
+    "csrfToken": lambda value: isinstance(value, str),
+    "timeout": _is_timeout,
+}
 
 
 def _program() -> list[object]:

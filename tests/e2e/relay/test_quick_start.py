@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from tests.e2e.relay.kit import FILE, start_fails, under, written
@@ -19,8 +20,29 @@ def test_answers_kept_ready_are_told_apart_by_whether_there_is_a_relay() -> None
         other = place.folder / "other.json"
         other.write_text(json.dumps({**FILE, "streamToken": "b1b2c3d4-e5f6-7890-abcd-ef1234567890"}))
         assert _first_answers(place, under(other)) == ("ask-user", ["ask_user"])
-        # With answers at hand, a file that does not fit still ends the server before it says anything.
-        start_fails(place, written(place.folder, apiUrl="http://192.0.2.1:80"))
+
+
+WRONG: dict[str, Any] = {
+    "apiUrl": "http://192.0.2.1:80",
+    "streamToken": "not-a-token",
+    "userId": True,
+    "projectId": None,
+    "csrfToken": 7,
+    "timeout": "soon",
+}
+
+
+@pytest.mark.finding("F-41", "F-40")
+@pytest.mark.requirement("P-17", "P-20")
+def test_with_answers_at_hand_a_file_that_does_not_fit_still_ends_the_server_before_it_says_anything() -> None:
+    with new_place() as place:
+        assert _first_answers(place, under(written(place.folder))) == ("ask-user", ["ask_user"])
+        for name, wrong in WRONG.items():
+            assert name in start_fails(place, written(place.folder, **{name: wrong}))
+        for text in ("{", "[]", "", "\x00"):
+            file = place.folder / "broken.json"
+            file.write_text(text)
+            start_fails(place, file)
 
 
 @pytest.mark.finding("F-40")

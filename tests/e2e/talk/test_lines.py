@@ -191,3 +191,17 @@ def test_the_seeds_switch_in_the_users_settings_leaves_the_server_out(tmp_path: 
 
 def _children(pid: int) -> list[psutil.Process]:
     return psutil.Process(pid).children(recursive=True)
+
+
+@pytest.mark.finding("F-50")
+@pytest.mark.requirement("P-66")
+def test_sync_workspaces_brings_every_workspace_up_to_date(stage: Stage) -> None:
+    place = stage.house.place
+    assert place.run("project", "add", ".", "--user", USER).returncode == 0
+    file = place.project / ".claude" / "settings.local.json"
+    right = json.loads(file.read_text())
+    file.write_text(json.dumps({"mcpServers": {"ask-user": {"command": "old", "args": []}}}))
+    done = place.run("sync-workspaces")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(file.read_text())["mcpServers"] == right["mcpServers"]
+    assert place.run("project", "remove", ".").returncode == 0
