@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -47,6 +48,7 @@ TOUCH: Json = {
         }
     ],
 }
+BETWEEN_NUDGES = 10.0
 PATIENCE = 240.0
 """Seconds for a client to start and to ask, on a machine that does much else."""
 
@@ -137,12 +139,12 @@ def open_asks(desk: Desk) -> list[Ask]:
 def await_asks(desk: Desk, count: int, talk: Talk, client: Client) -> list[Ask]:
     """The open asks, once they are in the inbox. A person at a terminal may have to say more than once that it shall
     go on: many clients begin before their servers are ready."""
-    nudges = 0
+    nudges, since = 0, time.monotonic()
 
     def there() -> bool:
-        nonlocal nudges
-        if talk.without_tool > nudges:
-            nudges += 1
+        nonlocal nudges, since
+        if talk.without_tool > nudges and time.monotonic() > since + BETWEEN_NUDGES:
+            nudges, since = nudges + 1, time.monotonic()
             client.nudge()
         return len(open_asks(desk)) >= count or client.has_ended
 

@@ -67,7 +67,13 @@ SEATS = (
         key="claude-code",
         headless=lambda url: ["claude", "-p", "Go on."],
         interactive=lambda url: ["claude", "Go on."],
-        env=lambda url: {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "sk-none", "IS_SANDBOX": "1"},
+        env=lambda url: {
+            "ANTHROPIC_BASE_URL": url,
+            "ANTHROPIC_API_KEY": "sk-none",
+            "IS_SANDBOX": "1",
+            # Its own 5 s are not enough where many tests start programs at once.
+            "CLAUDE_CODE_MCP_STARTUP_WAIT_MS": "60000",
+        },
         tool="mcp__sayso__{}",
         files=lambda project: {
             ".claude.json": {
