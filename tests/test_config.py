@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from sayso.config import SETTINGS, Config, duration, load, project_dir, user_file
+from sayso.config import PROFILES, SETTINGS, Config, duration, load, project_dir, user_file
 from sayso.errors import ConfigError
 
 
@@ -221,3 +224,51 @@ def test_a_user_without_a_home_is_told_what_to_set(variables: dict[str, str], to
     env = {"PATH": os.defpath, **variables}
     done = subprocess.run(command, env=env, cwd="/", capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == told
+
+
+DOCS = sorted((Path(__file__).parents[1] / "docs").glob("*.md"))
+EXAMPLES = [
+    pytest.param({name: value}, id=f"{file.stem}: {name}")
+    for file in DOCS
+    for block in re.findall(r"```toml\n(.*?)```", file.read_text("utf-8"), re.S)
+    for name, value in tomllib.loads(block).items()
+    if name in SETTINGS
+]
+
+
+def as_toml(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name} = {json.dumps(each)}" for name, each in value.items()) + "}"
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+@pytest.mark.finding("F-71")
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_what_the_documents_write_into_a_file_can_stand_in_the_environment_too(
+    user: Path, project: Path, example: dict[str, object]
+) -> None:
+    ((name, value),) = example.items()
+    user.write_text(f"{name} = {as_toml(value) if not isinstance(value, str) else json.dumps(value)}")
+    in_the_file = getattr(read(user, project), name)
+    user.write_text("")
+    assert getattr(read(user, project, None, **{f"SAYSO_{name.upper()}": as_toml(value)}), name) == in_the_file
+
+
+@pytest.mark.finding("F-71")
+@pytest.mark.parametrize(
+    "written", ['{cursor = "4m", zed = "none"}', "cursor=4m,zed=none", " cursor = 4m , zed = none"]
+)
+def test_limits_of_calls_are_taken_in_every_form_that_is_documented(user: Path, project: Path, written: str) -> None:
+    assert read(user, project, SAYSO_CALL_LIMITS=written).call_limits == {"cursor": 240_000, "zed": 0}
+
+
+@pytest.mark.parametrize("written", ["cursor 4m", "cursor=4m,zed", "{cursor = 4m}", "[1]", "cursor"])
+def test_limits_that_cannot_be_read_are_refused_and_not_dropped(user: Path, project: Path, written: str) -> None:
+    with pytest.raises(ConfigError, match="cursor=4m,zed=none"):
+        read(user, project, SAYSO_CALL_LIMITS=written)
+
+
+@pytest.mark.finding("F-71")
+def test_every_profile_is_in_the_document_about_tools() -> None:
+    told = next(file for file in DOCS if file.name == "tools.md").read_text("utf-8")
+    assert [name for name in PROFILES if f"| `{name}`" not in told] == []

@@ -78,17 +78,39 @@ def whole(least: int, most: int) -> Callable[[object], int]:
 
 
 def limits(value: object) -> Mapping[str, int]:
-    """Client names with a time each; `none` is 0, no limit. A table, or `name=time,name=time` in the environment."""
+    """Client names with a time each; `none` is 0, no limit. A table, which in the environment may be written as it is
+    in a file or as `name=time,name=time`."""
     if isinstance(value, str):
-        value = dict(part.split("=", 1) for part in value.split(",") if "=" in part)
+        value = _as_in_a_file(value) if value.lstrip().startswith("{") else _pairs(value)
     if not isinstance(value, dict):
-        raise ValueError('a table of client names and times, such as {cursor = "4m", zed = "none"}')
-    return {str(name).strip().lower(): duration_or_none(time) or 0 for name, time in value.items()}
+        raise ValueError(
+            'a table of client names and times, such as {cursor = "4m", zed = "none"}, or cursor=4m,zed=none'
+        )
+    return {str(name).strip().lower(): duration_or_none(_stripped(time)) or 0 for name, time in value.items()}
+
+
+def _stripped(value: object) -> object:
+    return value.strip() if isinstance(value, str) else value
+
+
+def _as_in_a_file(value: str) -> object:
+    """A list or table in the environment that is written as it would be in a file; None for what is not."""
+    if not value.lstrip().startswith(("{", "[")):
+        return None
+    try:
+        return tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def _pairs(value: str) -> object:
+    parts = [part for part in value.split(",") if part.strip()]
+    return dict(part.split("=", 1) for part in parts) if all("=" in part for part in parts) else value
 
 
 def words(value: object) -> tuple[str, ...]:
     """A list of texts, or one text with spaces between them."""
-    parts = value.split() if isinstance(value, str) else value
+    parts = (_as_in_a_file(value) or value.split()) if isinstance(value, str) else value
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
         raise ValueError("a list of texts")
     return tuple(parts)
@@ -149,7 +171,7 @@ def key_table(value: object) -> tuple[tuple[str, str], ...]:
     """Pairs of action and keys, from a table `{reject = "x", send = ["ctrl+s", "f10"]}` or `"reject=x; send=f10"`."""
     if isinstance(value, str):
         pairs = [pair.partition("=") for pair in value.split(";") if pair.strip()]
-        value = {name.strip(): keys.strip() for name, _, keys in pairs}
+        value = _as_in_a_file(value) or {name.strip(): keys.strip() for name, _, keys in pairs}
     if not isinstance(value, Mapping):
         raise ValueError('a table such as reject = "x", send = ["ctrl+s", "f10"]')
     listed = {name: [keys] if isinstance(keys, str) else keys for name, keys in value.items()}
@@ -238,7 +260,8 @@ class Config:
     call_limits: Mapping[str, int] = _setting(
         {},
         limits,
-        'How long each client lets a call last, where the built-in value is wrong: `{cursor = "4m", zed = "none"}`.',
+        'How long each client lets a call last, where the built-in value is wrong: `{cursor = "4m", zed = "none"}`, '
+        "or `cursor=4m,zed=none` in the environment.",
     )
     notify_command: tuple[str, ...] = _setting(
         (),
