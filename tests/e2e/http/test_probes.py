@@ -72,22 +72,23 @@ def test_while_the_database_is_away_agents_and_people_hear_so_soon_and_all_goes_
             """Without a session it is refused, but by somebody who knows the token."""
             return http.post(server.mcp, headers=agent_headers, json=message("ping")).status_code
 
-        pages = [f"{server.address}{path}" for path in ("/", "/commands", "/api/asks", "/metrics")]
-        assert [knock(), *(http.get(page, headers=as_browser(server)).status_code for page in pages)] == [
-            400,
-            200,
-            200,
-            200,
-            200,
-        ]
+        metrics = f"{server.address}/metrics"
+        pages = [f"{server.address}{path}" for path in ("/", "/commands", "/api/asks")]
+
+        def looks() -> list[int]:
+            """As a browser sees the pages, and Prometheus the numbers."""
+            seen = [http.get(page, headers=as_browser(server)).status_code for page in pages]
+            return [*seen, http.get(metrics).status_code]
+
+        assert [knock(), *looks()] == [400, 200, 200, 200, 200]
         restartable.stop()
         try:
-            told = [knock(), *(http.get(page, headers=as_browser(server)).status_code for page in pages), knock()]
+            told = [knock(), *looks(), knock()]
         finally:
             restartable.start()
         assert told == [503] * 6
         assert wait_until(lambda: knock() == 400, WAIT)
-        assert [http.get(page, headers=as_browser(server)).status_code for page in pages] == [200] * 4
+        assert looks() == [200] * 4
 
 
 def test_the_numbers_tell_of_asks_calls_and_times(
