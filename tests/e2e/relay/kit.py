@@ -155,9 +155,10 @@ def written(folder: Path, **changes: Any) -> Path:
     return file
 
 
-def start_fails(place: Place, file: Path) -> str:
-    """What a server says that cannot start. It does not wait for a client: its input stays open."""
+def start_fails(place: Place, file: Path, heard: bytes = b"") -> str:
+    """What a server says that cannot start. It does not wait for a client: its input stays open after what it hears."""
     reading, writing = os.pipe()
+    os.write(writing, heard)
     try:
         done = subprocess.run(
             [Path(sys.executable).parent / "sayso", "server"],

@@ -32,17 +32,19 @@ WRONG: dict[str, Any] = {
 }
 
 
-@pytest.mark.finding("F-41", "F-40")
+SAID = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "tester", "version": "7"}}
+HELLO = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": SAID}).encode()
+
+
+@pytest.mark.finding("F-41")
 @pytest.mark.requirement("P-17", "P-20")
 def test_with_answers_at_hand_a_file_that_does_not_fit_still_ends_the_server_before_it_says_anything() -> None:
     with new_place() as place:
-        assert _first_answers(place, under(written(place.folder))) == ("ask-user", ["ask_user"])
+        with place.pipe(program="sayso", environment=under(written(place.folder))) as pipe:
+            pipe.send_line(HELLO)
+            pipe.response(1)
         for name, wrong in WRONG.items():
-            assert name in start_fails(place, written(place.folder, **{name: wrong}))
-        for text in ("{", "[]", "", "\x00"):
-            file = place.folder / "broken.json"
-            file.write_text(text)
-            start_fails(place, file)
+            assert name in start_fails(place, written(place.folder, **{name: wrong}), HELLO + b"\n")
 
 
 @pytest.mark.finding("F-40")
