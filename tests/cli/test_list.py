@@ -16,13 +16,13 @@ def test_an_open_ask_is_a_row_with_short_id_status_client_project_and_question(h
     assert row.split(maxsplit=6) == [
         ask.id[:8],
         row.split()[1],
-        "agent",
-        "gone",
+        "not",
+        "waiting",
         "claude-code",
         "~/project",
         "Which database?",
     ]
-    assert "agent gone: gets the answer when it asks again." in ran.err
+    assert "not waiting: no call of the agent waits now; it gets the answer when it asks the same again." in ran.err
     assert ran.code == 0
 
 

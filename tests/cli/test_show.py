@@ -14,7 +14,7 @@ def test_everything_about_an_open_ask_is_shown(home: Home) -> None:
     ran = home.run("show", ask.id[:8])
     for words in (
         f"Ask {ask.id}",
-        "Status  agent gone: gets the answer when it asks again",
+        "Status  not waiting: no call of the agent waits now; it gets the answer when it asks the same again",
         "From    claude-code 2.1, in ~/project",
         f"Call    {ask.call_id} of ask_user_questions",
         "Title   Storage",

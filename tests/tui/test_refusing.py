@@ -23,7 +23,7 @@ async def test_an_ask_is_rejected_with_a_reason(place: Place) -> None:
         await anna.type("ask me tomorrow")
         await anna.press("enter")
         ended = await place.outcome(held)
-        await anna.sees("Rejected. claude-code is told so.")
+        await anna.sees("Rejected. claude-code is waiting")
     assert ended.state is State.REJECTED
     assert ended.outcome is not None
     assert ended.outcome.reason == "ask me tomorrow"

@@ -53,7 +53,7 @@ async def test_a_wait_that_ran_out_shows_and_the_answer_still_counts_late(place:
         await anna.press("enter")
         await anna.sees("Check your answers")
         await anna.press("enter")
-        await anna.sees("Kept for claude-code: it gets your answer when it asks the same again.")
+        await anna.sees("claude-code is not waiting now; it gets this when it asks the same again.")
     ended = place.now(held)
     assert ended.state is State.ANSWERED
     assert ended.outcome is not None
@@ -65,9 +65,9 @@ async def test_an_agent_that_goes_away_shows_and_the_person_is_told_what_becomes
     async with place.inbox() as anna:
         await begin(place, anna)
         place.desk.release(held, "the client let go of the call")
-        await anna.sees("The agent is not waiting any more. You can still answer", "half an ans")
+        await anna.sees("The agent is not waiting now. You can still answer", "half an ans")
         await anna.press("enter", "enter")
-        await anna.sees("Kept for claude-code: it gets your answer when it asks the same again.")
+        await anna.sees("claude-code is not waiting now; it gets this when it asks the same again.")
     assert place.now(held).state is State.ANSWERED
 
 
@@ -76,9 +76,9 @@ async def test_an_agent_that_comes_back_takes_the_warning_away(place: Place) -> 
     async with place.inbox() as anna:
         await begin(place, anna)
         place.desk.release(held, "the client let go of the call")
-        await anna.sees("The agent is not waiting any more")
+        await anna.sees("The agent is not waiting now")
         place.desk.attach(held.ask.id)
-        await anna.sees_not("The agent is not waiting any more")
+        await anna.sees_not("The agent is not waiting now")
         await anna.sees("half an ans")
 
 

@@ -193,6 +193,15 @@ class NewAsk:
     timeout_ms: int | None = None
     bound: bool = False
     """Of use to the one call that puts it: no other call takes it up, and it ends with its wait."""
+    call_limit_ms: int | None = None
+    """How long the client lets a call last, where the agent then has to call again."""
+
+    @property
+    def wait_ms(self) -> int | None:
+        """How long its call waits before the ask times out. A limit of the client's that comes first ends the call
+        alone: the next one begins to wait anew, so that nothing is certain about its end."""
+        cut_short = self.call_limit_ms and self.timeout_ms and self.call_limit_ms < self.timeout_ms
+        return None if cut_short else self.timeout_ms
 
     @property
     def fingerprint(self) -> str:

@@ -33,7 +33,7 @@ def succeed(book: Book, new: NewAsk, bell: Bell, sessions: Sessions) -> Held:
 
 
 def _held(book: Book, new: NewAsk, earlier: Ask | None, bell: Bell, wait_id: str = "") -> Held:
-    wait = new_wait(book, bell, new.timeout_ms, wait_id)
+    wait = new_wait(book, bell, new.wait_ms, wait_id)
     if earlier:
         return Held(ask=take(book, earlier, wait, new.asker), wait=wait, reattached=True)
     return Held(ask=book.open(new, wait, bell.process), wait=wait)

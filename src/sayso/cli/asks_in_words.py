@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sayso.asks.model import Answer, Ask, Asker, Event, Kind, Option, Question, State
+from sayso.asks.truth import listening, stops_waiting_at
 from sayso.cli.terminal import bold, dim
 from sayso.clock import now_ms
 from sayso.dialects.approve import verdict
@@ -23,7 +24,7 @@ _HOW = {
 }
 MEANINGS = {
     "waiting": "the agent waits for the answer",
-    "agent gone": "gets the answer when it asks again",
+    "not waiting": "no call of the agent waits now; it gets the answer when it asks the same again",
     "timed out": "can still be answered",
 }
 """What the states of an open ask mean for the person."""
@@ -40,8 +41,8 @@ def headline(ask: Ask) -> str:
 
 def status(ask: Ask) -> str:
     """Where the ask stands, in a word or two; MEANINGS explains those of open ones."""
-    if ask.state is State.PENDING:
-        return "waiting" if ask.wait else "agent gone"
+    if ask.state.answerable:
+        return listening(ask).value
     return verdict(ask) or ask.state.value.replace("_", " ")
 
 
@@ -125,7 +126,7 @@ def _facts(ask: Ask) -> str:
         "From": _who(ask.asker),
         "Call": f"{ask.call_id} of {one_line(ask.tool, 60)}",
         "Title": one_line(ask.title, 200),
-        "Limit": f"waits until {moment(ask.wait.until)}" if ask.wait and ask.wait.until else "",
+        "Limit": f"waits until {moment(end)}" if (end := stops_waiting_at(ask)) else "",
     }
     lines = [f"  {name:<8}{value}" for name, value in facts.items() if value]
     return "\n".join([f"{bold('Ask')} {ask.id}", *lines])

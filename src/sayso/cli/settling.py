@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from sayso.asks.guard import refuse_self_answer
 from sayso.asks.model import Answer, Ask, Problems, State, check_text
+from sayso.asks.truth import Handover, handover
 from sayso.cli.session import Session
 
 
@@ -57,10 +58,11 @@ def reject(session: Session, ask: Ask, reason: str) -> Ask:
 def what_happens(ask: Ask) -> str:
     """What a person should know after settling."""
     done = ask.state.value.capitalize()
-    if ask.delivered:
-        return f"{done}. The agent has {'your answer' if ask.state is State.ANSWERED else 'been told'}."
-    if ask.wait:
-        return f"{done}. The agent is waiting and will be told in a moment."
+    match handover(ask):
+        case Handover.RECEIVED:
+            return f"{done}. The agent has {'your answer' if ask.state is State.ANSWERED else 'been told'}."
+        case Handover.ON_ITS_WAY:
+            return f"{done}. The agent is waiting and will be told in a moment."
     return f"{done}. The agent is not waiting now; it will be told when it asks again."
 
 

@@ -63,7 +63,7 @@ class AskCalls:
             waiting = await self.office.waiting()
             if not request.waits:
                 return await self._leave(request, waiting, ctx, params)
-            held = await self._take_up(request, waiting, Round.of(params))
+            held = await self._take_up(self._within_limit(request, ctx), waiting, Round.of(params))
             await self.office.note_in_run(held.ask)
         except InvalidInput as error:
             return result(tool.refuse(error))
@@ -72,6 +72,14 @@ class AskCalls:
             return failure(error)
         self.office.clean_up()
         return await Call(self, request, held, waiting, ctx, params).hold_on()
+
+    def _within_limit(self, request: Request, ctx: Context) -> Request:
+        """The request with what its client's patience makes of its time limit. A modern client goes on waiting in the
+        next round."""
+        if self.strict or elicit.is_modern(ctx):
+            return request
+        limit = call_limit(request.new.asker.client, dict(ctx.meta or {}), self.config)
+        return replace(request, new=replace(request.new, call_limit_ms=int(limit * 1000) if limit else None))
 
     async def _take_up(self, request: Request, waiting: Waiting, came: Round | None) -> Held:
         """The ask of this call: the one it brings back, the same one asked before, or a new one."""

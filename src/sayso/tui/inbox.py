@@ -215,15 +215,15 @@ class InboxScreen(SaysoScreen[None]):
             return
         settler = self.shared.settler
 
-        def reject(desk: Desk) -> None:
+        def reject(desk: Desk) -> Ask:
             refuse_self_answer(desk, ask, settler)
-            desk.reject(ask.id, said.text, settler)
+            return desk.reject(ask.id, said.text, settler)
 
         try:
-            await self.do(reject)
+            settled = await self.do(reject)
         except (AlreadySettled, NotFound, NotYours, StoreError) as error:
             self.warn(self.shared.texts.not_sent.format(error=error))
         else:
             self.shared.board.settle(ask.id)
             self.board_changed()
-            self.say(self.shared.texts.rejected.format(client=self.shared.wording.client(ask)))
+            self.say(self.shared.wording.told(settled, "rejected"))

@@ -10,7 +10,7 @@ from textual.timer import Timer
 from sayso.asks.desk import Desk
 from sayso.asks.draft import Draft, answers, to_json
 from sayso.asks.guard import refuse_self_answer
-from sayso.asks.model import Ask, Question, State
+from sayso.asks.model import Ask, Question
 from sayso.errors import AlreadySettled, InvalidInput, NotFound, NotYours, StoreError
 from sayso.tui.bars import Line
 from sayso.tui.dialogs import ask_for_rejection, ask_what_is_unclear
@@ -113,31 +113,27 @@ class SettlingScreen(SaysoScreen[None]):
 
     async def send(self) -> None:
         """Send the answers, if they are complete and nobody was faster."""
-        ask, draft, texts = self.ask, self.draft, self.shared.texts
-        waited_for = ask.state is State.PENDING and ask.wait is not None
-        await self._settle(
-            lambda desk: desk.answer(ask.id, answers(ask, draft), self.shared.settler),
-            texts.sent if waited_for else texts.sent_unattended,
-        )
+        ask, draft = self.ask, self.draft
+        await self._settle(lambda desk: desk.answer(ask.id, answers(ask, draft), self.shared.settler), "sent")
 
     async def reject(self) -> None:
         """Say no to all of it, with a reason if there is one."""
         ask, said = self.ask, await ask_for_rejection(self, self.ask, self.draft.reason)
         self.enter(replace(self.draft, reason=said.text))
         if said.confirmed:
-            told = self.shared.texts.rejected
-            await self._settle(lambda desk: desk.reject(ask.id, said.text, self.shared.settler), told)
+            await self._settle(lambda desk: desk.reject(ask.id, said.text, self.shared.settler), "rejected")
 
     async def elaborate(self, place: int, question: Question) -> None:
         """Hand the ask back to the agent: it should explain one question and ask again."""
         ask, said = self.ask, await ask_what_is_unclear(self, place, self.draft.reason)
         self.enter(replace(self.draft, reason=said.text))
         if said.confirmed:
-            reason, told = elaboration(ask, place, question, said.text), self.shared.texts.asked_back
-            await self._settle(lambda desk: desk.reject(ask.id, reason, self.shared.settler), told)
+            reason = elaboration(ask, place, question, said.text)
+            await self._settle(lambda desk: desk.reject(ask.id, reason, self.shared.settler), "asked_back")
 
-    async def _settle(self, work: Callable[[Desk], Ask], told: str) -> None:
-        """Settle it, say so and leave. What was entered stays when somebody was faster, or it cannot be done."""
+    async def _settle(self, work: Callable[[Desk], Ask], done: str) -> None:
+        """Settle it, say so and leave; `done` names the text for it. What was entered stays when somebody was first, or
+        it cannot be done."""
         if self._settling or self._settled:
             return
         if not self.answerable:
@@ -146,26 +142,27 @@ class SettlingScreen(SaysoScreen[None]):
         self._settling = True
         try:
             with self.shared.typing.held():
-                if await self.meant_alone() and await self._settle_once(work):
-                    self._part(told.format(client=self.shared.wording.client(self.ask)))
+                settled = await self._settle_once(work) if await self.meant_alone() else None
+                if settled:
+                    self._part(self.shared.wording.told(settled, done))
         finally:
             self._settling = False
 
-    async def _settle_once(self, work: Callable[[Desk], Ask]) -> bool:
+    async def _settle_once(self, work: Callable[[Desk], Ask]) -> Ask | None:
         ask, settler = self.ask, self.shared.settler
 
-        def settle_and_forget(desk: Desk) -> None:
+        def settle_and_forget(desk: Desk) -> Ask:
             refuse_self_answer(desk, ask, settler)
-            work(desk)
+            settled = work(desk)
             desk.keep_draft(ask.id, settler.person, "")
+            return settled
 
         try:
-            await self.do(settle_and_forget)
+            return await self.do(settle_and_forget)
         except (AlreadySettled, NotFound, NotYours, InvalidInput, StoreError) as error:
             self.warn(self.shared.texts.not_sent.format(error=error))
             await self._look_again()
-            return False
-        return True
+            return None
 
     def _part(self, told: str) -> None:
         self._settled = True

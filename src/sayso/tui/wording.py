@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from sayso.asks.model import Answer, Ask, Question, State
+from sayso.asks.truth import Handover, Listening, handover, listening, stops_waiting_at
 from sayso.clock import Clock
 from sayso.text import age, one_line
 from sayso.tui.markdown import plain_line
@@ -58,20 +59,23 @@ class Wording:
 
     def standing(self, ask: Ask) -> str:
         """Whether the agent waits, and for how long still."""
-        if ask.state is State.TIMED_OUT:
-            return self.texts.stands_timed_out
-        if ask.wait is None:
-            return self.texts.stands_unattended
-        if ask.wait.until is None:
+        match listening(ask):
+            case Listening.TIMED_OUT:
+                return self.texts.stands_timed_out
+            case Listening.NOT_WAITING:
+                return self.texts.stands_unattended
+        end = stops_waiting_at(ask)
+        if end is None:
             return self.texts.stands_waiting
-        left = ask.wait.until - self.clock()
+        left = end - self.clock()
         return self.texts.stands_until.format(span=age(left) if left >= _SECOND else "0s")
 
     def standing_lasts(self, ask: Ask) -> int | None:
         """Milliseconds until `standing` reads differently by itself; None when it does not."""
-        if ask.state is State.TIMED_OUT or ask.wait is None or ask.wait.until is None:
+        end = stops_waiting_at(ask)
+        if end is None:
             return None
-        left = ask.wait.until - self.clock()
+        left = end - self.clock()
         return left % _unit(left) + 1 if left >= _SECOND else None
 
     def state(self, state: State) -> str:
@@ -117,6 +121,17 @@ class Wording:
             case "denied":
                 return self.texts.permission_denied
         return self.state(ask.state)
+
+    def told(self, settled: Ask, done: str) -> str:
+        """What was done, and whether the agent hears of it: `sent`, `rejected` and the like, said for the person."""
+        texts, client = self.texts, self.client(settled)
+        done = str(getattr(texts, done)).format(client=client)
+        match handover(settled):
+            case Handover.RECEIVED:
+                return f"{done} {texts.handed_over.format(client=client)}"
+            case Handover.ON_ITS_WAY:
+                return f"{done} {texts.on_its_way.format(client=client)}"
+        return f"{done} {texts.kept_for.format(client=client)}"
 
     def settled_by(self, ask: Ask) -> str:
         """Who ended it and where, for the history."""

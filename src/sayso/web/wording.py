@@ -6,7 +6,9 @@ import time
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from sayso.asks import truth
 from sayso.asks.model import Answer, Ask, Event, Option, Question, State
+from sayso.asks.truth import Handover, Listening, listening
 from sayso.dialects.approve import verdict
 from sayso.text import age, one_line, printable
 from sayso.web.markdown import plain_line
@@ -61,17 +63,17 @@ def whereabouts(ask: Ask) -> list[tuple[str, str]]:
 def standing(ask: Ask) -> Standing:
     """Where it stands, and what a person who answers must know."""
     agent = client(ask)
-    match ask.state:
-        case State.PENDING if ask.wait:
+    match listening(ask) if ask.state.answerable else ask.state:
+        case Listening.WAITING:
             return Standing(word="Waiting", tone="waiting", meaning=f"{agent} waits for your answer.")
-        case State.PENDING:
+        case Listening.NOT_WAITING:
             return Standing(
                 word="Not waiting",
                 tone="quiet",
-                meaning=f"{agent} is not waiting any more. You can still answer: it gets your answer when it asks "
+                meaning=f"{agent} is not waiting now. You can still answer: it gets your answer when it asks "
                 "the same again.",
             )
-        case State.TIMED_OUT:
+        case Listening.TIMED_OUT:
             return Standing(
                 word="Timed out",
                 tone="late",
@@ -106,10 +108,11 @@ def settled_by(ask: Ask, user: str) -> str:
 def handover(ask: Ask) -> str:
     """Whether the agent has the outcome."""
     agent = client(ask)
-    if ask.delivered:
-        return f"{agent} has it."
-    if ask.wait:
-        return f"{agent} is waiting and will have it in a moment."
+    match truth.handover(ask):
+        case Handover.RECEIVED:
+            return f"{agent} has it."
+        case Handover.ON_ITS_WAY:
+            return f"{agent} is waiting and will have it in a moment."
     return f"{agent} is not waiting now. It gets this when it asks the same again."
 
 

@@ -135,7 +135,7 @@ def test_an_agent_that_stops_waiting_is_told_of_while_one_types(house: House, si
     expect(page.locator("#standing")).to_contain_text("claude-code waits for your answer.")
     half_fill(page)
     house.desk.release(held, "the client went away")
-    expect(page.locator("#standing")).to_contain_text("claude-code is not waiting any more. You can still answer")
+    expect(page.locator("#standing")).to_contain_text("claude-code is not waiting now. You can still answer")
     is_half_filled(page)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import select
@@ -148,7 +149,7 @@ def test_an_agent_that_is_killed_shows_as_gone_and_can_still_be_answered(place: 
         anna.keys("Enter")
         anna.sees("1. Yes")
         client.server.send_signal(signal.SIGKILL)
-        anna.sees("The agent is not waiting any more. You can still answer")
+        anna.sees("The agent is not waiting now. You can still answer")
         anna.keys("1")
         anna.sees("Check your answers")
         anna.keys("Enter")
@@ -341,3 +342,37 @@ def test_a_held_key_answers_none_of_five_asks_in_a_real_terminal(place: Place) -
         anna.hold("Enter", 2.0)
         states = [others.desk.get(held.ask.id).state for held in asks]
     assert states == [State.PENDING] * 4 + [State.ANSWERED]
+
+
+@pytest.mark.finding("F-56")
+def test_no_time_is_promised_that_the_clients_own_limit_cuts_short(place: Place) -> None:
+    with terminal(place, (100, 30)) as anna, place.agent("legacy", program="sayso", name="codex-mcp-client") as client:
+        anna.start()
+        anna.sees("No questions.")
+        asked = {"id": "q", "type": "text", "question": "Which database?"}
+        call = client.call("ask_user", {"questions": [asked], "timeout": 1_800_000})
+        anna.sees("Which database?", "waiting")
+        assert "left" not in anna.screen()
+        (ask,) = json.loads(place.run("list", "--json").stdout)
+        assert "Limit" not in place.run("show", ask["id"]).stdout
+        anna.keys("Enter")
+        anna.sees("Write your answer.")
+        assert "left" not in anna.screen()
+        anna.type("SQLite")
+        anna.keys("Enter", "Enter")
+        anna.sees("codex-mcp-client is waiting and will have it in a moment.")
+        assert "SQLite" in text_of(call.result(WAIT))
+
+
+@pytest.mark.finding("F-56")
+def test_an_agent_that_lives_but_does_not_wait_is_not_said_to_be_gone_or_to_hear_of_a_no(place: Place) -> None:
+    with terminal(place, (100, 30)) as anna, place.agent(program="sayso", name="claude-code") as client:
+        client.call("ask_user", {"question": "Which database?", "nonBlocking": True}).result(WAIT)
+        assert "not waiting" in place.run("list").stdout
+        assert "gone" not in place.run("list").stdout
+        anna.start()
+        anna.sees("Which database?", "agent not waiting")
+        anna.keys("x")
+        anna.sees("Reject this question?")
+        anna.keys("Enter")
+        anna.sees("Rejected. claude-code is not waiting now; it gets this when it asks the same again.")

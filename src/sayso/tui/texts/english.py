@@ -52,7 +52,7 @@ class Texts:
 
     # The truth about the ask on the screen
     truth_unattended: str = (
-        "The agent is not waiting any more. You can still answer: it gets your answer when it asks the same again."
+        "The agent is not waiting now. You can still answer: it gets your answer when it asks the same again."
     )
     truth_timed_out: str = (
         "The agent's wait ran out. You can still answer, late: it gets your answer when it asks the same again."
@@ -98,10 +98,12 @@ class Texts:
     review_ended: str = "This has ended. What you entered is not sent any more."
     send_all: str = "Send"
     must_answer: str = "Question {n} needs an answer before this can be sent."
-    sent: str = "Sent to {client}."
-    sent_unattended: str = "Kept for {client}: it gets your answer when it asks the same again."
-    rejected: str = "Rejected. {client} is told so."
-    asked_back: str = "{client} is asked to explain."
+    sent: str = "Sent."
+    rejected: str = "Rejected."
+    asked_back: str = "Handed back with a request to explain."
+    handed_over: str = "{client} has it."
+    on_its_way: str = "{client} is waiting and will have it in a moment."
+    kept_for: str = "{client} is not waiting now; it gets this when it asks the same again."
     not_sent: str = "Not sent: {error}"
     no_other_ask: str = "There is no other question."
 

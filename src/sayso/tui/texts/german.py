@@ -43,7 +43,8 @@ class German(Texts):
     unknown_client = "ein Agent"
     unknown_project = "kein Projekt"
     truth_unattended = (
-        "Der Agent wartet nicht mehr. Sie können noch antworten: Er bekommt die Antwort, wenn er dasselbe wieder fragt."
+        "Der Agent wartet gerade nicht. Sie können noch antworten: "
+        "Er bekommt die Antwort, wenn er dasselbe wieder fragt."
     )
     truth_timed_out = (
         "Die Wartezeit des Agenten ist abgelaufen. Sie können noch verspätet antworten: "
@@ -88,10 +89,12 @@ class German(Texts):
     review_ended = "Das ist beendet. Was Sie eingegeben haben, wird nicht mehr gesendet."
     send_all = "Senden"
     must_answer = "Frage {n} braucht eine Antwort, bevor dies gesendet werden kann."
-    sent = "An {client} gesendet."
-    sent_unattended = "Für {client} aufgehoben: Er bekommt die Antwort, wenn er dasselbe wieder fragt."
-    rejected = "Abgelehnt. {client} erfährt es."
-    asked_back = "{client} soll es erklären."
+    sent = "Gesendet."
+    rejected = "Abgelehnt."
+    asked_back = "Zurückgegeben mit der Bitte um eine Erklärung."
+    handed_over = "{client} hat es."
+    on_its_way = "{client} wartet und hat es gleich."
+    kept_for = "{client} wartet gerade nicht und bekommt es, wenn er dasselbe wieder fragt."
     not_sent = "Nicht gesendet: {error}"
     no_other_ask = "Es gibt keine andere Frage."
     decide_hint = "{allow} erlaubt es · {deny} verweigert es"
