@@ -49,6 +49,9 @@ CLIENTS: Mapping[str, Client] = {
 }
 
 
+OTHER_NAMES = frozenset(name for client in CLIENTS.values() for name in client.other_names.values())
+"""All names under which clients are shown tools that have another name elsewhere."""
+
 _WITH_SERVER_NAME = "qwen-cli-mcp-client"
 """A client that adds the name of the server's entry to its own."""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.install.golden import SERVER, machine, registration
 
+from sayso.clients import known
 from sayso.config import Config
 from sayso.dialects import ahma
 from sayso.dialects.dialect import ASK_TOOLS
@@ -68,10 +69,11 @@ def test_it_names_the_tools_that_ask_and_never_a_whole_server(target: Target, tm
     part, ledger = given(target, tmp_path), Ledger(tmp_path / "ledger.json")
     add(part, ledger)
     text = part.path.read_text()
-    assert all(name in text for name in ASK_TOOLS)
+    names = [known(target.known_as).other_names.get(name, name) for name in ASK_TOOLS]
+    assert all(name in text for name in names)
     assert "trust" not in text
     assert not any(name in text for name in ("approve()", "default_tools_approval_mode", "mcp__sayso__*", *ahma.NAMES))
-    for name in ASK_TOOLS:
+    for name in names:
         match target.key:
             case "claude-code" | "qwen":
                 assert f"mcp__sayso__{name}" in json.loads(text)["permissions"]["allow"]

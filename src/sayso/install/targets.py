@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from sayso.clients import known
 from sayso.install.entry import Limit, Server, Shape
 from sayso.install.grants import ApprovalsPart, FilePart, RulesPart, copilot_hook, gemini_policy, tools_of
 from sayso.install.machine import Machine
@@ -71,7 +72,9 @@ class Target:
 
     def leave_to_ask(self, machine: Machine, scope: Scope, server: Server) -> Part | None:
         """What lets the client call this server's tools that ask, and no others, without asking first."""
-        return self.grant(machine, scope, server.name, tools_of(server)) if self.grant else None
+        other = known(self.known_as).other_names
+        tools = tuple(other.get(tool, tool) for tool in tools_of(server))
+        return self.grant(machine, scope, server.name, tools) if self.grant else None
 
     def is_used(self, machine: Machine) -> bool:
         """Whether the client seems to be on this machine: its program is found, or its folder or file is there."""

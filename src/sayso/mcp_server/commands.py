@@ -13,7 +13,7 @@ import anyio.to_thread
 import mcp_types as types
 from mcp.server.lowlevel.server import Server
 
-from sayso.clients import call_limit
+from sayso.clients import OTHER_NAMES, call_limit
 from sayso.clock import now_ms
 from sayso.dialects import ahma, operation_replies
 from sayso.dialects.dialect import ASK_TOOLS, Tool
@@ -54,7 +54,7 @@ class CommandCalls:
 
     def __init__(self, office: Office, shown: Profile, notify: Notify) -> None:
         self._office, self._shown, self._config = office, shown, office.config
-        own = {tool.name for tool in shown.tools} | {*ahma.NAMES, *ASK_TOOLS}
+        own = {tool.name for tool in shown.tools} | {*ahma.NAMES, *ASK_TOOLS, *OTHER_NAMES}
         self.catalog = Catalog(self._config, reserved=own)
         self._push = Push()
         self._works = Works(office, self.catalog, notify, self._observe)

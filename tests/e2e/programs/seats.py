@@ -96,6 +96,7 @@ SEATS = (
         interactive=lambda url: ["gemini", "-m", "gemini-2.5-pro", "-i", "Go on."],
         env=lambda url: {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": url},
         tool="mcp_sayso_{}",
+        ask="ask_person",
         files=lambda project: {
             ".gemini/settings.json": {"security": {"auth": {"selectedType": "gemini-api-key"}}},
             ".gemini/trustedFolders.json": {str(project): "TRUST_FOLDER"},

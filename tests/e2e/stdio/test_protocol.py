@@ -5,6 +5,7 @@ from __future__ import annotations
 import stat
 
 import pytest
+from tests.e2e.run.kit import write_tool
 from tests.e2e.stdio.harness import TOOL, Person, Place, new_place, question
 from tests.e2e.stdio.pipe import HANDSHAKES, MODERN, VERSIONS, Pipe
 
@@ -134,3 +135,15 @@ def test_a_client_that_did_not_wait_for_the_answer_to_its_probe_can_still_shake_
                 assert "ask_user" in names
                 answer = pipe.request("tools/call", name="get_answers", arguments={})
                 assert not answer.get("isError")
+
+
+@pytest.mark.finding("F-80")
+@pytest.mark.parametrize("name", ["ask_user", "ask_person", "get_answers"])
+def test_no_tool_file_takes_a_name_that_clients_are_told_to_allow(name: str) -> None:
+    with new_place(profile="ahma") as place:
+        write_tool(place, name, command="echo")
+        write_tool(place, "greet", command="echo")
+        with place.agent(program="sayso", name="gemini-cli-mcp-client") as agent:
+            shown = [tool.name for tool in agent.tools()]
+    assert "greet" in shown
+    assert name not in shown
