@@ -1,6 +1,6 @@
 """Lines of a running command's output that are worth a word: those its tool file says to look for.
 
-What a tool file asks of a language model (`detection_prompt`) is not done here; only its `prefilter_regex` counts.
+Those of a log that is followed are not reported as they are: a model looks at them first (`detection`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ _MOST_LINES = 20
 """Alerts of one look; a command that reports more than that is not worth quoting in full."""
 
 _LONGEST = 500
+ANY_LINE = "."
 _LEVELS = (
     ("error", "error|fatal|panic|critical|exception"),
     ("warn", "warn|warning"),
@@ -29,7 +30,7 @@ _LEVELS = (
 def alert_pattern(tool: ToolFile) -> str:
     """The regular expression of lines to report while the tool's commands run; empty for none."""
     if tool.livelog is not None:
-        return tool.livelog.prefilter_regex or ""
+        return tool.livelog.prefilter_regex or ANY_LINE
     if tool.monitor_level is None:
         return ""
     names = [name for name, _ in _LEVELS]
@@ -46,15 +47,17 @@ def alert_streams(tool: ToolFile) -> tuple[str, ...]:
 class Alerts:
     """Looks through the output of one operation, each byte once."""
 
-    def __init__(self, folder: Path, pattern: str, streams: tuple[str, ...], excerpts: Excerpts) -> None:
-        self._folder, self._pattern, self._excerpts = folder, re.compile(pattern), excerpts
+    def __init__(
+        self, folder: Path, pattern: str, streams: tuple[str, ...], excerpts: Excerpts, most: int = _MOST_LINES
+    ) -> None:
+        self._folder, self._pattern, self._excerpts, self._most = folder, re.compile(pattern), excerpts, most
         self._offsets = dict.fromkeys(streams, 0)
         self._begun = dict.fromkeys(streams, "")
 
     def look(self) -> list[str]:
         """The lines that have come since the last look and match, the newest last."""
         found = [line for stream in self._offsets for line in self._new_lines(stream) if self._pattern.search(line)]
-        return [line[:_LONGEST] for line in found[-_MOST_LINES:]]
+        return [line[:_LONGEST] for line in found[-self._most :]]
 
     def _new_lines(self, stream: str) -> list[str]:
         piece = self._excerpts.read(self._folder, stream, offset=self._offsets[stream], limit=_AT_ONCE)

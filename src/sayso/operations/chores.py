@@ -7,18 +7,22 @@ import threading
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.to_thread
 
 from sayso.config import Config
 from sayso.errors import SaysoError, StoreError
+from sayso.operations.detection import Detection
 from sayso.operations.operation import Limits
 from sayso.running import folder as runner_folder
 
 if TYPE_CHECKING:
+    from sayso.operations.job import Job
     from sayso.operations.workshop import Workshop
 
 logger = logging.getLogger(__name__)
 
 TIDY_EVERY = 3600.0
+MODEL_THREADS = 8
 LOOK_PAUSE = 0.05
 """Seconds to let a burst of changes pass: most are our own, and nobody who cancels a running command waits for this."""
 
@@ -29,6 +33,7 @@ class Chores:
     def __init__(self, shop: Workshop, config: Config) -> None:
         self._shop = shop
         self._limits = Limits(age_ms=config.keep_operations, total_bytes=config.keep_operations_bytes)
+        self._models = anyio.CapacityLimiter(MODEL_THREADS)
         self.ending = threading.Event()
         """Set when there is no time left for more."""
 
@@ -65,3 +70,23 @@ class Chores:
         for job in [job for job in self._shop.jobs.values() if job.looks_for_alerts]:
             if await self._shop.in_thread(job.look):
                 self._shop.tell(job)
+            if job.detection and (lines := job.detection.chunk()):
+                self._shop.beside(self._have_looked_at(job, job.detection, lines))
+
+    async def _have_looked_at(self, job: Job, detection: Detection, lines: list[str]) -> None:
+        """Ask the model, without anybody having to wait for it: neither the command nor the other chores."""
+
+        def look() -> list[str]:
+            return detection.look(lines, self._shop.environment_of(job))
+
+        alerts: list[str] = []
+        try:
+            with anyio.fail_after(detection.timeout):
+                alerts = await anyio.to_thread.run_sync(look, abandon_on_cancel=True, limiter=self._models)
+        except TimeoutError:
+            alerts = detection.unseen(lines, "it did not answer in time")
+        finally:
+            detection.looked(alerts)
+        if alerts and not job.end.done():
+            job.report(alerts)
+            self._shop.tell(job)

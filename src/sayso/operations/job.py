@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Sequence
 
 from sayso.operations.alerts import Alerts
+from sayso.operations.detection import Detection
 from sayso.operations.operation import Operation
 from sayso.running.excerpt import Excerpts
+from sayso.toolfiles.model import Livelog
 
 _MOST_ALERTS = 20
 
@@ -15,8 +18,9 @@ _MOST_ALERTS = 20
 class Job:
     """An operation under way. `operation` is as this process last saw it; `end` is set once it has ended."""
 
-    def __init__(self, operation: Operation, excerpts: Excerpts) -> None:
+    def __init__(self, operation: Operation, excerpts: Excerpts, log: Livelog | None = None) -> None:
         self.operation = operation
+        self.detection = Detection(log) if log else None
         self.end: asyncio.Future[Operation] = asyncio.get_running_loop().create_future()
         self.under_way = asyncio.Event()
         """Set when it runs, when it has to wait for its turn or a person, and when it has ended."""
@@ -32,9 +36,7 @@ class Job:
         """Those that no reply has told of."""
         self.new_alerts: deque[str] = deque(maxlen=_MOST_ALERTS)
         """Those that no observer has taken."""
-        self._looking = (
-            Alerts(operation.folder, operation.alert, operation.alert_streams, excerpts) if operation.alert else None
-        )
+        self._looking = _alerts(operation, excerpts, log)
 
     @property
     def id(self) -> str:
@@ -79,10 +81,23 @@ class Job:
     def look(self) -> bool:
         """Take in new alerts; whether there were any. Reads files: not for the event loop."""
         found = self._looking.look() if self._looking else []
-        self.alerts.extend(found)
-        self.untold_alerts.extend(found)
-        self.new_alerts.extend(found)
+        if self.detection:
+            self.detection.collect(found)
+            return False
+        self.report(found)
         return bool(found)
+
+    def report(self, lines: Sequence[str]) -> None:
+        self.alerts.extend(lines)
+        self.untold_alerts.extend(lines)
+        self.new_alerts.extend(lines)
+
+
+def _alerts(operation: Operation, excerpts: Excerpts, log: Livelog | None) -> Alerts | None:
+    if not operation.alert:
+        return None
+    found = operation.folder, operation.alert, operation.alert_streams, excerpts
+    return Alerts(*found, most=log.chunk_max_lines) if log else Alerts(*found)
 
 
 def lock_key(job: Job) -> tuple[str | None, str]:

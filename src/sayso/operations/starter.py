@@ -5,8 +5,10 @@ Plain code that may block: not for the event loop. Costs nothing before the firs
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import replace
+from pathlib import Path
 
 from sayso.config import Config
 from sayso.operations.availability import Availability
@@ -35,6 +37,9 @@ class Starter:
         """Return when the program of the tool is there; a ToolUnavailable says how to install it."""
         if order.tool.leaf.probes:
             self._availability.check(order.tool.leaf, order.project, self._environments.for_project(order.project))
+
+    def environment(self, project: Path) -> Mapping[str, str]:
+        return self._environments.for_project(project)
 
     def start(self, operation: Operation, order: Order, command: Command) -> Future[Status]:
         """Start the command; the future ends with it."""

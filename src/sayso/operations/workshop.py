@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import anyio
@@ -283,7 +284,8 @@ class Workshop:
     # The rest
 
     def _take_on(self, operation: Operation) -> Job:
-        job = Job(operation, self.excerpts)
+        tool = self.tools.get(operation.tool)
+        job = Job(operation, self.excerpts, tool.file.livelog if tool else None)
         self.jobs[job.id] = job
         return job
 
@@ -299,6 +301,14 @@ class Workshop:
     async def in_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run plain code that may take longer, such as reading output or starting a command."""
         return await anyio.to_thread.run_sync(lambda: work(*args, **kwargs), limiter=self._launch_threads)
+
+    def beside(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something that nobody waits for; it ends with this workshop."""
+        self._spawn(work)
+
+    def environment_of(self, job: Job) -> Mapping[str, str]:
+        """What the job's command sees. May wait for a login shell: not for the event loop."""
+        return self._starter.environment(Path(job.operation.asker.project))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)

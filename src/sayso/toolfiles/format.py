@@ -264,7 +264,7 @@ LIVELOG = Shape(
             "Its arguments. `${name}` is a parameter; an argument whose parameter is not given is left out.",
             _WORD,
         ),
-        text("detection_prompt", "In plain words, what to look for.", required=True),
+        text("detection_prompt", "In plain words, what the model is to look for.", required=True),
         record("llm_provider", "The model that looks.", "LlmProvider", required=True),
         records("parameters", "What a call may fill in.", "LivelogParameter", max_size=50),
         mapping("env", "Environment variables. `${name}` as in `source_args`.", keys=VARIABLE, items=_WORD),
@@ -283,9 +283,9 @@ LLM_PROVIDER = Shape(
     meaning="An OpenAI-compatible service.",
     model=model.LlmProvider,
     fields=(
-        text("base_url", "Its address.", required=True),
+        text("base_url", "Its address; `/chat/completions` is added.", required=True),
         text("model", "The model's name.", required=True),
-        text("api_key", "`${VARIABLE}`, never the key itself."),
+        text("api_key", "`${VARIABLE}` of the command's or the server's environment, never the key itself."),
     ),
 )
 

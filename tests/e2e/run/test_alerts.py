@@ -24,6 +24,7 @@ LOG = {
     "detection_prompt": "Anything that breaks.",
     "llm_provider": {"base_url": "http://127.0.0.1:9", "model": "none"},
     "prefilter_regex": "broke",
+    "chunk_max_seconds": 1,
     "clear_command": ["-c", "touch cleared"],
     "parameters": [
         {"name": "what", "description": "What to watch.", "required": True},
@@ -67,7 +68,8 @@ def test_a_log_is_followed_in_the_background_until_it_is_stopped(place: Place) -
             return bool(alerts)
 
         eventually(reported)
-        assert alerts == [{"id": running, "lines": ["the pump broke"]}]
+        unseen = "The model that watches this log could not be asked: it could not be reached."
+        assert alerts == [{"id": running, "lines": [unseen, "the pump broke"]}]
         assert one.status(running)["stdout"] == "quiet\nthe pump broke\n"
         assert "was cancelled" in text_of(one.do("cancel", id=running))
         assert gone(token)
