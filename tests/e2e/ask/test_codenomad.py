@@ -519,5 +519,5 @@ def test_best_practices_are_in_the_description_of_the_united_tool(either_client:
     about = next(tool["description"] for tool in either_client.list_tools() if tool["name"] == TOOL)
     for advice in ("Short and specific; one to three in a call", "A choice rather than free text", "a `title`"):
         assert advice in about
-    for outcome in ("- answered:", "- cancelled", "- timed out"):
+    for outcome in ("what was answered.", "Cancelled or rejected:", "Timed out or pending:"):
         assert outcome in about
