@@ -64,7 +64,7 @@ async def test_the_agent_is_asked_to_explain_one_question(place: Place) -> None:
         await anna.type("What does Dublin cost?")
         await anna.press("enter")
         ended = await place.outcome(held)
-        await anna.sees("claude-code is asked to explain.")
+        await anna.sees("Handed back with a request to explain. claude-code is waiting")
     assert ended.state is State.REJECTED
     assert ended.outcome is not None
     assert ended.outcome.reason == (
