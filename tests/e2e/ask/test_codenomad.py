@@ -521,3 +521,20 @@ def test_best_practices_are_in_the_description_of_the_united_tool(either_client:
         assert advice in about
     for outcome in ("what was answered.", "Cancelled or rejected:", "Timed out or pending:"):
         assert outcome in about
+
+
+@pytest.mark.requirement("N-57")
+def test_best_practices_are_in_the_skill_that_is_installed_for_an_agent(place: Place) -> None:
+    done = place.run("install", "claude-code", "--skill")
+    assert done.returncode == 0, done.stderr
+    (skill,) = (place.home / ".claude" / "skills").rglob("SKILL.md")
+    told = skill.read_text(encoding="utf-8").lower().replace("_", " ")
+    for practice in (
+        "short and specific",
+        "one to three",
+        "choice rather than free text",
+        "`title`",
+        "cancelled",
+        "timed out",
+    ):
+        assert practice in told

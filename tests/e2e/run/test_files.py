@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import jsonschema
 import mcp_types as types
 import pytest
 from mcp.server.subscriptions import ResourceUpdated, ToolsListChanged
@@ -114,3 +115,34 @@ def test_files_of_the_first_version_still_load(place: Place) -> None:
         assert text_of(one.do("new")) == "new succeeded and printed nothing."
         assert "far" not in names(one)
         assert "schema_version" in text_of(one.do("status"))
+
+
+GOOD = {"name": "good", "description": "Fine.", "command": "true"}
+VERDICTS = {
+    "a file that is right": (GOOD, None),
+    "a field that does not exist": ({**GOOD, "comand": "x"}, "unknown"),
+    "a field of the wrong type": ({**GOOD, "timeout_seconds": "30"}, "type"),
+    "a field that is missing": ({"name": "good", "command": "true"}, "missing"),
+    "a value that is none of those allowed": ({**GOOD, "monitor_level": "loud"}, "enum"),
+    "a number that is too small": ({**GOOD, "timeout_seconds": 0}, "range"),
+}
+
+
+@pytest.mark.requirement("H-62")
+@pytest.mark.parametrize("case", VERDICTS)
+def test_a_server_the_command_line_and_an_editor_give_the_same_verdict(place: Place, case: str) -> None:
+    content, kind = VERDICTS[case]
+    file = tools_dir(place) / "good.json"
+    file.write_text(json.dumps(content))
+    checked = place.run("tools", "validate", "--json")
+    faults = json.loads(checked.stdout)
+    assert ([fault["kind"] for fault in faults], checked.returncode) == (([kind], 1) if kind else ([], 0))
+    assert place.run("tools", "validate", str(file)).returncode == checked.returncode
+    schema = json.loads(place.run("tools", "schema").stdout)
+    assert jsonschema.Draft202012Validator(schema).is_valid(content) is (kind is None)
+    with worker(place) as one:
+        assert ("good" in names(one)) is (kind is None)
+        if kind:
+            left_out = one.read("toolfiles://left-out")
+            assert f"[{kind}]" in left_out
+            assert place.run("tools", "validate").stdout.splitlines()[0] in left_out
