@@ -35,7 +35,7 @@ from sayso.asks.quota import UNLIMITED
 from sayso.asks.retention import CleanedUp, Retention
 from sayso.asks.sessions import IsKin, Lives, Sessions, always, nobody
 from sayso.clock import FAR_FUTURE, Clock, now_ms
-from sayso.errors import AmbiguousId, NotFound
+from sayso.errors import AmbiguousId, NotFound, StoreUnavailable
 from sayso.store import Store, Transaction
 
 __all__ = ["CleanedUp", "Desk", "Held", "Leaving", "Owed", "Retention"]
@@ -84,7 +84,11 @@ class Desk:
     def leave(self, new: NewAsk) -> Ask:
         """Open the ask without a wait: the agent will come for the answer. The same ask is not opened twice."""
         check_texts(new)
-        bell, sessions = self._store.bell(), self._sessions()
+        try:
+            bell, sessions = self._store.bell(), self._sessions()
+        except StoreUnavailable:
+            # Without a bell nobody can tell who lives. No wait depends on it, so the ask is opened all the same.
+            return self._write(lambda book: book.open(new, None, ""))
         return self._write(lambda book: opening.leave(book, new, bell, sessions))
 
     def succeed(self, new: NewAsk) -> Held:
