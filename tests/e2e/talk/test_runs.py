@@ -130,28 +130,37 @@ def test_an_agent_that_is_stopped_hears_nothing_of_what_it_asks_and_does_nothing
 
 
 @pytest.mark.finding("F-05")
-def test_an_agent_that_is_ended_by_the_system_or_its_time_limit_hears_nothing_either(
+def test_an_agent_whose_runner_is_told_to_stop_or_whose_user_is_shut_out_hears_nothing_either(
+    stage: Stage, tmp_path: Path
+) -> None:
+    signalled, shut_out = tmp_path / "signalled", tmp_path / "shut-out"
+    mine = stage.visitor().start(stage.project(), f"touchy {signalled}")
+    carols = stage.visitor("carol").start(stage.project("carols", owner="carol"), f"touchy {shut_out}")
+    _asks_of(stage, mine, 2)
+    _asks_of(stage, carols, 2, "carol")
+    os.kill(_runner_of(stage.latest(mine)), signal.SIGTERM)
+    stage.house.accounts.revoke_user("carol")
+    assert stage.ended(mine).state is RunState.STOPPED
+    assert stage.ended(carols, "carol").state is RunState.STOPPED
+    assert not signalled.exists()
+    assert not shut_out.exists()
+
+
+@pytest.mark.finding("F-05")
+def test_an_agent_that_takes_too_long_hears_nothing_either(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     with new_stage(relay_dir=str(tmp_path_factory.mktemp("relay")), run_timeout="10s") as stage:
-        visitor, project = stage.visitor(), stage.project()
-        files = [tmp_path / "late", tmp_path / "signalled", tmp_path / "shut-out"]
-        late, signalled = (visitor.start(project, f"touchy {file}") for file in files[:2])
-        shut_out = stage.visitor("bob").start(stage.project("bobs", owner="bob"), f"touchy {files[2]}")
-        _asks_of(stage, signalled, 1)
-        os.kill(_runner_of(stage.latest(signalled)), signal.SIGTERM)
-        stage.house.accounts.revoke_user("bob")
-        assert stage.ended(signalled).state is RunState.STOPPED
-        assert stage.ended(shut_out, "bob").state is RunState.STOPPED
-        assert "run_timeout" in _how(stage.ended(late))[1]
-        assert not any(file.exists() for file in files)
+        conversation = stage.visitor().start(stage.project(), f"touchy {tmp_path / 'late'}")
+        assert "run_timeout" in _how(stage.ended(conversation))[1]
+        assert not (tmp_path / "late").exists()
 
 
-def _asks_of(stage: Stage, conversation: str, count: int) -> list[Ask]:
+def _asks_of(stage: Stage, conversation: str, count: int, user: str = USER) -> list[Ask]:
     """The open asks of a run, once there are so many."""
 
     def look() -> list[Ask] | None:
-        run = stage.latest(conversation)
+        run = stage.latest(conversation, user)
         asks = [ask for ask in stage.house.desk.inbox(most=1000) if ask.asker.run == run.id]
         return asks if len(asks) >= count else None
 
