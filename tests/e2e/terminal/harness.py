@@ -78,7 +78,8 @@ class Terminal:
         until(lambda: time.monotonic() - self._changed > READING, lambda: "time to pass")
 
     def hold(self, name: str, seconds: float) -> None:
-        """Hold a key down for so long: it comes again and again."""
+        """Hold a key down for so long, once what is shown could be read: it comes again and again."""
+        self.read()
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self.tmux("send-keys", name)
