@@ -90,7 +90,7 @@ OpenStore = Callable[[], Store]
 
 def die(store: Store, seen_by: Store) -> None:
     """Close a store as the end of its process does, and be dead to another: a server notices a moment later."""
-    process, deadline = store.bell().process, time.monotonic() + 25
+    process, deadline = store.bell().process, time.monotonic() + 120
     store.close()
     while seen_by.bell().alive([process]):
         assert time.monotonic() < deadline

@@ -326,7 +326,7 @@ def test_fifty_held_asks_cost_next_to_nothing_while_nothing_happens(
 
 async def until(condition: Callable[[], bool]) -> None:
     """Look from outside, as another process would, until it is so."""
-    with anyio.fail_after(30):
+    with anyio.fail_after(120):
         while not await anyio.to_thread.run_sync(condition):  # noqa: ASYNC110  # it happens elsewhere
             await anyio.sleep(0.02)
 

@@ -13,7 +13,7 @@ from sayso.running.launch import Launch
 
 PLANT = Path(__file__).parent / "plant.py"
 PATH = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 
 def eventually(condition: Callable[[], object]) -> None:

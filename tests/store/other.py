@@ -16,7 +16,7 @@ from sayso.asks.desk import Desk
 from sayso.store import Store
 
 _ROOT = Path(__file__).parents[2]
-_SECONDS = 30
+_SECONDS = 120
 
 
 class OtherProcess:
