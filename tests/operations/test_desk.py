@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,10 +16,12 @@ from sayso.asks.model import Asker
 from sayso.errors import AmbiguousId, NotFound
 from sayso.operations.desk import OperationDesk
 from sayso.operations.operation import Limits, NewOperation, Operation, OperationState, new_id, step_id
+from sayso.processes import name_of
 from sayso.running.folder import Captured, Status, is_running
 from sayso.running.spawner import Spawner
 from sayso.store import Store
 
+NAMELESS = replace(AGENT, session="")
 DONE = Status(reason="exit", exit_code=0)
 
 
@@ -235,10 +239,37 @@ def test_the_result_of_a_living_server_is_not_given_to_another_one_of_the_same_a
 ) -> None:
     theirs, ours = open_shared(), open_shared()
     other, mine = OperationDesk(theirs, tmp_path), OperationDesk(ours, tmp_path)
-    ended = other.end(other.open_running(new()).id, DONE)
-    assert mine.undelivered(AGENT) == []
+    ended = other.end(other.open_running(new(asker=NAMELESS)).id, DONE)
+    assert mine.undelivered(NAMELESS) == []
     die(theirs, ours)
-    assert [each.id for each in mine.undelivered(AGENT)] == [ended.id]
+    assert [each.id for each in mine.undelivered(NAMELESS)] == [ended.id]
+
+
+@pytest.mark.finding("F-85")
+def test_the_result_of_a_living_client_is_not_given_to_another_though_its_server_died(
+    open_shared: OpenStore, tmp_path: Path
+) -> None:
+    dying, living = open_shared(), open_shared()
+    theirs, ours = OperationDesk(dying, tmp_path), OperationDesk(living, tmp_path)
+    other = replace(AGENT, session="another", pid=0)
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as client:
+        process = name_of(client.pid)
+        assert process is not None
+        at_work = replace(AGENT, session="one", host=os.uname().nodename, pid=process.pid, started=process.started)
+        ended = theirs.end(theirs.open_running(new(asker=at_work)).id, DONE)
+        die(dying, living)
+        assert ours.undelivered(other) == []
+        assert [each.id for each in ours.undelivered(replace(other, session="one"))] == [ended.id]
+    assert [each.id for each in ours.undelivered(other)] == [ended.id]
+
+
+@pytest.mark.finding("F-85")
+def test_many_results_of_a_living_session_do_not_hide_those_of_another(open_shared: OpenStore, tmp_path: Path) -> None:
+    theirs, ours = OperationDesk(open_shared(), tmp_path), OperationDesk(open_shared(), tmp_path)
+    for _ in range(25):
+        theirs.end(theirs.open_running(new(asker=NAMELESS)).id, DONE)
+    mine = ours.end(ours.open_running(new(asker=NAMELESS)).id, DONE)
+    assert [each.id for each in ours.undelivered(NAMELESS)] == [mine.id]
 
 
 def test_the_steps_of_a_sequence_carry_its_id_and_are_found_by_it(operations: OperationDesk) -> None:

@@ -1,4 +1,5 @@
-"""Whose an ask is: its session's while that lives; another of the same agent may take it only when that is gone.
+"""Whose an ask or an operation is: its session's while that lives; another of the same agent may take it only when that
+is gone.
 
 A session is known by the name its client gives it, by its run, or by the one server process that it alone talks to.
 Over HTTP one process serves many; a conversation there that shows no name cannot be told from its neighbours, so
@@ -9,8 +10,9 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterable, Set
+from typing import Protocol, TypeVar
 
-from sayso.asks.model import Ask, Asker
+from sayso.asks.model import Asker
 from sayso.processes import ProcessName, name_of
 
 Alive = Callable[[Set[str]], Set[str]]
@@ -24,33 +26,46 @@ IsKin = Callable[[Asker], bool]
 """Whether this process belongs to the client that asked, so that what it hears that client hears."""
 
 
+class Owned(Protocol):
+    """What a session has asked for, through which server process."""
+
+    @property
+    def asker(self) -> Asker: ...
+
+    @property
+    def server(self) -> str: ...
+
+
+T = TypeVar("T", bound=Owned)
+
+
 class Sessions:
-    """Tells asks of living sessions from those that are free to take, for the sessions of one server process."""
+    """Tells what belongs to living sessions from what is free to take, for the sessions of one server process."""
 
     def __init__(self, process: str, alive: Alive, lives: Lives, is_kin: IsKin) -> None:
         self._process, self._alive, self._lives, self._is_kin = process, alive, lives, is_kin
 
-    def belonging(self, asks: Iterable[Ask], asker: Asker) -> list[Ask]:
-        """Those that this session asked, or that a session asked which is gone."""
-        asks = list(asks)
-        servers = {ask.server for ask in asks if ask.server and not self._is_own(ask, asker)}
+    def belonging(self, things: Iterable[T], asker: Asker) -> list[T]:
+        """Those that this session asked for, or that a session asked for which is gone."""
+        things = list(things)
+        servers = {thing.server for thing in things if thing.server and not self._is_own(thing, asker)}
         living = self._alive(servers) if servers else set()
-        return [ask for ask in asks if self._is_own(ask, asker) or self._is_gone(ask, asker, living)]
+        return [thing for thing in things if self._is_own(thing, asker) or self._is_gone(thing, asker, living)]
 
-    def _is_own(self, ask: Ask, asker: Asker) -> bool:
-        theirs = ask.asker
+    def _is_own(self, thing: Owned, asker: Asker) -> bool:
+        theirs = thing.asker
         if self._is_kin(theirs):
             return True
         if (theirs.run or asker.run) and theirs.run == asker.run:
             return True
         if theirs.session or asker.session:
             return theirs.session == asker.session
-        return ask.server == self._process and not (theirs.run or asker.run or is_nameless(asker))
+        return thing.server == self._process and not (theirs.run or asker.run or is_nameless(asker))
 
-    def _is_gone(self, ask: Ask, asker: Asker, living: Set[str]) -> bool:
-        if ask.server == self._process:
-            return not self._lives(ask.asker)
-        return ask.server not in living and not _another_client_lives(ask.asker, asker)
+    def _is_gone(self, thing: Owned, asker: Asker, living: Set[str]) -> bool:
+        if thing.server == self._process:
+            return not self._lives(thing.asker)
+        return thing.server not in living and not _another_client_lives(thing.asker, asker)
 
 
 def is_nameless(asker: Asker) -> bool:

@@ -32,12 +32,19 @@ def failed(what: object) -> Reply:
     return Reply(text=str(what), data={"status": "failed", "message": str(what)}, is_error=True)
 
 
+_IF_YOU_LEAVE = (
+    "Its result comes with the next reply of any tool here after it has ended. If you finish first, your client may "
+    "stop it: call await before your last words if its result matters."
+)
+
+
 def started(operation: Operation, hint: str, waits_for: str = "") -> Reply:
     """The first reply of a background command."""
     if waits_for:
-        text = f"{operation.tool} is operation {operation.id}. It is queued and begins after {waits_for}. {hint}"
+        begun = f"{operation.tool} is operation {operation.id}. It is queued and begins after {waits_for}."
     else:
-        text = f"Started {operation.tool} as operation {operation.id}. {hint}"
+        begun = f"Started {operation.tool} as operation {operation.id}."
+    text = f"{begun} {hint} {_IF_YOU_LEAVE}"
     status = "queued" if waits_for else "started"
     return Reply(text=text, data={"id": operation.id, "status": status, "tool": operation.tool, "message": text})
 
@@ -92,7 +99,7 @@ def listed(operations: Sequence[Operation], faults: Sequence[Fault]) -> Reply:
 def still_running(operations: Sequence[Operation], why: str) -> str:
     names = ", ".join(f"{operation.tool} ({operation.id})" for operation in operations)
     return (
-        f"Still under way after {why}: {names}. Their results will be delivered to you; go on without them if you can."
+        f"Still under way after {why}: {names}. Go on without them if you can; their results come with a later reply."
     )
 
 

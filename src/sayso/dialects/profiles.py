@@ -19,7 +19,8 @@ _INSTRUCTIONS = (
 
 _COMMAND_INSTRUCTIONS = (
     "The other tools run commands in the project. Most run in the background: a call returns at once with an operation "
-    "id, and the result is delivered to you with a later reply. Go on with other work meanwhile; do not poll or wait."
+    "id, and the result comes with the next reply of any tool here after the command has ended. Go on with other work "
+    "meanwhile; do not poll or wait, unless you are about to finish."
 )
 
 

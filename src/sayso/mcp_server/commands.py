@@ -126,10 +126,16 @@ class CommandCalls:
     async def call(self, ctx: Context, params: types.CallToolRequestParams) -> Result:
         """Every end is a result; only a cancel is not."""
         self._meet(ctx)
+        with self._push.during(ctx):
+            answer = await self._answer(ctx, params)
+        if isinstance(answer, types.CallToolResult):
+            await self.put_news_first(ctx, answer)
+        return answer
+
+    async def _answer(self, ctx: Context, params: types.CallToolRequestParams) -> Result:
         try:
             tool = self.catalog.stock.tools.get(params.name)
-            with self._push.during(ctx):
-                return await (self._run(tool, ctx, params) if tool else self._operations.call(ctx, params))
+            return await (self._run(tool, ctx, params) if tool else self._operations.call(ctx, params))
         except InvalidInput as error:
             return result(operation_replies.refused(error))
         except SaysoError as error:
@@ -184,21 +190,28 @@ class CommandCalls:
         else:
             reply, told = operation_replies.started(operation, start_hint(tool.file, tool.leaf), job.waits_for), []
             self._promise_progress(job, ctx)
-        answer = result(reply)
-        await self._put_news_first(answer, ctx, [operation.id])
         self._works.hand_over(ctx, told)
-        return answer
+        return result(reply)
 
-    async def _put_news_first(self, answer: types.CallToolResult, ctx: Context, but: list[str]) -> None:
-        """Put the results that the agent has not heard of in front of a reply."""
+    async def put_news_first(self, ctx: Context, answer: types.CallToolResult) -> None:
+        """Put the results that the agent has not heard of in front of a reply, whichever tool's it is."""
+        try:
+            if self._shows(self.catalog.stock) and await self._works.has_news(self._office.asker_of(ctx)):
+                await self._put_first(ctx, answer)
+        except SaysoError as error:  # the reply itself counts as handed over, whatever becomes of an addition to it
+            logger.warning("Could not look for results of commands: %s", error)
+
+    async def _put_first(self, ctx: Context, answer: types.CallToolResult) -> None:
         asker = self._office.asker_of(ctx)
-        owed = await self._works.owed(asker, but=but)
+        about = str((answer.structured_content or {}).get("id", ""))
+        owed = await self._works.owed(asker, but=[about])
         limit = max(LEAST_NEWS, self._config.reply_bytes // max(NEWS_SHARE, len(owed)))
         reports = [await self._works.report(operation, limit) for operation in owed]
         text, facts = operation_replies.news(reports, await self._works.alerts(asker))
         if text:
             answer.content.insert(0, types.TextContent(type="text", text=text))
-            answer.structured_content = {**(answer.structured_content or {}), **facts}
+            if answer.structured_content is not None:
+                answer.structured_content = {**answer.structured_content, **facts}
             self._works.hand_over(ctx, owed)
 
     # Telling

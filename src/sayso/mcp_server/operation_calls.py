@@ -56,8 +56,7 @@ class OperationCalls:
             reply = operation_replies.result(await self._works.report(operation))
             self._works.hand_over(ctx, [operation])
             return result(Reply(text=reply.text, data=reply.data))
-        shop = await self._works.shop()
-        recent = await shop.do(shop.desk.recent, asker=asker, most=MOST_LOOKED_AT)
+        recent = await self._recent(asker)
         ended = [operation for operation in recent if operation.state.ended][:MOST_ENDED]
         listed = [operation for operation in recent if not operation.state.ended or operation in ended]
         return result(operation_replies.listed(listed, self._catalog.stock.faults))
@@ -75,10 +74,13 @@ class OperationCalls:
 
     async def _under_way(self, asker: Asker) -> list[Operation]:
         """All that has not ended, and what has but was not told."""
+        running = [operation for operation in await self._recent(asker) if not operation.state.ended]
+        return [*await self._works.owed(asker, but=[operation.id for operation in running]), *running]
+
+    async def _recent(self, asker: Asker) -> list[Operation]:
         shop = await self._works.shop()
         recent = await shop.do(shop.desk.recent, asker=asker, most=MOST_LOOKED_AT)
-        running = [operation for operation in recent if not operation.state.ended]
-        return [*await self._works.owed(asker, but=[operation.id for operation in running]), *running]
+        return await shop.do(shop.desk.belonging, recent, asker)
 
     async def _until_ended(self, ctx: Context, operations: Sequence[Operation], seconds: float) -> None:
         shop = await self._works.shop()

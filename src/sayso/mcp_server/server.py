@@ -53,9 +53,6 @@ STATE_LIFE = 36_500 * 86_400.0
 
 _INBOX_INSTEAD = " Call ask_user instead: the user answers that in their inbox."
 
-_EXACT = (get_answers.NAME, approve.NAME)
-"""Tools to whose results nothing is added."""
-
 
 class Calls:
     """The tools that one server shows, and what serves each of them."""
@@ -112,15 +109,19 @@ class Calls:
             return await self._relay.call(tool, ctx, params)
         else:
             told = await self._asks.call(tool, ctx, params)
-        if isinstance(told, types.CallToolResult) and not self._shown.strict and tool.name not in _EXACT:
-            await self._mention(ctx, told)
+        if isinstance(told, types.CallToolResult) and not self._shown.strict and tool.name != approve.NAME:
+            await self._add_news(tool, ctx, told)
         return told
 
-    async def _mention(self, ctx: Context, told: types.CallToolResult) -> None:
+    async def _add_news(self, tool: Tool, ctx: Context, told: types.CallToolResult) -> None:
+        """What else this agent is owed: late answers, unless it has just been given those, and results of commands."""
         try:
-            await self._collect.mention(ctx, told)
+            if tool.name != get_answers.NAME:
+                await self._collect.mention(ctx, told)
+            if self._commands:
+                await self._commands.put_news_first(ctx, told)
         except Exception:  # the outcome counts as handed over with this result, whatever becomes of an addition to it
-            logger.exception("Could not look for late answers")
+            logger.exception("Could not look for what else the agent is owed")
 
 
 def build(

@@ -16,6 +16,7 @@ from sayso.errors import AmbiguousId, NotFound, SaysoError
 from sayso.mcp_server.caller import Context
 from sayso.mcp_server.office import Office
 from sayso.operations.approval import Approvals
+from sayso.operations.desk import OperationDesk
 from sayso.operations.job import Job
 from sayso.operations.operation import Operation
 from sayso.operations.report import Report, report_on
@@ -92,13 +93,22 @@ class Works:
         known = {*self._offered, *but}
         return [operation for operation in await shop.do(shop.desk.undelivered, asker) if operation.id not in known]
 
+    async def has_news(self, asker: Asker) -> bool:
+        """Whether there may be something to tell. Opens no workshop: most who ask a question run no commands."""
+        if self._shop:
+            return True
+        desk = OperationDesk(await self.office.store(), self.config.operations_dir)
+        return await (await self.office.waiting()).do(_has_ended, desk, asker)
+
     async def alerts(self, asker: Asker) -> list[tuple[Operation, list[str]]]:
         """Lines that running commands have reported since the agent was last told."""
+        shop = await self.shop()
+        jobs = {job.id: job for job in shop.jobs.values() if job.untold_alerts and _is_of(job.operation, asker)}
         told = []
-        for job in (await self.shop()).jobs.values():
-            if job.untold_alerts and _is_of(job.operation, asker):
-                told.append((job.operation, list(job.untold_alerts)))
-                job.untold_alerts.clear()
+        for operation in await shop.do(shop.desk.belonging, [job.operation for job in jobs.values()], asker):
+            lines = jobs[operation.id].untold_alerts
+            told.append((operation, list(lines)))
+            lines.clear()
         return told
 
     def hand_over(self, ctx: Context, operations: Iterable[Operation]) -> None:
@@ -122,6 +132,11 @@ class Works:
                 # The agent may hear of it once more; better than never.
                 logger.warning("Could not note the delivery of operation %s: %s", operation_id, error)
         self._offered.difference_update(ids)
+
+
+def _has_ended(desk: OperationDesk, asker: Asker) -> bool:
+    desk.end_the_dead()
+    return bool(desk.undelivered(asker, most=1))
 
 
 def _is_of(operation: Operation, asker: Asker) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from sayso.asks.model import Asker
 from sayso.asks.quota import UNLIMITED, check_commands
+from sayso.asks.sessions import Sessions, always, nobody
 from sayso.clock import FAR_FUTURE, Clock, now_ms
 from sayso.errors import AmbiguousId, NotFound
 from sayso.operations import rows
@@ -220,18 +222,21 @@ class OperationDesk:
         return self._all("cancelled_operations", process=self._store.bell().process)
 
     def undelivered(self, asker: Asker, most: int = 20) -> list[Operation]:
-        """What has ended and this asker was not told of, oldest first; not what another living server will tell."""
+        """What has ended and this session was not told of, oldest first; not what another living one will be told."""
         found = self._all(
             "undelivered_operations",
             agent=asker.agent,
             client=asker.client,
             project=asker.project,
             host=self._host,
-            most=most,
+            most=sys.maxsize,
         )
-        others = {operation.server for operation in found} - {self._store.bell().process}
-        living = self._store.bell().alive(others) if others else set()
-        return [operation for operation in found if operation.server not in living]
+        return self.belonging(found, asker)[:most]
+
+    def belonging(self, operations: Iterable[Operation], asker: Asker) -> list[Operation]:
+        """Those of this session, or of one that is gone."""
+        bell = self._store.bell()
+        return Sessions(bell.process, bell.alive, always, nobody).belonging(operations, asker)
 
     # Tidying
 

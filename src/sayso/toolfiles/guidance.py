@@ -6,8 +6,8 @@ from sayso.toolfiles.leaves import Leaf
 from sayso.toolfiles.model import Hints, ToolFile
 
 BACKGROUND = (
-    "Runs in the background: the call returns at once with an operation id, and the result is delivered when the "
-    "command has ended. Go on with work that does not need it. Do not poll and do not wait."
+    "Runs in the background: the call returns at once with an operation id, and the result comes with your next call "
+    "of any tool here after the command has ended. Go on with work that does not need it. Do not poll and do not wait."
 )
 
 _KINDS: dict[str, tuple[str, ...]] = {

@@ -88,7 +88,7 @@ def test_what_has_ended_meanwhile_stands_in_front_of_the_next_background_reply_o
     background(place)
     with worker(place, mode) as one:
         failed = one.start("bg", script="echo what; echo why >&2; exit 9")
-        eventually(lambda: "failed" in text_of(one.do("status")))
+        eventually(lambda: data_of(one.do("output", id=failed))["status"] == "failed")
         token = fresh_token()
         result = one.do("bg", script=f"sleep {token}")
         assert len(result.content) == 2

@@ -81,7 +81,7 @@ def test_a_result_is_not_given_to_another_client_or_another_living_session(place
     background(place)
     with worker(place) as mine, worker(place) as living, worker(place, name="somebody else") as other:
         done = mine.start("bg", script="echo mine")
-        eventually(lambda: "succeeded" in text_of(mine.do("status")))
+        eventually(lambda: data_of(mine.do("output", id=done))["status"] == "completed")
         assert "finished" not in data_of(living.do("bg", script="true"))
         assert other.do("status", id=done).is_error
         assert other.do("cancel", id=done).is_error
