@@ -55,7 +55,8 @@ class RunState(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Ending:
-    """How a run ended, in a sentence; what it cost, where the agent said so."""
+    """How a run ended, in a sentence; `cost_usd` is the agent's own count, if it has one, which may include what
+    earlier turns cost (see `costs`)."""
 
     message: str = ""
     exit_code: int | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sayso.agents.costs import Cost
 from sayso.agents.kinds import AGENTS
 from sayso.agents.model import Conversation, Run, RunState
 from sayso.text import lasting, one_line
@@ -34,11 +35,16 @@ def standing(run: Run) -> Standing:
     return Standing(word=word, tone=tone, meaning=run.ending.message if run.ending else "")
 
 
-def cost(run: Run) -> str:
-    """What it cost, as far as the agent says so."""
-    usd = run.ending.cost_usd if run.ending else None
-    if not usd:
+def cost(told: Cost | None) -> str:
+    """What a turn cost, as far as the agent says so; and the whole conversation, once there were others."""
+    if not told or not told.conversation:
         return ""
+    if told.turn == told.conversation:
+        return _dollars(told.turn)
+    return f"{_dollars(told.turn)} for this turn, {_dollars(told.conversation)} for the conversation so far"
+
+
+def _dollars(usd: float) -> str:
     return f"${usd:.2f}" if usd >= 1 else f"${usd:.4f}"
 
 

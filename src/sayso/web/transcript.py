@@ -13,6 +13,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from sayso.agents.costs import Cost, costs
 from sayso.agents.desk import Runs
 from sayso.agents.kinds import AGENTS
 from sayso.agents.model import EventKind, Run, RunEvent
@@ -51,6 +52,7 @@ class Turn:
 
     run: Run
     parts: tuple[Markup, ...]
+    cost: Cost | None
     left_out: int = 0
 
 
@@ -86,10 +88,13 @@ class Transcript:
         """Everything so far. A conversation that is somebody else's is not found."""
         turns: list[Turn] = []
         place = Place()
-        for run in self._runs.turns(self._conversation, self._user):
+        runs = self._runs.turns(self._conversation, self._user)
+        cost = costs(runs)
+        for run in runs:
             events = list(self._events(run, 0))
             shown = events[-MOST_EVENTS:]
-            turns.append(Turn(run=run, parts=tuple(self._parts(run, shown)), left_out=len(events) - len(shown)))
+            parts, left_out = tuple(self._parts(run, shown)), len(events) - len(shown)
+            turns.append(Turn(run=run, parts=parts, cost=cost.get(run.turn), left_out=left_out))
             place = Place(turn=run.turn, seq=_last_whole(events))
         return Shown(turns=tuple(turns), place=place)
 
@@ -129,19 +134,23 @@ class Transcript:
 
     def news(self) -> Iterator[bytes]:
         """The messages for what happened since the reader was last told."""
-        for run in self._runs.turns(self._conversation, self._user):
+        runs = self._runs.turns(self._conversation, self._user)
+        cost = costs(runs)
+        for run in runs:
             if run.turn < self._place.turn:
                 continue
             if run.turn > self._turn:
                 yield from self._enter(run)
             yield from self._news_of(run)
+            yield from self._changed_footer(run, cost.get(run.turn))
 
     def _enter(self, run: Run) -> Iterator[bytes]:
         """Begin to tell of a turn. A page that has it already passes over the message."""
         if run.turn > self._place.turn:
             self._place = Place(turn=run.turn)
         self._turn, self._partial, self._footer = run.turn, "", ""
-        yield self._message("turn", turn=run.turn, html=fragment("turn.html", run=run, parts=(), left_out=0))
+        html = fragment("turn.html", run=run, parts=(), cost=None, left_out=0)
+        yield self._message("turn", turn=run.turn, html=html)
         events = list(self._events(run, 0))
         self._heard_at = _heard_at(events)
         # Cards that the page already shows may have changed since.
@@ -156,7 +165,9 @@ class Transcript:
         if self._partial and self._partial != before:
             yield self._message("delta", turn=run.turn, html=_partial(self._partial))
         yield from self._changed_cards(run)
-        footer = fragment("turn_footer.html", run=run)
+
+    def _changed_footer(self, run: Run, cost: Cost | None) -> Iterator[bytes]:
+        footer = fragment("turn_footer.html", run=run, cost=cost)
         if footer != self._footer:
             self._footer = footer
             yield self._message("footer", turn=run.turn, html=footer, running=not run.state.ended)

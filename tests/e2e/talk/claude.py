@@ -14,6 +14,8 @@ The prompt is its script, one step a line, a word and what belongs to it:
     shell COMMAND       runs it in a shell, and says what it printed and its exit code
     child FILE          starts a process that ignores SIGTERM, and notes its pid in the file
     environment FILE    writes its environment and its command line to the file
+    forget              goes on in a new session, which has cost nothing yet
+    cost USD            counts from now on what it costs from there
     remember            says what it was told in earlier turns of the conversation
     pace N SECONDS      says N short things, with that time between them
     stream N            says N short things, as fast as it can
@@ -41,6 +43,8 @@ from typing import Any
 
 PATIENCE = 60.0
 VERSION = "2.1.325"
+COST = 0.0123
+"""What each turn costs, in US dollars."""
 
 
 class Server:
@@ -103,7 +107,7 @@ class Claude:
     def __init__(self, flags: list[str]) -> None:
         self.flags = flags
         self.session = self._flag("--resume") or str(uuid.uuid4())
-        self._memory = Path.home() / f"{self.session}.txt"
+        self.cost = self._cost_so_far()
         self._servers: list[Server] = []
         self._trouble: list[str] = []
         self.ponders: Path | None = None
@@ -194,8 +198,25 @@ class Claude:
             server.close()
         with self._memory.open("a") as memory:
             memory.write(json.dumps(prompt) + "\n")
+        # As Claude does, it counts on from what the session had cost before.
+        cost = round(self.cost + COST, 4)
+        self._cost_file.write_text(str(cost))
         result = {"subtype": "success", "is_error": False, "duration_ms": 1234, "num_turns": 2, "result": "done"}
-        self.put({"type": "result", **result, "total_cost_usd": 0.0123})
+        self.put({"type": "result", **result, "total_cost_usd": cost})
+
+    def forget(self) -> None:
+        self.session, self.cost = str(uuid.uuid4()), 0.0
+
+    @property
+    def _memory(self) -> Path:
+        return Path.home() / f"{self.session}.txt"
+
+    @property
+    def _cost_file(self) -> Path:
+        return Path.home() / f"{self.session}.cost"
+
+    def _cost_so_far(self) -> float:
+        return float(self._cost_file.read_text()) if self._cost_file.exists() else 0.0
 
     def remembered(self) -> list[str]:
         return [json.loads(line) for line in self._memory.read_text().splitlines()] if self._memory.exists() else []
@@ -297,6 +318,10 @@ def perform(claude: Claude, word: str, rests: list[str]) -> None:
             told = json.loads(relay.read_text()) if relay.exists() else None
             noted = {"environment": dict(os.environ), "argv": claude.flags, "relay": told, "pid": os.getpid()}
             Path(rest).write_text(json.dumps(noted))
+        case "forget":
+            claude.forget()
+        case "cost":
+            claude.cost = float(rest)
         case "remember":
             claude.say(f"Before: {json.dumps(claude.remembered())}")
         case _:
