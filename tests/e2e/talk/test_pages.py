@@ -15,6 +15,7 @@ from tests.web.house import USER
 
 from sayso.agents.model import EventKind
 from sayso.asks.model import State
+from sayso.web.entries import mark
 
 FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
 EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script> [x](javascript:alert(3)) \u202eevil"
@@ -34,7 +35,8 @@ def test_another_user_cannot_see_answer_stop_or_start_anything(stage: Stage) -> 
     assert bob.post(f"/talk/{conversation}/stop").status == 404
     assert bob.post("/talk", project=str(project), prompt="say Mine").status == 404
     assert bob.get(f"/asks/{asked.id}").status == 404
-    assert bob.post(f"/asks/{asked.id}", settle="answer", q0="0").status == 404
+    answered = {"settle": "answer", "q0": "0", "shown": mark(asked)}
+    assert bob.post(f"/asks/{asked.id}", **answered).status == 404
     assert asked.id not in bob.get("/").text
     answer = {"streamToken": run.token, "ask": asked.id, "answer": "Option A", "selectedOptions": [0]}
     refused = bob.send_json(f"/claude/submit-answer?p={project}", answer)
@@ -43,7 +45,7 @@ def test_another_user_cannot_see_answer_stop_or_start_anything(stage: Stage) -> 
     assert (now.id, now.state, now.stopped_by) == (run.id, run.state, "")
     assert stage.house.desk.get(asked.id).state is State.PENDING
     # Ada can, without JavaScript: the card is a form like that of the inbox.
-    assert ada.post(f"/asks/{asked.id}", settle="answer", q0="0").status == 303
+    assert ada.post(f"/asks/{asked.id}", **answered).status == 303
     assert stage.texts(stage.ended(conversation)) == ["Heard: User selected: Option A"]
     assert ada.post(f"/talk/{conversation}/stop").status == 303
 
@@ -76,7 +78,7 @@ def test_everything_can_be_done_without_javascript(stage: Stage, sign_in: SignIn
     denied = "Denied Bash: The user did not allow this. They said: Not now"
     assert stage.texts(run) == ["Heard: User selected: Option B", denied]
     page.goto(f"/talk/{conversation}")
-    expect(page.locator("[data-card]")).to_contain_text(["You answered: Option B", "You denied this: Deny (Not now)"])
+    expect(page.locator("[data-card]")).to_contain_text(["You answered: Option B", "You denied this: Not now"])
     page.get_by_label("Go on").fill("say Again")
     page.get_by_role("button", name="Send").click()
     stage.ended(conversation)
@@ -127,15 +129,22 @@ def test_pages_are_accessible_by_keyboard_and_fit_a_phone_in_light_and_dark(stag
     assert violations(page) == []
     assert page.evaluate(FITS)
     allow.focus()
+    # It takes a key like any other press: once the button has been in view for a while.
+    expect(allow).to_be_enabled()
     page.keyboard.press("Enter")
     asked = card(page, "Which way?")
     expect(asked).to_be_visible()
     page.emulate_media(color_scheme="dark")
     assert violations(page) == []
     assert page.evaluate(FITS)
-    asked.get_by_role("radio").first.focus()
+    choice, submit = asked.get_by_role("radio").first, asked.get_by_role("button", name="Submit")
+    choice.focus()
+    expect(choice).to_be_enabled()
     page.keyboard.press("Space")
-    page.keyboard.press("Control+Enter")
+    expect(choice).to_be_checked()
+    submit.focus()
+    expect(submit).to_be_enabled()
+    page.keyboard.press("Enter")
     stage.ended(conversation)
     expect(page.locator("#turn-1 [data-footer]")).to_contain_text("Done")
     page.locator("details").evaluate_all("folds => folds.forEach(fold => fold.open = true)")

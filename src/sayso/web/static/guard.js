@@ -32,8 +32,8 @@ function restart(guarded, place = seen.get(guarded)?.place) {
 // A permission may be longer than the screen: what counts is how long its own button could be seen.
 const inView = new IntersectionObserver((changes) => {
   for (const { target, isIntersecting } of changes) {
-    if (isIntersecting) restart(target);
-    else seen.set(target, { place: seen.get(target)?.place, since: Infinity });
+    restart(target);
+    if (!isIntersecting) seen.get(target).since = Infinity;
   }
 });
 
