@@ -62,7 +62,7 @@ def what_happens(ask: Ask) -> str:
         case Handover.RECEIVED:
             return f"{done}. The agent has {'your answer' if ask.state is State.ANSWERED else 'been told'}."
         case Handover.ON_ITS_WAY:
-            return f"{done}. The agent is waiting and will be told in a moment."
+            return f"{done}. Waiting for the agent to fetch it."
     return f"{done}. The agent is not waiting now; it will be told when it asks again."
 
 

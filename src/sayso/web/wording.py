@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from sayso.asks import truth
-from sayso.asks.model import Answer, Ask, Event, Option, Question, State
+from sayso.asks.model import NO, YES, Answer, Ask, Event, Option, Question, State
 from sayso.asks.truth import Handover, Listening, listening
 from sayso.dialects.approve import verdict
 from sayso.text import age, one_line, printable
@@ -110,15 +110,22 @@ def handover(ask: Ask) -> str:
     agent = client(ask)
     match truth.handover(ask):
         case Handover.RECEIVED:
-            return f"{agent} has it."
+            return f"{agent} received it."
         case Handover.ON_ITS_WAY:
-            return f"{agent} is waiting and will have it in a moment."
+            return f"Waiting for {agent} to fetch it."
+    if ask.bound:
+        return f"{agent} was not waiting for this any more, so it had no effect."
     return f"{agent} is not waiting now. It gets this when it asks the same again."
 
 
 def label(option: Option) -> str:
     """An option's label, cut only where it is absurdly long."""
     return cut(option.name)
+
+
+def decision_label(option: Option) -> str:
+    """What the button for an option of a permission says."""
+    return "Allow" if option == YES else "Deny" if option == NO else label(option)
 
 
 def cut(text: str, most: int = LABEL_CHARACTERS) -> str:

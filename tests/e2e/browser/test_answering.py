@@ -113,7 +113,7 @@ def test_every_kind_of_question_is_answered_in_one_form(house: House, agent: Age
     answer(page)
     assert received(call) == EXPECTED
     expect(page.locator("#standing")).to_contain_text("Answered by you in browser")
-    expect(page.locator("#standing")).to_contain_text("tester has it.")
+    expect(page.locator("#standing")).to_contain_text("tester received it.")
 
 
 def house_has(house: House, title: str) -> Ask:

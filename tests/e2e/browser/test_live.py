@@ -175,9 +175,9 @@ def test_an_answer_taken_after_a_while_is_shown_as_taken(house: House, sign_in: 
     page = live(sign_in(f"/asks/{held.ask.id}"))
     page.get_by_text("Yes", exact=True).click()
     page.get_by_role("button", name="Send answer").click()
-    expect(page.locator("#standing")).to_contain_text("is waiting and will have it in a moment")
+    expect(page.locator("#standing")).to_contain_text("Waiting for claude-code to fetch it.")
     house.desk.delivered(held)
-    expect(page.locator("#standing")).to_contain_text("claude-code has it.")
+    expect(page.locator("#standing")).to_contain_text("claude-code received it.")
 
 
 # Drafts
