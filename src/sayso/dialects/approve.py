@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Problems, Question, State
+from sayso.asks.model import ALLOWING, Answer, Ask, Asker, Kind, NewAsk, Option, Problems, Question, State
 from sayso.config import Config
 from sayso.dialects import edits, fields
 from sayso.dialects.dialect import Arguments, AskTool, Reply, Request, Tool, description
@@ -121,10 +121,11 @@ def decision(ask: Ask, permission: Permission) -> Reply:
 
 def verdict(ask: Ask) -> str:
     """What a person decided about a permission, in a word: `allowed` or `denied`. Empty for all other asks."""
-    if ask.tool != NAME or ask.state is not State.ANSWERED or not (ask.outcome and ask.outcome.answers):
+    if not ask.is_permission or ask.state is not State.ANSWERED or not (ask.outcome and ask.outcome.answers):
         return ""
     answer = ask.outcome.answers[0]
-    return "allowed" if answer.text is None and answer.chosen in ((ALLOW.id,), (ALWAYS.id,)) else "denied"
+    plain = answer.text is None and len(answer.chosen) == 1
+    return "allowed" if plain and answer.chosen[0] in ALLOWING else "denied"
 
 
 def is_for_the_rest(ask: Ask) -> bool:

@@ -88,7 +88,7 @@ class Approvals:
 
 def awaiting(operations: Iterable[Operation], open_asks: Iterable[Ask]) -> set[str]:
     """The ids of those that wait for a person's say-so, not for their turn."""
-    asked = {(ask.tool, ask.asker) for ask in open_asks if ask.is_permission and not ask.bound}
+    asked = {(ask.tool, ask.asker) for ask in open_asks if ask.is_permission}
     return {
         operation.id
         for operation in operations
@@ -121,6 +121,6 @@ def _refusal(ask: Ask) -> str:
     if ask.state is State.ANSWERED and answer and answer.chosen == ("yes",):
         return ""
     who = ask.outcome.person if ask.outcome else ""
-    reason = ask.outcome.reason if ask.outcome else ""
+    reason = (ask.outcome.reason if ask.outcome else "") or (answer.note if answer else "")
     told = f" Reason: {reason}" if reason else ""
     return f"{who or 'The user'} did not allow it ({'no' if ask.state is State.ANSWERED else ask.state}).{told}"

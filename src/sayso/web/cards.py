@@ -55,7 +55,7 @@ def card(ask: Ask, agent: str, since: Since) -> Card:
             return Card(state="open", note=note)
         case State.ANSWERED if ask.wait and not ask.delivered:
             return sent(agent)
-        case State.ANSWERED if is_permission(ask):
+        case State.ANSWERED if ask.is_permission:
             return Card(state="answered", text=_decided(ask), note=_elsewhere(ask))
         case State.ANSWERED if ask.delivered and since is Since.NOTHING:
             return sent(agent)
@@ -71,16 +71,11 @@ def card(ask: Ask, agent: str, since: Since) -> Card:
             how = "ended" if since is Since.ENDED else "stopped waiting"
             return Card(state="closed", text=f"{agent} {how} before anybody decided")
         case State.EXPIRED:
-            return Card(state="closed", text="Nobody decided in time" if is_permission(ask) else "Question expired")
+            return Card(state="closed", text="Nobody decided in time" if ask.is_permission else "Question expired")
     reason = ask.outcome.reason if ask.outcome else ""
     return Card(
         state="closed", text=f"You {ask.state} this" + (f": {one_line(reason, _SAID_CHARACTERS)}" if reason else "")
     )
-
-
-def is_permission(ask: Ask) -> bool:
-    """Whether the agent wants to be allowed something, which has buttons of its own."""
-    return ask.tool == approve.NAME
 
 
 def is_relayed(ask: Ask) -> bool:
@@ -115,13 +110,13 @@ def answered(words: str, note: str = "") -> Card:
 
 def _decided(ask: Ask) -> str:
     """What a person decided about a permission. Everything but a plain allow was a no."""
-    words = said(ask)
-    match ask.outcome.answers[0].chosen if ask.outcome and ask.outcome.answers else ():
-        case (approve.ALLOW.id,):
-            return "You allowed this"
-        case (approve.ALWAYS.id,):
-            return "You allowed this for the rest of the run"
-    return f"You denied this: {words}" if words not in ("", approve.DENY.label) else "You denied this"
+    if approve.is_for_the_rest(ask):
+        return "You allowed this for the rest of the run"
+    if approve.verdict(ask) == "allowed":
+        return "You allowed this"
+    answer = ask.outcome.answers[0] if ask.outcome and ask.outcome.answers else None
+    words = one_line(" ".join(part for part in (answer.text, answer.note) if part) if answer else "", _SAID_CHARACTERS)
+    return f"You denied this: {words}" if words else "You denied this"
 
 
 def _said(question: Question, ask: Ask) -> str:

@@ -8,10 +8,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 
 from sayso.asks.draft import Draft, Said, answer
-from sayso.asks.model import Answer, Ask, Kind, Question, fit
-from sayso.dialects import approve
+from sayso.asks.model import ALLOWING, Answer, Ask, Kind, Question, fit
 from sayso.errors import InvalidInput
-from sayso.web.cards import is_permission
 from sayso.web.fields import Fields
 
 OWN = "own"
@@ -20,7 +18,6 @@ MISSING = "This question needs an answer."
 YES_AND_NO = "You wrote why not, so this cannot be allowed. Deny it, or empty that field to allow it."
 ANSWER_AND_REASON = "You wrote why you reject this. Reject it, or empty that field to send an answer."
 NOT_SHOWN = "What you answered is not what is asked here now. Read it again, then send your answer."
-_ALLOWS = (approve.ALLOW.id, approve.ALWAYS.id)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,14 +38,14 @@ def from_form(ask: Ask, fields: Fields) -> Draft:
     """The fields of a question are called `q0`, `q0-own` and `q0-note`; options go by their place. Each option of a
     permission has a button of its own, which `settle` names."""
     said = {question.id: _said(question, fields, f"q{place}") for place, question in enumerate(ask.questions)}
-    if is_permission(ask):
+    if ask.is_permission:
         said = {key: replace(entry, chosen=_decided(ask, fields)) for key, entry in said.items()}
     return Draft(said=said, reason=fields.one("reason"))
 
 
 def is_answer(ask: Ask, fields: Fields) -> bool:
     """Whether the form was sent as an answer: not as a draft, nor to reject the ask."""
-    return fields.one("settle") == "answer" or (is_permission(ask) and bool(_decided(ask, fields)))
+    return fields.one("settle") == "answer" or (ask.is_permission and bool(_decided(ask, fields)))
 
 
 def contradiction(ask: Ask, fields: Fields) -> str:
@@ -96,7 +93,7 @@ def _problem(ask: Ask, question: Question, given: Answer) -> str:
     """What is wrong with one answer, for somebody who sees the question and its options above it."""
     if given.skipped and question.required:
         return MISSING
-    if is_permission(ask) and given.note and set(given.chosen) & set(_ALLOWS):
+    if ask.is_permission and given.note and set(given.chosen) & set(ALLOWING):
         return YES_AND_NO
     try:
         fit(replace(ask, questions=(question,)), [given])

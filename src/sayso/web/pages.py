@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from sayso.agents.model import EventKind
-from sayso.asks.model import Ask, Kind, State
+from sayso.asks.model import ALLOWING, DENYING, Ask, Kind, State
 from sayso.clock import now_ms
 from sayso.dialects.operation_replies import how
 from sayso.operations.operation import Operation
@@ -105,7 +105,8 @@ def _environment() -> Environment:
         "how": how,
         "tool": tool_wording,
         "talk": talk_wording,
-        "is_permission": cards.is_permission,
+        "ALLOWING": ALLOWING,
+        "DENYING": DENYING,
         "shown_mark": entries.mark,
         "EventKind": EventKind,
         "Kind": Kind,
@@ -116,6 +117,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "markdown": markdown.shown,
         "label": wording.label,
+        "decision_label": wording.decision_label,
         "cut": wording.cut,
         "line": one_line,
         "span": wording.span,

@@ -7,7 +7,20 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 from tests.e2e.browser.conftest import PHONE, SignIn
-from tests.e2e.run.kit import Worker, background, eventually, fresh_token, gone, with_argument, worker, write_tool
+from tests.e2e.run.kit import (
+    WAIT,
+    Worker,
+    background,
+    eventually,
+    fresh_token,
+    gone,
+    text_of,
+    until,
+    waited_for,
+    with_argument,
+    worker,
+    write_tool,
+)
 from tests.web.house import House
 
 GATES = ("one", "two")
@@ -18,6 +31,7 @@ def agent(shared_house: House) -> Iterator[Worker]:
     """A client with a server whose tools run shell scripts; its commands are in the shared inbox's store."""
     background(shared_house.place)
     background(shared_house.place, "part")
+    waited_for(shared_house.place, "careful", approve="always")
     scripts = [f"echo {name}; until test -e {name}; do sleep 0.05; done" for name in GATES]
     steps = [{"tool": "part", "subcommand": "default", "args": {"script": script}} for script in scripts]
     write_tool(shared_house.place, "both", command="true", sequence=steps)
@@ -52,6 +66,34 @@ def test_a_command_appears_prints_and_is_stopped_in_every_tab(house: House, sign
         expect(tab.locator("[data-running]")).to_be_hidden()
     assert gone(token)
     assert agent.ended(running)["cancelled_by"] == "ada in the browser"
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_a_command_that_needs_a_say_so_is_decided_like_any_permission(
+    house: House, sign_in: SignIn, agent: Worker, script: bool
+) -> None:
+    done = house.place.project / f"done-{script}"
+    for decision in ("Deny", "Allow"):
+        wanted = agent.call("careful", {"script": f"touch {done}; echo {decision} {script}"})
+        ask = until(lambda: next(iter(house.desk.inbox()), None))
+        page = sign_in(f"/asks/{ask.id}", java_script_enabled=script)
+        expect(page.get_by_role("heading", name="Run careful?")).to_be_visible()
+        expect(page.get_by_role("radio")).to_have_count(0)
+        expect(page.get_by_role("button", name="Send answer")).to_have_count(0)
+        allow, words = page.get_by_role("button", name="Allow", exact=True), page.get_by_label("Or say no.")
+        words.fill("Not before the backup")
+        if script:
+            expect(allow).to_have_attribute("disabled", "")
+        else:
+            allow.click()
+            expect(page.get_by_role("alert")).to_contain_text("so this cannot be allowed")
+        if decision == "Allow":
+            words.fill("")
+        page.get_by_role("button", name=decision, exact=True).click()
+        expect(page.locator("#standing")).to_contain_text("Allowed by you" if decision == "Allow" else "Denied by you")
+        told = text_of(wanted.result(WAIT))
+        assert ("ada did not allow it (no). Reason: Not before the backup" in told) == (decision == "Deny")
+        assert done.exists() == (decision == "Allow")
 
 
 def test_a_sequence_moves_from_step_to_step_before_ones_eyes(house: House, sign_in: SignIn, agent: Worker) -> None:

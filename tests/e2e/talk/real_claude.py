@@ -96,7 +96,7 @@ def test_a_real_headless_claude_asks_in_three_ways_and_is_answered_in_the_browse
     assert not (real.folder / "shop" / "forbidden").exists()
     expect(page.locator("#turn-1 .spoken strong")).to_have_text("all")
     summaries = page.locator("[data-card] [data-summary]")
-    answered = ["You answered: Option A", "You answered: Green", "You allowed this", "You denied this: Deny (Not here)"]
+    answered = ["You answered: Option A", "You answered: Green", "You allowed this", "You denied this: Not here"]
     expect(summaries).to_have_text(answered)
     page.reload()
     expect(summaries).to_have_text(answered)

@@ -317,7 +317,7 @@ def test_permissions_are_allowed_denied_with_a_message_or_allowed_for_the_rest(s
         [
             "You allowed this",
             "You allowed this for the rest of the run",
-            "You denied this: Deny (Not on this machine)",
+            "You denied this: Not on this machine",
             "You answered: Option B",
         ]
     )
