@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 from scripts.install_browser import find
 from tests.e2e.browser.conftest import FLAGS, PHONE, sign_in_context
 from tests.e2e.talk.stage import STAND_IN, Stage, begin, card, new_stage
@@ -56,10 +56,12 @@ def draw(browser: Browser, stage: Stage, look: dict[str, Any], image: Path) -> N
     question = card(page, "more than the order")
     question.get_by_label("Keep it on the card").check()
     question.get_by_role("button", name="Submit").click()
-    page.get_by_role("button", name="Allow", exact=True).wait_for()
+    allow = page.get_by_role("button", name="Allow", exact=True)
+    allow.scroll_into_view_if_needed()
+    expect(allow).to_be_enabled()
     page.mouse.move(0, 0)
     page.screenshot(path=image, full_page=True, animations="disabled")
-    page.get_by_role("button", name="Allow", exact=True).click()
+    allow.click()
     page.get_by_text("Done", exact=True).wait_for()
     context.close()
 

@@ -111,7 +111,7 @@ class Stage:
             if line == "}\n":
                 break
         told: dict[str, Any] = json.loads(text)
-        return told["address"], told["link"]
+        return told["page"], told["link"]
 
     def fill(self) -> Ask:
         """Some asks; the one to look at closely is given back."""
@@ -161,7 +161,7 @@ def signed_in(browser: Browser, running: Stage, *, dark: bool = False, phone: bo
 
 def _next_link(page: Page, running: Stage) -> str:
     page.goto(f"{running.address}/settings")
-    page.get_by_role("button", name="Show a sign-in code").click()
+    page.get_by_role("button", name="Show a sign-in link").click()
     return page.get_by_role("textbox", name="Sign-in link").input_value()
 
 
