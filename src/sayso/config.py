@@ -282,6 +282,12 @@ class Config:
     notify_details: bool = _setting(
         False, switch, "Put the question's own text into notifications that leave this machine."
     )
+    away_after: int = _setting(
+        300_000,
+        duration,
+        "How long you count as looking at an inbox, in a browser or a terminal, after you last touched a key or moved "
+        "the pointer in it.",
+    )
     history: bool = _setting(
         True, switch, "Keep asks after they were delivered. `false` wipes their texts on delivery.", anywhere=True
     )

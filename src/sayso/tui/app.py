@@ -31,6 +31,7 @@ from sayso.tui.inbox import InboxScreen
 from sayso.tui.keys import shown_key
 from sayso.tui.lookout import Ears, Lookout
 from sayso.tui.markdown import load_parser
+from sayso.tui.presence import Presence
 from sayso.tui.programs import give_to_tmux, pager, read, terminal_behind_tmux
 from sayso.tui.screen import Copy, Open, OpenNear, Read, SaysoScreen, Trouble
 from sayso.tui.shared import Shared
@@ -44,6 +45,8 @@ _GRACE = 5.0
 """Seconds in which it leaves in order when it is told to end. Drafts are kept long before."""
 _ROUNDS_EVERY = 10.0
 """Seconds between two looks after what no bell tells of: a bell that fell silent, waits for asks that are settled."""
+_PRESENCE_EVERY = 2.0
+"""Seconds between two looks whether somebody still counts as being here."""
 _TWICE = 2.0
 """Seconds within which the second press of a key counts as the second."""
 
@@ -114,6 +117,7 @@ class SaysoApp(App[int], inherit_bindings=False):
         self.shared.typing.begin(self, super().on_event)
         self.shared.reflexes.ask_terminal(self._ask_for_echo)
         self._away: bool | None = None
+        self._presence = Presence(self.shared.link, config.away_after, ticks)
         self._interrupted = 0.0
         for theme in THEMES.values():
             self.register_theme(theme)
@@ -137,11 +141,14 @@ class SaysoApp(App[int], inherit_bindings=False):
         for name in ("SIGTERM", "SIGHUP"):
             with suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(getattr(signal, name), self._leave)
+        self.app_suspend_signal.subscribe(self, lambda _: self._presence.covered(), immediate=True)
+        self.app_resume_signal.subscribe(self, lambda _: self._presence.used())
         self.signals.take_title()
         self._ears.begin(loop, self._lookout.look_soon)
         self._lookout.look_soon()
         self.run_worker(self._watch(), group="watch")
         self.set_interval(_ROUNDS_EVERY, self._make_rounds)
+        self.set_interval(_PRESENCE_EVERY, self._presence.tell)
         self.set_timer(_WARM_UP_AFTER, self._warm_up)
 
     def _warm_up(self) -> None:
@@ -161,6 +168,10 @@ class SaysoApp(App[int], inherit_bindings=False):
 
     async def on_event(self, event: events.Event) -> None:
         """Keys and what is pasted go through the queue; those that come back up to the app have been through it."""
+        if isinstance(
+            event, events.Key | events.Paste | events.MouseDown | events.MouseScrollUp | events.MouseScrollDown
+        ):
+            self._presence.used()
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
             await self.shared.typing.take(event)
             return
@@ -225,9 +236,11 @@ class SaysoApp(App[int], inherit_bindings=False):
 
     def on_app_focus(self, event: events.AppFocus) -> None:
         self._away = False
+        self._presence.used()
 
     def on_app_blur(self, event: events.AppBlur) -> None:
         self._away = True
+        self._presence.lost_focus()
 
     def _write(self, data: str) -> None:
         if self._driver is not None and not self.is_headless:

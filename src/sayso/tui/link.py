@@ -44,6 +44,7 @@ class Link:
         self._last_sign = self._last_round = 0.0
         self._watched: frozenset[str] = frozenset()
         self._identity: Identity = None
+        self._seen = True
         # Begun now, while the screen is built. What goes wrong is told to the first who asks.
         self._work.put(self._open_early)
 
@@ -67,6 +68,20 @@ class Link:
     def watch_over(self, processes: frozenset[str]) -> None:
         """When one of these dies, let go of what it holds; the ring that follows shows it."""
         self._watched = processes
+
+    def show_up(self) -> None:
+        """Somebody can see here what is asked."""
+        self._work.put(self._show_up)
+
+    def go_away(self) -> None:
+        """Nobody looks at it just now."""
+        self._work.put(self._go_away)
+
+    def settle(self) -> None:
+        """Wait until what was handed over is done. A store that does not react is not waited for."""
+        done = threading.Event()
+        self._work.put(done.set)
+        done.wait(_GOODBYE_SECONDS)
 
     def close(self) -> None:
         """Say goodbye and end. A store that does not react is not waited for."""
@@ -110,12 +125,25 @@ class Link:
             raise StoreUnavailable(f"The file {self._config.database} is not there any more.")
         store = open_store(self._config)
         try:
-            Desk(store).show_up(SURFACE, self._config.person)
+            if self._seen:
+                Desk(store).show_up(SURFACE, self._config.person)
         except BaseException:
             store.close()
             raise
         self._identity = _identity(self._config)
         return store
+
+    def _show_up(self) -> None:
+        self._seen = True
+        if self._store is not None:
+            with suppress(SaysoError):
+                Desk(self._store).show_up(SURFACE, self._config.person)
+
+    def _go_away(self) -> None:
+        self._seen = False
+        if self._store is not None:
+            with suppress(SaysoError):
+                Desk(self._store).go_away()
 
     def _listen(self, store: Store) -> None:
         if self._listener:

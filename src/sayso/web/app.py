@@ -23,7 +23,7 @@ from sayso.config import Config
 from sayso.errors import InvalidInput, SaysoError
 from sayso.store import Store
 from sayso.web import api, commands, settings, sign_in, talk, talk_events, views
-from sayso.web.events import News, events
+from sayso.web.events import News, events, presence
 from sayso.web.pages import asset, command_row, page, row
 from sayso.web.refusal import error_data, status_of, wants_json
 from sayso.web.relay import Relay
@@ -106,6 +106,7 @@ def _routes() -> list[BaseRoute]:
         Route("/sign-in", sign_in.sign_in, methods=["POST"]),
         Route("/sign-out", sign_in.sign_out, methods=["POST"]),
         Route("/events", events),
+        Route("/presence", presence, methods=["POST"]),
         *api.routes(),
         Route("/manifest.webmanifest", _manifest),
         Route("/worker.js", _worker),

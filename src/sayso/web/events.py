@@ -23,7 +23,9 @@ from sayso.operations.operation import Operation
 from sayso.operations.window import Overview
 from sayso.store.bell import Listener
 from sayso.web.boards import PAGE, Board, Reader
-from sayso.web.sessions import Visitor, required_browser
+from sayso.web.fields import read_form
+from sayso.web.presence import GRACE, Tabs, Told, told
+from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
 from sayso.web.site import Site, site_of
 from sayso.web.watching import Watching
 
@@ -40,8 +42,6 @@ HANDOVER = 0.5
 """Seconds in which an outcome usually reaches an agent that waits for it."""
 _GATHER = 0.02
 """Seconds in which further changes join one event."""
-_GRACE = 5.0
-"""Seconds for which a page that reloads still counts as open."""
 
 _OPENING = b"retry: 1000\n\n"
 _BEAT_EVENT = b"event: beat\ndata: \n\n"
@@ -58,8 +58,10 @@ class News:
         self._rung = asyncio.Event()
         self._waiters: set[asyncio.Event] = set()
         self.stopping = False
+        self._tabs = Tabs(site.config.away_after / 1000)
+        self._left_at: dict[str, float] = {}
         self._present = False
-        self._empty_since = 0.0
+        self._showing = asyncio.Lock()
         self._dead_looked_at = 0.0
 
     @asynccontextmanager
@@ -102,6 +104,7 @@ class News:
 
     def end_session(self, secret: str) -> None:
         """The streams of a browser that signed out."""
+        self._tabs.end_session(secret)
         for reader in self._readers():
             if reader.secret == secret:
                 reader.end(_BYE_EVENT)
@@ -136,9 +139,24 @@ class News:
         board.readers.add(reader)
         # Something may have changed since that look.
         self._rung.set()
-        if not self._present:
-            self._present = True
-            await self._site.do(self._site.desk.show_up, SURFACE, reader.user)
+        await self._show_presence()
+
+    async def note(self, visitor: Visitor, told: Told) -> None:
+        """Whether somebody can be looking at one of this browser's tabs."""
+        self._tabs.note(visitor, told, anyio.current_time())
+        await self._show_presence()
+
+    async def _show_presence(self) -> None:
+        """Count as a place where asks are seen only while a page is live and somebody can be looking at it."""
+        async with self._showing:
+            now = anyio.current_time()
+            self._left_at = {user: at for user, at in self._left_at.items() if now - at <= GRACE}
+            person = self._tabs.onlooker({*self._boards, *self._left_at}, now)
+            if person and not self._present and not self.stopping:
+                self._present = True
+                await self._site.do(self._site.desk.show_up, SURFACE, person)
+            elif self._present and not person:
+                await self._go_away()
 
     def _leave(self, reader: Reader) -> None:
         board = self._boards.get(reader.user)
@@ -146,7 +164,7 @@ class News:
             board.readers.discard(reader)
             if not board.readers:
                 del self._boards[reader.user]
-        self._empty_since = anyio.current_time()
+                self._left_at[reader.user] = anyio.current_time()
 
     def _readers(self) -> list[Reader]:
         return [reader for board in self._boards.values() for reader in board.readers]
@@ -184,11 +202,10 @@ class News:
             await anyio.sleep(_GATHER)
 
     async def _look(self) -> None:
-        now = anyio.current_time()
+        await self._show_presence()
         if not self._boards:
-            if self._present and now - self._empty_since > _GRACE:
-                await self._go_away()
             return
+        now = anyio.current_time()
         boards = dict(self._boards)
         seen = await self._site.do(self._seen_by, boards)
         for user, board in boards.items():
@@ -247,6 +264,16 @@ async def events(request: Request) -> Response:
     stream = news.stream(visitor, await _watched(request, visitor))
     # A proxy that gathered the events first would hold them back.
     return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+
+async def presence(request: Request) -> Response:
+    """A tab tells whether somebody can be looking at it."""
+    visitor = await required_browser(request)
+    fields = await read_form(request)
+    visitor.check_form(fields.one(CSRF_FIELD))
+    news: News = request.app.state.news
+    await news.note(visitor, told(fields))
+    return Response(status_code=204)
 
 
 async def _watched(request: Request, visitor: Visitor) -> list[Operation]:

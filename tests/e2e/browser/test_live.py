@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, Request, expect
 from tests.e2e.browser.conftest import NewContext, SignIn, sign_in_context
-from tests.web.house import House, answers_of, confirm, multi_select, new_ask, select, text
+from tests.e2e.clients.process import wait_until
+from tests.web.house import WAIT, House, answers_of, confirm, multi_select, new_ask, select, text
 
 from sayso.asks.model import Answer, Settler, State
 
@@ -386,6 +387,7 @@ def test_a_stopping_server_ends_its_streams_at_once_and_leaves_nothing_behind(
 ) -> None:
     live(sign_in_to(own_house))
     bells = own_house.place.state / "bell"
+    assert wait_until(lambda: bool(own_house.desk.open_surfaces()), WAIT)
     assert [surface.surface for surface in own_house.desk.open_surfaces()] == ["browser"]
     before = set(os.listdir(bells))
     assert own_house.web.stop(signal.SIGINT) == 0

@@ -15,10 +15,15 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
+from tests.e2e.ask.house import LEGACY, connected
+from tests.e2e.ask.test_notifications import noted, noting
 from tests.e2e.stdio.harness import Place, data_of, question, text_of
 from tests.e2e.terminal.harness import WAIT, Terminal, agents, colour, terminal, until, words
 
 from sayso.asks.model import Answer, Kind, Question, State
+
+FOCUS_HAD, FOCUS_LOST = "\x1b[I", "\x1b[O"
+"""What a terminal sends when its window comes to the front, and when it goes behind another."""
 
 
 @pytest.mark.requirement("A-31")
@@ -376,3 +381,31 @@ def test_an_agent_that_lives_but_does_not_wait_is_not_said_to_be_gone_or_to_hear
         anna.sees("Reject this question?")
         anna.keys("Enter")
         anna.sees("Rejected. claude-code is not waiting now; it gets this when it asks the same again.")
+
+
+@pytest.mark.finding("F-57")
+def test_a_terminal_in_the_background_silences_no_notification(place: Place) -> None:
+    command, notes = noting(place)
+    with terminal(place) as anna, agents(place) as others:
+        anna.start()
+        anna.sees("No questions.")
+        until(others.desk.open_surfaces, anna.screen)
+        anna.type(FOCUS_LOST)
+        until(lambda: not others.desk.open_surfaces(), anna.screen)
+        with connected(LEGACY, place, notify_command=command, forms="never") as program:
+            program.call("ask_user", {"question": "Is anybody there?", "nonBlocking": True})
+            (note,) = noted(notes)
+        assert "Is anybody there?" in note
+        anna.type(FOCUS_HAD)
+        until(others.desk.open_surfaces, anna.screen)
+
+
+@pytest.mark.finding("F-57")
+def test_a_terminal_that_nobody_touches_counts_only_until_the_next_key(place: Place) -> None:
+    place.settings |= {"away_after": "2s"}
+    with terminal(place) as anna, agents(place) as others:
+        anna.start()
+        anna.sees("No questions.")
+        until(lambda: not others.desk.open_surfaces(), anna.screen)
+        anna.keys("Down")
+        until(others.desk.open_surfaces, anna.screen)

@@ -124,7 +124,11 @@ function receive(message) {
   if (message.type === "watch") return stream.leading && watch(message.id);
   stream.heard = Date.now();
   if (message.type === "away") showAway(true);
-  if (message.type === "here") showAway(false);
+  if (message.type === "here") {
+    showAway(false);
+    // A server that was restarted knows nothing of its tabs.
+    if (!document.hidden) tellSight("used");
+  }
   if (message.type === "bye") showSignedOut();
   if (message.type === "inbox") {
     showAway(false);
@@ -249,6 +253,45 @@ function showAway(away) {
 function showSignedOut() {
   showAway(false);
   $("[data-signed-out]").hidden = false;
+}
+
+// --- Whether somebody can be looking at this tab
+
+const TELL_USE_EVERY = 5000;
+const sight = { tab: Math.random().toString(36).slice(2), number: 0, used: Date.now(), told: 0, leaving: false };
+
+function tellSight(what) {
+  sight.told = what === "used" ? Date.now() : 0;
+  const csrf = $("meta[name=sayso-csrf]").content;
+  const ago = Math.max(Date.now() - sight.used, 0);
+  const body = new URLSearchParams({ csrf, tab: sight.tab, number: (sight.number += 1), sight: what, ago });
+  // The next use, or the next event stream, tells it again.
+  fetch("/presence", { method: "POST", body, keepalive: true }).catch(() => (sight.told = 0));
+}
+
+function noteUse() {
+  if (document.hidden) return;
+  sight.used = Date.now();
+  if (sight.used - sight.told > TELL_USE_EVERY) tellSight("used");
+}
+
+function tellWhetherSeen() {
+  for (const type of ["pointerdown", "pointermove", "keydown", "wheel", "touchstart", "focus"]) {
+    addEventListener(type, noteUse, { capture: true, passive: true });
+  }
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) noteUse();
+    else if (!sight.leaving) tellSight("hidden");
+  });
+  addEventListener("pagehide", () => {
+    sight.leaving = true;
+    tellSight("left");
+  });
+  addEventListener("pageshow", () => {
+    sight.leaving = false;
+    noteUse();
+  });
+  noteUse();
 }
 
 // --- The ask on this page
@@ -677,5 +720,6 @@ markCurrent();
 tellTimes();
 setInterval(tellTimes, 15_000);
 setInterval(() => !document.hidden && $("time[data-lasting]") && tellTimes(), 1000);
+tellWhetherSeen();
 if (navigator.locks) shareStream();
 else streamWhileVisible();
