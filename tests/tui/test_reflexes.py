@@ -144,6 +144,23 @@ async def test_words_of_a_no_make_a_yes_impossible_and_go_with_the_no(place: Pla
     assert (answer.chosen, answer.text) == ((), "Never delete that.")
 
 
+@pytest.mark.finding("F-93")
+@pytest.mark.parametrize("question", [DECISION, COMMAND], ids=["approve", "command"])
+async def test_a_note_beside_a_yes_is_refused_and_goes_with_the_no(place: Place, question: Question) -> None:
+    held = permission(place, question)
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.press("a")
+        await anna.type("Not on Fridays.")
+        await anna.press("enter", "y")
+        await anna.sees("You wrote words for a no")
+        assert place.now(held).state is State.PENDING
+        await anna.press("n")
+        ended = await place.outcome(held)
+    assert ended.outcome is not None
+    assert ended.outcome.answers[0].note == "Not on Fridays."
+
+
 @pytest.mark.finding("F-04")
 async def test_a_marked_no_makes_a_yes_impossible(place: Place) -> None:
     held = permission(place)

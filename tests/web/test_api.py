@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 from tests.web.house import WAIT, House, Reply, confirm, multi_select, new_ask, new_house, select, text
 
-from sayso.asks.model import Settler, State
+from sayso.asks.model import Asker, Settler, State
+from sayso.config import Config
+from sayso.dialects import approve
 
 SCHEMATHESIS = Path(sys.executable).parent / "schemathesis"
 EXAMPLES = "8"
@@ -99,6 +101,25 @@ def test_an_answer_that_does_not_fit_is_refused_with_every_problem(house: House,
     assert any('"purple" is not one of its options. They are "Red", "Green", "Blue".' in problem for problem in told)
     assert any("an answer is required" in problem for problem in told)
     assert house.desk.get(ask.id).state is State.PENDING
+
+
+@pytest.mark.finding("F-93")
+@pytest.mark.parametrize(("choice", "said"), [("allow", "allowed"), ("always", "allowed"), ("deny", "denied")])
+def test_a_note_is_told_with_a_no_and_refused_beside_a_yes_with_which_the_agent_would_not_hear_it(
+    house: House, script: Script, choice: str, said: str
+) -> None:
+    wanted = approve.Permission(tool="Bash", given={"command": "ls"})
+    ask = house.desk.hold(approve.permission_ask(wanted, Asker(client="claude"), Config(), None)).ask
+    given = {"question": ask.questions[0].id, "chosen": [choice], "note": "Only in /tmp."}
+    answered = script.post(f"/api/asks/{ask.id}/answer", {"answers": [given]})
+    if said == "denied":
+        assert "Only in /tmp." in approve.decision(house.desk.get(ask.id), wanted).text
+        return
+    assert answered.status == 422
+    assert "your note would not reach it. Leave the note out" in answered.data["problems"][0]["text"]
+    assert house.desk.get(ask.id).state is State.PENDING
+    assert script.post(f"/api/asks/{ask.id}/answer", {"answers": [{**given, "note": ""}]}).status == 200
+    assert approve.verdict(house.desk.get(ask.id)) == said
 
 
 @pytest.mark.parametrize(

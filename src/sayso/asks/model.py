@@ -339,6 +339,12 @@ def _texts(path: str, value: object) -> Iterator[tuple[str, str]]:
             yield from _texts(f"{path}[{place}]", inner)
 
 
+NOTE_BESIDE_ALLOW = (
+    "an agent that is allowed something is told nothing else, so your note would not reach it. Leave the note out, or "
+    "do not allow this: then the agent gets your words."
+)
+
+
 def fit(ask: Ask, answers: Sequence[Answer]) -> tuple[Answer, ...]:
     """The answers in the order of the questions, one each; an InvalidInput naming every one that does not fit."""
     problems = Problems()
@@ -350,6 +356,8 @@ def fit(ask: Ask, answers: Sequence[Answer]) -> tuple[Answer, ...]:
     for number, (question, answer) in enumerate(zip(ask.questions, fitted, strict=True), start=1):
         for text in _misfits(question, answer):
             problems.add(f"question {number} ({quoted(question.id)})", text)
+        if ask.is_permission and answer.note and set(answer.chosen) & set(ALLOWING):
+            problems.add(f"question {number} ({quoted(question.id)})", NOTE_BESIDE_ALLOW)
         for text in (answer.text or "", answer.note):
             check_text(problems, f"question {number} ({quoted(question.id)})", text)
     problems.check()

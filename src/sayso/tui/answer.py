@@ -212,7 +212,7 @@ class AnswerScreen(SettlingScreen):
         said = self.draft.of(question)
         if not self.meant():
             return
-        if said.text.strip():
+        if said.text.strip() or said.note.strip():
             self.warn(texts.words_are_a_no.format(deny=deny))
         elif any(chosen in DENYING for chosen in said.chosen):
             self.warn(texts.no_is_marked.format(deny=deny))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from tests.e2e.run.kit import (
@@ -16,8 +17,8 @@ from tests.e2e.run.kit import (
     worker,
 )
 
-from sayso.asks.model import Ask, Settler
-from sayso.errors import AlreadySettled
+from sayso.asks.model import Answer, Ask, Settler
+from sayso.errors import AlreadySettled, InvalidInput
 
 
 def about(script: str) -> Callable[[Ask], bool]:
@@ -73,6 +74,20 @@ def test_whatever_else_a_person_does_the_command_is_not_run(place: Place) -> Non
         one.do("cancel", id=queued)
         person.wait_until(lambda: True if not person.inbox() else None)
         assert one.status(queued)["status"] == "cancelled"
+    assert not (place.project / "never").exists()
+
+
+@pytest.mark.finding("F-93")
+def test_a_note_beside_no_reaches_the_agent_and_one_beside_yes_is_refused(place: Place) -> None:
+    waited_for(place, approve="always")
+    with worker(place) as one, place.person() as person:
+        call = one.call("fg", {"script": "touch never"})
+        ask = person.wait_for_ask(about("touch never"))
+        said = Answer(question=ask.questions[0].id, chosen=("yes",), note="But not on Fridays.")
+        with pytest.raises(InvalidInput, match="your note would not reach it"):
+            person.desk.answer(ask.id, [said], Settler(person="ada", surface="test"))
+        person.desk.answer(ask.id, [replace(said, chosen=("no",))], Settler(person="ada", surface="test"))
+        assert "Reason: But not on Fridays." in text_of(call.result(WAIT))
     assert not (place.project / "never").exists()
 
 
