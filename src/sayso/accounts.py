@@ -172,6 +172,12 @@ class Accounts:
         return f"sayso-{base64.b32encode(digest[:10]).decode().lower()}.localhost"
 
     @cached_property
+    def private_path(self) -> str:
+        """The path below which pages are served at all other names, for the same reason and as hard to guess."""
+        digest = hmac.new(self._csrf_key, b"path", hashlib.sha256).digest()
+        return f"/{base64.b32encode(digest[:15]).decode().lower()}"
+
+    @cached_property
     def _csrf_key(self) -> bytes:
         # Kept, because every page looks at a session and asking the store for a key is a write.
         return self._store.secret("csrf_key")

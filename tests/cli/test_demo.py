@@ -196,12 +196,12 @@ class Visitor:
             return str(reply.read().decode())
 
     def answer_first(self, question: str, **answers: str) -> None:
-        found = re.search(r'href="(/asks/\w+)"', self.get("/"))
+        found = re.search(r'href="(asks/\w+)"', self.get("/"))
         assert found
-        shown = self.get(found[1])
+        shown = self.get(f"/{found[1]}")
         assert question in shown
         sent = {"csrf": self._csrf(shown), "shown": self._hidden(shown, "shown"), "settle": "answer", **answers}
-        assert "Answered" in self._post(found[1], **sent)
+        assert "Answered" in self._post(f"/{found[1]}", **sent)
 
     def _post(self, path: str, **fields: str) -> str:
         return self._open(path, urlencode(fields).encode())

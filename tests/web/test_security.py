@@ -269,30 +269,39 @@ def test_a_cookie_counts_for_nothing_under_a_name_that_other_servers_have_too(
         reply = house.web.call("GET", path, cookie=ada.cookie, host=host)
         assert reply.status == 401
         assert private not in reply.text + str(reply.headers), "whoever asks does not learn the private name"
+        assert house.accounts.private_path not in reply.text + str(reply.headers), "nor the private path"
     assert house.web.call("POST", f"/asks/{ask.id}", form=form, cookie=ada.cookie, host=host).status == 401
     assert house.desk.get(ask.id).state is State.PENDING
 
 
 @pytest.mark.finding("F-30")
-def test_a_link_at_the_plain_address_shows_the_way_and_signs_in_there_alone(house: House) -> None:
-    link, plain = house.accounts.make_link(USER), f"127.0.0.1:{house.web.port}"
-    for _ in range(2):
-        shown = house.web.call("GET", f"/sign-in?link={link}", host=plain)
-        assert f"{house.web.address}/sign-in?link={link}&amp;next=%2F" in shown.text
-        assert not shown.cookies
+def test_a_link_at_the_plain_address_leads_below_the_private_path_and_signs_in_there_alone(house: House) -> None:
+    link, plain, below = house.accounts.make_link(USER), f"127.0.0.1:{house.web.port}", house.accounts.private_path
+    assert below not in house.web.call("GET", f"/sign-in?link={link}", host=plain).text
     token = house.web.call("GET", "/asks/1?x=2", host=plain).cookies[0].split(";")[0]
     sent = {"csrf": token.partition("=")[2], "link": link, "next": "/history"}
-    pasted = house.web.call("POST", "/sign-in", form=sent, cookie=token, host=plain)
-    assert f"{house.web.address}/sign-in?link={link}&amp;next=%2Fhistory" in pasted.text
-    assert not pasted.cookies
-    assert redeem(house, link).status == 303
+    signed_in = house.web.call("POST", "/sign-in", form=sent, cookie=token, host=plain)
+    assert signed_in.status == 303
+    assert signed_in.headers["location"] == f"{below}/history"
+    (set_cookie,) = signed_in.cookies
+    assert f"Path={below}/;" in f"{set_cookie};"
+    cookie = set_cookie.partition(";")[0]
+    assert house.web.call("GET", f"{below}/", cookie=cookie, host=plain).status == 200
+    assert house.web.call("GET", f"{below}/api/me", cookie=cookie, host=plain).status == 200
+    assert house.web.call("GET", "/", cookie=cookie, host=plain).status == 401
+    assert house.web.call("GET", f"{below[:-1]}/", cookie=cookie, host=plain).status == 404
+    assert house.web.call("GET", f"{below}/", cookie=cookie).status == 404, "the private name needs none"
 
 
 @pytest.mark.finding("F-30")
 def test_a_wrong_link_at_the_plain_address_tells_nothing(house: House) -> None:
-    refused = house.web.call("GET", "/sign-in?link=guess", host=f"localhost:{house.web.port}")
+    plain = f"localhost:{house.web.port}"
+    token = house.web.call("GET", "/sign-in?link=guess", host=plain).cookies[0].split(";")[0]
+    sent = {"csrf": token.partition("=")[2], "link": "guess"}
+    refused = house.web.call("POST", "/sign-in", form=sent, cookie=token, host=plain)
     assert refused.status == 403
     assert house.web.host.partition(":")[0] not in refused.text
+    assert house.accounts.private_path not in refused.text + str(refused.headers)
 
 
 @pytest.mark.finding("F-30")
@@ -368,8 +377,8 @@ def test_every_response_carries_the_headers_that_protect(house: House, ada: Brow
 def test_pages_are_not_kept_and_static_files_are(house: House, ada: Browser) -> None:
     assert house.web.call("GET", "/", cookie=ada.cookie).headers["cache-control"] == "no-store"
     page = house.web.call("GET", "/", cookie=ada.cookie).text
-    (script,) = re.findall(r'src="(/static/app\.js\?v=\w+)"', page)
-    assert "immutable" in house.web.call("GET", script).headers["cache-control"]
+    (script,) = re.findall(r'src="(static/app\.js\?v=\w+)"', page)
+    assert "immutable" in house.web.call("GET", f"/{script}").headers["cache-control"]
 
 
 def test_no_page_holds_a_script_or_style_of_its_own(house: House, ada: Browser, ask: Ask) -> None:

@@ -111,7 +111,8 @@ def _print_link(accounts: Accounts, name: str, address: str, as_json: bool) -> N
     from sayso.web.security import people_at
 
     page = people_at(address, accounts.private_name)
-    link = f"{page}/sign-in?link={accounts.make_link(name)}"
+    way_in = f"/sign-in?link={accounts.make_link(name)}"
+    link = page + way_in
     if as_json:
         expires = iso_time(now_ms() + LINK_LIFE)
         put_json({"address": address, "page": page, "link": link, "user": name, "expires_at": expires})
@@ -121,6 +122,8 @@ def _print_link(accounts: Accounts, name: str, address: str, as_json: bool) -> N
     put(f"  {link}")
     say()
     draw_link(link)
+    if page != address:
+        say(f"If your browser does not find that address, this is the same link:\n\n  {address}{way_in}\n")
     sys.stdout.flush()
 
 

@@ -23,6 +23,7 @@ from sayso.config import Config
 from sayso.errors import InvalidInput, SaysoError
 from sayso.store import Store
 from sayso.web import api, commands, settings, sign_in, talk, talk_events, views
+from sayso.web.door import Door, own_path
 from sayso.web.events import News, events, presence
 from sayso.web.pages import asset, command_row, page, row
 from sayso.web.refusal import error_data, status_of, wants_json
@@ -70,7 +71,10 @@ def build(
 
     app = Starlette(
         routes=[*routes, *relay.routes, *_routes()],
-        middleware=[Middleware(Wall, names=site.names)],
+        middleware=[
+            Middleware(Wall, names=site.names),
+            Middleware(Door, path=site.names.path, keeps_cookies=site.names.keeps_cookies),
+        ],
         exception_handlers={
             HTTPException: _http_error,
             SaysoError: _sayso_error,
@@ -138,8 +142,8 @@ async def _manifest(request: Request) -> Response:
         "name": "Sayso",
         "short_name": "Sayso",
         "description": "Questions of your agents.",
-        "start_url": "/",
-        "scope": "/",
+        "start_url": "./",
+        "scope": "./",
         "display": "standalone",
         "background_color": "#f6f5f1",
         "theme_color": "#f6f5f1",
@@ -155,7 +159,7 @@ async def _worker(request: Request) -> Response:
 
 
 async def _favicon(request: Request) -> Response:
-    return RedirectResponse(asset("icon.svg"))
+    return RedirectResponse("/" + asset("icon.svg"))
 
 
 # What went wrong
@@ -163,7 +167,7 @@ async def _favicon(request: Request) -> Response:
 
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    if error.status_code == 401 and not wants_json(request.scope) and request.url.path != "/events":
+    if error.status_code == 401 and not wants_json(request.scope) and own_path(request.scope) != "/events":
         response = sign_in.refuse(request)
     else:
         response = await _told(request, error.status_code, _IN_WORDS.get(error.detail, error.detail))
@@ -175,7 +179,7 @@ async def _sayso_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, SaysoError)
     status = status_of(error)
     if status >= 500:
-        logger.warning("%s %s failed: %s", request.method, request.url.path, error)
+        logger.warning("%s %s failed: %s", request.method, own_path(request.scope), error)
     if isinstance(error, InvalidInput) and wants_json(request.scope):
         return JSONResponse(error_data("The input does not fit.", error.problems), status)
     response = await _told(request, status, str(error))

@@ -61,7 +61,7 @@ async def show_list(request: Request) -> Response:
         visitor,
         operations=overview.ended if before else (*overview.under_way, *overview.ended),
         words=site.window.words,
-        older=f"/commands?before={overview.ended[-1].id}" if overview.more else "",
+        older=f"commands?before={overview.ended[-1].id}" if overview.more else "",
         first_page=before is None,
     )
 

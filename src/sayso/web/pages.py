@@ -21,6 +21,7 @@ from sayso.dialects.operation_replies import how
 from sayso.operations.operation import Operation
 from sayso.text import iso_time, lasting, one_line, printable
 from sayso.web import cards, command_wording, entries, markdown, talk_wording, tool_wording, wording
+from sayso.web.door import door_of, own_path
 from sayso.web.sessions import Visitor
 
 THEMES = {"auto": "As this device", "light": "Light", "dark": "Dark"}
@@ -52,9 +53,23 @@ def page(
     html = (
         _environment()
         .get_template(template)
-        .render(visitor=visitor, look=look_of(request), path=request.url.path, now=now_ms(), **context)
+        .render(
+            visitor=visitor,
+            look=look_of(request),
+            door=door_of(request.scope),
+            path=own_path(request.scope),
+            this_page=_this_page(request),
+            now=now_ms(),
+            **context,
+        )
     )
     return HTMLResponse(html, status)
+
+
+def _this_page(request: Request) -> str:
+    """The page itself, as its links name it."""
+    path = own_path(request.scope).lstrip("/") or "./"
+    return f"{path}?{request.url.query}" if request.url.query else path
 
 
 def row(ask: Ask) -> str:
@@ -74,9 +89,9 @@ def fragment(template: str, **context: Any) -> Markup:
 
 @cache
 def asset(name: str) -> str:
-    """The address of a static file, different for each content so that browsers may keep it."""
+    """The address of a static file below the page's base, different for each content so that browsers may keep it."""
     content = (resources.files("sayso.web") / "static" / name).read_bytes()
-    return f"/static/{name}?v={hashlib.sha256(content).hexdigest()[:12]}"
+    return f"static/{name}?v={hashlib.sha256(content).hexdigest()[:12]}"
 
 
 @cache

@@ -20,6 +20,7 @@ from sayso.errors import (
     TooManyOpen,
     TooManyRuns,
 )
+from sayso.web.door import own_path
 
 FOR_PROGRAMS = ("/api/", "/claude/")
 _STATUS: Sequence[tuple[type[SaysoError], int]] = (
@@ -39,7 +40,7 @@ def status_of(error: SaysoError) -> int:
 
 
 def wants_json(scope: Scope) -> bool:
-    return str(scope["path"]).startswith(FOR_PROGRAMS)
+    return own_path(scope).startswith(FOR_PROGRAMS)
 
 
 def refusal(scope: Scope, status: int, text: str, headers: dict[str, str] | None = None) -> Response:

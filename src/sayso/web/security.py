@@ -1,8 +1,8 @@
 """The wall around every route: which names the server answers to, whose pages may call it, what browsers are told.
 
 A page of another site cannot reach it under a name of its own (DNS rebinding), nor send anything to it. Nor does
-another server of this machine get our cookies: browsers send them to every port of a host, so on this machine people
-are let in under a host name that is ours alone.
+another server of this machine get our cookies: browsers send them to every port of a host, so people are let in under a
+host name that is ours alone, or below a path that is (`door.py`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CONTENT_POLICY = "; ".join(
         "manifest-src 'self'",
         "worker-src 'self'",
         "form-action 'self'",
-        "base-uri 'none'",
+        "base-uri 'self'",
         "frame-ancestors 'none'",
     ]
 )
@@ -62,6 +62,8 @@ class Names:
     any_address: bool
     private: str
     """What people on this machine call it by, and no other server here is called."""
+    path: str
+    """Below what people are let in where they call it by another name. No slash at its end."""
     public: SplitResult | None = None
     """The address a proxy serves it at."""
 
@@ -76,19 +78,13 @@ class Names:
         )
 
     def keeps_cookies(self, host_header: str) -> bool:
-        """Whether people are let in under this name: not under one that other servers of this machine have too."""
+        """Whether nobody but us gets the cookies of this name: it is ours alone, or they travel by TLS only."""
         called = _split(f"//{host_header}")
-        if called is None or not is_loopback(called.hostname):
-            return called is not None
-        return self.public is not None and self.public.scheme == "https" and called.hostname == self.public.hostname
-
-    def at_home(self, scheme: str, host_header: str) -> str:
-        """The address that people are let in at who came by one where they are not."""
-        if self.public:
-            return self.public.geturl().rstrip("/")
-        called = _split(f"//{host_header}")
-        port = called.port if called else None
-        return f"{scheme}://{self.private}" + (f":{port}" if port else "")
+        if called is None:
+            return False
+        if self.public and self.public.scheme == "https":
+            return not is_loopback(called.hostname) or called.hostname == self.public.hostname
+        return called.hostname == self.private
 
     def same_origin(self, origin: str, host_header: str) -> bool:
         """Whether a page at `origin` is one that we served, under the name it calls us by."""
@@ -104,7 +100,7 @@ class Names:
         return page.hostname == called.hostname or (is_loopback(page.hostname) and is_loopback(called.hostname))
 
 
-def names(config: Config, private: str) -> Names:
+def names(config: Config, private: str, path: str) -> Names:
     """The names that the settings allow: loopback always; where others may come in, addresses and our own name too."""
     public = urlsplit(people_at(config.web_url, private)) if config.web_url else None
     known = {name.lower() for name in config.web_hosts}
@@ -114,7 +110,7 @@ def names(config: Config, private: str) -> Names:
     if open_to_others:
         own = socket.gethostname().lower()
         known |= {own, f"{own}.local", config.web_host.lower()}
-    return Names(known=frozenset(known), any_address=open_to_others, private=private, public=public)
+    return Names(known=frozenset(known), any_address=open_to_others, private=private, path=path, public=public)
 
 
 def people_at(address: str, private: str) -> str:

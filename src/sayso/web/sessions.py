@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from sayso.accounts import SESSION_LIFE
 from sayso.asks.model import Settler
+from sayso.web.door import door_of
 from sayso.web.site import Site, site_of
 
 CSRF_FIELD = "csrf"
@@ -47,10 +48,21 @@ def check_token(given: str, wanted: str) -> None:
         raise HTTPException(403, "This form was not made for your session, or is too old. Reload the page, try again.")
 
 
+def is_home(request: Request) -> bool:
+    """Whether people are let in where this request came."""
+    return bool(door_of(request.scope)) or site_of(request).names.keeps_cookies(request.headers.get("host", ""))
+
+
+def home_of(request: Request) -> str:
+    """Where people are let in under the name that this request came by; the path of all their cookies."""
+    names = site_of(request).names
+    return "/" if names.keeps_cookies(request.headers.get("host", "")) else f"{names.path}/"
+
+
 async def browser(request: Request) -> Visitor | None:
-    """The person whose browser this is. A cookie that comes by a name where we set none counts for nothing."""
+    """The person whose browser this is. A cookie that comes where we set none counts for nothing."""
     site = site_of(request)
-    if not site.names.keeps_cookies(request.headers.get("host", "")):
+    if not is_home(request):
         return None
     return await _visitor(site, request.cookies.get(await site.cookie(), ""), surface="browser")
 
@@ -84,19 +96,24 @@ async def _visitor(site: Site, secret: str, *, surface: str) -> Visitor | None:
     return Visitor(user=session.user, csrf=session.csrf, secret=secret, session=session.id, surface=surface)
 
 
-async def set_session(site: Site, response: Response, secret: str) -> None:
+async def set_session(request: Request, response: Response, secret: str) -> None:
+    site = site_of(request)
     response.set_cookie(
         await site.cookie(),
         secret,
         max_age=SESSION_LIFE // 1000,
+        path=home_of(request),
         httponly=True,
         samesite="strict",
         secure=site.secure,
     )
 
 
-async def drop_session(site: Site, response: Response) -> None:
-    response.delete_cookie(await site.cookie(), httponly=True, samesite="strict", secure=site.secure)
+async def drop_session(request: Request, response: Response) -> None:
+    site = site_of(request)
+    response.delete_cookie(
+        await site.cookie(), path=home_of(request), httponly=True, samesite="strict", secure=site.secure
+    )
 
 
 def form_token(request: Request) -> str:
@@ -104,12 +121,13 @@ def form_token(request: Request) -> str:
     return request.cookies.get(FORM_COOKIE) or secrets.token_urlsafe(24)
 
 
-def set_form_token(site: Site, response: Response, token: str) -> None:
+def set_form_token(request: Request, response: Response, token: str) -> None:
     response.set_cookie(
         FORM_COOKIE,
         token,
         max_age=_FORM_LIFE,
+        path=f"{door_of(request.scope)}/",
         httponly=True,
         samesite="strict",
-        secure=site.secure,
+        secure=site_of(request).secure,
     )

@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from sayso.accounts import LINK_LIFE, opens_on_other_devices
 from sayso.web.fields import read_form
 from sayso.web.pages import AFTER, LOOK_COOKIE, LOOK_LIFE, THEMES, Look, page
-from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
+from sayso.web.sessions import CSRF_FIELD, Visitor, home_of, required_browser
 from sayso.web.site import site_of
 
 
@@ -29,7 +29,13 @@ async def change(request: Request) -> Response:
     look = Look(theme=theme if theme in THEMES else "auto", after=after if after in AFTER else "stay")
     response = RedirectResponse("/settings?saved=1", 303)
     response.set_cookie(
-        LOOK_COOKIE, str(look), max_age=LOOK_LIFE, httponly=True, samesite="strict", secure=site_of(request).secure
+        LOOK_COOKIE,
+        str(look),
+        max_age=LOOK_LIFE,
+        path=home_of(request),
+        httponly=True,
+        samesite="strict",
+        secure=site_of(request).secure,
     )
     return response
 

@@ -12,6 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from sayso.accounts import LINK_REFUSED
 from sayso.errors import SignInRefused
 from sayso.web.devices import device_of
+from sayso.web.door import own_path
 from sayso.web.events import News
 from sayso.web.fields import read_form
 from sayso.web.pages import page
@@ -22,6 +23,7 @@ from sayso.web.sessions import (
     check_token,
     drop_session,
     form_token,
+    is_home,
     required_browser,
     set_form_token,
     set_session,
@@ -63,7 +65,7 @@ async def show(request: Request) -> Response:
     if await browser(request) and not link:
         return RedirectResponse("/", 303)
     next_path = local_path(request.query_params.get("next", "/"))
-    if link and not _is_home(request):
+    if link and _is_elsewhere(request):
         return await _show_the_way(request, link, next_path)
     return _form(request, link=link, next_path=next_path)
 
@@ -73,15 +75,17 @@ async def sign_in(request: Request) -> Response:
     fields = await read_form(request)
     check_token(fields.one(CSRF_FIELD), request.cookies.get(FORM_COOKIE, ""))
     site, link, next_path = site_of(request), secret_in(fields.one("link")), local_path(fields.one("next"))
-    if not _is_home(request):
+    if _is_elsewhere(request):
         return await _show_the_way(request, link, next_path)
     _check_patience(request)
     try:
         secret = await site.do(site.accounts.redeem, link, device_of(request))
     except SignInRefused as error:
         return _refused(request, str(error))
-    response = RedirectResponse(next_path, 303)
-    await set_session(site, response, secret)
+    # Who has used a good link learns the path below which the page is.
+    below = "" if is_home(request) else site.names.path
+    response = RedirectResponse(below + next_path, 303)
+    await set_session(request, response, secret)
     return response
 
 
@@ -94,7 +98,7 @@ async def sign_out(request: Request) -> Response:
     news.end_session(visitor.secret)
     # What this browser kept of unsent answers goes as well.
     response = RedirectResponse("/sign-in", 303, {"Clear-Site-Data": '"storage"'})
-    await drop_session(site, response)
+    await drop_session(request, response)
     return response
 
 
@@ -103,7 +107,7 @@ def refuse(request: Request) -> Response:
     if request.method == "GET" and request.headers.get("sec-fetch-site") == "cross-site":
         # Browsers withhold a strict cookie when another site leads here. Coming from ourselves they bring it.
         return page(request, "again.html")
-    wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    wanted = own_path(request.scope) + (f"?{request.url.query}" if request.url.query else "")
     return _form(request, link="", next_path=wanted if request.method == "GET" else "/", status=401)
 
 
@@ -129,24 +133,25 @@ def _form(request: Request, *, link: str, next_path: str = "/", problem: str = "
         token=token,
         next_path=next_path,
         problem=problem,
-        home=_is_home(request),
+        home=is_home(request),
     )
-    set_form_token(site_of(request), response, token)
+    set_form_token(request, response, token)
     return response
 
 
 async def _show_the_way(request: Request, link: str, next_path: str) -> Response:
-    """To the name under which people are let in. Only who has a good link learns it."""
+    """To the address under which people are let in by TLS."""
     site = site_of(request)
     _check_patience(request)
     if not await site.do(site.accounts.is_good, link):
         return _refused(request, LINK_REFUSED)
-    home = site.names.at_home(request.url.scheme, request.headers["host"])
+    home = site.config.web_url.rstrip("/")
     return page(request, "way.html", to=f"{home}/sign-in?{urlencode({'link': link, 'next': next_path})}")
 
 
-def _is_home(request: Request) -> bool:
-    return site_of(request).names.keeps_cookies(request.headers["host"])
+def _is_elsewhere(request: Request) -> bool:
+    """Whether this is a name without TLS of a page whose cookies need it."""
+    return site_of(request).secure and not is_home(request)
 
 
 def _check_patience(request: Request) -> None:

@@ -37,7 +37,7 @@ class Site:
         self.accounts = Accounts(store)
         self.window = OperationWindow(store, config)
         self.secure = config.web_url.startswith("https://")
-        self.names = names(config, self.accounts.private_name)
+        self.names = names(config, self.accounts.private_name, self.accounts.private_path)
         self._threads = anyio.CapacityLimiter(store.threads)
         self._cookie = ""
 

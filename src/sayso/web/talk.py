@@ -120,7 +120,7 @@ async def _overview(
         prompt=prompt,
         most=MAX_TEXT,
         conversations=found[:CONVERSATIONS],
-        older=f"/talk?before={found[CONVERSATIONS - 1].id}" if len(found) > CONVERSATIONS else "",
+        older=f"talk?before={found[CONVERSATIONS - 1].id}" if len(found) > CONVERSATIONS else "",
     )
 
 

@@ -232,7 +232,7 @@ class Transcript:
         if recalled and card.state == "answered" and not ask.questions:
             card = cards.answered(recalled, note=card.note)
         # An answer goes through the relay as long as its run is on; later it is kept with the ask.
-        relay = f"/claude/submit-answer?p={run.project.id}" if cards.is_relayed(ask) and ask.asker.run == run.id else ""
+        relay = f"claude/submit-answer?p={run.project.id}" if cards.is_relayed(ask) and ask.asker.run == run.id else ""
         version = self._version(run, ask)
         return fragment(
             "card.html", ask=ask, card=card, version=version, csrf=self._csrf, relay=relay if run.token else "", run=run

@@ -54,7 +54,7 @@ async def history(request: Request) -> Response:
         asks=asks[:HISTORY_PAGE],
         more=len(asks) > HISTORY_PAGE,
         search=search,
-        older=f"/history?q={quote(search)}&before={asks[HISTORY_PAGE - 1].id}" if len(asks) > HISTORY_PAGE else "",
+        older=f"history?q={quote(search)}&before={asks[HISTORY_PAGE - 1].id}" if len(asks) > HISTORY_PAGE else "",
         first_page=before is None,
     )
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import expect
 from tests.e2e.browser.conftest import NewContext, SignIn, sign_in_context
-from tests.web.house import USER, House, confirm
+from tests.web.house import USER, House, confirm, new_house
 
 
 class Preview:
@@ -31,7 +31,7 @@ class Preview:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Recorder)
+        self.server = http.server.ThreadingHTTPServer(("0.0.0.0", 0), Recorder)
         self.port = self.server.server_port
 
 
@@ -71,19 +71,63 @@ def test_no_other_port_of_the_machine_sees_the_session(house: House, new_context
 
 
 @pytest.mark.finding("F-30")
-def test_an_old_bookmark_leads_in_by_a_link_and_names_the_private_address_to_nobody_else(
-    house: House, new_context: NewContext
+@pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
+def test_where_a_browser_knows_no_private_name_a_private_path_keeps_the_session(
+    house: House, new_context: NewContext, name: str
 ) -> None:
+    _sees_nothing(house, new_context, f"http://{name}:{house.web.port}")
+
+
+@pytest.mark.finding("F-30")
+def test_on_the_network_a_private_path_keeps_the_session(new_context: NewContext) -> None:
+    with new_house("--host", "0.0.0.0") as house:
+        _sees_nothing(house, new_context, house.web.for_programs)
+
+
+def _sees_nothing(house: House, new_context: NewContext, address: str) -> None:
+    """Sign in at a name that other servers have too, use the page, and see what another port of it is told."""
     ask = house.ask(confirm("The one I wanted?"))
-    page = new_context().new_page()
-    page.goto(f"http://127.0.0.1:{house.web.port}/asks/{ask.id}")
+    page, private = new_context().new_page(), house.accounts.private_path
+    page.goto(f"{address}/asks/{ask.id}")
     expect(page.get_by_text("Your inbox has a private address")).to_be_visible()
+    assert private not in page.content(), "only who has a good link learns it"
     page.get_by_label("paste it").fill(house.accounts.make_link(USER))
     page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url(f"{house.web.address}/sign-in?**")
-    page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_text("The one I wanted?").first).to_be_visible()
-    assert page.url == f"{house.web.address}/asks/{ask.id}"
+    assert page.url == f"{address}{private}/asks/{ask.id}"
+    (secret,) = [one["value"] for one in page.context.cookies(page.url) if one["name"] == house.cookie_name]
+
+    for heading in ("Commands", "Talk", "History", "Settings", "Inbox"):
+        page.get_by_role("navigation").get_by_role("link", name=heading).click()
+        expect(page.get_by_role("heading", name=heading, level=1)).to_be_visible()
+        assert page.url.startswith(f"{address}{private}/")
+    page.goto(f"{address}{private}/settings")
+    page.get_by_label("Dark").check()
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("html[data-theme=dark]")).to_be_attached()
+    page.goto(f"{address}{private}/")
+    house.ask(confirm("Told by the stream?"))
+    page.get_by_role("link", name="Told by the stream?").click()
+    expect(page.get_by_role("article").get_by_text("Told by the stream?")).to_be_visible()
+    assert page.url.startswith(f"{address}{private}/asks/")
+
+    host = address.partition("//")[2].partition(":")[0]
+    with preview() as other:
+        for path in ("/", "/sign-in", "/asks/", "/static/app.js"):
+            page.goto(f"http://{host}:{other.port}{path}")
+            expect(page.get_by_role("heading", name="My app")).to_be_visible()
+        page.goto(f"{address}{private}/")
+        page.evaluate("to => { location.href = to; }", f"http://{host}:{other.port}/from-the-inbox")
+        expect(page.get_by_role("heading", name="My app")).to_be_visible()
+    assert len(other.heard) >= 5
+    for heard in other.heard:
+        assert secret not in heard
+        assert house.cookie_name not in heard
+        assert private not in heard
+    page.goto(f"{address}/")
+    expect(page.get_by_text("Your inbox has a private address")).to_be_visible()
+    page.goto(f"{address}{private}/")
+    expect(page.get_by_role("heading", name="Inbox")).to_be_visible()
 
 
 @pytest.mark.finding("F-30")

@@ -68,7 +68,7 @@ def test_a_person_watches_an_agent_leaves_comes_back_and_goes_on(stage: Stage, s
     go.touch()
     stage.ended(conversation)
     page = sign_in("/talk")
-    page.locator(f"a[href='/talk/{conversation}']").click()
+    page.locator(f"a[href='talk/{conversation}']").click()
     expect(page.locator(".spoken")).to_have_text([re.compile("A plan"), "All is done"])
     expect(page.locator("#turn-1 [data-footer]")).to_contain_text(re.compile(r"Done\s+\d+(\.\d)? s · \$0\.0123"))
     # The next turn goes on with the same conversation of the agent's own.

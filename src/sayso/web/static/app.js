@@ -79,7 +79,7 @@ function remove(row) {
 
 function markCurrent() {
   for (const link of $$("[data-inbox] a")) {
-    if (link.getAttribute("href") === location.pathname) link.setAttribute("aria-current", "page");
+    if (link.pathname === location.pathname) link.setAttribute("aria-current", "page");
   }
 }
 
@@ -146,7 +146,7 @@ function answerHello() {
 
 function connect() {
   disconnect();
-  const source = (stream.source = new EventSource(`/events${watchedQuery()}`));
+  const source = (stream.source = new EventSource(`events${watchedQuery()}`));
   source.addEventListener("open", () => {
     notAway();
     publish({ type: "here" });
@@ -169,7 +169,7 @@ function connect() {
 
 async function comeBack() {
   try {
-    const reply = await fetch("/api/me");
+    const reply = await fetch("api/me");
     if (reply.status === 401) {
       notAway();
       return publish({ type: "bye" });
@@ -266,7 +266,7 @@ function tellSight(what) {
   const ago = Math.max(Date.now() - sight.used, 0);
   const body = new URLSearchParams({ csrf, tab: sight.tab, number: (sight.number += 1), sight: what, ago });
   // The next use, or the next event stream, tells it again.
-  fetch("/presence", { method: "POST", body, keepalive: true }).catch(() => (sight.told = 0));
+  fetch("presence", { method: "POST", body, keepalive: true }).catch(() => (sight.told = 0));
 }
 
 function noteUse() {
@@ -581,7 +581,7 @@ async function readPart(panel) {
   // A command that prints faster than anyone can read is not read whole.
   const passed = Math.max(panel.dataset.size - panel.dataset.next - MOST_BEHIND, 0);
   panel.dataset.next = Number(panel.dataset.next) + passed;
-  const reply = await fetch(`/api/operations/${commandPage().dataset.part}/output?stream=${panel.dataset.stream}&offset=${panel.dataset.next}`);
+  const reply = await fetch(`api/operations/${commandPage().dataset.part}/output?stream=${panel.dataset.stream}&offset=${panel.dataset.next}`);
   if (!reply.ok) return false;
   const part = await reply.json();
   const leftOut = part.skipped + passed;
@@ -663,14 +663,14 @@ function notifies() {
 
 async function notify(id, told) {
   if (!notifies() || (await somebodyLooks())) return;
-  const registration = await navigator.serviceWorker.register("/worker.js").then(() => navigator.serviceWorker.ready);
+  const registration = await navigator.serviceWorker.register("worker.js").then(() => navigator.serviceWorker.ready);
   const [one] = told;
   const many = told.length > 1;
   await registration.showNotification(many ? `${told.length} new questions` : `${one.who} asks`, {
     body: many ? "" : one.what,
     tag: many ? "many" : id,
     icon: $("link[rel=apple-touch-icon]").href,
-    data: { path: many ? "/" : `/asks/${id}` },
+    data: { path: many ? "./" : `asks/${id}` },
   });
 }
 
