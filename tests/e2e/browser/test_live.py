@@ -415,7 +415,7 @@ def test_a_notification_comes_when_nobody_looks_and_leads_to_its_question(
     page.evaluate("document.hasFocus = () => false")
     ask = house.ask(confirm("Do you hear me?"))
     expect(page.get_by_role("link", name="Do you hear me?")).to_be_visible()
-    assert page.evaluate(NOTIFICATIONS) == [["claude-code in shop asks", "Do you hear me?", f"/asks/{ask.id}"]]
+    assert page.evaluate(NOTIFICATIONS) == [["claude-code in shop asks", "Do you hear me?", f"asks/{ask.id}"]]
 
 
 def test_no_notification_comes_while_somebody_looks(house: House, new_context: NewContext) -> None:
