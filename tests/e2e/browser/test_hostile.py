@@ -107,6 +107,9 @@ def look_at(page: Page, path: str) -> None:
 
 OUTSIDE = """() => [...document.querySelectorAll('main *')].filter(element => {
     if (element.closest('.unseen') || !element.checkVisibility()) return false;
+    // A table that is too wide scrolls by itself, in a box that does not stick out.
+    const around = element.closest('table')?.parentElement;
+    if (around && getComputedStyle(around).overflowX === 'auto') return false;
     const box = element.getBoundingClientRect();
     return box.width && (box.right > innerWidth + 1 || box.left < -1);
 }).map(element => element.outerHTML.slice(0, 100))"""
