@@ -14,6 +14,7 @@ from tests.e2e.http.harness import ACCEPT, modern_call
 from tests.web.house import USER, new_ask, text
 
 from sayso.accounts import Accounts
+from sayso.agents.desk import Runs
 from sayso.asks.desk import Desk
 from sayso.asks.model import Ask
 from sayso.config import Config, load
@@ -24,6 +25,8 @@ from sayso.mcp_server.server import Calls
 from sayso.store import Transaction
 from sayso.store.sqlite import SqliteStore
 from sayso.web.app import build
+from sayso.web.boards import Drawing
+from sayso.web.conversations import Conversations
 from sayso.web.events import News
 from sayso.web.pages import row
 from sayso.web.sessions import Visitor
@@ -130,7 +133,8 @@ def test_one_trip_to_a_thread_and_one_drawing_of_an_ask_serve_all_streams(config
         store, agents = CountedStore(config.state_dir / "sayso.db"), SqliteStore(config.state_dir / "sayso.db")
         site = CountedSite(config, store)
         site.accounts.add_user(USER)
-        news = News(site, draw, lambda _: "")
+        conversations = Conversations(Runs(store, config.runs_dir), site.desk)
+        news = News(site, conversations, Drawing(ask=draw, command=lambda _: "", conversation=lambda _: ""))
         visitor = Visitor(user=USER, csrf="", secret="", session="", surface="browser")
         async with news.running(), asyncio.timeout(WAIT):
             streams = [news.stream(visitor) for _ in range(20)]

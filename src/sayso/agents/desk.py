@@ -189,6 +189,12 @@ class Runs:
 
         return self._store.read(work)
 
+    def conversation_versions(self, user: str, *, most: int) -> list[tuple[str, int]]:
+        """The latest turn of each of these conversations and its version: whether the list has changed since one
+        looked."""
+        found = self._store.read(lambda tx: tx.all("conversation_versions", user_name=user, most=most))
+        return [(row["id"], row["version"]) for row in found]
+
     def events(self, run_id: str, *, after: int = 0, most: int = 500) -> list[RunEvent]:
         """What happened in a run after the event with this number."""
         found = self._store.read(lambda tx: tx.all("run_events", run_id=run_id, after=after, most=most))

@@ -259,6 +259,10 @@ class Desk:
         place = {"before_time": time_, "before_id": id_}
         return self._all("history", project=project, person=person, pattern=pattern, most=most, **place)
 
+    def runs_that_wait(self, owner: str) -> set[str]:
+        """The runs of a user that are blocked until somebody answers."""
+        return {row["run_id"] for row in self._store.read(lambda tx: tx.all("runs_that_wait", owner=owner))}
+
     def newest_of_run(self, run: str, tool: str) -> Ask | None:
         """The last ask that this run put by this tool."""
         return next(iter(self._all("asks_of_run", run_id=run, tool=tool)), None)

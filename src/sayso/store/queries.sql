@@ -45,6 +45,10 @@ ORDER BY created_at DESC, CASE state WHEN 'superseded' THEN 1 ELSE 0 END, id;
 SELECT * FROM asks WHERE run_id IS NOT NULL AND tool = :tool AND (delivered_at IS NULL OR state = 'timed_out')
 ORDER BY created_at LIMIT :most;
 
+-- name: runs_that_wait
+SELECT DISTINCT run_id FROM asks
+WHERE run_id IS NOT NULL AND wait_process IS NOT NULL AND state = 'pending' AND owner = :owner;
+
 -- name: inbox_attended
 -- The first part of the inbox: agents that are blocked until somebody answers.
 SELECT * FROM asks
@@ -410,6 +414,14 @@ SELECT latest.*, first.prompt AS first_prompt
 FROM runs AS latest JOIN runs AS first ON first.id = latest.conversation
 WHERE latest.user_name = :user_name
   AND (latest.started_at < :before_time OR (latest.started_at = :before_time AND latest.id < :before_id))
+  AND NOT EXISTS (SELECT 1 FROM runs AS later WHERE later.conversation = latest.conversation AND later.turn > latest.turn)
+ORDER BY latest.started_at DESC, latest.id DESC LIMIT :most;
+
+-- name: conversation_versions
+-- What tells whether that list has changed, without the texts in it.
+SELECT latest.id, latest.version
+FROM runs AS latest
+WHERE latest.user_name = :user_name
   AND NOT EXISTS (SELECT 1 FROM runs AS later WHERE later.conversation = latest.conversation AND later.turn > latest.turn)
 ORDER BY latest.started_at DESC, latest.id DESC LIMIT :most;
 

@@ -23,9 +23,11 @@ from sayso.config import Config
 from sayso.errors import InvalidInput, SaysoError
 from sayso.store import Store
 from sayso.web import api, commands, settings, sign_in, talk, talk_events, views
+from sayso.web.boards import Drawing
+from sayso.web.conversations import Conversations
 from sayso.web.door import Door, own_path
 from sayso.web.events import News, events, presence
-from sayso.web.pages import asset, command_row, page, row
+from sayso.web.pages import asset, command_row, conversation_row, page, row
 from sayso.web.refusal import error_data, status_of, wants_json
 from sayso.web.relay import Relay
 from sayso.web.security import HEADERS, Wall
@@ -53,9 +55,10 @@ def build(
     When it stops, the event streams end first, then the lifespans, the last one first.
     """
     site = Site(config, store)
-    news = News(site, row, partial(command_row, words=site.window.words))
-
     conductor, streams = Conductor(config, store, address), Streams(site)
+    conversations = Conversations(conductor.runs, site.desk)
+    command = partial(command_row, words=site.window.words)
+    news = News(site, conversations, Drawing(ask=row, command=command, conversation=conversation_row))
     relay = Relay(config)
 
     @asynccontextmanager
@@ -84,7 +87,7 @@ def build(
         lifespan=running,
     )
     app.state.site, app.state.news, app.state.failures = site, news, sign_in.Failures()
-    app.state.conductor, app.state.streams = conductor, streams
+    app.state.conductor, app.state.streams, app.state.conversations = conductor, streams, conversations
     return app
 
 

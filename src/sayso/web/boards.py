@@ -1,15 +1,18 @@
-"""What the event streams of each person were last told, the inbox and the commands, and the events of what changed."""
+"""What the event streams of each person were last told (the inbox, the commands, the conversations) and the events of
+what changed."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from sayso.asks.model import Ask
 from sayso.operations.operation import Operation
 from sayso.operations.window import Overview
 from sayso.text import json_line
+from sayso.web.conversations import Page, Talked
 from sayso.web.sessions import Visitor
 
 PAGE = 100
@@ -41,7 +44,7 @@ class Versioned(Protocol):
     @property
     def id(self) -> str: ...
     @property
-    def version(self) -> int: ...
+    def version(self) -> int | str: ...
 
 
 T = TypeVar("T", bound=Versioned)
@@ -52,7 +55,7 @@ class Listing(Generic[T]):
 
     def __init__(self, event: str, name: str, render: Callable[[T], str]) -> None:
         self._event, self._name, self._render = event, name, render
-        self._rows: dict[str, tuple[int, str]] = {}
+        self._rows: dict[str, tuple[int | str, str]] = {}
         self._facts: dict[str, object] = {}
 
     def update(self, things: Sequence[T], **facts: object) -> bytes | None:
@@ -66,7 +69,7 @@ class Listing(Generic[T]):
         """The event that tells everything."""
         return self._told(list(self._rows))
 
-    def _row(self, thing: T) -> tuple[int, str]:
+    def _row(self, thing: T) -> tuple[int | str, str]:
         known = self._rows.get(thing.id)
         return known if known and known[0] == thing.version else (thing.version, self._render(thing))
 
@@ -79,21 +82,32 @@ class Listing(Generic[T]):
         return f"event: {self._event}\ndata: {json_line(data)}\n\n".encode()
 
 
+@dataclass(frozen=True, kw_only=True)
+class Drawing:
+    """How each thing becomes a row."""
+
+    ask: Callable[[Ask], str]
+    command: Callable[[Operation], str]
+    conversation: Callable[[Talked], str]
+
+
 class Board:
     """What one person's streams were last told."""
 
-    def __init__(self, render: Callable[[Ask], str], render_command: Callable[[Operation], str]) -> None:
+    def __init__(self, drawing: Drawing) -> None:
         self.readers: set[Reader] = set()
-        self._inbox = Listing("inbox", "asks", render)
-        self._commands = Listing("commands", "operations", render_command)
+        self._inbox = Listing("inbox", "asks", drawing.ask)
+        self._commands = Listing("commands", "operations", drawing.command)
+        self._conversations = Listing("conversations", "conversations", drawing.conversation)
 
-    def update(self, asks: Sequence[Ask], commands: Overview) -> list[bytes]:
+    def update(self, asks: Sequence[Ask], commands: Overview, talk: Page) -> list[bytes]:
         """Take in what is there now. The events that tell of what changed."""
         told = (
             self._inbox.update(asks[:PAGE], more=len(asks) > PAGE),
             self._commands.update([*commands.under_way, *commands.ended], running=len(commands.under_way)),
+            self._conversations.update(talk.rows, older=talk.older),
         )
         return [event for event in told if event]
 
     def whole(self) -> list[bytes]:
-        return [self._inbox.whole(), self._commands.whole()]
+        return [self._inbox.whole(), self._commands.whole(), self._conversations.whole()]

@@ -1,5 +1,5 @@
-"""The event stream: what is in each person's inbox and which commands run, at once on connecting and then whenever it
-changes.
+"""The event stream: what is in each person's inbox, which commands run and how their conversations stand, at once on
+connecting and then whenever it changes.
 
 One look at the store serves all streams of a person. A stream that was cut off misses nothing: the next one begins
 with everything.
@@ -22,7 +22,8 @@ from sayso.errors import NotFound, SaysoError
 from sayso.operations.operation import Operation
 from sayso.operations.window import Overview
 from sayso.store.bell import Listener
-from sayso.web.boards import PAGE, Board, Reader
+from sayso.web.boards import PAGE, Board, Drawing, Reader
+from sayso.web.conversations import Conversations, Page
 from sayso.web.fields import read_form
 from sayso.web.presence import GRACE, Tabs, Told, told
 from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
@@ -30,6 +31,8 @@ from sayso.web.site import Site, site_of
 from sayso.web.watching import Watching
 
 logger = logging.getLogger(__name__)
+
+Seen = tuple[list[Ask], Overview, Page]
 
 SURFACE = "browser"
 MOST_WATCHED = 16
@@ -51,8 +54,8 @@ _BYE_EVENT = b"event: bye\ndata: \n\n"
 class News:
     """All open streams of this process, and the one watcher that feeds them."""
 
-    def __init__(self, site: Site, render: Callable[[Ask], str], render_command: Callable[[Operation], str]) -> None:
-        self._site, self._render, self._render_command = site, render, render_command
+    def __init__(self, site: Site, conversations: Conversations, drawing: Drawing) -> None:
+        self._site, self._conversations, self._drawing = site, conversations, drawing
         self._boards: dict[str, Board] = {}
         self._watching = Watching(site.window)
         self._rung = asyncio.Event()
@@ -130,7 +133,7 @@ class News:
         board = self._boards.get(reader.user)
         if board is None:
             # Looked at before anyone else can find it, so that nobody is told an empty inbox.
-            fresh = Board(self._render, self._render_command)
+            fresh = Board(self._drawing)
             for seen in (await self._site.do(self._seen_by, [reader.user])).values():
                 fresh.update(*seen)
             board = self._boards.setdefault(reader.user, fresh)
@@ -219,12 +222,16 @@ class News:
             self._dead_looked_at = now
             await self._site.do(self._end_the_dead)
 
-    def _seen_by(self, users: Iterable[str]) -> dict[str, tuple[list[Ask], Overview]]:
+    def _seen_by(self, users: Iterable[str]) -> dict[str, Seen]:
         """What each of these people has before them now, but for those who were shut out. One trip for all."""
         site = self._site
         welcome = {user.name for user in site.accounts.users() if user.revoked_at is None}
         return {
-            user: (site.desk.inbox(person=user, most=PAGE + 1), site.window.overview(person=user))
+            user: (
+                site.desk.inbox(person=user, most=PAGE + 1),
+                site.window.overview(person=user),
+                self._conversations.newest(user),
+            )
             for user in users
             if user in welcome
         }
@@ -242,8 +249,8 @@ class News:
             logger.warning("Could not say goodbye to the store: %s", error)
 
 
-def _tell(board: Board, asks: Sequence[Ask], commands: Overview) -> None:
-    for event in board.update(asks, commands):
+def _tell(board: Board, asks: Sequence[Ask], commands: Overview, talk: Page) -> None:
+    for event in board.update(asks, commands, talk):
         for reader in board.readers:
             reader.tell(event)
 

@@ -21,6 +21,7 @@ from sayso.dialects.operation_replies import how
 from sayso.operations.operation import Operation
 from sayso.text import iso_time, lasting, one_line, printable
 from sayso.web import cards, command_wording, entries, markdown, talk_wording, tool_wording, wording
+from sayso.web.conversations import Talked
 from sayso.web.door import door_of, own_path
 from sayso.web.sessions import Visitor
 
@@ -80,6 +81,11 @@ def row(ask: Ask) -> str:
 def command_row(operation: Operation, words: Callable[[Operation], str]) -> str:
     """A command as one row of the list. `words` tells what was executed."""
     return _environment().get_template("command_row.html").render(operation=operation, words=words, now=now_ms())
+
+
+def conversation_row(talked: Talked) -> str:
+    """A conversation as one row of the list."""
+    return _environment().get_template("conversation_row.html").render(talked=talked)
 
 
 def fragment(template: str, **context: Any) -> Markup:

@@ -15,6 +15,7 @@ from sayso.agents.conductor import Conductor
 from sayso.agents.model import Project, Run, RunState
 from sayso.asks.model import MAX_TEXT
 from sayso.errors import InvalidInput, NotFound, Problem, RunGoesOn, SaysoError, TooManyRuns
+from sayso.web.conversations import Conversations
 from sayso.web.fields import Fields, read_form
 from sayso.web.pages import page
 from sayso.web.refusal import error_data, status_of
@@ -22,7 +23,6 @@ from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
 from sayso.web.site import site_of
 from sayso.web.transcript import Transcript
 
-CONVERSATIONS = 50
 _ID = re.compile(r"[0-9a-f]{24}")
 _GONE = "There is no such conversation here. Old ones are deleted after a while."
 _SCRIPT = "x-sayso-script"
@@ -108,7 +108,8 @@ async def _overview(
 ) -> Response:
     site, conductor = site_of(request), _conductor(request)
     before = await _latest(request, visitor, request.query_params.get("before", ""))
-    found = await site.do(conductor.runs.conversations, visitor.user, before=before, most=CONVERSATIONS + 1)
+    listed: Conversations = request.app.state.conversations
+    found = await (site.do(listed.before, visitor.user, before) if before else site.do(listed.newest, visitor.user))
     return page(
         request,
         "talk.html",
@@ -119,8 +120,8 @@ async def _overview(
         chosen=int(chosen) if chosen.isdecimal() else 0,
         prompt=prompt,
         most=MAX_TEXT,
-        conversations=found[:CONVERSATIONS],
-        older=f"talk?before={found[CONVERSATIONS - 1].id}" if len(found) > CONVERSATIONS else "",
+        conversations=found,
+        first_page=before is None,
     )
 
 

@@ -29,10 +29,17 @@ def title(conversation: Conversation) -> str:
     return one_line(conversation.first_prompt, 200)
 
 
-def standing(run: Run) -> Standing:
-    """How a run stands, in a word and in which tone."""
-    word, tone = _WORDS[run.state]
+def standing(run: Run, waits: bool = False) -> Standing:
+    """How a run stands, in a word and in which tone; `waits`: it is blocked until somebody answers."""
+    word, tone = ("Waits for you", "late") if waits and not run.state.ended else _WORDS[run.state]
     return Standing(word=word, tone=tone, meaning=run.ending.message if run.ending else "")
+
+
+def doing(run: Run, waits: bool) -> str:
+    """What the agent of a run does that has not ended."""
+    if run.stopped_by:
+        return "Stopping"
+    return f"{agent(run)} waits for you" if waits else f"{agent(run)} is at work"
 
 
 def cost(told: Cost | None) -> str:

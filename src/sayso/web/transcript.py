@@ -53,6 +53,7 @@ class Turn:
     run: Run
     parts: tuple[Markup, ...]
     cost: Cost | None
+    waits: bool
     left_out: int = 0
 
 
@@ -94,7 +95,8 @@ class Transcript:
             events = list(self._events(run, 0))
             shown = events[-MOST_EVENTS:]
             parts, left_out = tuple(self._parts(run, shown)), len(events) - len(shown)
-            turns.append(Turn(run=run, parts=parts, cost=cost.get(run.turn), left_out=left_out))
+            found = Turn(run=run, parts=parts, cost=cost.get(run.turn), waits=self._waits(run), left_out=left_out)
+            turns.append(found)
             place = Place(turn=run.turn, seq=_last_whole(events))
         return Shown(turns=tuple(turns), place=place)
 
@@ -149,7 +151,7 @@ class Transcript:
         if run.turn > self._place.turn:
             self._place = Place(turn=run.turn)
         self._turn, self._partial, self._footer = run.turn, "", ""
-        html = fragment("turn.html", run=run, parts=(), cost=None, left_out=0)
+        html = fragment("turn.html", run=run, parts=(), cost=None, waits=False, left_out=0)
         yield self._message("turn", turn=run.turn, html=html)
         events = list(self._events(run, 0))
         self._heard_at = _heard_at(events)
@@ -167,7 +169,7 @@ class Transcript:
         yield from self._changed_cards(run)
 
     def _changed_footer(self, run: Run, cost: Cost | None) -> Iterator[bytes]:
-        footer = fragment("turn_footer.html", run=run, cost=cost)
+        footer = fragment("turn_footer.html", run=run, cost=cost, waits=self._waits(run))
         if footer != self._footer:
             self._footer = footer
             yield self._message("footer", turn=run.turn, html=footer, running=not run.state.ended)
@@ -209,6 +211,10 @@ class Transcript:
                 yield self._message("card", turn=run.turn, ask=ask_id, html=self._card(run, ask))
 
     # Parts
+
+    def _waits(self, run: Run) -> bool:
+        """Whether its agent is blocked until somebody answers."""
+        return not run.state.ended and run.id in self._desk.runs_that_wait(run.user)
 
     def _events(self, run: Run, after: int) -> Iterator[RunEvent]:
         while found := self._runs.events(run.id, after=after, most=_BATCH):

@@ -136,11 +136,13 @@ function receive(message) {
   }
   if (message.type === "commands") takeInCommands(message);
   if (message.type === "command") takeInCommand(message);
+  if (message.type === "conversations") takeInConversations(message);
 }
 
 function answerHello() {
   channel.postMessage(known.asks ? everything() : { type: "beat" });
   if (commands.operations) channel.postMessage(allCommands());
+  if (talks.conversations) channel.postMessage(allConversations());
   if (!$("[data-away]").hidden) channel.postMessage({ type: "away" });
 }
 
@@ -152,7 +154,7 @@ function connect() {
     publish({ type: "here" });
   });
   source.addEventListener("inbox", (event) => publish({ type: "inbox", ...JSON.parse(event.data) }));
-  for (const type of ["commands", "command"]) {
+  for (const type of ["commands", "command", "conversations"]) {
     source.addEventListener(type, (event) => publish({ type, ...JSON.parse(event.data) }));
   }
   source.addEventListener("beat", () => publish({ type: "beat" }));
@@ -463,6 +465,29 @@ async function lookAgain(here) {
   } finally {
     following = null;
   }
+}
+
+// --- Conversations: how each of them stands
+
+const talks = { conversations: null, rows: new Map(), older: "" };
+
+function takeInConversations({ conversations, rows, older }) {
+  for (const [id, html] of Object.entries(rows)) talks.rows.set(id, html);
+  const before = talks.conversations && new Set(talks.conversations.map(([id]) => id));
+  Object.assign(talks, { conversations, older });
+  for (const id of [...talks.rows.keys()]) if (!conversations.some(([there]) => there === id)) talks.rows.delete(id);
+  const list = $("[data-conversations]");
+  if (!list) return;
+  const fresh = before ? conversations.map(([id]) => id).filter((id) => !before.has(id)) : [];
+  arrange($("ol", list), "conversation", conversations, talks.rows, fresh);
+  list.hidden = conversations.length === 0;
+  $(".more", list).hidden = !older;
+  $(".more a", list).href = older;
+  tellTimes();
+}
+
+function allConversations() {
+  return { type: "conversations", conversations: talks.conversations, rows: Object.fromEntries(talks.rows), older: talks.older };
 }
 
 // --- Commands: which run, and what the one on this page prints

@@ -1,0 +1,66 @@
+"""The conversations of a person as the page lists them, and which of them wait for that person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sayso.agents.desk import Runs
+from sayso.agents.model import Conversation, Run
+from sayso.asks.desk import Desk
+
+CONVERSATIONS = 50
+"""The most conversations that one page lists."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Talked:
+    """One conversation of the list; `waits`: its agent is blocked until somebody answers."""
+
+    conversation: Conversation
+    waits: bool
+
+    @property
+    def id(self) -> str:
+        return self.conversation.id
+
+    @property
+    def version(self) -> str:
+        """Another one for all that changes its row."""
+        latest = self.conversation.latest
+        return f"{latest.turn}.{latest.version}.{int(self.waits)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """A part of the list, newest first; `older` is the address of the next part, if there is any."""
+
+    rows: Sequence[Talked] = ()
+    older: str = ""
+
+
+class Conversations:
+    """Lists them. The newest are asked for after each ring of the bell, and read only when they have changed."""
+
+    def __init__(self, runs: Runs, desk: Desk) -> None:
+        self._runs, self._desk = runs, desk
+        self._known: dict[str, tuple[list[tuple[str, int]], list[Conversation]]] = {}
+
+    def newest(self, user: str) -> Page:
+        versions = self._runs.conversation_versions(user, most=CONVERSATIONS + 1)
+        known = self._known.get(user)
+        if known is None or known[0] != versions:
+            known = self._known[user] = versions, self._runs.conversations(user, most=CONVERSATIONS + 1)
+        return self._page(user, known[1])
+
+    def before(self, user: str, latest: Run) -> Page:
+        """Those that were last spoken in before the conversation of this latest turn."""
+        return self._page(user, self._runs.conversations(user, before=latest, most=CONVERSATIONS + 1))
+
+    def _page(self, user: str, found: Sequence[Conversation]) -> Page:
+        waiting = self._desk.runs_that_wait(user)
+        shown = found[:CONVERSATIONS]
+        return Page(
+            rows=[Talked(conversation=each, waits=each.latest.id in waiting) for each in shown],
+            older=f"talk?before={shown[-1].id}" if len(found) > CONVERSATIONS else "",
+        )

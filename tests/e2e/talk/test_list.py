@@ -1,0 +1,53 @@
+"""The list of conversations on the page: it is live, and says which of them wait for the person."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from tests.e2e.talk.conftest import SignIn
+from tests.e2e.talk.stage import OPTIONS, Stage, ask, card, permit
+
+
+@pytest.mark.finding("F-58")
+def test_the_list_says_live_in_every_tab_who_waits_for_you(stage: Stage, sign_in: SignIn, tmp_path: Path) -> None:
+    first = sign_in("/talk")
+    asked_for: set[str] = set()
+    first.context.on("request", lambda request: asked_for.add(urlsplit(request.url).path))
+    second = first.context.new_page()
+    second.goto("/talk")
+    visitor, go = stage.visitor(), tmp_path / "go"
+    project = stage.project("listed")
+    steps = [ask("Which way?", options=OPTIONS), f"wait {go}", permit("Bash", command="make")]
+    conversation = visitor.start(project, *steps)
+    _expect_standing(conversation, "Waits for you", first, second)
+    elsewhere = sign_in(f"/talk/{conversation}")
+    card(elsewhere, "Which way?").get_by_label("Option B").check()
+    card(elsewhere, "Which way?").get_by_role("button", name="Submit").click()
+    _expect_standing(conversation, "At work", first, second)
+    go.touch()
+    _expect_standing(conversation, "Waits for you", first, second)
+    assert {path for path in asked_for if "events" in path} <= {"/events"}, "the stream that all tabs share"
+    # Whoever comes now sees the same, and the conversation says so too.
+    second.reload()
+    _expect_standing(conversation, "Waits for you", second)
+    _row(second, conversation).get_by_role("link").click()
+    expect(second.locator("#turn-1 [data-footer]")).to_have_text("Claude waits for you")
+    card(second, "Allow Bash: make?").get_by_role("button", name="Allow", exact=True).click()
+    expect(second.locator("#turn-1 [data-footer]")).to_contain_text("Done")
+    _expect_standing(conversation, "Done", first)
+    # The next turn begins in another tab.
+    assert visitor.go_on(conversation, "say Again").status == 303
+    expect(_row(first, conversation)).to_contain_text("2 turns")
+    _expect_standing(conversation, "Done", first)
+
+
+def _row(page: Page, conversation: str) -> Locator:
+    return page.locator(f"[data-conversations] li[data-conversation='{conversation}']")
+
+
+def _expect_standing(conversation: str, word: str, *pages: Page) -> None:
+    for page in pages:
+        expect(_row(page, conversation).locator(".pill")).to_have_text(word)
