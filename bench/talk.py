@@ -67,7 +67,7 @@ def rate(stage: Stage, visitor: Visitor, project: int, count: int) -> float:
     go = Path(stage.folder) / f"go-{time.time_ns()}"
     conversation = visitor.start(project, "say Ready", f"wait {go}", f"stream {count}")
     begun, there = 0.0, 0
-    for message in _messages(stage, visitor, conversation):
+    for message in messages(stage, visitor, conversation):
         if message["type"] == "text":
             there += 1
             if there == 1:
@@ -82,7 +82,7 @@ def rate(stage: Stage, visitor: Visitor, project: int, count: int) -> float:
     return count / lasted
 
 
-def _messages(stage: Stage, visitor: Visitor, conversation: str) -> Iterator[dict[str, object]]:
+def messages(stage: Stage, visitor: Visitor, conversation: str) -> Iterator[dict[str, object]]:
     connection = http.client.HTTPConnection("127.0.0.1", stage.house.web.port, timeout=60)
     headers = {"Cookie": visitor.cookie, "Host": stage.house.web.host}
     connection.request("GET", f"/talk/{conversation}/events?after=1.0", headers=headers)
