@@ -205,3 +205,12 @@ async def test_this_process_shows_as_a_place_where_asks_are_seen_until_it_ends(p
         assert (surface.person, surface.surface) == ("anna", "terminal")
         assert isinstance(anna.app.screen, InboxScreen)
     assert place.desk.open_surfaces() == []
+
+
+@pytest.mark.finding("F-70")
+async def test_agents_of_the_same_name_in_one_project_have_rows_that_differ(place: Place) -> None:
+    for session in ("0199-aaaaaa", "0199-bbbbbb"):
+        asker = Asker(client="codex", project="/home/anna/api", session=session)
+        place.desk.hold(NewAsk(tool="ask_user", questions=(NAME,), asker=asker))
+    async with place.inbox(size=(120, 24)) as anna:
+        await anna.sees("session aaaaaa", "session bbbbbb")

@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from sayso.asks.model import Ask, State
+from sayso.asks.model import Ask, Asker, State
+from sayso.text import one_line
+
+_TAIL = 6
+"""Characters of a session's name. Its end: many names begin with the time, which sessions of one day share."""
 
 
 class Listening(StrEnum):
@@ -44,3 +48,9 @@ def handover(ask: Ask) -> Handover:
     if ask.delivered:
         return Handover.RECEIVED
     return Handover.ON_ITS_WAY if ask.wait else Handover.KEPT
+
+
+def session_of(asker: Asker) -> str:
+    """What tells this agent from others of the same name in the same project, in short: the end of its session's name,
+    else its process. Empty where neither is known."""
+    return one_line(asker.session, 300)[-_TAIL:].strip() or (str(asker.pid) if asker.pid else "")

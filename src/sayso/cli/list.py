@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
 
 from sayso.asks.model import Ask
+from sayso.asks.truth import session_of
 from sayso.cli.asks_in_words import MEANINGS, headline, short_place, status
 from sayso.cli.connecting import how_to_connect, typed_here
 from sayso.cli.session import open_session, project_name, settings
@@ -70,7 +71,9 @@ def show_inbox(config: Config) -> None:
 
 
 def inbox_table(asks: Sequence[Ask]) -> str:
-    return table(HEADER, [_row(ask) for ask in asks])
+    agents = {(ask.asker.client, ask.asker.project, session_of(ask.asker)) for ask in asks}
+    alike = Counter((client, project) for client, project, _ in agents)
+    return table(HEADER, [_row(ask, alike) for ask in asks])
 
 
 def _open_asks(config: Config, project: str | None, most: int) -> list[Ask]:
@@ -103,12 +106,15 @@ def _say_crowds(others: Counter[str]) -> None:
         say(f"… and {size} more of {agent}: --all shows each.")
 
 
-def _row(ask: Ask) -> tuple[str, ...]:
+def _row(ask: Ask, alike: Mapping[tuple[str, str], int]) -> tuple[str, ...]:
+    """Where agents of the same name are at work in the same project, each is told with its session."""
+    asker = ask.asker
+    session = session_of(asker) if alike[asker.client, asker.project] > 1 else ""
     return (
         ask.id[:8],
         age(now_ms() - ask.created_at),
         status(ask),
-        one_line(ask.asker.client, 20) or "-",
+        " ".join(filter(None, (one_line(asker.client, 20) or "-", session))),
         short_place(ask.asker.project) or "-",
         headline(ask),
     )

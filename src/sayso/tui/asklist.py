@@ -44,4 +44,5 @@ class AskList(Entries[Ask]):
 
     def origin(self, item: Ask) -> Sequence[str]:
         wording = self._shared.wording
-        return [wording.project(item), wording.client(item), wording.questions(item), wording.host(item)]
+        who = [wording.project(item), wording.client(item), wording.session(item)]
+        return [*who, wording.questions(item), wording.host(item)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from sayso.asks.model import Answer, Ask, Question, State
-from sayso.asks.truth import Handover, Listening, handover, listening, stops_waiting_at
+from sayso.asks.truth import Handover, Listening, handover, listening, session_of, stops_waiting_at
 from sayso.clock import Clock
 from sayso.text import age, one_line
 from sayso.tui.markdown import plain_line
@@ -41,6 +41,11 @@ class Wording:
 
     def host(self, ask: Ask) -> str:
         return one_line(ask.asker.host, NAME_WIDTH)
+
+    def session(self, ask: Ask) -> str:
+        """What tells this agent from others of the same name in the same project."""
+        known = session_of(ask.asker)
+        return self.texts.session.format(session=known) if known else ""
 
     def questions(self, ask: Ask) -> str:
         count = len(ask.questions)

@@ -115,6 +115,7 @@ def _environment() -> Environment:
         "client": wording.client,
         "project": wording.project,
         "whereabouts": wording.whereabouts,
+        "session": wording.session,
         "standing": wording.standing,
         "settled_by": wording.settled_by,
         "handover": wording.handover,

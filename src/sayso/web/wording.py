@@ -43,6 +43,12 @@ def project(ask: Ask) -> str:
     return one_line(PurePath(ask.asker.project).name, NAME_WIDTH)
 
 
+def session(ask: Ask) -> str:
+    """What tells this agent from others of the same name in the same project."""
+    known = truth.session_of(ask.asker)
+    return f"session {known}" if known else ""
+
+
 def whereabouts(ask: Ask) -> list[tuple[str, str]]:
     """Everything that is known of who asks."""
     asker = ask.asker

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 from tests.e2e.browser.conftest import SignIn
 from tests.web.house import House, confirm, new_ask, text
@@ -55,3 +56,14 @@ def test_an_ended_ask_of_any_kind_says_what_became_of_it(house: House, sign_in: 
         page.get_by_text("Who asks, and what happened").click()
         expect(page.locator(".events")).to_contain_text(f"{word} by grace in terminal")
     assert house.desk.get(ask.id).state is State.CANCELLED
+
+
+@pytest.mark.finding("F-70")
+def test_agents_of_the_same_name_in_one_project_have_rows_that_differ(house: House, sign_in: SignIn) -> None:
+    for session in ("0199-aaaaaa", "0199-bbbbbb", "0199-\u202ecccc"):
+        house.ask(confirm(), asker=Asker(client="codex", project="/home/ada/shop", session=session))
+    facts = sign_in().locator("[data-inbox] .row-facts")
+    expect(facts).to_have_count(3)
+    expect(facts.nth(0)).to_contain_text("session aaaaaa")
+    expect(facts.nth(1)).to_contain_text("session bbbbbb")
+    assert "\u202e" not in facts.nth(2).inner_text()
