@@ -168,7 +168,7 @@ async def test_an_ask_can_be_rejected_from_the_list(place: Place) -> None:
         await anna.type("not now")
         await anna.press("enter")
         ended = await place.outcome(held)
-        await anna.sees("Rejected. claude-code is waiting")
+        await anna.sees("Rejected. Waiting for claude-code to fetch it.")
     assert ended.state is State.REJECTED
     assert ended.outcome is not None
     assert ended.outcome.reason == "not now"
