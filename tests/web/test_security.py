@@ -408,3 +408,13 @@ def test_a_form_of_another_type_is_refused(house: House, ada: Browser, ask: Ask)
             "POST", f"/asks/{ask.id}", body=b"csrf=x", headers={"Content-Type": sent}, cookie=ada.cookie
         )
         assert reply.status == 415
+
+
+@pytest.mark.finding("F-30")
+def test_pages_and_scripts_name_no_address_from_the_root(house: House, ada: Browser, ask: Ask) -> None:
+    """Below a private path such a link would lead out of it."""
+    for path in ("/", f"/asks/{ask.id}", "/commands", "/talk", "/history", "/settings", "/nowhere"):
+        page = house.web.call("GET", path, cookie=ada.cookie).text
+        assert re.findall(r'(?:href|src|action|data-\w+)="/[^"]*"', page) == ['href="/"'], "the base alone"
+    for name in ("app.js", "talk.js", "drafts.js", "guard.js", "worker.js"):
+        assert not re.search(r"""["'`]/\w""", house.web.call("GET", f"/static/{name}").text)

@@ -68,7 +68,9 @@ def _sign_in(new_context: NewContext, house: House, path: str = "/", user: str =
     context = new_context(base_url=house.web.address, **options)
     sign_in_context(context, house, user)
     page = context.new_page()
-    page.goto(path)
+    # Under another name than the private one, the page is below the private path.
+    below = "" if house.accounts.private_name in house.web.address else house.accounts.private_path
+    page.goto(f"{below}{path}")
     return page
 
 

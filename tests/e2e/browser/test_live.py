@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -445,11 +446,11 @@ def test_the_badge_counts_what_is_open(house: House, new_context: NewContext) ->
 
 def test_the_page_can_be_installed(house: House, sign_in: SignIn) -> None:
     page = sign_in()
-    manifest = page.request.get("/manifest.webmanifest").json()
-    assert (manifest["start_url"], manifest["display"]) == ("/", "standalone")
+    manifest = json.loads(house.web.call("GET", "/manifest.webmanifest").text)
+    assert (manifest["start_url"], manifest["display"]) == ("./", "standalone")
+    fetched = "async src => { const got = await fetch(src); return [got.status, got.headers.get('content-type')]; }"
     for icon in manifest["icons"]:
-        reply = page.request.get(icon["src"])
-        assert (reply.status, reply.headers["content-type"]) == (200, icon["type"])
+        assert page.evaluate(fetched, icon["src"]) == [200, icon["type"]]
     client = page.context.new_cdp_session(page)
     problems = {error["errorId"] for error in client.send("Page.getInstallabilityErrors")["installabilityErrors"]}
     assert problems <= {"in-incognito"}, "nothing but that the tests' browsers forget everything"
