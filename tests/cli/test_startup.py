@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib import import_module
 
 import click
 import pytest
 from tests.cli.program import BIN, SECONDS, Home, choice
 
 from sayso import __version__
-from sayso.cli.commands import COMMANDS
+from sayso.cli.commands import COMMANDS, load
 
 HEAVY = ("mcp", "mcp_types", "pydantic", "textual", "anyio", "asyncio", "starlette", "psycopg", "yaml")
 DUMP = """
@@ -55,7 +54,7 @@ def every_command() -> dict[str, click.Command]:
     """By its words, those below others too."""
     found: dict[str, click.Command] = {}
     for name in COMMANDS:
-        command: click.Command = import_module(f"sayso.cli.{name}").command
+        command = load(name)
         below = command.commands.items() if isinstance(command, click.Group) else ()
         found |= {name: command, **{f"{name} {word}": inner for word, inner in below}}
     return found

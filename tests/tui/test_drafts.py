@@ -80,7 +80,7 @@ async def test_sending_leaves_no_draft_behind(place: Place) -> None:
         await until(lambda: place.desk.draft(held.ask.id, "anna"), anna.screen)
         await anna.press("enter", "enter")
         await place.outcome(held)
-        await anna.sees("Sent. claude-code is waiting")
+        await anna.sees("Sent. Waiting for claude-code to")
     assert place.desk.draft(held.ask.id, "anna") == ""
 
 

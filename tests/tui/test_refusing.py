@@ -23,7 +23,7 @@ async def test_an_ask_is_rejected_with_a_reason(place: Place) -> None:
         await anna.type("ask me tomorrow")
         await anna.press("enter")
         ended = await place.outcome(held)
-        await anna.sees("Rejected. claude-code is waiting")
+        await anna.sees("Rejected. Waiting for claude-code to")
     assert ended.state is State.REJECTED
     assert ended.outcome is not None
     assert ended.outcome.reason == "ask me tomorrow"
@@ -64,7 +64,7 @@ async def test_the_agent_is_asked_to_explain_one_question(place: Place) -> None:
         await anna.type("What does Dublin cost?")
         await anna.press("enter")
         ended = await place.outcome(held)
-        await anna.sees("Handed back with a request to explain. claude-code is waiting")
+        await anna.sees("Handed back with a request to explain. Waiting")
     assert ended.state is State.REJECTED
     assert ended.outcome is not None
     assert ended.outcome.reason == (

@@ -43,7 +43,7 @@ async def test_a_key_pressed_too_often_settles_nothing_twice(place: Place) -> No
         await anna.press("enter")
         await anna.press_after(0.1, "enter")
         await place.outcome(first)
-        await anna.sees("Sent. claude-code is waiting")
+        await anna.sees("Sent. Waiting for claude-code to")
         await anna.sees("> Second?", "enter open")
     assert place.now(second).outcome is None
 

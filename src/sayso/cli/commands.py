@@ -27,6 +27,12 @@ def program_name() -> str:
     return name if name in PROGRAMS else PROGRAMS[0]
 
 
+def load(name: str) -> click.Command:
+    """The command of that name, from the file that is called like it."""
+    command: click.Command = import_module(f"sayso.cli.{name.replace('-', '_')}").command
+    return command
+
+
 class LazyGroup(click.Group):
     """Knows its commands by name and imports the one that is called."""
 
@@ -36,8 +42,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"sayso.cli.{cmd_name.replace('-', '_')}").command
-        return command
+        return load(cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
