@@ -32,9 +32,10 @@ _MOST = 10_000
 @click.option("--all", "every_one", is_flag=True, help="Show each ask of an agent that has many.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array of everything about each ask.")
 def command(project: Path | None, limit: int, every_one: bool, as_json: bool) -> None:
-    """Show the asks that can be answered: those whose agents wait first, each part oldest first.
+    """Show the asks that can be answered.
 
-    Of an agent that has many open, the first few are shown and the others counted; --all shows each.
+    Those whose agents wait come first, each part oldest first. Of an agent that has many open, the first few are shown
+    and the others counted; --all shows each.
 
     \b
     Example:

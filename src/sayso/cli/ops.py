@@ -18,10 +18,9 @@ from sayso.cli.terminal import dim, put, put_json, say, table
 from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.dialects.operation_replies import data, headline, result
-from sayso.operations.approval import awaiting
 from sayso.operations.desk import OperationDesk
 from sayso.operations.operation import Operation, OperationState
-from sayso.operations.report import report_on
+from sayso.operations.report import awaiting, report_on
 from sayso.running.capture import STREAMS
 from sayso.running.excerpt import Excerpts
 from sayso.running.output import Piece
@@ -186,7 +185,9 @@ def cancel(operation_id: str) -> None:
 @click.argument("operation_id", metavar="ID")
 @_of_either_stream
 def watch(operation_id: str, stream: str | None) -> None:
-    """Follow what a command writes, to stdout and to stderr, until it ends. Ctrl-C stops the watching, not the command.
+    """Follow what a command writes, until it ends.
+
+    Both stdout and stderr are shown. Ctrl-C stops the watching, not the command.
 
     \b
     Example:

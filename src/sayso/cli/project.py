@@ -105,7 +105,9 @@ def show(as_json: bool) -> None:
 @command.command()
 @click.argument("project")
 def remove(project: str) -> None:
-    """Stop allowing agents to be started in PROJECT (id, name or directory). What was said there stays for a while.
+    """Let no more agents be started in PROJECT.
+
+    PROJECT is an id, a name or a directory. What was said there stays for a while.
 
     \b
     Example:

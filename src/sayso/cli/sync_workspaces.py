@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
-from sayso.cli.project import sync as command
+import click
 
-__all__ = ["command"]
+from sayso.cli.project import sync
+
+
+@click.command()
+def command() -> None:
+    """The same as `sayso project sync`, as PromptManager calls it.
+
+    \b
+    Example:
+      sayso sync-workspaces
+    """
+    click.get_current_context().invoke(sync)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sayso.asks.desk import Held
 from sayso.asks.model import SAY_SO, Ask, Asker, Kind, NewAsk, Question, Settler, State
 from sayso.asks.waiting import Waiting
 from sayso.errors import AlreadySettled
-from sayso.operations.operation import Operation, OperationState
 from sayso.toolfiles.catalog import CommandTool
 
 logger = logging.getLogger(__name__)
@@ -84,16 +83,6 @@ class Approvals:
         except AlreadySettled:
             logger.info("The question about %s was settled just before it was withdrawn", held.ask.tool)
         await self._waiting.delivered(held)
-
-
-def awaiting(operations: Iterable[Operation], open_asks: Iterable[Ask]) -> set[str]:
-    """The ids of those that wait for a person's say-so, not for their turn."""
-    asked = {(ask.tool, ask.asker) for ask in open_asks if ask.is_permission}
-    return {
-        operation.id
-        for operation in operations
-        if operation.state is OperationState.QUEUED and (operation.tool, operation.asker) in asked
-    }
 
 
 def _key(tool: CommandTool, asker: Asker) -> tuple[str, str]:
