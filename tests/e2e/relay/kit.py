@@ -146,7 +146,9 @@ def refusal(reply: Reply) -> str:
 
 
 def under(file: Path) -> dict[str, str]:
-    return {relay_file.VARIABLE: str(file)}
+    """The environment of an agent's server. Its home is another than that of whoever starts `sayso web` here, which
+    would otherwise count as something that the agent started."""
+    return {relay_file.VARIABLE: str(file), "HOME": str(file.parent)}
 
 
 def written(folder: Path, **changes: Any) -> Path:

@@ -180,6 +180,7 @@ def test_no_process_of_the_agent_can_answer_for_the_person(bench: Bench) -> None
     tried = bench.place.run("answer", ask_id, "Option A")
     assert (tried.returncode, "may not settle its own" in tried.stderr) == (5, True)
     assert bench.desk.get(ask_id).state is State.PENDING
+    bench.end(run)
 
 
 def test_a_no_is_told_in_words_to_a_plain_poll_and_as_such_to_one_that_names_the_question(bench: Bench) -> None:
