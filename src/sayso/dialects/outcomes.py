@@ -140,7 +140,7 @@ def still_open_words(ask: Ask) -> str:
 
 
 def _sentence(text: str) -> str:
-    return text if text.rstrip().endswith((".", "!", "?", ":", "…")) else f"{text.rstrip()}."
+    return text if text.rstrip().endswith((".", "!", "?", ":", "…")) else f"{text}."
 
 
 def timeout_words(ask: Ask) -> str:

@@ -93,7 +93,7 @@ def test_title_and_timeout_hold_for_one_question_too(either_client: ClientProgra
 
 WRONG: list[tuple[str, Json]] = [
     ("give either `question` (one question) or `questions` (an array), got neither", {}),
-    ("give either `question` (one question) or `questions` (an array), got both", {"question": "a", "questions": []}),
+    ("give either `question` (one question) or `questions` (an array), got both", {"question": "a", "questions": [{}]}),
     ("questions array must have at least 1 item", {"questions": []}),
     ("Options required for select/multi-select (options)", {"question": "a", "type": "select"}),
     ("expected one of text, select, multi-select, confirm, got the number 4 (type)", {"question": "a", "type": 4}),

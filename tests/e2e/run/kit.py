@@ -96,10 +96,9 @@ class Worker(Agent):
         return data_of(self.do("status", id=operation))
 
     def ended(self, operation: str) -> Json:
-        """How an operation ended, as `await` tells it."""
-        (finished,) = data_of(self.do("await", id=operation))["finished"]
-        assert finished["id"] == operation
-        told: Json = finished
+        """How an operation ended, as `await` tells it. What else has ended by then comes with any reply."""
+        finished: list[Json] = data_of(self.do("await", id=operation))["finished"]
+        (told,) = [each for each in finished if each["id"] == operation]
         return told
 
     def wait_until(self, operation: str, *states: str) -> Json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -44,7 +45,7 @@ def test_all_that_a_session_can_do_works_behind_the_front(client: ClientProgram,
         client.answer_with(HOLD)
         key = client.call_start("ask_user", colour("In a form?"))
         client.reply(form_about(client, "In a form?").form, accept({"colour": "Blue"}))
-        assert client.wait_result(key).structured["result"]["answers"] == [{"questionId": "colour", "values": ["Blue"]}]
+        assert json.loads(client.wait_result(key).text)["answers"] == [{"questionId": "colour", "values": ["Blue"]}]
 
         # Progress, and an answer from elsewhere
         person.desk.show_up("test", "ada")
