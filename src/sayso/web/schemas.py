@@ -97,6 +97,7 @@ _OUTCOME = _record(
     outcome=_TEXT,
     ask_id=_TEXT,
     call_id=_TEXT,
+    asked_at=_MOMENT,
     answers=_list(ref("Given")),
     reason=_TEXT_OR_NULL,
     answered_by=_TEXT,
