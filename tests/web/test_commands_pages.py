@@ -212,9 +212,18 @@ def stream(house: House, browser: Browser, path: str) -> Iterator[http.client.HT
 
 def next_event(reply: http.client.HTTPResponse, name: str) -> Any:
     """The data of the next event of this name."""
+    return next_events(reply, name)[name]
+
+
+def next_events(reply: http.client.HTTPResponse, *names: str) -> dict[str, Any]:
+    """The data of the next event of each name, in whatever order they come."""
+    found: dict[str, Any] = {}
     while line := reply.readline():
-        if line == f"event: {name}\n".encode():
-            return json.loads(reply.readline().partition(b"data: ")[2])
+        name = line.decode().strip().removeprefix("event: ")
+        if name in names and name not in found:
+            found[name] = json.loads(reply.readline().partition(b"data: ")[2])
+        if len(found) == len(names):
+            return found
     raise AssertionError("the stream ended")
 
 
@@ -232,6 +241,6 @@ def test_a_stream_tells_which_commands_run_and_that_the_watched_one_prints(house
         house.works.print(running, "hello\n")
         assert next_event(reply, "command")["printed"]["stdout"] == 6
         house.works.end(running)
-        last = next_event(reply, "command")
-        assert (last["open"], last["mark"]) == (False, "2")
-        assert next_event(reply, "commands")["running"] == 0
+        last = next_events(reply, "command", "commands")
+        assert (last["command"]["open"], last["command"]["mark"]) == (False, "2")
+        assert last["commands"]["running"] == 0
