@@ -29,10 +29,12 @@ def server(place: Place) -> Iterator[stdio.Target]:
 
 
 @pytest.fixture(scope="module")
-def site(place: Place) -> Iterator[web.Target]:
-    target = web.Target(place)
-    yield target
-    target.end()
+def site() -> Iterator[web.Target]:
+    # Not where the server on stdio is: whoever started that is an agent there, and may not serve the page.
+    with new_place(ask_timeout="1s", ask_user_timeout="30s", log_level="error") as place:
+        target = web.Target(place)
+        yield target
+        target.end()
 
 
 @settings(max_examples=60, suppress_health_check=SLOW)

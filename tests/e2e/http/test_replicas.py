@@ -39,7 +39,7 @@ PATIENCE = 90.0
 
 @pytest.fixture
 def place(postgres_address: str) -> Iterator[Place]:
-    with new_place(store=postgres_address) as place:
+    with new_place(store=postgres_address, max_open_asks=str(CROWD)) as place:
         yield place
 
 
