@@ -257,12 +257,17 @@ class Call:
         else:
             logger.info("Session completed successfully %s (%s)", _names(ask), ask.state)
         told = result(self._request.render(_as_asked(ask, self._request.new)))
-        if self._held.reattached and ask.ended_at and ask.ended_at < self._held.wait.since and not ask.state.answerable:
+        if self._came is None and self._found_settled(ask):
             add(told, "given_earlier", given_earlier(ask, now_ms()))
         if self._form and self._form.lost:
             add(told, "form", f"What was filled in in the client's form came too late. {self._form.lost}")
         self._calls.office.note_delivery(self._ctx, self._held)
         return told
+
+    def _found_settled(self, ask: Ask) -> bool:
+        """Whether it was settled before this call took it up. A further round is still the same call."""
+        since = self._held.wait.since
+        return self._held.reattached and not ask.state.answerable and (ask.ended_at or since) < since
 
 
 def _as_asked(ask: Ask, new: NewAsk) -> Ask:
