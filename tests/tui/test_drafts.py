@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import threading
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from tests.tui.harness import DATABASE, FOUR, NAME, Place, select, until
 
+from sayso.asks.desk import Desk
 from sayso.asks.draft import Said, answer
 from sayso.asks.model import Answer, Ask, Asker, Kind, Option, Question
 from sayso.tui import draft as drafts
 from sayso.tui.answer import AnswerScreen
+from sayso.tui.settling import SettlingScreen
 
 pytestmark = pytest.mark.anyio
 
@@ -78,6 +83,37 @@ async def test_sending_leaves_no_draft_behind(place: Place) -> None:
         await anna.open()
         await anna.type("billing")
         await until(lambda: place.desk.draft(held.ask.id, "anna"), anna.screen)
+        await anna.press("enter", "enter")
+        await place.outcome(held)
+        await anna.sees("Sent. Waiting for claude-code to")
+    assert place.desk.draft(held.ask.id, "anna") == ""
+
+
+async def test_a_draft_that_falls_due_while_the_answer_is_sent_is_not_left_behind(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held, due = place.ask(NAME), threading.Event()
+    save_now, send = SettlingScreen._save_now, Desk.answer
+
+    def saved_now(screen: SettlingScreen) -> None:
+        save_now(screen)
+        screen.call_later(due.set)
+
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.type("billing")
+        await until(lambda: place.desk.draft(held.ask.id, "anna"), anna.screen)
+
+        def sent_slowly(desk: Desk, *args: Any, **more: Any) -> Ask:
+            screen = anna.app.screen
+            assert isinstance(screen, SettlingScreen)
+            due.clear()
+            anna.app.call_from_thread(screen.enter, replace(screen.draft, reason="one key more"))
+            assert due.wait(30)
+            return send(desk, *args, **more)
+
+        monkeypatch.setattr(SettlingScreen, "_save_now", saved_now)
+        monkeypatch.setattr(Desk, "answer", sent_slowly)
         await anna.press("enter", "enter")
         await place.outcome(held)
         await anna.sees("Sent. Waiting for claude-code to")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -36,6 +37,8 @@ class SettlingScreen(SaysoScreen[None]):
         self._settling = False
         self._leaving = False
         self._saving: Timer | None = None
+        self._one_at_a_time = asyncio.Lock()
+        """A draft that is kept while its ask is settled would be left behind."""
         self._kept = to_json(ask, draft)
 
     # The draft
@@ -52,6 +55,10 @@ class SettlingScreen(SaysoScreen[None]):
 
     async def save(self) -> None:
         """Keep the draft. While the store is away it is kept on the board, until the store is back."""
+        async with self._one_at_a_time:
+            await self._save()
+
+    async def _save(self) -> None:
         body, board = to_json(self.ask, self.draft), self.shared.board
         if self._settled or not self._there or body == self._kept:
             return
@@ -158,7 +165,8 @@ class SettlingScreen(SaysoScreen[None]):
             return settled
 
         try:
-            return await self.do(settle_and_forget)
+            async with self._one_at_a_time:
+                return await self.do(settle_and_forget)
         except (AlreadySettled, NotFound, NotYours, InvalidInput, StoreError) as error:
             self.warn(self.shared.texts.not_sent.format(error=error))
             await self._look_again()
