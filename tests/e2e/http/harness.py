@@ -56,6 +56,8 @@ MODERN = "2026-07-28"
 class Replica:
     """One `sayso web` process. Its log is kept in a file."""
 
+    popen: type[subprocess.Popen[str]] = subprocess.Popen
+
     def __init__(self, place: Place, *flags: str, port: int = 0) -> None:
         self._place, self._flags = place, flags
         self._log = Path(tempfile.mkstemp(prefix="web-", suffix=".log", dir=place.folder)[1])
@@ -63,7 +65,7 @@ class Replica:
 
     def _start(self, port: int) -> None:
         with self._log.open("a") as log:
-            self.process = subprocess.Popen(
+            self.process = self.popen(
                 [_SAYSO, "web", "--json", "--port", str(port), *self._flags],
                 cwd=self._place.project,
                 env=self._place.environment,
