@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import select
-import signal
 import struct
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tests.e2e.http.harness import Replica
 from tests.e2e.run.kit import background, waited_for
 from tests.e2e.stdio.harness import Place, new_place
+from tests.orphan import Orphan
 from tests.postgres import Server
 from tests.soak import plan
 from tests.soak.agent import TURN_SECONDS, Agent
@@ -148,36 +144,11 @@ def _settle_the_rest(person: Person) -> None:
         person.look()
 
 
-class _Orphan(subprocess.Popen[str]):
-    """A process that does not descend from this one."""
-
-    def __init__(self, command: list[str], **options: Any) -> None:
-        # The shell ends at once and leaves it behind; the first line is its process id.
-        super().__init__(["sh", "-c", '"$@" & echo $!', "sh", *command], **options)
-        assert self.stdout is not None
-        super().wait()
-        self._pid = int(self.stdout.readline())
-        self._end = os.pidfd_open(self._pid)
-
-    def send_signal(self, number: int) -> None:
-        with suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self._end, number)
-
-    def kill(self) -> None:
-        self.send_signal(signal.SIGKILL)
-
-    def wait(self, timeout: float | None = None) -> int:
-        if not select.select([self._end], [], [], timeout)[0]:
-            raise subprocess.TimeoutExpired(self.args, timeout or 0)
-        os.close(self._end)
-        return 0
-
-
 class _PersonsWeb(Replica):
     """The agents of a soak are children of this process, so it is their client, and nothing below it may serve the
     page. A person's shell does not descend from it."""
 
-    popen = _Orphan
+    popen = Orphan
 
 
 @contextmanager

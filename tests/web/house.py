@@ -26,6 +26,7 @@ import psutil
 from tests.asks.samples import never_twice
 from tests.e2e.stdio.harness import Place, new_place
 from tests.operations.works import Works
+from tests.orphan import Orphan
 
 from sayso.accounts import Accounts
 from sayso.asks.desk import Desk, Held
@@ -59,8 +60,14 @@ class Reply:
 class Web:
     """One `sayso web` process."""
 
-    def __init__(self, place: Place, *flags: str, before: Sequence[str] = ()) -> None:
-        self._process = subprocess.Popen(
+    def __init__(
+        self,
+        place: Place,
+        *flags: str,
+        before: Sequence[str] = (),
+        popen: type[subprocess.Popen[str]] = subprocess.Popen,
+    ) -> None:
+        self._process = popen(
             [*before, BIN / "sayso", "web", "--json", *flags],
             cwd=place.project,
             env=place.environment,
@@ -172,8 +179,8 @@ class House:
         return USER
 
     def restart(self) -> None:
-        """The same server once more, on the same port."""
-        self.web = Web(self.place, "--port", str(self.web.port), "--user", USER, *self._flags)
+        """The same server once more, on the same port, and whatever agents the tests have started meanwhile."""
+        self.web = Web(self.place, "--port", str(self.web.port), "--user", USER, *self._flags, popen=Orphan)
 
     def close(self) -> None:
         self.web.stop()

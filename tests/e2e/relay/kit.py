@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.stdio.harness import WAIT, Place
+from tests.orphan import Orphan
 from tests.web.house import USER, House, Reply, Web, new_house
 
 from sayso.agents import relay_file
@@ -79,8 +80,8 @@ class Bench:
         self._store.close()
 
     def restart_elsewhere(self) -> None:
-        """The same web server once more, on another port."""
-        self.house.web = Web(self.place, "--port", "0", "--user", USER)
+        """The same web server once more, on another port. Some asks come from servers that the tests have started."""
+        self.house.web = Web(self.place, "--port", "0", "--user", USER, popen=Orphan)
 
     # An MCP server's side
 
