@@ -8,8 +8,9 @@ import pytest
 from tests.asks.samples import AGENT, ANNA, BEN, RED, FakeClock, ask, own_text
 from tests.conftest import OpenStore, die
 
+from sayso.asks.crowds import Crowd, fold, gather
 from sayso.asks.desk import Desk
-from sayso.asks.model import Ask, State
+from sayso.asks.model import Ask, Asker, State
 from sayso.errors import AmbiguousId, NotFound
 
 
@@ -54,6 +55,57 @@ def test_an_ask_with_an_owner_is_shown_to_that_person_and_to_whoever_sees_all(de
         desk.decline(one.id, ANNA)
     assert [one.id for one in desk.history(person="ben")] == [anyones.id]
     assert [one.id for one in desk.history()] == [anyones.id, hers.id]
+
+
+@pytest.mark.finding("F-34")
+def test_an_agent_with_many_open_is_one_entry_wherever_its_asks_stand(desk: Desk, clock: FakeClock) -> None:
+    noisy, calm = AGENT, replace(AGENT, client="calm", pid=2)
+    left = _open(desk, clock, 3, calm)
+    noise = [*_open(desk, clock, 6, noisy), desk.hold(ask("Noise that is waited for?", asker=noisy)).ask]
+    clock.forward(1)
+    noise.append(desk.hold(replace(ask("May I?", asker=noisy), bound=True)).ask)
+    clock.forward(1)
+    honest = desk.hold(ask("Honest?", asker=calm)).ask
+    crowd, *others = desk.folded().entries
+    assert isinstance(crowd, Crowd)
+    assert (crowd.size, crowd.permissions, crowd.attended, crowd.newest) == (8, 1, 2, noise[-1])
+    assert [one.id for one in others] == [honest.id, *(one.id for one in left)]
+    assert {one.id for one in desk.inbox(source=crowd.source)} == {one.id for one in noise}
+    assert crowd == gather(noise)
+    assert fold(desk.inbox()) == desk.folded().entries
+    first = desk.folded(most=2)
+    assert [one.id for one in first.entries] == [crowd.id, honest.id, left[0].id]
+    rest = desk.folded(after=first.last, most=2)
+    assert ([one.id for one in rest.entries], rest.last) == ([one.id for one in left[1:]], None)
+    for one in noise[:3]:
+        desk.reject(one.id, "", ANNA)
+    assert len(desk.folded().entries) == 4 + 5
+    few = desk.crowd(crowd.id)
+    assert few is not None
+    assert few.size == 5
+    assert desk.crowd("0" * 16) is None
+
+
+@pytest.mark.finding("F-34")
+def test_only_what_a_person_may_see_is_counted_for_them(desk: Desk, clock: FakeClock) -> None:
+    _open(desk, clock, 4, replace(AGENT, owner="anna"))
+    _open(desk, clock, 4, AGENT)
+    (of_anna,) = desk.folded(person="anna").entries
+    assert isinstance(of_anna, Crowd)
+    assert of_anna.size == 8
+    assert len(desk.folded(person="ben").entries) == 4
+
+
+@pytest.mark.finding("F-34")
+def test_an_ask_that_another_session_has_taken_over_counts_for_that_one(desk: Desk, clock: FakeClock) -> None:
+    left = _open(desk, clock, 6, AGENT)
+    heir = replace(AGENT, pid=99)
+    for one in left:
+        desk.attach(one.id, asker=heir)
+    (crowd,) = desk.folded().entries
+    assert isinstance(crowd, Crowd)
+    assert crowd.source == heir.source
+    assert (desk.open_of(AGENT), desk.open_of(heir)) == (0, 6)
 
 
 def test_the_asks_are_counted_by_state(desk: Desk, clock: FakeClock) -> None:
@@ -172,10 +224,10 @@ def test_a_surface_that_shows_up_twice_is_one(desk: Desk) -> None:
     assert desk.open_surfaces() == [BEN]
 
 
-def _open(desk: Desk, clock: FakeClock, count: int) -> list[Ask]:
+def _open(desk: Desk, clock: FakeClock, count: int, asker: Asker = AGENT) -> list[Ask]:
     opened: list[Ask] = []
     for number in range(count):
         clock.forward(1)
-        opened.append(desk.leave(ask(f"Question {number}?")))
+        opened.append(desk.leave(ask(f"Question {number}?", asker=asker)))
     clock.forward(1)
     return opened

@@ -31,14 +31,17 @@ OFTEN = (
 )
 """What is asked with every call, or after every ring."""
 
+INBOX = {"project": None, "person": "ada", "put_by": None, "after_time": -1, "after_id": "", "most": 20}
 PARAMETERS: dict[str, dict[str, object]] = {
-    "inbox_attended": {"project": None, "person": None, "after_time": -1, "after_id": "", "most": 20},
-    "inbox_unattended": {"project": None, "person": None, "after_time": -1, "after_id": "", "most": 20},
+    "inbox_attended": {**INBOX, "few": 5},
+    "inbox_unattended": {**INBOX, "few": 5},
     "history": {"project": None, "person": None, "pattern": None, "before_time": 2**62, "before_id": "", "most": 20},
     "alike": {"fingerprint": "fingerprint-1"},
     "waits_ended": {"process": "1-a"},
     "held_by": {"process": "1-a", "most": 20},
     "waiting_processes": {},
+    "crowds": {"person": "ada", "few": 5},
+    "open_asks_of": {"put_by": "agent-1"},
     "inbox_size": {},
     "inbox_versions": {},
     "asks_by_state": {},
@@ -55,9 +58,9 @@ PARAMETERS: dict[str, dict[str, object]] = {
 
 FILL = """
 INSERT INTO asks (id, version, state, call_id, tool, fingerprint, agent, client, project, owner, host, body, words,
-                  outcome, wait_id, wait_process, unattended_at, created_at, changed_at, ended_at, delivered_at)
+                  outcome, wait_id, wait_process, unattended_at, created_at, changed_at, ended_at, delivered_at, put_by)
 SELECT {name} || n, 1, {state}, 'call', 'tool', 'fingerprint-' || {name} || n, '', 'an-agent', '/p', '', 'h', '{{}}',
-       '', '{{}}', {wait}, {wait}, NULL, {time} + n, n, {ended}, {ended}
+       '', '{{}}', {wait}, {wait}, NULL, {time} + n, n, {ended}, {ended}, 'agent-' || n % 7
 FROM ({numbers}) AS numbers
 """
 
@@ -90,6 +93,8 @@ def _sqlite_with(file: Path, ended: int, pending: int = PENDING) -> Path:
     [
         ("inbox_unattended", "asks_inbox"),
         ("inbox_attended", "asks_waits"),
+        ("crowds", "asks_crowds"),
+        ("open_asks_of", "asks_crowds"),
         ("inbox_size", "asks_inbox"),
         ("asks_by_state", "COVERING INDEX asks_ended"),
         ("history", "asks_ended"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import replace
 
-from sayso.asks import quota, rows
+from sayso.asks import crowds, quota, rows
 from sayso.asks.model import Ask, Event, NewAsk, Settler, State, Wait
 from sayso.errors import NotFound
 from sayso.store import Conflict, Transaction
@@ -32,6 +32,10 @@ class Book:
 
     def all(self, query: str, **parameters: object) -> list[Ask]:
         return [rows.read(row) for row in self.tx.all(query, **parameters)]
+
+    def crowds(self, person: str | None, few: int) -> list[crowds.Crowd]:
+        """The agents that have more than a few asks open which this person may see."""
+        return [crowds.read(row) for row in self.tx.all("crowds", person=person, few=few)]
 
     def events(self, ask_id: str) -> list[Event]:
         return [rows.read_event(row) for row in self.tx.all("events_of", ask_id=ask_id)]

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Sequence, Set
 from typing import TypeVar
 
-from sayso.asks import delivery, holding, opening, retention, rows, settling
+from sayso.asks import crowds, delivery, holding, opening, retention, rows, settling
 from sayso.asks.book import Book
 from sayso.asks.delivery import Owed
 from sayso.asks.holding import Held, Leaving
@@ -214,21 +214,41 @@ class Desk:
         return self.get(matches[0]["id"])
 
     def inbox(
-        self, *, project: str | None = None, person: str | None = None, after: Ask | None = None, most: int = 100
+        self,
+        *,
+        project: str | None = None,
+        person: str | None = None,
+        source: str | None = None,
+        after: Ask | None = None,
+        most: int = 100,
     ) -> list[Ask]:
         """A page of the asks that can be answered: first those whose agents wait, then the others, each oldest first.
-        With a person: those that person may see."""
+        With a person: those that person may see. With a source: those of that agent."""
+        wanted = {"project": project, "person": person, "put_by": source, "few": None}
+        return self._read(lambda book: _inbox(book, after, most, **wanted))
 
-        def part(book: Book, query: str, most: int) -> list[Ask]:
-            goes_on = after is not None and after.attended == (query == "inbox_attended")
-            place = (after.created_at, after.id) if after and goes_on else (-1, "")
-            return book.all(query, project=project, person=person, after_time=place[0], after_id=place[1], most=most)
+    def folded(self, *, person: str | None = None, after: Ask | None = None, most: int = 100) -> crowds.Folded:
+        """The same with each agent that has many open as one entry. All of these are on the first page, however many
+        asks of others there are."""
+        wanted = {"project": None, "person": person, "put_by": None, "few": crowds.FEW}
 
-        def work(book: Book) -> list[Ask]:
-            found = part(book, "inbox_attended", most) if after is None or after.attended else []
-            return found + (part(book, "inbox_unattended", most - len(found)) if len(found) < most else [])
+        def work(book: Book) -> crowds.Folded:
+            asks = _inbox(book, after, most + 1, **wanted)
+            shown, last = asks[:most], asks[most - 1] if len(asks) > most else None
+            many = [] if after else book.crowds(person, crowds.FEW)
+            return crowds.Folded(entries=crowds.merge(shown, many), last=last)
 
         return self._read(work)
+
+    def crowd(self, crowd_id: str, person: str | None = None) -> crowds.Crowd | None:
+        """What an agent has open that has, or had, many; None when that is nothing."""
+        found = self._read(lambda book: book.crowds(person, 0))
+        return next((crowd for crowd in found if crowd.id == crowd_id), None)
+
+    def open_of(self, asker: Asker) -> int:
+        """How many asks an agent has open, as far as it is known."""
+        row = self._store.read(lambda tx: tx.one("open_asks_of", put_by=asker.source))
+        return int(row["size"]) if row else 0
 
     def versions(self) -> dict[str, int]:
         """The ids of all asks that can be answered, oldest first, each with its version: which have changed since one
@@ -360,3 +380,15 @@ class Desk:
 
     def _alive(self, processes: Set[str]) -> set[str]:
         return self._store.bell().alive(processes) if processes else set()
+
+
+def _inbox(book: Book, after: Ask | None, most: int, **wanted: object) -> list[Ask]:
+    """Both parts of the inbox, one after the other."""
+
+    def part(query: str, most: int) -> list[Ask]:
+        goes_on = after is not None and after.attended == (query == "inbox_attended")
+        place = (after.created_at, after.id) if after and goes_on else (-1, "")
+        return book.all(query, after_time=place[0], after_id=place[1], most=most, **wanted)
+
+    found = part("inbox_attended", most) if after is None or after.attended else []
+    return found + (part("inbox_unattended", most - len(found)) if len(found) < most else [])

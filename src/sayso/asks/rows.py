@@ -19,7 +19,7 @@ def columns(ask: Ask, new: NewAsk) -> dict[str, Any]:
         "fingerprint": new.fingerprint,
         "owner": ask.asker.owner,
         "timeout_ms": ask.timeout_ms,
-        "put_by": ask.asker.source,
+        "permission": int(ask.is_permission),
         "now": ask.created_at,
         **ask.asker.identity,
     }
@@ -51,6 +51,7 @@ def _body(ask: Ask) -> dict[str, Any]:
         "body": json.dumps(body, ensure_ascii=False),
         "words": searchable(" ".join(ask.words())),
         "run_id": ask.asker.run or None,
+        "put_by": ask.asker.source,
         "wait_id": ask.wait.id if ask.wait else None,
         "wait_process": ask.wait.process if ask.wait else None,
         "wait_since": ask.wait.since if ask.wait else None,

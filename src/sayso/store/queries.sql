@@ -3,10 +3,10 @@
 -- name: insert_ask
 INSERT INTO asks (id, version, state, call_id, tool, fingerprint, agent, client, project, owner, host, run_id, body,
                   words, timeout_ms, wait_id, wait_process, wait_since, wait_until, unattended_at, created_at, changed_at,
-                  put_by)
+                  put_by, permission)
 VALUES (:id, 1, 'pending', :call_id, :tool, :fingerprint, :agent, :client, :project, :owner, :host, :run_id, :body,
         :words, :timeout_ms, :wait_id, :wait_process, :wait_since, :wait_until, :unattended_at, :now, :now,
-        :put_by);
+        :put_by, :permission);
 
 -- name: open_asks_of
 SELECT count(*) AS size FROM asks WHERE put_by = :put_by AND put_by <> '' AND state IN ('pending', 'timed_out');
@@ -14,6 +14,7 @@ SELECT count(*) AS size FROM asks WHERE put_by = :put_by AND put_by <> '' AND st
 -- name: change_ask
 UPDATE asks
 SET version = version + 1, state = :state, body = :body, outcome = :outcome, words = :words, run_id = :run_id,
+    put_by = :put_by,
     wait_id = :wait_id, wait_process = :wait_process, wait_since = :wait_since, wait_until = :wait_until,
     unattended_at = CASE WHEN CAST(:unattended_at AS BIGINT) IS NOT NULL
                          THEN coalesce(unattended_at, :unattended_at) END,
@@ -55,6 +56,12 @@ SELECT * FROM asks
 WHERE wait_process IS NOT NULL AND state = 'pending'
   AND (CAST(:project AS TEXT) IS NULL OR project = :project)
   AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
+  AND (CAST(:put_by AS TEXT) IS NULL OR put_by = :put_by)
+  AND (CAST(:few AS BIGINT) IS NULL OR put_by NOT IN (
+        SELECT put_by FROM asks
+        WHERE state IN ('pending', 'timed_out') AND put_by <> ''
+          AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
+        GROUP BY put_by HAVING count(*) > :few))
   AND (created_at, id) > (:after_time, :after_id)
 ORDER BY created_at, id LIMIT :most;
 
@@ -64,8 +71,31 @@ SELECT * FROM asks
 WHERE state IN ('pending', 'timed_out') AND (state = 'timed_out' OR wait_process IS NULL)
   AND (CAST(:project AS TEXT) IS NULL OR project = :project)
   AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
+  AND (CAST(:put_by AS TEXT) IS NULL OR put_by = :put_by)
+  AND (CAST(:few AS BIGINT) IS NULL OR put_by NOT IN (
+        SELECT put_by FROM asks
+        WHERE state IN ('pending', 'timed_out') AND put_by <> ''
+          AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
+        GROUP BY put_by HAVING count(*) > :few))
   AND (created_at, id) > (:after_time, :after_id)
 ORDER BY created_at, id LIMIT :most;
+
+-- name: crowds
+-- Each agent that has more than a few asks open, as its newest one, with how many there are and since when they stand
+-- in the inbox.
+SELECT asks.*, crowd.size, crowd.permissions, crowd.attended, crowd.first_at, crowd.attended_at
+FROM (SELECT put_by, count(*) AS size, sum(permission) AS permissions, min(created_at) AS first_at,
+             count(CASE WHEN state = 'pending' THEN wait_process END) AS attended,
+             min(CASE WHEN state = 'pending' AND wait_process IS NOT NULL THEN created_at END) AS attended_at
+      FROM asks
+      WHERE state IN ('pending', 'timed_out') AND put_by <> ''
+        AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
+      GROUP BY put_by HAVING count(*) > :few) AS crowd
+JOIN asks ON asks.id = (
+    SELECT newest.id FROM asks AS newest
+    WHERE newest.put_by = crowd.put_by AND newest.state IN ('pending', 'timed_out') AND newest.put_by <> ''
+      AND (CAST(:person AS TEXT) IS NULL OR newest.owner IN ('', :person))
+    ORDER BY newest.created_at DESC, newest.id DESC LIMIT 1);
 
 -- name: inbox_versions
 SELECT id, version FROM asks WHERE state IN ('pending', 'timed_out') ORDER BY created_at, id;

@@ -32,11 +32,12 @@ CREATE TABLE asks (
     changed_at BIGINT NOT NULL,
     ended_at BIGINT,
     delivered_at BIGINT,
-    put_by TEXT NOT NULL DEFAULT ''
+    put_by TEXT NOT NULL DEFAULT '',
+    permission INTEGER NOT NULL DEFAULT 0
 );
 
 CREATE INDEX asks_inbox ON asks (created_at, id) WHERE state IN ('pending', 'timed_out');
-CREATE INDEX asks_put_by ON asks (put_by) WHERE state IN ('pending', 'timed_out') AND put_by <> '';
+CREATE INDEX asks_crowds ON asks (put_by, created_at, id) WHERE state IN ('pending', 'timed_out') AND put_by <> '';
 CREATE INDEX asks_ended ON asks (ended_at, id, state) WHERE ended_at IS NOT NULL;
 CREATE INDEX asks_waits ON asks (wait_process, state) WHERE wait_process IS NOT NULL;
 CREATE INDEX asks_unattended ON asks (unattended_at) WHERE unattended_at IS NOT NULL;

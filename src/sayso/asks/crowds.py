@@ -1,0 +1,141 @@
+"""Agents that have many asks open. Each is one entry of the inbox, so that it does not hide what others ask.
+
+Which agents these are is counted over all open asks, whatever part of them a surface shows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sayso.asks import rows
+from sayso.asks.model import Ask
+from sayso.store import Row
+
+FEW = 5
+"""With more asks open than this, an agent's are told together."""
+QUIET = 60_000
+"""Milliseconds between two notifications about an agent that has many open."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crowd:
+    """All asks that one agent has open, told as one."""
+
+    source: str
+    newest: Ask
+    size: int
+    permissions: int
+    attended: int
+    """How many of them an agent waits for right now."""
+    since: int
+    """The moment by which it has its place in the inbox: the first of those that are waited for, else the first."""
+
+    @property
+    def id(self) -> str:
+        return short_name(self.source)
+
+    @property
+    def version(self) -> str:
+        """Another one whenever the entry reads differently."""
+        newest = self.newest
+        return f"{self.size}.{self.permissions}.{self.attended}.{newest.id[:8]}.{newest.version}"
+
+    @property
+    def questions(self) -> int:
+        """How many are no permissions."""
+        return self.size - self.permissions
+
+
+def short_name(source: str) -> str:
+    """A name of an agent for addresses, which says nothing of it."""
+    return hashlib.sha256(source.encode()).hexdigest()[:16]
+
+
+Entry: TypeAlias = Ask | Crowd
+
+
+@dataclass(frozen=True, kw_only=True)
+class Folded:
+    """A page of the inbox in which each crowd is one entry."""
+
+    entries: Sequence[Entry]
+    last: Ask | None
+    """The ask after which the next page goes on; None where this is the last one."""
+
+
+def read(row: Row) -> Crowd:
+    """A crowd as the store counts it."""
+    attended = int(row["attended"])
+    return Crowd(
+        source=row["put_by"],
+        newest=rows.read(row),
+        size=int(row["size"]),
+        permissions=int(row["permissions"]),
+        attended=attended,
+        since=int(row["attended_at"] if attended else row["first_at"]),
+    )
+
+
+def merge(asks: Sequence[Ask], crowds: Sequence[Crowd]) -> list[Entry]:
+    """Asks in the order of the inbox, with crowds among them: what is waited for first, in each part the oldest."""
+    return sorted([*asks, *crowds], key=_place)
+
+
+def _place(entry: Entry) -> tuple[bool, int]:
+    return not entry.attended, entry.since if isinstance(entry, Crowd) else entry.created_at
+
+
+def fold(asks: Sequence[Ask]) -> list[Entry]:
+    """Asks in whatever order they are given in, with each crowd in the place of its first."""
+    groups = by_source(asks)
+    entries, told = list[Entry](), set[str]()
+    for ask in asks:
+        source = ask.asker.source
+        if len(groups[source]) <= FEW:
+            entries.append(ask)
+        elif source not in told:
+            told.add(source)
+            entries.append(gather(groups[source]))
+    return entries
+
+
+def by_source(asks: Sequence[Ask]) -> dict[str, list[Ask]]:
+    """The asks of each agent that is known. An unknown one has nothing in common with the others."""
+    groups = defaultdict[str, list[Ask]](list)
+    for ask in asks:
+        if ask.asker.source:
+            groups[ask.asker.source].append(ask)
+    return groups
+
+
+def gather(asks: Sequence[Ask]) -> Crowd:
+    """The asks of one agent as a crowd."""
+    waited_for = [ask for ask in asks if ask.attended]
+    return Crowd(
+        source=asks[0].asker.source,
+        newest=max(asks, key=lambda ask: (ask.created_at, ask.id)),
+        size=len(asks),
+        permissions=sum(ask.is_permission for ask in asks),
+        attended=len(waited_for),
+        since=min(ask.created_at for ask in waited_for or asks),
+    )
+
+
+class Quiet:
+    """Which asks to notify a person of: those of a crowd once in a while, all others always."""
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self._clock = clock
+        self._told: dict[str, int] = {}
+
+    def worth_telling(self, ask: Ask, open_of_agent: int) -> bool:
+        """Whether to tell of this ask, whose agent has so many open with it."""
+        source, now = ask.asker.source, self._clock()
+        if open_of_agent <= FEW or not source:
+            return True
+        self._told = {agent: at for agent, at in self._told.items() if now - at < QUIET}
+        return self._told.setdefault(source, now) == now
