@@ -15,8 +15,8 @@ from tests.web.house import USER, new_ask, text
 
 from sayso.accounts import Accounts
 from sayso.agents.desk import Runs
+from sayso.asks.crowds import Entry
 from sayso.asks.desk import Desk
-from sayso.asks.model import Ask
 from sayso.config import Config, load
 from sayso.dialects.dialect import Tool
 from sayso.mcp_server.caller import Context
@@ -125,7 +125,7 @@ class CountedSite(Site):
 def test_one_trip_to_a_thread_and_one_drawing_of_an_ask_serve_all_streams(config: Config) -> None:
     drawn: list[str] = []
 
-    def draw(ask: Ask) -> str:
+    def draw(ask: Entry) -> str:
         drawn.append(ask.id)
         return row(ask)
 

@@ -98,6 +98,7 @@ def _routes() -> list[BaseRoute]:
         Route("/asks/{ask}", views.settle, methods=["POST"]),
         Route("/asks/{ask}/draft", views.keep_draft, methods=["POST"]),
         Route("/asks/{ask}/questions/{place:int}", views.whole_text),
+        Route("/crowds/{crowd}", views.crowd),
         Route("/history", views.history),
         Route("/commands", commands.show_list),
         Route("/commands/{operation}", commands.show),

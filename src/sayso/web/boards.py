@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from sayso.asks.model import Ask
+from sayso.asks.crowds import Entry, Folded
 from sayso.operations.operation import Operation
 from sayso.operations.window import Overview
 from sayso.text import json_line
@@ -16,7 +16,7 @@ from sayso.web.conversations import Page, Talked
 from sayso.web.sessions import Visitor
 
 PAGE = 100
-"""The most asks that one inbox shows."""
+"""The most asks that one inbox shows, beside those of agents that have many open."""
 END = b""
 """In place of an event: there will be none."""
 _MOST_UNREAD = 64
@@ -86,7 +86,7 @@ class Listing(Generic[T]):
 class Drawing:
     """How each thing becomes a row."""
 
-    ask: Callable[[Ask], str]
+    ask: Callable[[Entry], str]
     command: Callable[[Operation], str]
     conversation: Callable[[Talked], str]
 
@@ -100,10 +100,10 @@ class Board:
         self._commands = Listing("commands", "operations", drawing.command)
         self._conversations = Listing("conversations", "conversations", drawing.conversation)
 
-    def update(self, asks: Sequence[Ask], commands: Overview, talk: Page) -> list[bytes]:
+    def update(self, inbox: Folded, commands: Overview, talk: Page) -> list[bytes]:
         """Take in what is there now. The events that tell of what changed."""
         told = (
-            self._inbox.update(asks[:PAGE], more=len(asks) > PAGE),
+            self._inbox.update(inbox.entries, more=inbox.last is not None),
             self._commands.update([*commands.under_way, *commands.ended], running=len(commands.under_way)),
             self._conversations.update(talk.rows, older=talk.older),
         )

@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from sayso.asks.crowds import Folded
 from sayso.asks.model import Ask
 from sayso.errors import NotFound, SaysoError
 from sayso.operations.operation import Operation
@@ -32,7 +33,7 @@ from sayso.web.watching import Watching
 
 logger = logging.getLogger(__name__)
 
-Seen = tuple[list[Ask], Overview, Page]
+Seen = tuple[Folded, Overview, Page]
 
 SURFACE = "browser"
 MOST_WATCHED = 16
@@ -228,7 +229,7 @@ class News:
         welcome = {user.name for user in site.accounts.users() if user.revoked_at is None}
         return {
             user: (
-                site.desk.inbox(person=user, most=PAGE + 1),
+                site.desk.folded(person=user, most=PAGE),
                 site.window.overview(person=user),
                 self._conversations.newest(user),
             )
@@ -249,8 +250,8 @@ class News:
             logger.warning("Could not say goodbye to the store: %s", error)
 
 
-def _tell(board: Board, asks: Sequence[Ask], commands: Overview, talk: Page) -> None:
-    for event in board.update(asks, commands, talk):
+def _tell(board: Board, inbox: Folded, commands: Overview, talk: Page) -> None:
+    for event in board.update(inbox, commands, talk):
         for reader in board.readers:
             reader.tell(event)
 

@@ -15,7 +15,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from sayso.agents.model import EventKind
-from sayso.asks.model import ALLOWING, DENYING, Ask, Kind, State
+from sayso.asks.crowds import Crowd, Entry, short_name
+from sayso.asks.model import ALLOWING, DENYING, Kind, State
 from sayso.clock import now_ms
 from sayso.dialects.operation_replies import how
 from sayso.operations.operation import Operation
@@ -73,9 +74,9 @@ def _this_page(request: Request) -> str:
     return f"{path}?{request.url.query}" if request.url.query else path
 
 
-def row(ask: Ask) -> str:
-    """An ask as one row of the inbox."""
-    return _environment().get_template("row.html").render(ask=ask, now=now_ms())
+def row(entry: Entry) -> str:
+    """An ask, or all of an agent that has many open, as one row of the inbox."""
+    return _environment().get_template("entry.html").render(entry=entry, now=now_ms())
 
 
 def command_row(operation: Operation, words: Callable[[Operation], str]) -> str:
@@ -116,6 +117,9 @@ def _environment() -> Environment:
         "project": wording.project,
         "whereabouts": wording.whereabouts,
         "session": wording.session,
+        "agent_of": lambda ask: short_name(ask.asker.source),
+        "how_many": wording.how_many,
+        "goes_on_with": wording.goes_on_with,
         "standing": wording.standing,
         "settled_by": wording.settled_by,
         "handover": wording.handover,
@@ -136,6 +140,7 @@ def _environment() -> Environment:
         "THEMES": THEMES,
         "AFTER": AFTER,
     }
+    environment.tests["a_crowd"] = lambda entry: isinstance(entry, Crowd)
     environment.filters |= {
         "markdown": markdown.shown,
         "label": wording.label,

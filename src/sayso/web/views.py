@@ -22,6 +22,7 @@ from sayso.web.fields import Fields, read_form
 from sayso.web.pages import look_of, page
 from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
 from sayso.web.site import Site, site_of
+from sayso.web.wording import goes_on_with
 
 HISTORY_PAGE = 50
 
@@ -30,14 +31,32 @@ async def inbox(request: Request) -> Response:
     visitor, site = await required_browser(request), site_of(request)
     await site.do(site.desk.release_the_dead)
     after = await _marker(request, "after", visitor)
-    asks = await site.do(site.desk.inbox, person=visitor.user, after=after, most=PAGE + 1)
     return page(
         request,
         "inbox.html",
         visitor,
+        inbox=await site.do(site.desk.folded, person=visitor.user, after=after, most=PAGE),
+        first_page=after is None,
+        sent=await _marker(request, "sent", visitor),
+    )
+
+
+async def crowd(request: Request) -> Response:
+    """What one agent has open, where that is too much for the inbox."""
+    visitor, site = await required_browser(request), site_of(request)
+    await site.do(site.desk.release_the_dead)
+    name, after = request.path_params["crowd"], await _marker(request, "after", visitor)
+    found = await site.do(site.desk.crowd, name, visitor.user)
+    wanted = partial(site.desk.inbox, person=visitor.user, after=after, most=PAGE + 1)
+    asks = await site.do(wanted, source=found.source) if found else []
+    return page(
+        request,
+        "crowd.html",
+        visitor,
+        name=name,
+        crowd=found,
         asks=asks[:PAGE],
         more=len(asks) > PAGE,
-        first_page=after is None,
         sent=await _marker(request, "sent", visitor),
     )
 
@@ -136,7 +155,6 @@ async def _ask_page(
     status: int = 200,
 ) -> Response:
     site = site_of(request)
-    others = await site.do(site.desk.inbox, person=visitor.user, most=PAGE + 1)
     render = partial(
         page,
         request,
@@ -149,8 +167,7 @@ async def _ask_page(
         problems=problems or {},
         refused=refused,
         kept=kept,
-        asks=others[:PAGE],
-        more=len(others) > PAGE,
+        inbox=await site.do(site.desk.folded, person=visitor.user, most=PAGE),
         events=await site.do(site.desk.events, ask.id),
         sent=await _marker(request, "sent", visitor),
     )
@@ -162,8 +179,8 @@ async def _after(request: Request, site: Site, visitor: Visitor, ask: Ask) -> st
     """Where to go once an ask is settled."""
     if look_of(request).after == "stay":
         return f"/asks/{ask.id}"
-    waiting = await site.do(site.desk.inbox, person=visitor.user, most=1)
-    return f"/asks/{waiting[0].id}?sent={ask.id}" if waiting else f"/?sent={ask.id}"
+    inbox = await site.do(site.desk.folded, person=visitor.user, most=PAGE)
+    return f"/{goes_on_with(inbox)}?sent={ask.id}"
 
 
 async def _marker(request: Request, name: str, visitor: Visitor) -> Ask | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from sayso.asks import truth
+from sayso.asks.crowds import Crowd, Folded
 from sayso.asks.model import NO, YES, Answer, Ask, Event, Option, Question, State
 from sayso.asks.truth import Handover, Listening, listening
 from sayso.dialects.approve import verdict
@@ -32,6 +33,21 @@ def headline(ask: Ask) -> str:
     if ask.title.strip():
         return one_line(ask.title, 200)
     return plain_line(ask.questions[0].text) if ask.questions else "Its texts were not kept"
+
+
+def how_many(crowd: Crowd) -> str:
+    """What an agent has open: `1,204 questions and 3 permissions`."""
+    kinds = {"question": crowd.questions, "permission": crowd.permissions}
+    return " and ".join(f"{count:,} {name if count == 1 else name + 's'}" for name, count in kinds.items() if count)
+
+
+def goes_on_with(inbox: Folded) -> str:
+    """Where a person goes on: with a question that an agent waits for, rather not one of many; else with the first."""
+    asks = [entry for entry in inbox.entries if isinstance(entry, Ask) and entry.attended]
+    first = next(iter([*asks, *inbox.entries]), None)
+    if first is None:
+        return ""
+    return f"crowds/{first.id}" if isinstance(first, Crowd) else f"asks/{first.id}"
 
 
 def client(ask: Ask) -> str:

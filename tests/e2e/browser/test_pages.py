@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
-from playwright.sync_api import expect
-from tests.e2e.browser.conftest import SignIn
-from tests.web.house import House, confirm, new_ask, text
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
 
+import pytest
+from playwright.sync_api import Page, expect
+from tests.e2e.browser.conftest import PHONE, SignIn
+from tests.web.house import House, confirm, new_ask, new_house, text
+
+from sayso.asks.crowds import short_name
 from sayso.asks.model import Answer, Asker, Settler, State
+
+ELSEWHERE = Settler(person="grace", surface="terminal")
 
 
 def test_asks_of_somebody_else_are_on_no_page(house: House, sign_in: SignIn) -> None:
@@ -56,6 +63,83 @@ def test_an_ended_ask_of_any_kind_says_what_became_of_it(house: House, sign_in: 
         page.get_by_text("Who asks, and what happened").click()
         expect(page.locator(".events")).to_contain_text(f"{word} by grace in terminal")
     assert house.desk.get(ask.id).state is State.CANCELLED
+
+
+NOISY = Asker(client="noisy", project="/home/ada/loop", host="h", pid=7, started="1")
+
+
+@pytest.fixture(scope="module")
+def flooded() -> Iterator[House]:
+    """A machine on which one agent has thousands of asks open."""
+    with new_house() as house:
+        house.flood(NOISY, 3000)
+        permission = new_ask(confirm("May I delete it?"), title="Bash: rm -rf build", asker=NOISY)
+        house.hold(replace(permission, bound=True))
+        yield house
+
+
+@pytest.mark.finding("F-34")
+@pytest.mark.parametrize("screen", [{}, PHONE, {"java_script_enabled": False}], ids=["desk", "phone", "plain"])
+def test_an_agent_with_thousands_open_is_one_row_that_opens(
+    flooded: House, sign_in_to: Callable[..., Page], screen: dict[str, Any]
+) -> None:
+    honest = flooded.ask(confirm("An honest question?"))
+    page = sign_in_to(flooded, **screen)
+    rows = page.locator("[data-inbox] .row")
+    expect(rows).to_have_count(2)
+    expect(page.get_by_role("link", name="An honest question?")).to_be_in_viewport()
+    crowd = page.locator(".row.crowd")
+    expect(crowd).to_contain_text("noisy in loop")
+    expect(crowd).to_contain_text("3,000 questions and 1 permission")
+    expect(crowd).to_contain_text("1 waiting")
+    expect(crowd).to_contain_text("Bash: rm -rf build")
+    if screen.get("java_script_enabled", True):
+        expect(page.locator("[data-count]")).to_have_text("2")
+        expect(page).to_have_title("(2) Inbox · Sayso")
+    crowd.get_by_role("link").click()
+    expect(page.get_by_role("heading", name="noisy in loop")).to_be_visible()
+    expect(page.locator("main .row")).to_have_count(100)
+    expect(page.locator("main .row").first).to_contain_text("Bash: rm -rf build")
+    expect(page.locator("main .row").first).to_contain_text("permission")
+    page.get_by_role("link", name="More questions").click()
+    expect(page.locator("main .row").first).to_contain_text("Noise 99?")
+    page.get_by_role("link", name="Noise 100?").click()
+    expect(page.locator("[data-ask-page]")).to_contain_text("Noise 100?")
+    flooded.desk.cancel(honest.id, ELSEWHERE)
+
+
+@pytest.mark.finding("F-34")
+def test_a_row_for_many_stays_folded_and_counts_while_they_come_and_go(house: House, sign_in: SignIn) -> None:
+    house.flood(NOISY, 5)
+    page = sign_in()
+    rows, crowd = page.locator("[data-inbox] .row"), page.locator(".row.crowd")
+    expect(rows).to_have_count(5)
+    news = house.desk.leave(new_ask(text("Noise 5?"), asker=NOISY))
+    expect(rows).to_have_count(1)
+    expect(crowd).to_contain_text("6 questions")
+    expect(page.locator("[data-announce]")).to_have_text("noisy in loop has 6 questions open")
+    page.evaluate("document.querySelector('[data-announce]').textContent = 'Quiet'")
+    house.desk.leave(new_ask(text("Noise 6?"), asker=NOISY))
+    expect(crowd).to_contain_text("7 questions")
+    expect(crowd).to_contain_text("Noise 6?")
+    expect(page.locator("[data-announce]")).to_have_text("Quiet")
+    crowd.get_by_role("link").click()
+    expect(page.locator("main .row")).to_have_count(7)
+    house.desk.cancel(news.id, ELSEWHERE)
+    expect(page.locator("main .row")).to_have_count(6)
+    expect(page.locator(".page-head")).to_contain_text("6 questions open")
+    page.get_by_role("link", name="Noise 0?").click()
+    expect(page.locator("#standing")).to_contain_text("Not waiting")
+    (first, *_) = [ask for ask in house.desk.inbox() if ask.questions[0].text == "Noise 0?"]
+    house.desk.cancel(first.id, ELSEWHERE)
+    expect(page.locator("#standing")).to_contain_text("Cancelled by grace")
+    expect(page.locator("[data-inbox] .row")).to_have_count(5)
+    expect(page.locator("[data-announce]")).to_have_text("")
+    page.goto(f"/crowds/{short_name(NOISY.source)}")
+    expect(page.locator("main .row")).to_have_count(5)
+    for ask in house.desk.inbox():
+        house.desk.cancel(ask.id, ELSEWHERE)
+    expect(page.get_by_role("heading", name="Nothing open")).to_be_visible()
 
 
 @pytest.mark.finding("F-70")

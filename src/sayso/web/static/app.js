@@ -17,16 +17,32 @@ const article = () => $("[data-ask-page]");
 const known = { asks: null, rows: new Map(), more: false };
 
 function takeIn({ asks, rows, more }) {
-  const before = known.asks && new Set(known.asks.map(([id]) => id));
+  const before = known.asks && new Map(known.asks);
   for (const [id, html] of Object.entries(rows)) known.rows.set(id, html);
   known.asks = asks;
   known.more = more;
   for (const id of [...known.rows.keys()]) if (!asks.some(([there]) => there === id)) known.rows.delete(id);
-  const fresh = before ? asks.map(([id]) => id).filter((id) => !before.has(id)) : [];
+  const fresh = before ? asks.map(([id]) => id).filter((id) => isNews(id, before)) : [];
   showInbox(fresh);
   showCount();
   followAsk();
+  followCrowd();
   if (fresh.length) announce(fresh);
+}
+
+// Agents that have many open are one row each. They ring once in a while, however much they ask.
+
+const QUIET = 60_000;
+const rung = new Map();
+const sizeOf = (version) => parseInt(version, 10);
+
+function isNews(id, before) {
+  const { crowd, agent } = element(known.rows.get(id) ?? "<li>").dataset;
+  if (crowd === undefined) return !before.has(id) && !before.has(agent);
+  const grown = !before.has(id) || sizeOf(crowd) > sizeOf(before.get(id));
+  if (!grown || Date.now() - (rung.get(id) ?? -QUIET) < QUIET) return false;
+  rung.set(id, Date.now());
+  return true;
 }
 
 function everything() {
@@ -97,13 +113,15 @@ function announce(ids) {
   const told = ids.map((id) => describe(id)).filter(Boolean);
   const [first] = told;
   if (!first) return;
-  $("[data-announce]").textContent = told.length > 1 ? `${told.length} new questions` : `New question from ${first.who}: ${first.what}`;
+  const one = first.crowd ? `${first.who} has ${first.what} open` : `New question from ${first.who}: ${first.what}`;
+  $("[data-announce]").textContent = told.length > 1 ? `${told.length} new questions` : one;
   if (stream.leading) notify(ids[0], told);
 }
 
 function describe(id) {
   const row = known.rows.has(id) && element(known.rows.get(id));
-  return row && { who: $(".row-who", row).textContent.trim(), what: $(".row-title", row).textContent.trim() };
+  const text = (name) => $(name, row).textContent.trim();
+  return row && { who: text(".row-who"), what: text(".row-title"), crowd: "crowd" in row.dataset };
 }
 
 // --- One event stream for all tabs of this browser
@@ -432,7 +450,43 @@ function followAsk() {
   const here = article();
   if (!here || !("open" in here.dataset)) return;
   const now = known.asks.find(([id]) => id === here.dataset.ask);
-  if (now ? now[1] > here.dataset.version : !known.more) following ??= lookAgain(here);
+  const [, crowd] = known.asks.find(([id]) => id === here.dataset.agent) ?? [];
+  if (now) return now[1] > here.dataset.version && (following ??= lookAgain(here));
+  // One of many is not in the inbox by itself: look when anything of its agent has changed.
+  if (crowd ? crowd === here.dataset.crowd : known.more) return;
+  if (following) return;
+  if (crowd) here.dataset.crowd = crowd;
+  following = lookAgain(here);
+}
+
+// The page of an agent that has many open
+
+const crowdPage = () => $("[data-crowd-page]");
+let crowdTimer = null;
+
+function followCrowd() {
+  const here = crowdPage();
+  const now = here && known.asks.find(([id]) => id === here.dataset.crowdPage);
+  if (!here || (now && now[1] === here.dataset.version)) return;
+  crowdTimer ??= setTimeout(renewCrowd, 300);
+}
+
+async function renewCrowd() {
+  try {
+    const page = await pageAt(location.href);
+    const newer = $("[data-crowd-page]", page);
+    const focused = document.activeElement?.closest("[data-crowd-page] .row")?.dataset.ask;
+    if (!newer) return;
+    crowdPage().replaceWith(document.adoptNode(newer));
+    if (focused) ($(`[data-ask="${focused}"] a`, newer) ?? $("main")).focus();
+    tellTimes();
+  } catch {
+    // Away: the next event will bring us here again.
+  } finally {
+    crowdTimer = null;
+  }
+  // It may have changed once more since.
+  if (known.asks.some(([id]) => id === crowdPage()?.dataset.crowdPage)) followCrowd();
 }
 
 function seeDelivery() {
@@ -691,11 +745,12 @@ async function notify(id, told) {
   const registration = await navigator.serviceWorker.register("worker.js").then(() => navigator.serviceWorker.ready);
   const [one] = told;
   const many = told.length > 1;
-  await registration.showNotification(many ? `${told.length} new questions` : `${one.who} asks`, {
-    body: many ? "" : one.what,
+  const alone = one.crowd ? `${one.who} has ${one.what} open` : `${one.who} asks`;
+  await registration.showNotification(many ? `${told.length} new questions` : alone, {
+    body: many || one.crowd ? "" : one.what,
     tag: many ? "many" : id,
     icon: $("link[rel=apple-touch-icon]").href,
-    data: { path: many ? "./" : `asks/${id}` },
+    data: { path: many ? "./" : `${one.crowd ? "crowds" : "asks"}/${id}` },
   });
 }
 
