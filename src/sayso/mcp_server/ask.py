@@ -23,7 +23,8 @@ from sayso.errors import InvalidInput, NotFound, SaysoError, WaitEnded
 from sayso.mcp_server import elicit
 from sayso.mcp_server.caller import Context
 from sayso.mcp_server.client_form import ClientForm
-from sayso.mcp_server.elicit import Form, Round
+from sayso.mcp_server.elicit import Round
+from sayso.mcp_server.forms import KEYS, Form
 from sayso.mcp_server.heartbeat import beat
 from sayso.mcp_server.office import Office
 from sayso.mcp_server.replies import add, failure, pending, result
@@ -238,7 +239,7 @@ class Call:
         """Let a modern client call again, with the form's reply or only with a fresh clock."""
         await self._waiting.release(self._held, "the client will call again")
         count = self._came.count + 1 if self._came else 1
-        state = Round(ask=self._held.ask.id, at=now_ms(), count=count, until=self._held.wait.until)
+        state = Round(ask=self._held.ask.id, at=now_ms(), count=count, until=self._held.wait.until, keys=KEYS)
         return elicit.input_required(state.sealed_later(), form)
 
     async def _not_yet(self) -> Result:

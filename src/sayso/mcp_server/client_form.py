@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import mcp_types as types
@@ -18,8 +19,9 @@ from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.errors import AlreadySettled, FormUnavailable, InvalidInput, SaysoError
 from sayso.mcp_server import elicit
-from sayso.mcp_server.caller import Context
-from sayso.mcp_server.elicit import Form, Round
+from sayso.mcp_server.caller import Context, described
+from sayso.mcp_server.elicit import Round
+from sayso.mcp_server.forms import KEYS, Form, answers_from, form_for
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +36,7 @@ class ClientForm:
         self.lost = ""
         self._ask, self._ctx, self._waiting, self._config = ask, ctx, waiting, config
         wanted = config.forms != "never" and elicit.can_show_forms(ctx) and not is_headless(meta)
-        self._form = elicit.form_for(ask, ctx.protocol_version) if wanted else None
+        self._form = form_for(ask, ctx.protocol_version, described(ctx).client) if wanted else None
 
     @property
     def opens_at_once(self) -> bool:
@@ -49,7 +51,7 @@ class ClientForm:
                 if form is None:
                     return
                 begun = now_ms()
-                form = await self._settle(form, await elicit.show(self._ctx, form), now_ms() - begun)
+                form = await self._settle(await elicit.show(self._ctx, form), now_ms() - begun)
         except SaysoError as error:
             logger.info("The client's form is not available: %s", error)
 
@@ -61,10 +63,12 @@ class ClientForm:
         """Take what a modern client brought back. The form again where that did not fit, but not for ever."""
         if self._form is None:
             return None
-        again = await self._settle(self._form, reply, now_ms() - came.at)
+        if reply.action == "accept" and came.keys != KEYS:
+            return self.first_round()  # filled in while another version of Sayso ran
+        again = await self._settle(reply, now_ms() - came.at)
         return again if came.count < MOST_FORMS else None
 
-    async def _settle(self, form: Form, reply: types.ElicitResult, after_ms: int) -> Form | None:
+    async def _settle(self, reply: types.ElicitResult, after_ms: int) -> Form | None:
         """Settle by what the form brought; the form again, with what was wrong, where that did not fit."""
         try:
             await self._settle_by(reply, after_ms)
@@ -74,7 +78,7 @@ class ClientForm:
         except FormUnavailable as error:
             logger.info("Nothing was taken from the client's form: %s", error)
         except InvalidInput as error:
-            return Form(message=f"{error}\n\n{elicit.message_of(self._ask)}", schema=form.schema)
+            return self._form and replace(self._form, message=f"{error}\n\n{self._form.message}")
         return None
 
     async def _settle_by(self, reply: types.ElicitResult, after_ms: int) -> None:
@@ -83,7 +87,7 @@ class ClientForm:
         there = f"someone at {ask.asker.agent}" if ask.asker.agent else self._config.person
         by = Settler(person=ask.asker.owner or there, surface="client form")
         if reply.action == "accept":
-            await self._waiting.do(desk.answer, ask.id, elicit.answers_from(ask, reply.content or {}), by)
+            await self._waiting.do(desk.answer, ask.id, answers_from(ask, reply.content or {}), by)
         elif after_ms < self._config.form_reaction:
             # Too fast a no came from no person.
             raise FormUnavailable(elicit.too_fast(reply, after_ms))

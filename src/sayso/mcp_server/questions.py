@@ -19,7 +19,8 @@ from sayso.errors import FormUnavailable, HistoryError, InvalidInput, SaysoError
 from sayso.mcp_server import elicit
 from sayso.mcp_server.ask import Result
 from sayso.mcp_server.caller import Context
-from sayso.mcp_server.elicit import Form, Round
+from sayso.mcp_server.elicit import Round
+from sayso.mcp_server.forms import Form
 from sayso.mcp_server.office import Office
 from sayso.mcp_server.replies import failure, result
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 
 import pytest
 from tests.e2e.ask.house import AUTO, LEGACY, UNSEEN, answered, asks_named, connected, form_about
@@ -13,6 +14,9 @@ from tests.e2e.stdio.harness import Person, Place
 from tests.e2e.stdio.pipe import MODERN
 
 from sayso.asks.model import Ask, State
+from sayso.mcp_server.forms import KEYS
+from sayso.mcp_server.seal import StoreSeal
+from sayso.store import open_store
 
 OTHER = "Other: in my own words"
 SETUP: Json = {
@@ -39,22 +43,22 @@ def setup(text: str) -> Json:
 
 def test_a_form_of_today_has_titled_choices_and_several_of_them(either_client: ClientProgram) -> None:
     either_client.answer_with(
-        accept({"name": "Ada", "db": "SQLite", "db.other": "for now", "parts": ["B"], "sure": "Yes", "more": ""})
+        accept({"q1": "Ada", "q2": "SQLite", "q2_other": "for now", "q3": ["B"], "q4": "Yes", "q5": ""})
     )
     key = either_client.call_start("ask_user", setup("A form of today?"))
     form = form_about(either_client, "A form of today?")
     assert form.schema is not None
     fields = form.schema["properties"]
-    assert form.schema["required"] == ["name", "db", "parts", "sure"]
-    assert fields["db"]["oneOf"] == [{"const": name, "title": name} for name in ("SQLite", "Other", OTHER)]
-    assert "- SQLite: One file." in fields["db"]["description"]
-    assert fields["parts"]["items"]["anyOf"] == [
+    assert form.schema["required"] == ["q1", "q2", "q3", "q4"]
+    assert fields["q2"]["oneOf"] == [{"const": name, "title": name} for name in ("SQLite", "Other", OTHER)]
+    assert "- SQLite: One file." in fields["q2"]["description"]
+    assert fields["q3"]["items"]["anyOf"] == [
         {"const": "A", "title": "A"},
         {"const": "B", "title": "B (recommended)"},
     ]
-    assert fields["sure"]["oneOf"] == [{"const": "Yes", "title": "Yes"}, {"const": "No", "title": "No"}]
-    assert fields["name"]["title"] == "Name"
-    assert fields.keys() == {"name", "db", "db.other", "parts", "parts.other", "sure", "more"}
+    assert fields["q4"]["oneOf"] == [{"const": "Yes", "title": "Yes"}, {"const": "No", "title": "No"}]
+    assert fields["q1"]["title"] == "Name"
+    assert fields.keys() == {"q1", "q2", "q2_other", "q3", "q3_other", "q4", "q5"}
     assert json.loads(either_client.wait_result(key).text)["answers"] == [
         {"questionId": "name", "values": ["Ada"]},
         {"questionId": "db", "values": ["SQLite"], "customText": "for now"},
@@ -67,8 +71,8 @@ def test_a_form_of_today_has_titled_choices_and_several_of_them(either_client: C
 def test_a_form_of_2025_06_18_is_cut_down_to_what_that_version_knows(place: Place) -> None:
     with connected(OLDER_PROTOCOL, place) as program:
         assert program.connected.protocol_version == "2025-06-18"
-        filled = {"name": "Ada", "db": OTHER, "db.other": "DuckDB", "parts.1": True, "parts": "Take what I ticked"}
-        program.answer_with(accept({**filled, "sure": "No"}))
+        filled = {"q1": "Ada", "q2": OTHER, "q2_other": "DuckDB", "q3_box1": True, "q3_ticked": "Take what I ticked"}
+        program.answer_with(accept({**filled, "q4": "No"}))
         key = program.call_start("ask_user", setup("An older form?"))
         form = form_about(program, "An older form?")
         assert form.schema is not None
@@ -76,8 +80,8 @@ def test_a_form_of_2025_06_18_is_cut_down_to_what_that_version_knows(place: Plac
         plain = {"string", "boolean", "number", "integer"}
         assert {field["type"] for field in fields.values()} <= plain
         assert not [field for field in fields.values() if field.keys() & {"oneOf", "anyOf", "items"}]
-        assert fields["db"]["enum"] == fields["db"]["enumNames"] == ["SQLite", "Other", OTHER]
-        assert (fields["parts.1"]["title"], fields["parts.2"]["title"]) == ("A", "B (recommended)")
+        assert fields["q2"]["enum"] == fields["q2"]["enumNames"] == ["SQLite", "Other", OTHER]
+        assert (fields["q3_box1"]["title"], fields["q3_box2"]["title"]) == ("A", "B (recommended)")
         assert [one["values"] for one in json.loads(program.wait_result(key).text)["answers"]] == [
             ["Ada"],
             ["DuckDB"],
@@ -90,7 +94,7 @@ def test_a_form_of_2025_06_18_is_cut_down_to_what_that_version_knows(place: Plac
 def test_equal_labels_stay_apart_in_a_form(either_client: ClientProgram) -> None:
     arguments = {"questions": [{"id": "q", "question": "Which Same?", "options": ["Same", "Same", OTHER]}]}
     either_client.answer_with(
-        accept({"q": "Same (2)"}), accept({"q": OTHER}), accept({"q": f"{OTHER} (2)", "q.other": "x"})
+        accept({"q1": "Same (2)"}), accept({"q1": OTHER}), accept({"q1": f"{OTHER} (2)", "q1_other": "x"})
     )
     ids = [either_client.call("ask_user", arguments).structured["answers"][0] for _ in range(3)]
     assert [(one["selected_ids"], one["text"]) for one in ids] == [(["2"], None), (["3"], None), ([], "x")]
@@ -98,7 +102,7 @@ def test_equal_labels_stay_apart_in_a_form(either_client: ClientProgram) -> None
 
 def test_a_form_filled_in_wrongly_is_shown_again_with_what_was_wrong(either_client: ClientProgram) -> None:
     arguments = {"questions": [{"id": "q", "question": "Fill me in?", "options": ["A", "B"]}]}
-    either_client.answer_with(accept({}), accept({"q": "C"}), accept({"q": "B"}))
+    either_client.answer_with(accept({}), accept({"q1": "C"}), accept({"q1": "B"}))
     result = either_client.call("ask_user", arguments)
     assert result.structured["answers"][0]["selected"] == ["B"]
     shown = [form_about(either_client, "Fill me in?").message for _ in range(3)]
@@ -154,7 +158,7 @@ def test_forms_can_be_switched_off(kind: ClientKind, place: Place) -> None:
 
 def test_a_modern_client_is_asked_to_show_a_form_only_where_nobody_could_answer_elsewhere(place: Place) -> None:
     with connected(AUTO, place) as program, place.person() as person:
-        program.answer_with(accept({"1": "in the form"}))
+        program.answer_with(accept({"q1": "in the form"}))
         assert program.call("ask_user", {"question": "Nobody there?"}).structured["surface"] == "client form"
         person.desk.show_up("terminal", "ada")
         result = answered(program, person, "ask_user", {"question": "Somebody there?"}, "me")
@@ -171,7 +175,7 @@ def test_a_modern_client_is_not_asked_to_show_a_form_where_the_person_is_notifie
 def test_with_always_a_modern_client_shows_a_form_beside_an_open_inbox(place: Place) -> None:
     with connected(AUTO, place, forms="always") as program, place.person() as person:
         person.desk.show_up("terminal", "ada")
-        program.answer_with(accept({"1": "in the form"}))
+        program.answer_with(accept({"q1": "in the form"}))
         assert program.call("ask_user", {"question": "Always?"}).structured["surface"] == "client form"
 
 
@@ -202,7 +206,7 @@ def test_an_automatic_no_is_never_a_persons(either_client: ClientProgram, person
 
 
 def test_what_a_form_answered_is_the_persons_own(either_client: ClientProgram, person: Person, machine: Place) -> None:
-    either_client.answer_with(accept({"1": "I"}))
+    either_client.answer_with(accept({"q1": "I"}))
     told = either_client.call("ask_user", {"question": "Who answers?"}).structured
     assert (told["answered_by"], told["surface"]) == (machine.config().person, "client form")
 
@@ -213,7 +217,7 @@ def test_a_round_counts_once_and_for_its_own_call_alone(place: Place) -> None:
         asked: Json = {"name": "ask_user", "arguments": {"question": "Only once?"}}
         first = pipe.request("tools/call", **asked)
         ((key, _),) = first["inputRequests"].items()
-        reply = {"inputResponses": {key: {"action": "accept", "content": {"1": "once"}}}}
+        reply = {"inputResponses": {key: {"action": "accept", "content": {"q1": "once"}}}}
         again = {**asked, "requestState": first["requestState"], **reply}
         for _ in range(2):
             assert pipe.request("tools/call", **again)["structuredContent"]["answers"][0]["text"] == "once"
@@ -235,7 +239,7 @@ def test_without_history_a_delivered_round_does_not_pass_for_an_empty_answer(pla
         asked: Json = {"name": "ask_user", "arguments": {"question": "Wiped?"}}
         first = pipe.request("tools/call", **asked)
         ((key, _),) = first["inputRequests"].items()
-        reply = {"inputResponses": {key: {"action": "accept", "content": {"1": "secret"}}}}
+        reply = {"inputResponses": {key: {"action": "accept", "content": {"q1": "secret"}}}}
         again = {**asked, "requestState": first["requestState"], **reply}
         answered_ask = pipe.request("tools/call", **again)["structuredContent"]["ask_id"]
         person.wait_until_delivered(person.desk.get(answered_ask))
@@ -244,3 +248,111 @@ def test_without_history_a_delivered_round_does_not_pass_for_an_empty_answer(pla
         assert ask.id != answered_ask
         person.answer(ask, "anew")
         assert pipe.response(call)["result"]["structuredContent"]["answers"][0]["text"] == "anew"
+
+
+CLAUDE_LINE = 45
+CHOICE: Json = {"question": "", "options": [{"label": "A", "description": "The first."}, "B"], "type": "multi-select"}
+
+
+def read_by(shown: Json, order: list[str]) -> list[str]:
+    """Everything that a form says, field by field."""
+    fields = [shown["properties"][key] for key in order]
+    return [field[part] for field in fields for part in ("title", "description") if part in field]
+
+
+def as_javascript_orders(keys: list[str]) -> list[str]:
+    return sorted((key for key in keys if key.isdecimal()), key=int) + [key for key in keys if not key.isdecimal()]
+
+
+@pytest.mark.finding("F-90")
+@pytest.mark.parametrize("kind", [AUTO, LEGACY, OLDER_PROTOCOL], ids=lambda kind: kind.id)
+def test_a_form_is_read_in_the_same_order_whether_or_not_a_client_sorts_its_fields(
+    kind: ClientKind, place: Place
+) -> None:
+    several = [{**CHOICE, "id": str(11 - number), "question": f"Which of {number}?"} for number in range(1, 11)]
+    with connected(kind, place) as program:
+        program.call_start("ask_user", {"title": "In order?", "questions": several})
+        shown = form_about(program, "In order?").schema
+        assert shown is not None
+        keys = list(shown["properties"])
+        assert keys == sorted(keys) == as_javascript_orders(keys)
+        titles = [text for text in read_by(shown, keys) if text.startswith("Which of")]
+        told = list(dict.fromkeys(title.splitlines()[0] for title in titles))
+        assert told == [f"Which of {number}?" for number in range(1, 11)]
+        if kind is OLDER_PROTOCOL:
+            assert read_by(shown, keys)[:8] == [
+                "A",
+                "Which of 1?\nThe first.",
+                "B",
+                "Which of 1?",
+                OTHER,
+                'Only if none of the choices for "Which of 1?" fits.',
+                "Which of 1?",
+                "A",
+            ]
+
+
+@pytest.mark.finding("F-90")
+@pytest.mark.parametrize("kind", [AUTO, LEGACY, OLDER_PROTOCOL], ids=lambda kind: kind.id)
+@pytest.mark.parametrize(
+    ("more", "title"),
+    [
+        ({"type": "text"}, "Your answer"),
+        ({"type": "confirm"}, "Your answer"),
+        ({"type": "select", "options": ["A", "B"]}, "Your choice"),
+        ({"type": "multi-select", "options": [{"label": "A", "description": "The first."}, "B"]}, "Your choices"),
+    ],
+    ids=["text", "confirm", "select", "multi-select"],
+)
+def test_a_form_with_one_question_says_it_once(kind: ClientKind, place: Place, more: Json, title: str) -> None:
+    with connected(kind, place) as program:
+        program.call_start("ask_user", {"questions": [{"question": "Said once?", **more}]})
+        form = form_about(program, "Said once?")
+        assert form.schema is not None
+        said = [form.message, *read_by(form.schema, list(form.schema["properties"]))]
+        assert "\n".join(said).count("Said once?") == 1
+        assert "\n".join(said).count("The first.") == ("description" in str(more))
+        assert title in said
+
+
+@pytest.mark.finding("F-90")
+@pytest.mark.parametrize("kind", [AUTO, LEGACY], ids=lambda kind: kind.id)
+def test_at_the_fields_of_claudes_form_stands_nothing_that_it_would_cut_or_show_as_an_unknown_character(
+    kind: ClientKind, place: Place
+) -> None:
+    lines, label = "The plan:\n- drop the tables\n- make new ones\n\nGo on?", f"B, which is {'very ' * 10}long"
+    asked = [
+        {"question": lines, "type": "confirm"},
+        {**CHOICE, "question": "Which parts?"},
+        {"question": "Which one?", "options": ["A", label]},
+    ]
+    with connected(kind, place, name="claude-code") as program:
+        program.answer_with(accept({"q1": "Yes", "q2": ["A"], "q3": label}))
+        key = program.call_start("ask_user", {"title": "For Claude?", "questions": asked})
+        form = form_about(program, "For Claude?")
+        assert form.schema is not None
+        said = read_by(form.schema, list(form.schema["properties"]))
+        fields = [text for text in said if not text.startswith("Only if none")]
+        assert [text for text in fields if "\n" in text or len(text) > CLAUDE_LINE] == []
+        assert form.message == "\n\n".join(["For Claude?", f"Question 1: {lines}", f"Which one?\n1. A\n2. {label}"])
+        assert fields == ["Question 1", "Which parts?", "- A: The first.", OTHER, "Which one?", OTHER]
+        values = [one["values"] for one in json.loads(program.wait_result(key).text)["answers"]]
+        assert values == [["yes"], ["A"], [label]]
+
+
+@pytest.mark.finding("F-90")
+def test_a_form_filled_in_under_the_names_of_an_older_version_is_shown_again(place: Place) -> None:
+    """Its fields may have had the names that others have now: nothing is taken from it."""
+    with place.pipe(program="sayso") as pipe, closing(open_store(place.config())) as store:
+        pipe.connect(MODERN, {"elicitation": {}})
+        questions = [{"id": "q2", "question": "First?"}, {"id": "q1", "question": "Second?"}]
+        asked: Json = {"name": "ask_user", "arguments": {"questions": questions}}
+        first = pipe.request("tools/call", **asked)
+        seal = StoreSeal(lambda: store.secret("request_state_key"))
+        older = seal.seal(seal.unseal(first["requestState"]).replace(KEYS.encode(), b""))
+        content = {"q1": "to the second", "q2": "to the first"}
+        reply = {"inputResponses": {"form": {"action": "accept", "content": content}}}
+        again = pipe.request("tools/call", **asked, requestState=older, **reply)
+        assert again["inputRequests"] == first["inputRequests"]
+        told = pipe.request("tools/call", **asked, requestState=again["requestState"], **reply)
+        assert [one["text"] for one in told["structuredContent"]["answers"]] == ["to the second", "to the first"]

@@ -122,7 +122,7 @@ def test_an_accepted_form_is_the_answer(each_client: ClientProgram, person: Pers
     key = each_client.call_start("ask_user", colour(text))
     form = form_about(each_client, text)
     assert form.message == text
-    each_client.reply(form.form, accept({"colour": "Blue"}))
+    each_client.reply(form.form, accept({"q1": "Blue"}))
     result = each_client.wait_result(key)
     assert told_by(result)["answers"] == [{"questionId": "colour", "values": ["Blue"]}]
     assert result.structured["surface"] == "client form"
@@ -153,7 +153,7 @@ def test_a_refused_form_is_a_persons_no(
 
 def test_several_options_are_chosen_in_a_form(each_client: ClientProgram, text: str) -> None:
     arguments = {"question": text, "options": ["A", "B", "C"], "multiSelect": True}
-    each_client.answer_with(accept({"1": ["A", "C"], "1.other": "and D"}))
+    each_client.answer_with(accept({"q1": ["A", "C"], "q1_other": "and D"}))
     result = each_client.call("ask_user", arguments)
     assert result.text == "User selected: A, C\nUser answered: and D"
 
@@ -167,7 +167,7 @@ def test_an_answer_in_the_inbox_takes_the_form_back(each_client: ClientProgram, 
     if each_client.kind.sees_withdrawal and not each_client.kind.modern:
         each_client.wait_withdrawn(form.form)
     else:
-        each_client.reply(form.form, accept({"colour": "Blue"}))
+        each_client.reply(form.form, accept({"q1": "Blue"}))
     result = each_client.wait_result(key)
     assert told_by(result)["answers"] == [{"questionId": "colour", "values": ["Red"]}]
     assert result.structured["surface"] == "test"

@@ -44,7 +44,7 @@ def test_all_that_a_session_can_do_works_behind_the_front(client: ClientProgram,
         # The client's own form
         client.answer_with(HOLD)
         key = client.call_start("ask_user", colour("In a form?"))
-        client.reply(form_about(client, "In a form?").form, accept({"colour": "Blue"}))
+        client.reply(form_about(client, "In a form?").form, accept({"q1": "Blue"}))
         assert json.loads(client.wait_result(key).text)["answers"] == [{"questionId": "colour", "values": ["Blue"]}]
 
         # Progress, and an answer from elsewhere

@@ -1,0 +1,255 @@
+"""An ask as a form of its client: which fields it has, what each says, and the answers read back from them.
+
+Some clients show the fields in the order of their keys, others as they stand: here that is the same order. No key is a
+bare number, because JavaScript would put those before all others. What a form may hold depends on the version of the
+protocol: 2025-06-18 knows no multi-select.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sayso.asks.model import Answer, Ask, Kind, Option, Question
+from sayso.clients import known
+from sayso.text import one_line
+
+RICH = "2025-11-25"
+"""The first version whose forms know titled choices and several choices."""
+
+KEYS = "numbered"
+"""How the fields are named. What was filled in under other names must not be read as if it were under these."""
+
+_OTHER = Option(id="other", label="Other: in my own words")
+_TICKED = "Take what I ticked"
+"""Boxes can be left alone by mistake, so several choices on old forms end with one that must be made."""
+
+_LINE = 80
+_WANTED = {
+    Kind.TEXT: "Your answer",
+    Kind.CONFIRM: "Your answer",
+    Kind.SELECT: "Your choice",
+    Kind.MULTI_SELECT: "Your choices",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Form:
+    """What the client is to show."""
+
+    message: str
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One question in a form: what its field is called, what stands beside it, and what the message says of it."""
+
+    question: Question
+    key: str
+    title: str
+    beside: str = ""
+    above: str = ""
+    alone: bool = False
+
+    @property
+    def other(self) -> str:
+        return f"{self.key}_other"
+
+    @property
+    def ticked(self) -> str:
+        return f"{self.key}_ticked"
+
+    def boxes(self) -> Iterator[tuple[str, Option]]:
+        options = self.question.options
+        return zip(_numbered(f"{self.key}_box", len(options)), options, strict=True)
+
+
+def form_for(ask: Ask, version: str, client: str) -> Form | None:
+    """The ask as a form, or None where a form could be accepted without anything filled in."""
+    line = known(client).form_line
+    properties: dict[str, Any] = {}
+    required: list[str] = []
+    entries = _entries(ask, line)
+    for entry in entries:
+        boxes = entry.question.kind is Kind.MULTI_SELECT and version < RICH
+        properties |= _boxes(entry, version) if boxes else _fields(entry, version, line)
+        if entry.question.required:
+            required.append(entry.ticked if boxes else entry.key)
+    if not required:
+        return None
+    return Form(
+        message=_message(ask, entries), schema={"type": "object", "properties": properties, "required": required}
+    )
+
+
+def answers_from(ask: Ask, content: Mapping[str, Any]) -> list[Answer]:
+    """What a person filled in. Whether it fits is for the desk to say."""
+    return [_answer(entry, content) for entry in _entries(ask, None)]
+
+
+def _numbered(prefix: str, count: int) -> list[str]:
+    digits = len(str(count))
+    return [f"{prefix}{number:0{digits}}" for number in range(1, count + 1)]
+
+
+def _entries(ask: Ask, line: int | None) -> list[Entry]:
+    keys = _numbered("q", len(ask.questions))
+    if len(keys) == 1:
+        return [_alone(ask, ask.questions[0], keys[0], line)]
+    numbered = enumerate(zip(keys, ask.questions, strict=True), start=1)
+    return [_among(question, key, f"Question {number}", line) for number, (key, question) in numbered]
+
+
+def _alone(ask: Ask, question: Question, key: str, line: int | None) -> Entry:
+    """The only question: the message is about it alone, so its field need not repeat it."""
+    named = question.title not in ("", ask.title, question.text) and _fits(question.title, line)
+    title = question.title if named else _WANTED[question.kind]
+    above = "\n".join([question.text, *_meanings(question, line)])
+    return Entry(question=question, key=key, title=title, above=above, alone=True)
+
+
+def _among(question: Question, key: str, number: str, line: int | None) -> Entry:
+    """One of several: what it says stands beside its field, or in the message where the client would cut it."""
+    title = next((text for text in (question.title, question.text) if text and _fits(text, line)), number)
+    text = [] if title == question.text else [question.text]
+    meanings = _meanings(question, line)
+    rest = "\n".join([*text, *meanings])
+    if line is None or _fits(rest, line):
+        return Entry(question=question, key=key, title=title, beside=rest)
+    return Entry(question=question, key=key, title=title, above="\n".join([": ".join([title, *text]), *meanings]))
+
+
+def _fits(text: str, line: int | None) -> bool:
+    return "\n" not in text and len(text) <= (line or _LINE)
+
+
+def _message(ask: Ask, entries: Sequence[Entry]) -> str:
+    (first, *more) = (entry.above for entry in entries)
+    if not more:
+        return first if ask.title in ("", ask.questions[0].text) else f"{ask.title}\n\n{first}"
+    title = ask.title or f"{len(entries)} questions from {ask.asker.client or 'the agent'}"
+    return "\n\n".join(part for part in (title, first, *more) if part)
+
+
+def _fields(entry: Entry, version: str, line: int | None) -> dict[str, Any]:
+    about, question = _about(entry.title, entry.beside), entry.question
+    if question.kind is Kind.TEXT:
+        return {entry.key: {"type": "string", **about}}
+    shown = _shown(question, line)
+    if question.kind is Kind.MULTI_SELECT:
+        items = {"anyOf": _titled(shown)}
+        return {entry.key: {"type": "array", "items": items, **about}, entry.other: _own_words(entry)}
+    choice = {entry.key: {"type": "string", **_choices(shown, version), **about}}
+    return choice if question.kind is Kind.CONFIRM else {**choice, entry.other: _own_words(entry)}
+
+
+def _boxes(entry: Entry, version: str) -> dict[str, Any]:
+    """Several choices where the protocol knows only one: a box for each, and at the end that they are meant."""
+    boxes = {
+        key: {"type": "boolean", "default": False, **_about(_marked(option), _beside_box(entry, option))}
+        for key, option in entry.boxes()
+    }
+    taken = {_TICKED: _TICKED}
+    return {
+        **boxes,
+        entry.other: _own_words(entry),
+        entry.ticked: {"type": "string", **_choices(taken, version), "title": entry.title},
+    }
+
+
+def _beside_box(entry: Entry, option: Option) -> str:
+    """The question too: a client may show each field by itself."""
+    return "" if entry.above else "\n".join(text for text in (entry.question.text, option.description) if text)
+
+
+def _about(title: str, beside: str) -> dict[str, str]:
+    return {"title": title, "description": beside} if beside else {"title": title}
+
+
+def _own_words(entry: Entry) -> dict[str, Any]:
+    choices = "the choices" if entry.alone else f'the choices for "{entry.title}"'
+    return {"type": "string", "title": _OTHER.label, "description": f"Only if none of {choices} fits."}
+
+
+def _choices(shown: Mapping[str, str], version: str) -> dict[str, Any]:
+    if version >= RICH:
+        return {"oneOf": _titled(shown)}
+    return {"enum": list(shown), "enumNames": list(shown.values())}
+
+
+def _titled(shown: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"const": value, "title": title} for value, title in shown.items()]
+
+
+def _shown(question: Question, line: int | None) -> dict[str, str]:
+    """What a form shows for each value. Numbered where the client would cut one, because the message has them whole."""
+    named = {value: _marked(option, value) for value, option in _by_value(_offered(question)).items()}
+    if not _is_cut(question, line):
+        return named
+    return {value: f"{number}. {one_line(name)}" for number, (value, name) in enumerate(named.items(), start=1)}
+
+
+def _meanings(question: Question, line: int | None) -> list[str]:
+    """What the options mean, which a form has no other place for."""
+    if _is_cut(question, line):
+        return [f"{number}. {_meaning(option)}" for number, option in enumerate(question.options, start=1)]
+    return [f"- {_meaning(option)}" for option in question.options if option.description]
+
+
+def _meaning(option: Option) -> str:
+    return f"{option.label}: {option.description}" if option.description else option.label
+
+
+def _is_cut(question: Question, line: int | None) -> bool:
+    return line is not None and any(not _fits(option.label, line) for option in question.options)
+
+
+def _by_value(options: Sequence[Option]) -> dict[str, Option]:
+    """The options by what a form sends back for each: its label, because some clients show just that.
+    Equal labels are numbered."""
+    named: dict[str, Option] = {}
+    for option in options:
+        value, number = option.label, 1
+        while value in named:
+            number += 1
+            value = f"{option.label} ({number})"
+        named[value] = option
+    return named
+
+
+def _marked(option: Option, value: str = "") -> str:
+    name = value or option.label
+    return f"{name} (recommended)" if option.recommended and "recommended" not in option.label.lower() else name
+
+
+def _offered(question: Question) -> tuple[Option, ...]:
+    """What a form offers; where one is to be chosen, own words are one of the choices."""
+    return (*question.options, _OTHER) if question.kind is Kind.SELECT else question.choices
+
+
+def _answer(entry: Entry, content: Mapping[str, Any]) -> Answer:
+    question, value, own = entry.question, content.get(entry.key), content.get(entry.other)
+    text = own if isinstance(own, str) and own.strip() else None
+    match question.kind:
+        case Kind.TEXT:
+            return Answer(question=question.id, text=value if isinstance(value, str) and value else None)
+        case Kind.MULTI_SELECT:
+            ticked = tuple(option.id for key, option in entry.boxes() if content.get(key) is True)
+            chosen = tuple(_option_id(question, item) for item in value) if isinstance(value, list) else ticked
+            return Answer(question=question.id, chosen=chosen, text=text)
+    if value in (None, "") or _option(question, value) is _OTHER:
+        return Answer(question=question.id, text=text)
+    # A choice and own words together: the words are about the choice.
+    return Answer(question=question.id, chosen=(_option_id(question, value),), note=text or "")
+
+
+def _option(question: Question, value: object) -> Option | None:
+    return _by_value(_offered(question)).get(str(value))
+
+
+def _option_id(question: Question, value: object) -> str:
+    """The id of the option that a form sent back; what is none stays as it is, for the desk to refuse."""
+    option = _option(question, value)
+    return option.id if option else str(value)
