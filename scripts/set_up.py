@@ -28,14 +28,16 @@ OLDEST_PIP = 23
 LOCKED = ("--no-deps", "--require-hashes", "--requirement")
 PINNED = re.compile(r"^[\w.-]+==", re.MULTILINE)
 STEP = re.compile(r"(?:Collecting|Processing|Requirement already satisfied:) (\S+)")
-LAUNCHER = """#!/bin/sh
-'''exec' "{python}" "$0" "$@"
-' '''
+LAUNCHER = """{first_line}
 import sys
 from {module} import {function}
 sys.exit({function}())
 """
+BY_SHELL = """#!/bin/sh
+'''exec' "{python}" "$0" "$@"
+' '''"""
 """A program for the shell and for Python at once: a `#!` line takes no path that is long or has a space in it."""
+LONGEST_FIRST_LINE = 120
 
 
 def main() -> None:
@@ -122,8 +124,14 @@ def _add_this_checkout() -> None:
     for name, target in about["project"]["scripts"].items():
         module, _, function = target.partition(":")
         program = PYTHON.with_name(name)
-        program.write_text(LAUNCHER.format(python=PYTHON, module=module, function=function), "utf-8")
+        text = LAUNCHER.format(first_line=_first_line(), module=module, function=function)
+        program.write_text(text, "utf-8")
         program.chmod(0o755)
+
+
+def _first_line() -> str:
+    plain = f"#!{PYTHON}"
+    return BY_SHELL.format(python=PYTHON) if " " in plain or len(plain) > LONGEST_FIRST_LINE else plain
 
 
 if __name__ == "__main__":

@@ -203,15 +203,17 @@ class CommandCalls:
 
     async def _put_first(self, ctx: Context, answer: types.CallToolResult) -> None:
         asker = self._office.asker_of(ctx)
-        about = str((answer.structured_content or {}).get("id", ""))
-        owed = await self._works.owed(asker, but=[about])
+        told = answer.structured_content or {}
+        own: list[dict[str, Any]] = told.get("finished", [])
+        owed = await self._works.owed(asker, but=[str(each.get("id", "")) for each in (told, *own)])
         limit = max(LEAST_NEWS, self._config.reply_bytes // max(NEWS_SHARE, len(owed)))
         reports = [await self._works.report(operation, limit) for operation in owed]
         text, facts = operation_replies.news(reports, await self._works.alerts(asker))
         if text:
             answer.content.insert(0, types.TextContent(type="text", text=text))
             if answer.structured_content is not None:
-                answer.structured_content = {**answer.structured_content, **facts}
+                finished = [*own, *facts.get("finished", [])]
+                answer.structured_content = {**told, **facts, **({"finished": finished} if finished else {})}
             self._works.hand_over(ctx, owed)
 
     # Telling

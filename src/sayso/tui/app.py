@@ -45,8 +45,6 @@ _GRACE = 5.0
 """Seconds in which it leaves in order when it is told to end. Drafts are kept long before."""
 _ROUNDS_EVERY = 10.0
 """Seconds between two looks after what no bell tells of: a bell that fell silent, waits for asks that are settled."""
-_PRESENCE_EVERY = 2.0
-"""Seconds between two looks whether somebody still counts as being here."""
 _TWICE = 2.0
 """Seconds within which the second press of a key counts as the second."""
 
@@ -117,7 +115,7 @@ class SaysoApp(App[int], inherit_bindings=False):
         self.shared.typing.begin(self, super().on_event)
         self.shared.reflexes.ask_terminal(self._ask_for_echo)
         self._away: bool | None = None
-        self._presence = Presence(self.shared.link, config.away_after, ticks)
+        self._presence = Presence(self.shared.link, config.away_after, ticks, self.set_timer)
         self._interrupted = 0.0
         for theme in THEMES.values():
             self.register_theme(theme)
@@ -148,7 +146,7 @@ class SaysoApp(App[int], inherit_bindings=False):
         self._lookout.look_soon()
         self.run_worker(self._watch(), group="watch")
         self.set_interval(_ROUNDS_EVERY, self._make_rounds)
-        self.set_interval(_PRESENCE_EVERY, self._presence.tell)
+        self._presence.used()
         self.set_timer(_WARM_UP_AFTER, self._warm_up)
 
     def _warm_up(self) -> None:
