@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from sayso.asks.book import Book
 from sayso.asks.desk import Retention
 from sayso.asks.model import Answer, Asker, Kind, NewAsk, Option, Question, Settler
+from sayso.clock import now_ms
+from sayso.store import Store, Transaction
 
 ANNA = Settler(person="anna", surface="terminal")
 BEN = Settler(person="ben", surface="browser")
@@ -61,6 +64,16 @@ def never_twice(clock: Callable[[], int]) -> Callable[[], int]:
         return last
 
     return now
+
+
+def flood(store: Store, asker: Asker, count: int) -> None:
+    """So many asks of one agent in one moment, which nobody waits for."""
+
+    def work(tx: Transaction) -> None:
+        for number in range(count):
+            Book(tx, now_ms() + number - count).open(ask(f"Noise {number}?", asker=asker), None, "")
+
+    store.write(work)
 
 
 def ask(text: str = COLOUR.text, *, asker: Asker = AGENT, timeout_ms: int | None = None, title: str = "") -> NewAsk:

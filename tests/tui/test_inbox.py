@@ -112,6 +112,84 @@ async def test_the_death_of_an_agent_shows_within_moments(place: Place) -> None:
         assert place.now(held).wait is None
 
 
+NOISY = Asker(client="noisy", project="/home/anna/loop", host="workbench", pid=7, started="1")
+
+
+def make_noise(place: Place, count: int) -> None:
+    for number in range(count):
+        place.desk.leave(NewAsk(tool="ask_user", questions=(select(f"Noise {number}?"),), asker=NOISY))
+
+
+@pytest.mark.finding("F-34")
+async def test_an_agent_with_many_open_is_one_row_that_opens_and_folds(place: Place) -> None:
+    place.ask(select("An honest question?"))
+    make_noise(place, 30)
+    place.desk.hold(NewAsk(tool="approve", title="Bash: rm", questions=(DROP,), asker=NOISY, bound=True))
+    async with place.inbox((60, 20)) as anna:
+        await anna.sees("> [+] 30 questions, 1 permission · Bash: rm", "loop · noisy · session 7", "1 waiting")
+        await anna.sees("An honest question?", "Sayso  1 waiting · 31 from noisy")
+        await anna.sees_not("reject")
+        assert "Noise" not in anna.screen()
+        await anna.press("enter")
+        await anna.sees("> [-] 30 questions", "  Bash: rm", "Noise 29?", "left fold")
+        await anna.press("down", "down")
+        await anna.sees(">   Noise 29?", "reject")
+        place.desk.leave(NewAsk(tool="ask_user", questions=(select("Noise 30?"),), asker=NOISY))
+        await anna.sees("[-] 31 questions", ">   Noise 29?", "32 from noisy")
+        await anna.press("left")
+        await anna.sees("> [+] 31 questions", "An honest question?")
+        assert "Noise 29?" not in anna.screen()
+        await anna.press("enter", "escape")
+        await anna.sees("> [+] 31 questions", "An honest question?")
+        await anna.press("down")
+        await anna.sees("> An honest question?")
+        await anna.open()
+        await anna.press("]")
+        await anna.sees("May I drop the old table?")
+
+
+@pytest.mark.finding("F-34")
+async def test_the_cursor_stays_with_an_ask_that_is_folded_away(place: Place) -> None:
+    make_noise(place, 5)
+    place.ask(select("An honest question?"))
+    async with place.inbox() as anna:
+        await anna.press("down", "down")
+        await anna.sees("> Noise 3?", "1 waiting · 5 left open")
+        place.desk.leave(NewAsk(tool="ask_user", questions=(select("Noise 5?"),), asker=NOISY))
+        await anna.sees("> [+] 6 questions · Noise 5?", "1 waiting · 6 from noisy")
+        first = place.desk.inbox(source=NOISY.source)[0]
+        place.desk.cancel(first.id, anna.app.shared.settler)
+        await anna.sees("> Noise", "5 left open")
+
+
+@pytest.mark.finding("F-34")
+async def test_an_agent_with_many_open_rings_once_in_a_while(tmp_path: Path) -> None:
+    clock = FakeClock()
+    place = Place(tmp_path, clock, terminal_notify_when="always")
+    make_noise(place, 5)
+    told: list[tuple[str, str]] = []
+    async with place.inbox() as anna:
+        anna.app.signals.tell = lambda title, body: told.append((title, body))  # type: ignore[method-assign]
+
+        async def asks(number: int, *, rings: int) -> None:
+            clock.forward(1)
+            place.desk.leave(NewAsk(tool="ask_user", questions=(select(f"Noise {number}?"),), asker=NOISY))
+            await anna.sees(f"Noise {number}?")
+            await until(lambda: len(told) == rings, lambda: f"{rings} in {told}")
+
+        await asks(5, rings=1)
+        assert told[0] == ("Sayso: noisy in loop has 6 questions open", "Noise 5?")
+        await asks(6, rings=1)
+        await asks(7, rings=1)
+        clock.forward(1)
+        place.ask(select("An honest question?"))
+        await until(lambda: len(told) == 2, lambda: str(told))
+        assert told[1] == ("Sayso: claude-code in api asks", "An honest question?")
+        clock.forward(60_000)
+        await asks(8, rings=3)
+    place.close()
+
+
 async def test_words_filter_the_list_and_escape_takes_them_away(place: Place) -> None:
     place.ask(select("Which colour?"), project="/srv/shop")
     place.ask(DROP, project="/srv/api", client="codex")

@@ -23,17 +23,16 @@ from typing import Any
 from urllib.parse import urlencode
 
 import psutil
-from tests.asks.samples import never_twice
+from tests.asks.samples import flood, never_twice
 from tests.e2e.stdio.harness import Place, new_place
 from tests.operations.works import Works
 from tests.orphan import Orphan
 
 from sayso.accounts import Accounts
-from sayso.asks.book import Book
 from sayso.asks.desk import Desk, Held
 from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Question, Settler
 from sayso.clock import now_ms
-from sayso.store import Transaction, open_store
+from sayso.store import open_store
 from sayso.store.bell import Bell
 
 WAIT = 30.0
@@ -221,14 +220,7 @@ class House:
         return self.desk.hold(new)
 
     def flood(self, asker: Asker, count: int) -> None:
-        """So many asks of one agent at once, which nobody waits for."""
-        news = [new_ask(text(f"Noise {number}?"), asker=asker) for number in range(count)]
-
-        def work(tx: Transaction) -> None:
-            for number, new in enumerate(news):
-                Book(tx, now_ms() + number - count).open(new, None, "")
-
-        self._store.write(work)
+        flood(self._store, asker, count)
 
     def ask(self, *questions: Question, **more: Any) -> Ask:
         return self.hold(new_ask(*questions, **more)).ask

@@ -132,10 +132,13 @@ class Quiet:
         self._clock = clock
         self._told: dict[str, int] = {}
 
-    def worth_telling(self, ask: Ask, open_of_agent: int) -> bool:
-        """Whether to tell of this ask, whose agent has so many open with it."""
-        source, now = ask.asker.source, self._clock()
-        if open_of_agent <= FEW or not source:
+    def worth_telling(self, ask: Ask, crowd: Crowd | None) -> bool:
+        """Whether to tell of this new ask, which is one of that crowd if it is one of any."""
+        now = self._clock()
+        self._told = {source: at for source, at in self._told.items() if now - at < QUIET}
+        if crowd is None:
             return True
-        self._told = {agent: at for agent, at in self._told.items() if now - at < QUIET}
-        return self._told.setdefault(source, now) == now
+        if crowd.source in self._told:
+            return False
+        self._told[crowd.source] = now
+        return True

@@ -22,6 +22,7 @@ from textual.app import App, SystemCommand
 from textual.command import CommandPalette
 from textual.screen import Screen
 
+from sayso.asks.crowds import Quiet
 from sayso.asks.draft import Draft, from_json
 from sayso.asks.model import Ask
 from sayso.clock import now_ms
@@ -117,6 +118,7 @@ class SaysoApp(App[int], inherit_bindings=False):
         self._away: bool | None = None
         self._presence = Presence(self.shared.link, config.away_after, ticks, self.set_timer)
         self._interrupted = 0.0
+        self._quiet = Quiet(clock)
         for theme in THEMES.values():
             self.register_theme(theme)
         self.theme = theme_for(config.theme, environ).name
@@ -194,7 +196,7 @@ class SaysoApp(App[int], inherit_bindings=False):
     def _changed(self, new: Sequence[Ask]) -> None:
         if new:
             self._tell_of(new)
-        self.signals.title(len(self.shared.board.asks))
+        self.signals.title(len(self.shared.board.folded))
         self._show_board()
 
     def _show_board(self) -> None:
@@ -226,9 +228,15 @@ class SaysoApp(App[int], inherit_bindings=False):
         if self._away is False and self.shared.config.terminal_notify_when == "away":
             return
         wording, texts = self.shared.wording, self.shared.texts
-        newest = max(new, key=lambda ask: ask.created_at)
+        crowds = {crowd.source: crowd for crowd in self.shared.board.crowds}
+        new = [ask for ask in new if self._quiet.worth_telling(ask, crowds.get(ask.asker.source))]
+        if not new:
+            return
+        newest = max(new, key=lambda ask: (ask.asker.source not in crowds, ask.created_at))
         who = {"client": wording.client(newest), "project": wording.project(newest)}
         title = texts.told_one.format(**who) if len(new) == 1 else texts.told_many.format(n=len(new))
+        if len(new) == 1 and (crowd := crowds.get(newest.asker.source)):
+            title = texts.told_crowd.format(many=wording.how_many(crowd), **who)
         body = wording.headline(newest)
         self.run_worker(partial(self.signals.tell, f"Sayso: {title}", body), group="tell", thread=True)
 

@@ -1,48 +1,79 @@
-"""The list of asks, in the inbox and in the history."""
+"""The list of asks, in the inbox and in the history. An agent that has many open is one row, which can be opened."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 from textual.content import Content
 
+from sayso.asks.crowds import Crowd, Entry
 from sayso.asks.model import Ask
 from sayso.tui.entries import Entries
 from sayso.tui.shared import Shared
 
 Marks = Callable[[Ask], Sequence[str]]
+_INDENT = "  "
 
 
-class AskList(Entries[Ask]):
+class AskList(Entries[Entry]):
     """Asks by newest or by whatever order they are given in."""
 
     def __init__(self, shared: Shared, *, since: Callable[[Ask], int], marks: Marks) -> None:
         super().__init__(shared, id="asks")
         self._since, self._marks = since, marks
+        self._unfolded: dict[str, Crowd] = {}
 
     @property
     def ask(self) -> Ask | None:
-        """The ask at the cursor."""
-        return self.item
+        """The ask at the cursor, unless many are told there as one."""
+        return self.item if isinstance(self.item, Ask) else None
 
     @property
-    def asks(self) -> Sequence[Ask]:
-        return self.items
+    def crowd(self) -> Crowd | None:
+        """The crowd at the cursor, or the open one that the ask at the cursor is part of."""
+        return self.item if isinstance(self.item, Crowd) else self._unfolded.get(self.item.id if self.item else "")
 
-    def since(self, item: Ask) -> int:
-        return self._since(item)
+    def is_unfolded(self, crowd: Crowd) -> bool:
+        return crowd.newest.id in self._unfolded
 
-    def marks(self, item: Ask) -> Sequence[str]:
-        return self._marks(item)
+    def show_unfolded(self, entries: Sequence[Entry], unfolded: dict[str, Crowd]) -> None:
+        """Show these; the asks with these ids are part of a crowd that is open."""
+        if unfolded != self._unfolded:
+            self._unfolded = unfolded
+            self._versions = []
+        self.show(entries)
 
-    def standing_lasts(self, item: Ask) -> int | None:
-        return self._shared.wording.standing_lasts(item)
+    def since(self, item: Entry) -> int:
+        return item.newest.created_at if isinstance(item, Crowd) else self._since(item)
 
-    def headline(self, item: Ask) -> Content:
+    def marks(self, item: Entry) -> Sequence[str]:
+        return [self._shared.wording.crowd_standing(item)] if isinstance(item, Crowd) else self._marks(item)
+
+    def standing_lasts(self, item: Entry) -> int | None:
+        return None if isinstance(item, Crowd) else self._shared.wording.standing_lasts(item)
+
+    def headline(self, item: Entry) -> Content:
+        if isinstance(item, Crowd):
+            sign = "[-] " if self.is_unfolded(item) else "[+] "
+            return Content.assemble(sign, (self._shared.wording.how_many(item), "bold"), *self._newest(item))
         fresh = self._shared.texts.stands_new in self._marks(item)
         return Content.styled(self._shared.wording.headline(item), "bold" if fresh else "")
 
-    def origin(self, item: Ask) -> Sequence[str]:
-        wording = self._shared.wording
-        who = [wording.project(item), wording.client(item), wording.session(item)]
-        return [*who, wording.questions(item), wording.host(item)]
+    def _newest(self, crowd: Crowd) -> Sequence[tuple[str, str]]:
+        return ((f" · {self._shared.wording.headline(crowd.newest)}", "$muted"),)
+
+    def origin(self, item: Entry) -> Sequence[str]:
+        wording, ask = self._shared.wording, item.newest if isinstance(item, Crowd) else item
+        who = [wording.project(ask), wording.client(ask), wording.session(ask)]
+        return [*who, "" if isinstance(item, Crowd) else wording.questions(ask), wording.host(ask)]
+
+    def look(self, index: int) -> Hashable:
+        item = self.items[index]
+        open_one = self.is_unfolded(item) if isinstance(item, Crowd) else item.id in self._unfolded
+        return super().look(index), open_one
+
+    def row(self, index: int, width: int) -> Sequence[Content]:
+        """The asks of an open crowd stand a little further in."""
+        if self.items[index].id not in self._unfolded:
+            return super().row(index, width)
+        return [Content(_INDENT) + line for line in super().row(index, max(width - len(_INDENT), 1))]

@@ -10,10 +10,9 @@ from textual.geometry import Size
 from textual.style import Style
 from textual.widget import Widget
 
-from sayso.asks.model import Ask, State
 from sayso.text import one_line
 from sayso.tui.keys import shown_key
-from sayso.tui.shared import Shared
+from sayso.tui.shared import Board, Shared
 
 _MOST_LINES = 2
 """Lines of keys at most, where the styles allow so many."""
@@ -46,15 +45,18 @@ class TopBar(Widget):
         self._shared = shared
         self._left, self._right = Content(""), ""
 
-    def tell(self, asks: Sequence[Ask], right: str) -> None:
-        texts = self._shared.texts
-        waiting = sum(ask.state is State.PENDING and ask.wait is not None for ask in asks)
+    def tell(self, board: Board, right: str) -> None:
+        """Agents that have many open are told apart, so that the question of another shows in the counts."""
+        texts, asks, crowds = self._shared.texts, board.lone, board.crowds
+        waiting = sum(ask.attended for ask in asks)
         others = len(asks) - waiting
         count = texts.one_waiting if waiting == 1 else texts.waiting.format(n=waiting)
-        parts = [count if waiting else texts.none_waiting]
+        parts = [count] if waiting else [] if crowds else [texts.none_waiting]
         if others:
             parts.append(texts.left_open.format(n=others))
-        style = "$primary" if waiting else "$muted"
+        if crowds:
+            parts.append(self._shared.wording.crowds(crowds))
+        style = "$primary" if waiting or any(crowd.attended for crowd in crowds) else "$muted"
         left = Content.assemble((" Sayso ", "bold"), " ", (" · ".join(parts), style))
         if right != self._right or not left.is_same(self._left):
             self._left, self._right = left, right

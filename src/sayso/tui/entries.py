@@ -21,7 +21,7 @@ class Versioned(Protocol):
     @property
     def id(self) -> str: ...
     @property
-    def version(self) -> int: ...
+    def version(self) -> int | str: ...
 
 
 T = TypeVar("T", bound=Versioned)
@@ -34,7 +34,7 @@ class Entries(Rows, Generic[T]):
         super().__init__(shared.keys, id=id)
         self._shared = shared
         self._items: Sequence[T] = ()
-        self._versions: list[tuple[str, int]] = []
+        self._versions: list[tuple[str, int | str]] = []
         self._drawn: dict[str, str] = {}
         self._moved_at = 0
         self._pace = Pace(self, shared.wording.clock, self.tick)

@@ -11,13 +11,15 @@ from textual.events import Key
 from textual.timer import Timer
 from textual.widgets import Input
 
+from sayso.asks.crowds import Crowd, Entry, by_source, fold
 from sayso.asks.desk import Desk
 from sayso.asks.guard import refuse_self_answer
 from sayso.asks.model import Ask
 from sayso.errors import AlreadySettled, NotFound, NotYours, StoreError
 from sayso.tui.asklist import AskList
 from sayso.tui.bars import Line
-from sayso.tui.outline import copy_text, preview, whole_text
+from sayso.tui.markdown import Block
+from sayso.tui.outline import copy_text, crowd_preview, preview, whole_text
 from sayso.tui.prose import Prose
 from sayso.tui.reflexes import REST
 from sayso.tui.rows import Rows
@@ -31,13 +33,17 @@ _PREVIEW_AFTER = 0.05
 class InboxScreen(SaysoScreen[None]):
     """The list of asks, a filter, and beside the list, where there is room, the ask at the cursor."""
 
-    NEED_A_ROW = frozenset({"open", "reject", "copy", "whole"})
+    NEED_A_ROW = frozenset({"open"})
 
     def __init__(self, shared: Shared) -> None:
         super().__init__(shared, "inbox")
         self._project: str | None = None
         self._newest_first = True
         self._previewing: Timer | None = None
+        self._listed: Sequence[Ask] = ()
+        self._unfolded: set[str] = set()
+        """The agents with many asks open that are shown one by one."""
+        self._on_ask, self._can_fold = False, False
 
     def body(self) -> ComposeResult:
         yield Input(placeholder=self.shared.texts.filter_hint, id="filter", compact=True)
@@ -58,8 +64,10 @@ class InboxScreen(SaysoScreen[None]):
 
     @property
     def asks(self) -> Sequence[Ask]:
-        """The asks as they are listed here."""
-        return self.query_one(AskList).asks
+        """The asks as they are listed here, those that are folded away last."""
+        shown = [entry for entry in self.query_one(AskList).items if isinstance(entry, Ask)]
+        known = {ask.id for ask in shown}
+        return [*shown, *(ask for ask in self._listed if ask.id not in known)]
 
     # Showing
 
@@ -77,12 +85,42 @@ class InboxScreen(SaysoScreen[None]):
 
     def _show(self, asks: Sequence[Ask]) -> None:
         """Show these. A key that was meant for the ask at the cursor is not for another that came in its place."""
+        self._listed = asks
         rows = self.query_one(AskList)
-        before = rows.ask
-        rows.show(asks)
-        after = rows.ask
+        before = rows.item
+        rows.show_unfolded(*self._laid_out(asks))
+        if isinstance(before, Ask):
+            self._follow(before)
+        after = rows.item
         if self.is_current and before and after and before.id != after.id:
             self.shared.reflexes.present(self, REST)
+        self._offer()
+
+    def _laid_out(self, asks: Sequence[Ask]) -> tuple[list[Entry], dict[str, Crowd]]:
+        """What is listed, and which of the asks are part of a crowd that is open."""
+        groups, entries, unfolded = by_source(asks), list[Entry](), dict[str, Crowd]()
+        for entry in fold(asks):
+            entries.append(entry)
+            if isinstance(entry, Crowd) and entry.id in self._unfolded:
+                entries += groups[entry.source]
+                unfolded |= {ask.id: entry for ask in groups[entry.source]}
+        return entries, unfolded
+
+    def _follow(self, ask: Ask) -> None:
+        """Where the ask at the cursor has been folded away, the cursor is on the row that stands for it."""
+        rows = self.query_one(AskList)
+        places = {entry.source if isinstance(entry, Crowd) else entry.id: at for at, entry in enumerate(rows.items)}
+        if rows.cursor and ask.id not in places and ask.asker.source in places:
+            rows.move_to(places[ask.asker.source])
+
+    def _offer(self) -> None:
+        """The keys that do something for what is at the cursor now."""
+        rows = self.query_one(AskList)
+        before = self._on_ask, self._can_fold
+        self._on_ask = rows.ask is not None
+        self._can_fold = rows.crowd is not None and rows.crowd.id in self._unfolded
+        if before != (self._on_ask, self._can_fold):
+            self.refresh_bindings()
 
     def special(self) -> str:
         """What the list leaves out, and what is new above what is shown of it."""
@@ -114,7 +152,11 @@ class InboxScreen(SaysoScreen[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         match action:
             case "back":
-                return self._project is not None or bool(self.query("#filter.-open"))
+                return self._project is not None or bool(self.query("#filter.-open")) or self._can_fold
+            case "fold":
+                return self._can_fold
+            case "reject" | "copy" | "whole":
+                return self._on_ask
             case "filter" | "order":
                 return bool(self.shared.board.asks)
             case "project":
@@ -129,6 +171,10 @@ class InboxScreen(SaysoScreen[None]):
         return [*marks, self.shared.wording.standing(ask)]
 
     @on(Rows.Moved)
+    def _moved(self) -> None:
+        self._offer()
+        self._preview_soon()
+
     def _preview_soon(self) -> None:
         if self._previewing:
             self._previewing.stop()
@@ -137,8 +183,13 @@ class InboxScreen(SaysoScreen[None]):
 
     def _preview(self) -> None:
         if self.alive:
-            ask = self.query_one(AskList).ask
-            self.query_one("#preview", Prose).show(preview(self.shared, ask) if ask else ())
+            item = self.query_one(AskList).item
+            self.query_one("#preview", Prose).show(self._previewed(item) if item else ())
+
+    def _previewed(self, entry: Entry) -> Sequence[Block]:
+        if isinstance(entry, Ask):
+            return preview(self.shared, entry)
+        return crowd_preview(self.shared, entry, by_source(self._listed)[entry.source])
 
     def on_resize(self) -> None:
         self._preview_soon()
@@ -147,9 +198,20 @@ class InboxScreen(SaysoScreen[None]):
 
     @on(Rows.Clicked)
     def action_open(self) -> None:
-        ask = self.query_one(AskList).ask
-        if ask and self.shared.reflexes.deliberate():
-            self.post_message(Open(ask))
+        item = self.query_one(AskList).item
+        if item is None or not self.shared.reflexes.deliberate():
+            return
+        if isinstance(item, Ask):
+            self.post_message(Open(item))
+        else:
+            self._unfolded ^= {item.id}
+            self.board_changed()
+
+    def action_fold(self) -> None:
+        """Tell the asks of this agent as one again."""
+        if crowd := self.query_one(AskList).crowd:
+            self._unfolded.discard(crowd.id)
+            self.board_changed()
 
     def action_filter(self) -> None:
         field = self.query_one("#filter", Input)
@@ -176,7 +238,10 @@ class InboxScreen(SaysoScreen[None]):
         self.query_one(AskList).focus()
 
     def action_back(self) -> None:
-        """Take the filters away."""
+        """Fold what is open at the cursor; else take the filters away."""
+        if self._can_fold and not self.query_one("#filter").has_focus:
+            self.action_fold()
+            return
         self._project = None
         self.query_one("#filter", Input).value = ""
         self._leave_filter()
@@ -185,7 +250,8 @@ class InboxScreen(SaysoScreen[None]):
 
     def action_project(self) -> None:
         """Only the project of the ask at the cursor, or all again."""
-        ask = self.query_one(AskList).ask
+        item = self.query_one(AskList).item
+        ask = item.newest if isinstance(item, Crowd) else item
         self._project = ask.asker.project if ask and self._project is None else None
         self.board_changed()
         self.refresh_bindings()

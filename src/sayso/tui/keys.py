@@ -59,6 +59,7 @@ DEFAULTS: Mapping[str, tuple[Key, ...]] = {
     ),
     "inbox": (
         Key(name="open", keys="enter"),
+        Key(name="fold", keys="left"),
         Key(name="reject", keys="x"),
         Key(name="filter", keys="/"),
         Key(name="history", keys="h", action="app.history"),

@@ -90,7 +90,9 @@ class Lookout:
         if first:
             board.seen |= {ask.id for ask in sight.asks}
         elif sight.new:
-            board.newest = max(sight.new, key=lambda ask: ask.created_at)
+            told_apart = {ask.id for ask in board.lone}
+            alone = [ask for ask in sight.new if ask.id in told_apart]
+            board.newest = max(alone, key=lambda ask: ask.created_at, default=board.newest)
         self._changed(() if first else sight.new)
 
     # In the desk's thread

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from textual.content import Content
 
+from sayso.asks.crowds import Crowd
 from sayso.asks.model import Answer, Ask, Event, Option, Question, State
 from sayso.text import one_line, printable
 from sayso.tui.markdown import Block, blocks, cut
@@ -35,6 +36,16 @@ def preview(shared: Shared, ask: Ask) -> list[Block]:
         if len(question.choices) > _MOST_OPTIONS:
             found.append(_line("…", tight=True))
     return found
+
+
+def crowd_preview(shared: Shared, crowd: Crowd, asks: Sequence[Ask]) -> list[Block]:
+    """What an agent has open that has much open."""
+    found = list(_head(shared, replace(crowd.newest, title=shared.wording.how_many(crowd))))
+    found.append(_line(shared.texts.crowd_about.format(key=shared.keys.shown("open"))))
+    for place, ask in enumerate(asks[:_MOST_OPTIONS]):
+        told = Content(shared.wording.headline(ask))
+        found.append(Block(content=told, first=" - ", rest="   ", tight=place > 0))
+    return [*found, _line("…", tight=True)] if len(asks) > _MOST_OPTIONS else found
 
 
 def record(shared: Shared, ask: Ask, events: Sequence[Event]) -> list[Block]:

@@ -88,7 +88,7 @@ class SaysoScreen(Screen[ScreenResultType]):
     def board_changed(self) -> None:
         """Show what is known now. Never touches what the person is entering."""
         board = self.shared.board
-        self.query_one(TopBar).tell(board.asks, self.special())
+        self.query_one(TopBar).tell(board, self.special())
         trouble = self.query_one("#trouble", Line)
         trouble.show(board.trouble)
         trouble.display = bool(board.trouble)

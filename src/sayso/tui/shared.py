@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from sayso.asks.crowds import Crowd, Entry, fold
 from sayso.asks.model import Ask, Settler
 from sayso.clock import now_ms
 from sayso.config import Config
@@ -22,6 +23,8 @@ class Board:
     """What is known right now. The app writes it after each look at the desk, the screens show it."""
 
     asks: Sequence[Ask] = ()
+    folded: Sequence[Entry] = ()
+    """The same, with each agent that has many open as one."""
     looked: bool = False
     trouble: str = ""
     trouble_since: int | None = None
@@ -38,12 +41,25 @@ class Board:
     def show(self, asks: Sequence[Ask]) -> None:
         """Take in what a look has shown."""
         self.settled &= {ask.id for ask in asks}
-        self.asks = [ask for ask in asks if ask.id not in self.settled]
+        self._keep([ask for ask in asks if ask.id not in self.settled])
+
+    def _keep(self, asks: Sequence[Ask]) -> None:
+        self.asks, self.folded = asks, fold(asks)
+
+    @property
+    def crowds(self) -> list[Crowd]:
+        """The agents that have many asks open."""
+        return [entry for entry in self.folded if isinstance(entry, Crowd)]
+
+    @property
+    def lone(self) -> list[Ask]:
+        """The asks of all other agents."""
+        return [entry for entry in self.folded if isinstance(entry, Ask)]
 
     def settle(self, ask_id: str) -> None:
         """An ask was settled here: it is off the board before the next look."""
         self.settled.add(ask_id)
-        self.asks = [ask for ask in self.asks if ask.id != ask_id]
+        self._keep([ask for ask in self.asks if ask.id != ask_id])
         self.drafts.discard(ask_id)
         self.unsaved.pop(ask_id, None)
 

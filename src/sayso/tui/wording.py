@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from sayso.asks.crowds import Crowd
 from sayso.asks.model import Answer, Ask, Question, State
 from sayso.asks.truth import Handover, Listening, handover, listening, session_of, stops_waiting_at
 from sayso.clock import Clock
@@ -49,7 +51,31 @@ class Wording:
 
     def questions(self, ask: Ask) -> str:
         count = len(ask.questions)
+        if ask.is_permission:
+            return self.texts.one_permission
         return self.texts.one_question if count == 1 else self.texts.questions.format(n=count)
+
+    def how_many(self, crowd: Crowd) -> str:
+        """What an agent has open: `3000 questions, 1 permission`."""
+        texts, parts = self.texts, []
+        if crowd.questions:
+            parts.append(texts.one_question if crowd.questions == 1 else texts.questions.format(n=crowd.questions))
+        if crowd.permissions:
+            one = crowd.permissions == 1
+            parts.append(texts.one_permission if one else texts.permissions.format(n=crowd.permissions))
+        return ", ".join(parts)
+
+    def crowd_standing(self, crowd: Crowd) -> str:
+        if not crowd.attended:
+            return self.texts.stands_unattended
+        return self.texts.one_waiting if crowd.attended == 1 else self.texts.waiting.format(n=crowd.attended)
+
+    def crowds(self, crowds: Sequence[Crowd]) -> str:
+        """How many asks are told together, and of whom."""
+        size = sum(crowd.size for crowd in crowds)
+        if len(crowds) == 1:
+            return self.texts.many_of_one.format(n=size, client=self.client(crowds[0].newest))
+        return self.texts.many_of_some.format(n=size, agents=len(crowds))
 
     def age(self, since: int) -> str:
         """How long ago. Less than a minute is now: numbers that run all the time draw the eye for nothing."""

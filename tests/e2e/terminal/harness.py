@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 import psutil
+from tests.asks.samples import flood
 from tests.e2e.stdio.harness import Place
 
 from sayso.asks.desk import Desk, Held
@@ -154,6 +155,9 @@ class Agents:
     def ask(self, *questions: Question, client: str = "claude-code", project: str = "/home/anna/api") -> Held:
         asker = Asker(client=client, project=project, host="workbench")
         return self.desk.hold(NewAsk(tool="ask_user", questions=questions, asker=asker))
+
+    def flood(self, asker: Asker, count: int) -> None:
+        flood(self._store, asker, count)
 
     def close(self) -> None:
         self._store.close()

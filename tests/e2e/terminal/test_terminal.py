@@ -20,7 +20,7 @@ from tests.e2e.ask.test_notifications import noted, noting
 from tests.e2e.stdio.harness import Place, data_of, question, text_of
 from tests.e2e.terminal.harness import WAIT, Terminal, agents, colour, terminal, until, words
 
-from sayso.asks.model import Answer, Kind, Question, State
+from sayso.asks.model import Answer, Asker, Kind, Question, State
 
 FOCUS_HAD, FOCUS_LOST = "\x1b[I", "\x1b[O"
 """What a terminal sends when its window comes to the front, and when it goes behind another."""
@@ -53,6 +53,26 @@ def test_three_agents_asking_at_once_are_answered_in_the_terminal_and_answers_do
         results = [data_of(call.result(WAIT)) for call in calls]
     assert [result["answers"][0]["selected"] for result in results] == [["One"], ["Two"], ["Three"]]
     assert {(result["answered_by"], result["surface"]) for result in results} == {("anna", "terminal")}
+
+
+@pytest.mark.finding("F-34")
+def test_an_agent_with_thousands_open_hides_no_question_of_another(place: Place) -> None:
+    noisy = Asker(client="noisy", project="/home/anna/loop", host="workbench", pid=7, started="1")
+    with terminal(place, (60, 20)) as anna, agents(place) as others:
+        others.ask(colour("An honest question?"))
+        others.flood(noisy, 3000)
+        anna.start()
+        anna.sees("1 waiting · 3000 from noisy", "> An honest question?", "[+] 3000 questions · Noise 2999?")
+        until(lambda: anna.told("pane_title") == "(2) Sayso", lambda: anna.told("pane_title"))
+        anna.keys("Down", "Enter")
+        anna.sees("> [-] 3000 questions", "Noise 2998?")
+        anna.keys("Down", "Enter")
+        anna.sees("Noise 2999?", "1. Red")
+        anna.keys("Escape")
+        anna.sees(">   Noise 2999?")
+        anna.resize(100, 30)
+        anna.keys("Left")
+        anna.sees("> [+] 3000 questions", "This agent has many questions open", "- Noise 2998?")
 
 
 def test_a_rejection_in_the_terminal_reaches_the_agent_with_its_reason(place: Place) -> None:

@@ -20,6 +20,10 @@ class Texts:
     one_waiting: str = "1 waiting"
     waiting: str = "{n} waiting"
     left_open: str = "{n} left open"
+    one_permission: str = "1 permission"
+    permissions: str = "{n} permissions"
+    many_of_one: str = "{n} from {client}"
+    many_of_some: str = "{n} from {agents} agents"
     none_waiting: str = "nobody is waiting"
     newest: str = "new: {headline}"
 
@@ -74,6 +78,7 @@ class Texts:
     filter_hint: str = "filter: words in project, agent or question"
     only_project: str = "project {project}"
     oldest_first: str = "oldest first"
+    crowd_about: str = "This agent has many questions open, so they are one row here. {key} shows each of them."
     asked_in: str = "{client} in {project} on {host}"
 
     # Answering
@@ -161,6 +166,7 @@ class Texts:
     # Being told, copying, other programs
     told_one: str = "{client} in {project} asks"
     told_many: str = "{n} new questions"
+    told_crowd: str = "{client} in {project} has {many} open"
     copied: str = "Copied."
     no_program: str = "{program} could not be started: {error}"
     editor_marker: str = "What follows is not part of your answer. You are answering:"
@@ -198,6 +204,7 @@ class Texts:
     do_page_up: str = "a page up"
     do_page_down: str = "a page down"
     do_open: str = "open"
+    do_fold: str = "fold"
     do_filter: str = "filter"
     do_project: str = "project"
     do_order: str = "newest or oldest first"
