@@ -11,6 +11,7 @@ import pytest
 from tests.asks.samples import ask as new_ask
 
 from sayso import notify
+from sayso.asks.crowds import FEW
 from sayso.asks.desk import Desk
 from sayso.asks.model import Ask, Asker
 from sayso.config import Config, load
@@ -32,6 +33,25 @@ def opened(tmp_path: Path) -> list[Ask]:
 
 def config(**settings: str) -> Config:
     return load(environ={f"SAYSO_{name.upper()}": value for name, value in settings.items()})
+
+
+@pytest.mark.finding("F-34")
+def test_an_agent_that_has_many_open_is_told_of_once_in_a_while(opened: list[Ask], tmp_path: Path) -> None:
+    said = tmp_path / "said"
+    script = tmp_path / "append.py"
+    script.write_text(f"import os; open({str(said)!r}, 'a').write(os.environ['SAYSO_ASK_ID'] + '\\n')")
+    notifier = Notifier(config(notify_command=f"{sys.executable} {script}"))
+    first, second, third = opened
+    other = replace(third, id="another agent's", asker=Asker(client="calm", pid=8))
+
+    async def tell() -> None:
+        await notifier.tell(first, FEW + 1)
+        await notifier.tell(second, FEW + 2)
+        await notifier.tell(other, 1)
+        await notifier.tell(third, FEW)
+
+    asyncio.run(tell())
+    assert said.read_text().splitlines() == [first.id, other.id, third.id]
 
 
 def test_a_headline_names_who_asks_and_where(opened: list[Ask]) -> None:
@@ -59,8 +79,8 @@ def test_asks_of_one_moment_share_a_message_and_a_later_one_has_its_own(opened: 
     notifier = Notifier(config(notify_command=f"{sys.executable} {script}"))
 
     async def tell() -> None:
-        await asyncio.gather(*(notifier.tell(ask) for ask in opened))
-        await notifier.tell(opened[0])
+        await asyncio.gather(*(notifier.tell(ask, 1) for ask in opened))
+        await notifier.tell(opened[0], 1)
 
     asyncio.run(tell())
     first, second = (tmp_path / "said").read_text().splitlines()
@@ -72,7 +92,7 @@ def test_a_command_that_does_not_end_is_given_up_and_killed(
     opened: list[Ask], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(notify, "PATIENCE", 0.2)
-    asyncio.run(Notifier(config(notify_command="sleep 60")).tell(opened[0]))
+    asyncio.run(Notifier(config(notify_command="sleep 60")).tell(opened[0], 1))
     assert "took longer than 0 seconds and was given up" in caplog.text
 
 

@@ -21,7 +21,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from sayso.asks.crowds import FEW, Quiet
 from sayso.asks.model import Ask
+from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.errors import NotificationFailed
 from sayso.text import one_line
@@ -46,18 +48,25 @@ class Notifier:
     def __init__(self, config: Config) -> None:
         self._config = config
         self._asks: list[Ask] = []
+        self._crowded: set[str] = set()
+        self._quiet = Quiet(now_ms)
 
     @property
     def configured(self) -> bool:
         return bool(self._config.notify_command or self._config.notify_url or self._config.notify_apprise)
 
-    async def tell(self, ask: Ask) -> None:
-        """Tell of this ask, together with those that open within a moment."""
+    async def tell(self, ask: Ask, open_of_agent: int) -> None:
+        """Tell of this ask, together with those that open within a moment. An agent that has many open is told of once
+        in a while."""
         self._asks.append(ask)
+        (self._crowded.add if open_of_agent > FEW else self._crowded.discard)(ask.asker.source)
         if len(self._asks) > 1:
             return
         await asyncio.sleep(BURST)
-        asks, self._asks = self._asks, []
+        asks = self._quiet.worth_telling(self._asks, self._crowded)
+        self._asks, self._crowded = [], set()
+        if not asks:
+            return
         ways: list[Way] = [self._run_command, self._post, self._by_apprise]
         await asyncio.gather(*(self._try(way, asks) for way in ways))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.cli.program import SOMEONE, Home, choice, confirm, several, text
 
-from sayso.asks.model import Asker, NewAsk
+from sayso.asks.model import SAY_SO, Asker, Kind, NewAsk, Question
 
 
 def test_an_open_ask_is_a_row_with_short_id_status_client_project_and_question(home: Home) -> None:
@@ -142,14 +142,15 @@ def test_a_noisy_agent_does_not_hide_the_question_of_another(home: Home) -> None
     noisy = Asker(client="noisy", project="/srv/shop", host="h", pid=7, started="1")
     for number in range(120):
         home.leave(text(f"Noise {number}?"), asker=noisy)
+    home.leave(Question(id=SAY_SO, text="May I?", kind=Kind.CONFIRM), asker=noisy)
     honest = home.leave(confirm("An honest question?"), asker=Asker(client="calm", host="h", pid=8, started="1"))
     ran = home.run("list")
     assert honest.id[:8] in ran.out
     assert ran.out.count("Noise") == 5
-    assert "… and 115 more of noisy in /srv/shop: --all shows each." in ran.err
+    assert "… and 116 more of noisy in /srv/shop (1 is a permission): --all shows each." in ran.err
     every_one = home.run("list", "--all", "--limit", "200").out
     assert every_one.count("Noise") == 120
-    assert len(home.run("list", "--json", "--limit", "200").data) == 121
+    assert len(home.run("list", "--json", "--limit", "200").data) == 122
 
 
 @pytest.mark.finding("F-70")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -125,20 +125,25 @@ def gather(asks: Sequence[Ask]) -> Crowd:
     )
 
 
+def without_crowds(asks: Sequence[Ask]) -> tuple[list[Ask], list[Crowd]]:
+    """The asks without those that an agent has beyond a few, and what each agent has beyond these."""
+    beyond = [group[FEW:] for group in by_source(asks).values() if len(group) > FEW]
+    left_out = {ask.id for group in beyond for ask in group}
+    return [ask for ask in asks if ask.id not in left_out], [gather(group) for group in beyond]
+
+
 class Quiet:
-    """Which asks to notify a person of: those of a crowd once in a while, all others always."""
+    """Which new asks to notify a person of: those of an agent that has many open once in a while, all others always."""
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self._clock = clock
         self._told: dict[str, int] = {}
 
-    def worth_telling(self, ask: Ask, crowd: Crowd | None) -> bool:
-        """Whether to tell of this new ask, which is one of that crowd if it is one of any."""
+    def worth_telling(self, new: Sequence[Ask], crowded: Set[str]) -> list[Ask]:
+        """Those to tell of now. `crowded` are the sources that have many open."""
         now = self._clock()
         self._told = {source: at for source, at in self._told.items() if now - at < QUIET}
-        if crowd is None:
-            return True
-        if crowd.source in self._told:
-            return False
-        self._told[crowd.source] = now
-        return True
+        silent = self._told.keys() & crowded
+        kept = [ask for ask in new if ask.asker.source not in silent]
+        self._told |= {ask.asker.source: now for ask in kept if ask.asker.source in crowded}
+        return kept

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import click
 
+from sayso.asks.crowds import without_crowds
 from sayso.asks.model import Ask
 from sayso.cli.conversation import choose_ask, converse
-from sayso.cli.session import Session, complete_id, open_session, settings
+from sayso.cli.session import MOST_OPEN, Session, complete_id, open_session, settings
 from sayso.cli.settling import answer, check_open, settle, what_happens
 from sayso.cli.terminal import is_interactive, put_json, say
 from sayso.cli.values import answers_from
@@ -72,8 +73,8 @@ def _answer_at_prompts(session: Session, ask_id: str | None) -> Ask | None:
 
 def _pick(session: Session) -> Ask | None:
     session.desk.release_the_dead()
-    asks = session.desk.inbox(most=MOST_TO_PICK_FROM)
+    asks, _ = without_crowds(session.desk.inbox(most=MOST_OPEN))
     if not asks:
         say("No questions are waiting.")
         raise click.exceptions.Exit(0)
-    return choose_ask(asks)
+    return choose_ask(asks[:MOST_TO_PICK_FROM])

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import click
 
+from sayso.asks.crowds import Crowd, without_crowds
 from sayso.asks.model import Ask
 from sayso.asks.truth import session_of
 from sayso.cli.asks_in_words import MEANINGS, headline, short_place, status
 from sayso.cli.connecting import how_to_connect, typed_here
-from sayso.cli.session import open_session, project_name, settings
+from sayso.cli.session import MOST_OPEN, open_session, project_name, settings
 from sayso.cli.terminal import listed, put, put_json, say, table
 from sayso.clock import now_ms
 from sayso.config import Config
@@ -21,9 +22,6 @@ from sayso.text import age, one_line
 
 HEADER = ("ID", "AGE", "STATUS", "CLIENT", "PROJECT", "QUESTION")
 PAGE = 100
-_LOUD = 5
-"""How many rows one agent gets before the rest of its asks are told in one."""
-_MOST = 10_000
 
 
 @click.command()
@@ -43,9 +41,9 @@ def command(project: Path | None, limit: int, every_one: bool, as_json: bool) ->
       sayso list --project . --json
     """
     config = settings()
-    asks, others = _open_asks(config, project_name(project), _MOST), Counter[str]()
+    asks, others = _open_asks(config, project_name(project), MOST_OPEN), list[Crowd]()
     if not as_json and not every_one:
-        asks, others = _without_crowds(asks)
+        asks, others = without_crowds(asks)
     shown, more = asks[:limit], len(asks) > limit
     if as_json:
         put_json([ask_data(ask) for ask in shown])
@@ -61,7 +59,7 @@ def command(project: Path | None, limit: int, every_one: bool, as_json: bool) ->
 
 def show_inbox(config: Config) -> None:
     """What `sayso` alone shows: the inbox, or how to get something into it."""
-    asks, others = _without_crowds(_open_asks(config, None, _MOST))
+    asks, others = without_crowds(_open_asks(config, None, MOST_OPEN))
     if asks:
         put(inbox_table(asks[:PAGE]))
         _say_crowds(others)
@@ -84,27 +82,16 @@ def _open_asks(config: Config, project: str | None, most: int) -> list[Ask]:
         return session.desk.inbox(project=project, most=most)
 
 
-def _without_crowds(asks: Sequence[Ask]) -> tuple[list[Ask], Counter[str]]:
-    """The asks without those that a single agent has beyond a few, and how many each has of these."""
-    shown, seen, others = list[Ask](), Counter[str](), Counter[str]()
-    for ask in asks:
-        source = ask.asker.source
-        seen[source] += bool(source)
-        if seen[source] <= _LOUD:
-            shown.append(ask)
-        else:
-            others[_called(ask)] += 1
-    return shown, others
-
-
 def _called(ask: Ask) -> str:
     where = short_place(ask.asker.project)
     return (one_line(ask.asker.client, 20) or "an agent") + (f" in {where}" if where else "")
 
 
-def _say_crowds(others: Counter[str]) -> None:
-    for agent, size in others.items():
-        say(f"… and {size} more of {agent}: --all shows each.")
+def _say_crowds(others: Sequence[Crowd]) -> None:
+    for crowd in others:
+        count = crowd.permissions
+        permissions = f" ({count} {'is a permission' if count == 1 else 'are permissions'})" if count else ""
+        say(f"… and {crowd.size} more of {_called(crowd.newest)}{permissions}: --all shows each.")
 
 
 def _row(ask: Ask, alike: Mapping[tuple[str, str], int]) -> tuple[str, ...]:

@@ -18,6 +18,8 @@ from sayso.store import Store, open_store
 from sayso.text import one_line
 
 SURFACE = "command line"
+MOST_OPEN = 10_000
+"""The most open asks that a command looks at."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,13 +64,13 @@ def complete_id(
     """The open asks whose id begins so, for the shell's completion."""
     from click.shell_completion import CompletionItem
 
+    from sayso.asks.crowds import without_crowds
     from sayso.cli.asks_in_words import headline
 
     try:
         with open_session(settings()) as session:
-            asks = session.desk.inbox()
+            asks = session.desk.inbox(most=MOST_OPEN)
     except SaysoError:
         return []
-    return [
-        CompletionItem(ask.id[:8], help=one_line(headline(ask), 60)) for ask in asks if ask.id.startswith(incomplete)
-    ]
+    offered = [ask for ask in asks if ask.id.startswith(incomplete)] if incomplete else without_crowds(asks)[0]
+    return [CompletionItem(ask.id[:8], help=one_line(headline(ask), 60)) for ask in offered]

@@ -133,11 +133,12 @@ class AskCalls:
         try:
             seen = await waiting.do(waiting.desk.open_surfaces)
             now = await waiting.do(waiting.desk.get, ask.id)
+            open_of_agent = await waiting.do(waiting.desk.open_of, now.asker)
         except SaysoError as error:
             logger.warning("Could not look who sees ask %s: %s", ask.id, error)
             return
         if not seen and now.state is State.PENDING:
-            await self._notifier.tell(now)
+            await self._notifier.tell(now, open_of_agent)
 
     async def somebody_looks(self, waiting: Waiting) -> bool:
         """Whether a person can answer elsewhere than in the client's form."""

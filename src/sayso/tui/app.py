@@ -229,13 +229,14 @@ class SaysoApp(App[int], inherit_bindings=False):
             return
         wording, texts = self.shared.wording, self.shared.texts
         crowds = {crowd.source: crowd for crowd in self.shared.board.crowds}
-        new = [ask for ask in new if self._quiet.worth_telling(ask, crowds.get(ask.asker.source))]
+        new = self._quiet.worth_telling(new, crowds.keys())
         if not new:
             return
         newest = max(new, key=lambda ask: (ask.asker.source not in crowds, ask.created_at))
         who = {"client": wording.client(newest), "project": wording.project(newest)}
         title = texts.told_one.format(**who) if len(new) == 1 else texts.told_many.format(n=len(new))
-        if len(new) == 1 and (crowd := crowds.get(newest.asker.source)):
+        if {ask.asker.source for ask in new} <= crowds.keys() and len(crowds) == 1:
+            (crowd,) = crowds.values()
             title = texts.told_crowd.format(many=wording.how_many(crowd), **who)
         body = wording.headline(newest)
         self.run_worker(partial(self.signals.tell, f"Sayso: {title}", body), group="tell", thread=True)

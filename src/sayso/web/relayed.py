@@ -219,7 +219,7 @@ class Questions:
     async def _notify(self, ask: Ask) -> None:
         try:
             if not await self.do(self._desk.open_surfaces):
-                await self._notifier.tell(ask)
+                await self._notifier.tell(ask, await self.do(self._desk.open_of, ask.asker))
         except SaysoError as error:
             logger.warning("Could not look who sees ask %s: %s", ask.id, error)
 
