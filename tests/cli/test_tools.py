@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -261,7 +263,13 @@ def test_the_list_says_which_tools_need_a_say_so_and_a_command_that_waits_for_on
         waiting = home.run("ops", "list")
         assert "needs say-so" in waiting.out
         assert "queued" not in waiting.out
-        assert "needs say-so" in home.run("ops", "show", waiting.out.splitlines()[1].split()[0]).out
+        short = waiting.out.splitlines()[1].split()[0]
+        deadline = time.monotonic() + SECONDS
+        while not (asked := re.search("Decide it: sayso answer ([0-9a-f]{8})", home.run("ops", "show", short).out)):
+            assert time.monotonic() < deadline
+        assert "Run sleeper?" in home.run("show", asked[1]).out
+        (told,) = json.loads(home.run("ops", "list", "--json").out)
+        assert (told["status"], told["awaits_say_so"]) == ("queued", True)
     finally:
         process.terminate()
         process.wait(SECONDS)

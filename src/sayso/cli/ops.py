@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from sayso.asks.desk import Desk
-from sayso.asks.model import Ask
 from sayso.cli.asks_in_words import short_place
 from sayso.cli.session import SURFACE, open_session, project_name, settings
 from sayso.cli.terminal import dim, put, put_json, say, table
@@ -20,7 +18,7 @@ from sayso.config import Config
 from sayso.dialects.operation_replies import data, headline, result
 from sayso.operations.desk import OperationDesk
 from sayso.operations.operation import Operation, OperationState
-from sayso.operations.report import awaiting, report_on
+from sayso.operations.report import report_on
 from sayso.running.capture import STREAMS
 from sayso.running.excerpt import Excerpts
 from sayso.running.output import Piece
@@ -48,11 +46,6 @@ class Ops:
     excerpts: Excerpts
     config: Config
     bell: Bell
-    asks: Desk
-
-    def open_asks(self) -> list[Ask]:
-        self.asks.release_the_dead()
-        return self.asks.inbox()
 
     def parts(self, operation: Operation) -> Sequence[Operation]:
         """What prints: its steps, or itself."""
@@ -66,7 +59,7 @@ def open_ops() -> Iterator[Ops]:
         desk = OperationDesk(session.store, config.operations_dir)
         # What dead servers left is told as it is, not as they last knew it.
         desk.end_the_dead()
-        yield Ops(desk=desk, excerpts=Excerpts.of(config), config=config, bell=session.store.bell(), asks=session.desk)
+        yield Ops(desk=desk, excerpts=Excerpts.of(config), config=config, bell=session.store.bell())
 
 
 @click.group()
@@ -99,10 +92,9 @@ def list_(project: Path | None, running: bool, limit: int, as_json: bool) -> Non
         if as_json:
             put_json([data(report_on(operation, ops.desk, ops.excerpts, SHOWN_BYTES)) for operation in shown])
         elif shown:
-            waiting = awaiting(shown, ops.open_asks())
-            put(table(HEADER, [_row(operation, waiting) for operation in shown]))
-            if waiting:
-                say("\nneeds say-so: it runs when a person allows it. `sayso list` shows what is asked.")
+            put(table(HEADER, [_row(operation) for operation in shown]))
+            if waiting := [operation for operation in shown if operation.awaits_say_so]:
+                say(f"\nneeds say-so: it runs when a person allows it.{_how_to_allow(waiting[0])}")
             say(f"\nSee one: sayso ops show {shown[0].id[:8]}    Stop one: sayso ops cancel {shown[0].id[:8]}")
         else:
             say("No command is running." if running else "No command has been run. Agents get them from tool files: ")
@@ -128,8 +120,8 @@ def show(operation_id: str, as_json: bool) -> None:
             return
         put(f"Operation {operation.id}")
         put(f"  Tool     {one_line(operation.tool)}")
-        if awaiting([operation], ops.open_asks()):
-            put("  State    needs say-so: it runs when a person allows it")
+        if operation.awaits_say_so:
+            put(f"  State    needs say-so: it runs when a person allows it.{_how_to_allow(operation)}")
         put(f"  From     {one_line(operation.asker.client) or '-'}, in {short_place(operation.asker.project) or '-'}")
         put(f"  Command  {one_line(' '.join(operation.argv), 400) or 'a sequence'}")
         put(f"  In       {short_place(operation.cwd)}")
@@ -271,11 +263,16 @@ def _texts(piece: Piece) -> Iterator[str]:
     yield piece.text
 
 
-def _row(operation: Operation, waiting: Container[str]) -> tuple[str, ...]:
+def _how_to_allow(operation: Operation) -> str:
+    asked = operation.permission[:8]
+    return f" Decide it: sayso answer {asked}" if asked else ""
+
+
+def _row(operation: Operation) -> tuple[str, ...]:
     return (
         operation.id[:8],
         age(now_ms() - operation.created_at),
-        "needs say-so" if operation.id in waiting else operation.state,
+        "needs say-so" if operation.awaits_say_so else operation.state,
         one_line(operation.tool, 30),
         one_line(operation.asker.client, 20) or "-",
         short_place(operation.asker.project) or "-",

@@ -189,7 +189,7 @@ def how(operation: Operation) -> str:
     told = f" {status.text}" if status.text else ""
     match operation.state:
         case OperationState.QUEUED:
-            return "is queued."
+            return "waits for a person's say-so." if operation.awaits_say_so else "is queued."
         case OperationState.RUNNING:
             return f"has been running for {seconds}." + _being_cancelled(operation)
         case OperationState.COMPLETED:
@@ -236,6 +236,8 @@ def _facts(operation: Operation) -> dict[str, Any]:
         facts["signal"] = status.signal
     if status and status.text:
         facts["reason"] = status.text
+    if operation.awaits_say_so:
+        facts["awaits_say_so"] = True
     if operation.cancelled_by:
         facts["cancelled_by"] = operation.cancelled_by
     if status and status.survivors:

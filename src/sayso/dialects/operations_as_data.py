@@ -19,6 +19,8 @@ def operation_data(operation: Operation, words: str) -> dict[str, Any]:
     return {
         "id": operation.id,
         "status": operation.state.value,
+        "awaits_say_so": operation.awaits_say_so,
+        "permission": operation.permission or None,
         "tool": operation.tool,
         "command": words,
         "folder": operation.cwd,

@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from sayso.asks.desk import Held
 from sayso.asks.model import SAY_SO, Ask, Asker, Kind, NewAsk, Question, Settler, State
 from sayso.asks.waiting import Waiting
-from sayso.errors import AlreadySettled
+from sayso.errors import AlreadySettled, StoreError
 from sayso.toolfiles.catalog import CommandTool
 
 logger = logging.getLogger(__name__)
 
 MOST_STEPS = 20
+
+Asked = Callable[[str], Awaitable[None]]
+"""Hears by which ask a person is asked."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,28 +45,29 @@ class Approvals:
         once = tool.leaf.approve == "once" and _key(tool, asker) in self._given
         return tool.leaf.approve != "never" and not once
 
-    async def refusal(self, wanted: Wanted, dropped: asyncio.Event) -> str:
+    async def refusal(self, wanted: Wanted, dropped: asyncio.Event, asked: Asked) -> str:
         """Wait for the person; empty if they agreed, else why the command must not run. Once it is `dropped`, nobody is
         bothered with the question any more. It ends with this call, however that ends: a later yes allows nothing."""
         if wanted.tool.leaf.approve == "always":
-            return await self._ask(wanted, dropped)
+            return await self._ask(wanted, dropped, asked)
         key = _key(wanted.tool, wanted.asker)
         async with self._asking.setdefault(key, asyncio.Lock()):
             if key in self._given:
                 return ""
-            refused = await self._ask(wanted, dropped)
+            refused = await self._ask(wanted, dropped, asked)
             if not refused:
                 self._given.add(key)
             return refused
 
-    async def _ask(self, wanted: Wanted, dropped: asyncio.Event) -> str:
+    async def _ask(self, wanted: Wanted, dropped: asyncio.Event, asked: Asked) -> str:
         held = await self._waiting.hold(_new_ask(wanted))
         if not held.reattached:
             self._tell(held.ask)
         outcome, drop = asyncio.ensure_future(self._waiting.outcome(held)), asyncio.ensure_future(dropped.wait())
         try:
+            await asked(held.ask.id)
             await asyncio.wait([outcome, drop], return_when=asyncio.FIRST_COMPLETED)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, StoreError):
             await self._waiting.release(held, "the call that wanted to run it was let go")
             raise
         finally:

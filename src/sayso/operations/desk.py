@@ -57,6 +57,17 @@ class OperationDesk:
         skipped = replace(opened, state=OperationState.COMPLETED, status=Status(reason="exit", text=why), ended_at=now)
         return self._store.write(lambda tx: self._change(tx, replace(skipped, delivered_at=now), opened))
 
+    def awaits(self, operation_id: str, say_so: str) -> Operation:
+        """Note by which ask a person is to allow it; empty: somebody has."""
+
+        def work(tx: Transaction) -> Operation:
+            operation = _get(tx, operation_id)
+            if operation.state is not OperationState.QUEUED or operation.say_so == say_so:
+                return operation
+            return self._change(tx, replace(operation, say_so=say_so), operation)
+
+        return self._store.write(work)
+
     def begin(self, operation_id: str) -> Operation | None:
         """Set it running; None while another holds its lock, or a living one was in the queue before it."""
         self.end_the_dead()

@@ -27,6 +27,9 @@ class OperationState(StrEnum):
         return self not in (OperationState.QUEUED, OperationState.RUNNING)
 
 
+TO_BE_ASKED = "to be asked"
+
+
 def new_id() -> str:
     """An id that no operation ever had or will have."""
     return token_hex(12)
@@ -56,6 +59,8 @@ class NewOperation:
     alert: str = ""
     """A regular expression: lines of the output that match are worth a word while the command runs."""
     alert_streams: tuple[str, ...] = ()
+    say_so: str = ""
+    """The ask by which a person is to allow it, or `TO_BE_ASKED`; empty where nobody need, or somebody did."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +86,16 @@ class Operation(NewOperation):
     @property
     def delivered(self) -> bool:
         return self.delivered_at is not None
+
+    @property
+    def awaits_say_so(self) -> bool:
+        """Whether it waits for a person to allow it, not for its turn."""
+        return self.state is OperationState.QUEUED and bool(self.say_so)
+
+    @property
+    def permission(self) -> str:
+        """The ask by which a person can allow it now; empty where there is none."""
+        return self.say_so if self.awaits_say_so and self.say_so != TO_BE_ASKED else ""
 
     @property
     def is_sequence(self) -> bool:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sayso.asks.model import Ask
 from sayso.clock import now_ms
 from sayso.operations.desk import OperationDesk
 from sayso.operations.operation import Operation, OperationState
@@ -52,13 +50,3 @@ def _ends(operation: Operation, excerpts: Excerpts, stream: str, limit: int) -> 
 
 def _step_limit(step: Operation, limit: int) -> int:
     return limit // 8 if step.state is OperationState.COMPLETED else limit
-
-
-def awaiting(operations: Iterable[Operation], open_asks: Iterable[Ask]) -> set[str]:
-    """The ids of those that wait for a person's say-so, not for their turn."""
-    asked = {(ask.tool, ask.asker) for ask in open_asks if ask.is_permission}
-    return {
-        operation.id
-        for operation in operations
-        if operation.state is OperationState.QUEUED and (operation.tool, operation.asker) in asked
-    }

@@ -45,6 +45,7 @@ def columns(operation: Operation) -> dict[str, Any]:
         "put_by": operation.asker.source,
         "now": operation.created_at,
         "started_at": operation.started_at,
+        "say_so": operation.say_so,
     }
 
 
@@ -57,6 +58,7 @@ def changes(operation: Operation) -> dict[str, Any]:
         "process": operation.process,
         "result": json.dumps(status, default=vars) if status else None,
         "bytes": kept,
+        "say_so": operation.say_so,
         "cancelled_by": operation.cancelled_by or None,
         "started_at": operation.started_at,
         "ended_at": operation.ended_at,
@@ -85,6 +87,7 @@ def read(row: Row) -> Operation:
         background=bool(row["background"]),
         alert=body["alert"],
         alert_streams=tuple(body["alert_streams"]),
+        say_so=row["say_so"],
         status=parse_status(row["result"].encode()) if row["result"] else None,
         cancelled_by=row["cancelled_by"] or "",
         created_at=row["created_at"],

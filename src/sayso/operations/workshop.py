@@ -23,7 +23,7 @@ from sayso.operations.chores import Chores
 from sayso.operations.desk import OperationDesk
 from sayso.operations.hearing import Hearing
 from sayso.operations.job import Job
-from sayso.operations.operation import Operation, OperationState
+from sayso.operations.operation import TO_BE_ASKED, Operation, OperationState
 from sayso.operations.order import Order
 from sayso.operations.sequence import Sequence
 from sayso.operations.starter import Starter
@@ -195,7 +195,9 @@ class Workshop:
         command = order.command(self._config, self.desk.folder_of(order.id))
         self._starter.check(order)
         new = order.operation(command, self._config)
-        if new.lock or self._approvals.needed(order.tool, order.asker):
+        if self._approvals.needed(order.tool, order.asker):
+            return command, self.desk.open(replace(new, say_so=TO_BE_ASKED))
+        if new.lock:
             return command, self.desk.open(new)
         return command, self.desk.open_running(new)
 
@@ -229,11 +231,17 @@ class Workshop:
         return await self._execute(job, order, command)
 
     async def _refusal(self, job: Job, order: Order, command: Command) -> str:
-        if not self._approvals.needed(order.tool, order.asker):
-            return ""
-        job.wait_for(SAY_SO)
-        wanted = Wanted(tool=order.tool, argv=command.argv, cwd=str(command.cwd), asker=order.asker)
-        return await self._approvals.refusal(wanted, job.dropped)
+        async def asked(ask_id: str) -> None:
+            if job.operation.say_so != ask_id:
+                job.operation = await self.do(self.desk.awaits, job.id, ask_id)
+
+        if self._approvals.needed(order.tool, order.asker):
+            job.wait_for(SAY_SO)
+            wanted = Wanted(tool=order.tool, argv=command.argv, cwd=str(command.cwd), asker=order.asker)
+            if refused := await self._approvals.refusal(wanted, job.dropped, asked):
+                return refused
+        await asked("")
+        return ""
 
     async def _execute(self, job: Job, order: Order, command: Command) -> Status:
         try:

@@ -307,16 +307,16 @@ UPDATE tokens SET revoked_at = :now WHERE user_name = :user_name AND revoked_at 
 
 -- name: insert_operation
 INSERT INTO operations (id, version, state, tool, parent, background, agent, client, project, owner, host, process,
-                        lock_name, body, bytes, created_at, changed_at, started_at, put_by)
+                        lock_name, body, bytes, created_at, changed_at, started_at, put_by, say_so)
 VALUES (:id, 1, :state, :tool, :parent, :background, :agent, :client, :project, :owner, :host, :process,
-        :lock_name, :body, 0, :now, :now, :started_at, :put_by);
+        :lock_name, :body, 0, :now, :now, :started_at, :put_by, :say_so);
 
 -- name: open_commands_of
 SELECT count(*) AS size FROM operations WHERE ended_at IS NULL AND parent = '' AND put_by = :put_by;
 
 -- name: change_operation
 UPDATE operations
-SET version = version + 1, state = :state, process = :process, result = :result, bytes = :bytes,
+SET version = version + 1, state = :state, process = :process, result = :result, bytes = :bytes, say_so = :say_so,
     cancelled_by = :cancelled_by, changed_at = :now, started_at = :started_at, ended_at = :ended_at,
     delivered_at = :delivered_at
 WHERE id = :id AND version = :version;

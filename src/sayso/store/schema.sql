@@ -149,7 +149,8 @@ CREATE TABLE operations (
     started_at BIGINT,
     ended_at BIGINT,
     delivered_at BIGINT,
-    put_by TEXT NOT NULL DEFAULT ''
+    put_by TEXT NOT NULL DEFAULT '',
+    say_so TEXT NOT NULL DEFAULT ''
 );
 
 CREATE INDEX operations_open ON operations (created_at, id) WHERE ended_at IS NULL;

@@ -49,7 +49,7 @@ def standing(shared: Shared, operation: Operation) -> str:
     stopping = operation.cancelled_by and not operation.state.ended
     state = texts.state_stopping if stopping else str(getattr(texts, f"state_{operation.state.value}"))
     if operation.state is OperationState.QUEUED:
-        return state
+        return texts.awaits_say_so if operation.awaits_say_so else state
     return " · ".join(filter(None, (state, _ending(shared, operation), lasting(_lasted(shared, operation)))))
 
 

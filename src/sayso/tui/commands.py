@@ -25,7 +25,7 @@ from sayso.tui.link import SURFACE
 from sayso.tui.pace import Pace
 from sayso.tui.prose import Pages, Prose, page
 from sayso.tui.rows import Rows
-from sayso.tui.screen import Copy, Read, SaysoScreen, Trouble
+from sayso.tui.screen import Copy, Open, Read, SaysoScreen, Trouble
 from sayso.tui.shared import Shared
 
 _PAGE = 100
@@ -244,8 +244,11 @@ class CommandsScreen(SaysoScreen[None]):
 
     @on(Rows.Clicked)
     def action_open(self) -> None:
-        """Read what it prints, on a small screen in place of the list."""
-        if self._operation:
+        """Read what it prints, on a small screen in place of the list; or decide whether it may run."""
+        permission = self.shared.board.find(self._operation.permission) if self._operation else None
+        if permission and self.shared.reflexes.deliberate():
+            self.post_message(Open(permission))
+        elif self._operation:
             self.add_class("-reading")
             self.query_one("#output").focus()
             self._read()

@@ -34,6 +34,9 @@ def facts(shared: Shared, view: View, words: str) -> Sequence[Block]:
         Block(content=Content.styled(one_line(operation.tool, 200), "bold")),
         Block(content=Content.styled(standing(shared, operation), "$mark"), tight=True),
     ]
+    if operation.permission:
+        told = shared.texts.allow_or_deny.format(key=shared.keys.shown("open"))
+        blocks.append(Block(content=Content.styled(told, "$muted"), tight=True))
     if words:
         blocks.append(Block(content=Content(one_line(words, 2000)), first="$ ", rest="  "))
     for number, step in enumerate(view.steps, 1):

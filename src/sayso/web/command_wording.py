@@ -23,6 +23,8 @@ _STANDINGS = {
 def standing(operation: Operation) -> Standing:
     if operation.cancelled_by and not operation.state.ended:
         return Standing(word="Stopping", tone="late")
+    if operation.awaits_say_so:
+        return Standing(word="Waits for your say-so", tone="late")
     return _STANDINGS[operation.state]
 
 

@@ -139,6 +139,8 @@ _STREAM = {"enum": list(STREAMS)}
 _OPERATION: Mapping[str, Mapping[str, Any]] = {
     "id": ref("OperationId"),
     "status": _OPERATION_STATE,
+    "awaits_say_so": {"type": "boolean", "description": "Whether it waits for a person to allow it, not for its turn."},
+    "permission": {**_or_null("Id"), "description": "The ask by which a person can allow it."},
     "tool": _TEXT,
     "command": {"type": "string", "description": "As one would type it, secrets hidden; empty for a sequence."},
     "folder": _TEXT,

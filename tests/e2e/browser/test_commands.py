@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -94,6 +95,29 @@ def test_a_command_that_needs_a_say_so_is_decided_like_any_permission(
         told = text_of(wanted.result(WAIT))
         assert ("ada did not allow it (no). Reason: Not before the backup" in told) == (decision == "Deny")
         assert done.exists() == (decision == "Allow")
+
+
+@pytest.mark.finding("F-68")
+def test_a_command_that_waits_for_a_say_so_says_so_and_leads_to_it(
+    house: House, sign_in: SignIn, agent: Worker
+) -> None:
+    page = sign_in("/commands")
+    wanted = agent.call("careful", {"script": "echo allowed"})
+    row = page.locator(".row", has_text="echo allowed")
+    expect(row.locator(".pill")).to_have_text("Waits for your say-so")
+    row.get_by_role("link").click()
+    expect(page.locator("#standing")).to_contain_text("Waits for your say-so.")
+    told = house.web.call("GET", "/api/operations", cookie=f"{house.cookie_name}={house.session()}").data
+    (waiting,) = [one for one in told["operations"] if one["awaits_say_so"]]
+    assert (waiting["status"], waiting["command"]) == ("queued", "bash -c 'echo allowed'")
+    page.get_by_role("link", name="Allow or deny it.").click()
+    expect(page).to_have_url(re.compile(f"/asks/{waiting['permission']}"))
+    allow = page.get_by_role("button", name="Allow", exact=True)
+    allow.click()
+    expect(page.locator("#standing")).to_contain_text("Allowed by you")
+    assert "allowed" in text_of(wanted.result(WAIT))
+    page.goto(f"/commands/{waiting['id']}")
+    expect(page.locator("#standing")).to_contain_text("careful succeeded")
 
 
 def test_a_sequence_moves_from_step_to_step_before_ones_eyes(house: House, sign_in: SignIn, agent: Worker) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.e2e.run.kit import background, fresh_token, gone, worker
 from tests.e2e.stdio.harness import Place
 from tests.e2e.terminal.harness import terminal
 
 
+@pytest.mark.finding("F-68")
 def test_what_an_agent_runs_is_followed_and_stopped_in_the_terminal(place: Place) -> None:
     background(place)
+    background(place, "careful", approve="always")
     token, gate = fresh_token(), place.project / "gate"
     with terminal(place) as anna, worker(place, name="claude-code") as agent:
         anna.start()
@@ -30,6 +33,13 @@ def test_what_an_agent_runs_is_followed_and_stopped_in_the_terminal(place: Place
         anna.keys("Escape")
         anna.sees("> bash -c")
         told = agent.ended(running)
+        careful = agent.start("careful", script="echo allowed")
+        anna.sees("waits for your say-so")
+        anna.keys("g", "Enter")
+        anna.sees("Run careful?", "y allows it")
+        anna.keys("y")
+        anna.sees("> bash -c 'echo allowed'", "succeeded")
+        assert agent.ended(careful)["stdout"] == "allowed\n"
     assert (told["status"], told["cancelled_by"]) == ("cancelled", "anna in the terminal")
     assert told["stdout"] == "first\nsecond\n"
     assert gone(token)

@@ -46,6 +46,8 @@ class Texts:
     state_superseded: str = "superseded"
     state_expired: str = "expired"
     state_queued: str = "queued"
+    awaits_say_so: str = "waits for your say-so"
+    allow_or_deny: str = "{key} shows what is asked, to allow or deny it."
     state_running: str = "running"
     state_stopping: str = "stopping"
     state_completed: str = "succeeded"

@@ -39,6 +39,8 @@ class German(Texts):
     state_superseded = "ersetzt"
     state_expired = "verfallen"
     state_queued = "in der Warteschlange"
+    awaits_say_so = "wartet auf Ihr Ja"
+    allow_or_deny = "{key} zeigt, was gefragt ist, zum Erlauben oder Ablehnen."
     state_running = "läuft"
     state_stopping = "wird beendet"
     state_completed = "gelungen"
