@@ -25,6 +25,7 @@ from tests.e2e.programs.fetch import node, programs
 from tests.e2e.programs.model import Json, Model, say, told, use
 from tests.e2e.programs.seats import MODES, SEATS, Client, Seat, at_work, let_pass, until
 from tests.e2e.programs.words import as_documented, in_general
+from tests.e2e.stdio.test_instant_start import busy_machine
 
 from sayso.asks.desk import Desk
 from sayso.asks.model import Answer, Ask, State
@@ -174,6 +175,20 @@ def test_a_question_is_in_the_inbox_and_its_late_answer_reaches_the_model_as_the
         until(PATIENCE, lambda: talk.results, lambda: f"the answer; the client shows\n{client.shows()}")
         assert in_general(talk.results[0]) == as_documented(seat.key)
         assert [THE_ANSWER in result for result in talk.results] == [True]
+
+
+@pytest.mark.finding("F-87")
+def test_codexs_first_turn_has_the_tools_at_the_first_start_on_a_busy_machine(machine: Machine) -> None:
+    seat = SEAT["codex"]
+    home, talk = connected(machine, seat), Talk(seat)
+    with (
+        busy_machine(),
+        looking(home) as desk,
+        talk.model.serving(),
+        at_work(seat, "headless", home, talk.model.url) as client,
+    ):
+        await_asks(desk, 1, talk, client)
+    assert talk.without_tool == 0
 
 
 @pytest.mark.finding("F-84")

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -85,10 +85,12 @@ def answers_of_the_sdk(place: Place, flags: list[str], said: bytes) -> list[byte
     return heard
 
 
-def answers_of_the_front(place: Place, flags: list[str], said: bytes) -> subprocess.CompletedProcess[bytes]:
+def answers_of_the_front(
+    place: Place, flags: list[str], said: bytes, launcher: Sequence[str] = ()
+) -> subprocess.CompletedProcess[bytes]:
     """What a server answers that can import nothing large."""
     return subprocess.run(
-        [SAYSO, "server", *flags],
+        [*launcher, SAYSO, "server", *flags],
         input=said,
         capture_output=True,
         cwd=place.project,
@@ -130,6 +132,36 @@ def test_a_client_that_only_looks_is_served_without_the_sdk_and_leaves_nothing_b
     assert (done.stdout, done.stderr, done.returncode) == (pipe.received[0] + b"\n", b"", 0)
     assert place.files() == set()
     assert {path.parent for path in place.cache.rglob("*") if path.is_file()} == {place.cache / "sayso" / "prepared"}
+
+
+@contextmanager
+def busy_machine() -> Iterator[None]:
+    """More programs than the machine has processors for, none of which ever rests."""
+    words = [sys.executable, "-c", "while True: pass"]
+    busy = [subprocess.Popen(words) for _ in range(2 * (os.cpu_count() or 1))]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait(WAIT)
+
+
+@pytest.mark.finding("F-87")
+@pytest.mark.parametrize("version", ["2025-06-18", MODERN])
+def test_on_a_busy_machine_the_tools_are_listed_before_anything_large_is_loaded(
+    version: str, home: Place, place: Place
+) -> None:
+    """Clients begin their first turn about a second after they start their servers, ready or not."""
+    said = opening(version, FORMS)
+    with place.pipe(program="sayso") as pipe:
+        pipe.send_line(said.removesuffix(b"\n"))
+        expected = [pipe.next(), pipe.next()]
+    (place.folder / "blocked").symlink_to(home.folder / "blocked")
+    with busy_machine():
+        front = answers_of_the_front(place, [], said, launcher=["nice", "-n", "19"])
+    assert [json.loads(line) for line in front.stdout.splitlines()] == expected
+    assert "ask_user" in str(expected[1]["result"]["tools"])
 
 
 @contextmanager
