@@ -21,6 +21,8 @@ class Client:
     form_line: int | None = None
     """The longest line that it shows whole at a field of its forms, where it shows one line only; its form's message
     may have many. None: any text."""
+    leaves_text_empty: bool = True
+    """Whether a person can go on in its forms without filling in a field for text."""
     keeps_lists: bool = False
     """Whether it keeps our list of tools from one start to the next, whatever forms it can show then."""
     other_names: Mapping[str, str] = field(default_factory=dict)
@@ -34,7 +36,7 @@ UNKNOWN = Client(limit=50, limit_with_progress=None)
 
 CLIENTS: Mapping[str, Client] = {
     "claude-code": Client(limit=None, limit_with_progress=None, form_line=45),
-    "codex-mcp-client": Client(limit=290, limit_with_progress=290),
+    "codex-mcp-client": Client(limit=290, limit_with_progress=290, leaves_text_empty=False),
     "gemini-cli-mcp-client": Client(limit=590, limit_with_progress=590, other_names={"ask_user": "ask_person"}),
     "opencode": Client(limit=50, limit_with_progress=None),
     "qwen-cli-mcp-client": Client(limit=590, limit_with_progress=590),

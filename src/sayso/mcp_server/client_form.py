@@ -21,7 +21,7 @@ from sayso.errors import AlreadySettled, FormUnavailable, InvalidInput, SaysoErr
 from sayso.mcp_server import elicit
 from sayso.mcp_server.caller import Context, described
 from sayso.mcp_server.elicit import Round
-from sayso.mcp_server.forms import KEYS, Form, answers_from, form_for
+from sayso.mcp_server.forms import KEYS, Form, answers_from, form_for, form_for_words
 
 logger = logging.getLogger(__name__)
 
@@ -51,9 +51,19 @@ class ClientForm:
                 if form is None:
                     return
                 begun = now_ms()
-                form = await self._settle(await elicit.show(self._ctx, form), now_ms() - begun)
+                form = await self._settle(await self._filled_in(form), now_ms() - begun)
         except SaysoError as error:
             logger.info("The client's form is not available: %s", error)
+
+    async def _filled_in(self, form: Form) -> types.ElicitResult:
+        """What somebody filled in, with the words that they want to add."""
+        reply = await elicit.show(self._ctx, form)
+        content = reply.content or {}
+        asked = form_for_words(self._ask, content, described(self._ctx).client) if reply.action == "accept" else None
+        if asked is None:
+            return reply
+        words = await elicit.show(self._ctx, asked)
+        return words.model_copy(update={"content": {**content, **(words.content or {})}})
 
     def first_round(self) -> Form | None:
         """The form that a modern client is to show before the call waits."""

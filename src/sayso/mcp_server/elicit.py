@@ -17,9 +17,8 @@ from pydantic import ValidationError
 
 from sayso.errors import FormUnavailable
 from sayso.mcp_server.caller import Context
-from sayso.mcp_server.forms import Form
+from sayso.mcp_server.forms import MODERN, Form
 
-MODERN = "2026-07-28"
 KEY = "form"
 
 

@@ -15,6 +15,9 @@ from sayso.asks.model import Answer, Ask, Kind, Option, Question
 from sayso.clients import known
 from sayso.text import one_line
 
+MODERN = "2026-07-28"
+"""The first version in which a form is a round of its call, so that no second one can follow in the same round."""
+
 RICH = "2025-11-25"
 """The first version whose forms know titled choices and several choices."""
 
@@ -23,7 +26,11 @@ KEYS = "numbered"
 
 _OTHER = Option(id="other", label="Other: in my own words")
 _TICKED = "Take what I ticked"
+_TICKED_AND_MORE = "Take what I ticked, and add my own words"
 """Boxes can be left alone by mistake, so several choices on old forms end with one that must be made."""
+
+_LEFT_OUT = "Leave this out"
+_OWN_WORDS = "Answer in my own words"
 
 _LINE = 80
 _WANTED = {
@@ -61,6 +68,16 @@ class Entry:
     def ticked(self) -> str:
         return f"{self.key}_ticked"
 
+    @property
+    def whether(self) -> str:
+        """Where one says first whether one wants to write something."""
+        return f"{self.key}_whether"
+
+    @property
+    def words(self) -> str:
+        """Where own words are written."""
+        return self.key if self.question.kind is Kind.TEXT else self.other
+
     def boxes(self) -> Iterator[tuple[str, Option]]:
         options = self.question.options
         return zip(_numbered(f"{self.key}_box", len(options)), options, strict=True)
@@ -68,13 +85,15 @@ class Entry:
 
 def form_for(ask: Ask, version: str, client: str) -> Form | None:
     """The ask as a form, or None where a form could be accepted without anything filled in."""
-    line = known(client).form_line
+    program = known(client)
+    line, text_may_be_empty = program.form_line, program.leaves_text_empty or version >= MODERN
     properties: dict[str, Any] = {}
     required: list[str] = []
     entries = _entries(ask, line)
     for entry in entries:
         boxes = entry.question.kind is Kind.MULTI_SELECT and version < RICH
-        properties |= _boxes(entry, version) if boxes else _fields(entry, version, line)
+        fields = _boxes(entry, version) if boxes else _fields(entry, version, line)
+        properties |= fields if text_may_be_empty else _without_optional_text(entry, fields, version)
         if entry.question.required:
             required.append(entry.ticked if boxes else entry.key)
     if not required:
@@ -82,6 +101,28 @@ def form_for(ask: Ask, version: str, client: str) -> Form | None:
     return Form(
         message=_message(ask, entries), schema={"type": "object", "properties": properties, "required": required}
     )
+
+
+def form_for_words(ask: Ask, content: Mapping[str, Any], client: str) -> Form | None:
+    """A second form, where somebody chose to answer in their own words and has not written any yet."""
+    entries = _entries(ask, known(client).form_line)
+    wanted = [entry for entry in entries if _wants_words(entry, content) and not content.get(entry.words)]
+    if not wanted:
+        return None
+    fields = {
+        entry.words: {"type": "string", **_about("Your own words" if entry.alone else entry.title, entry.beside)}
+        for entry in wanted
+    }
+    return Form(
+        message=_message(ask, entries), schema={"type": "object", "properties": fields, "required": list(fields)}
+    )
+
+
+def _wants_words(entry: Entry, content: Mapping[str, Any]) -> bool:
+    if content.get(entry.ticked) == _TICKED_AND_MORE or content.get(entry.whether) == _OWN_WORDS:
+        return True
+    chosen = content.get(entry.key)
+    return entry.question.kind is Kind.SELECT and _option(entry.question, chosen) is _OTHER
 
 
 def answers_from(ask: Ask, content: Mapping[str, Any]) -> list[Answer]:
@@ -162,6 +203,17 @@ def _boxes(entry: Entry, version: str) -> dict[str, Any]:
 def _beside_box(entry: Entry, option: Option) -> str:
     """The question too: a client may show each field by itself."""
     return "" if entry.above else "\n".join(text for text in (entry.question.text, option.description) if text)
+
+
+def _without_optional_text(entry: Entry, fields: Mapping[str, Any], version: str) -> dict[str, Any]:
+    """The fields for a client that insists on every text: own words come in a second form, to those who want them."""
+    if entry.question.kind is Kind.TEXT and not entry.question.required:
+        choice = _choices({_LEFT_OUT: _LEFT_OUT, _OWN_WORDS: _OWN_WORDS}, version)
+        return {entry.whether: {**fields[entry.key], **choice}}
+    kept = {key: field for key, field in fields.items() if key != entry.other}
+    if entry.ticked in kept:
+        kept[entry.ticked] |= _choices({_TICKED: _TICKED, _TICKED_AND_MORE: _TICKED_AND_MORE}, version)
+    return kept
 
 
 def _about(title: str, beside: str) -> dict[str, str]:

@@ -356,3 +356,34 @@ def test_a_form_filled_in_under_the_names_of_an_older_version_is_shown_again(pla
         assert again["inputRequests"] == first["inputRequests"]
         told = pipe.request("tools/call", **asked, requestState=again["requestState"], **reply)
         assert [one["text"] for one in told["structuredContent"]["answers"]] == ["to the second", "to the first"]
+
+
+@pytest.mark.finding("F-90")
+def test_a_client_that_insists_on_every_text_is_asked_for_own_words_in_a_second_form(place: Place) -> None:
+    """Codex does not go on from a field for text that is empty: nobody could choose and write nothing."""
+    with connected(OLDER_PROTOCOL, place, name="codex-mcp-client") as program:
+        program.answer_with(
+            accept({"q1": "Ada", "q2": "SQLite", "q3_box1": True, "q3_ticked": "Take what I ticked", "q4": "Yes"})
+        )
+        key = program.call_start("ask_user", setup("For Codex?"))
+        form = form_about(program, "For Codex?")
+        assert form.schema is not None
+        fields = form.schema["properties"]
+        assert [name for name, field in fields.items() if field["type"] == "string" and "enum" not in field] == ["q1"]
+        assert fields["q5_whether"]["enum"] == ["Leave this out", "Answer in my own words"]
+        values = [one["values"] for one in json.loads(program.wait_result(key).text)["answers"]]
+        assert values == [["Ada"], ["SQLite"], ["A"], ["yes"], []]
+
+        more = {"q3_ticked": "Take what I ticked, and add my own words", "q5_whether": "Answer in my own words"}
+        program.answer_with(
+            accept({"q1": "Ada", "q2": OTHER, "q3_box1": True, "q4": "Yes", **more}),
+            accept({"q2_other": "DuckDB", "q3_other": "C", "q5": "No more."}),
+        )
+        key = program.call_start("ask_user", setup("In own words?"))
+        form_about(program, "In own words?")
+        second = form_about(program, "In own words?").schema
+        assert second is not None
+        assert second["required"] == list(second["properties"]) == ["q2_other", "q3_other", "q5"]
+        assert [field["title"] for field in second["properties"].values()] == ["Which store?", "Which parts?", "More?"]
+        values = [one["values"] for one in json.loads(program.wait_result(key).text)["answers"]]
+        assert values == [["Ada"], ["DuckDB"], ["A", "C"], ["yes"], ["No more."]]
