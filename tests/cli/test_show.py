@@ -48,7 +48,9 @@ def test_events_tell_when_what_who_and_from_where(home: Home) -> None:
     assert [(event["kind"], event["from"], event["to"]) for event in events] == [
         ("opened", None, "pending"),
         ("rejected", "pending", "rejected"),
+        ("unattended", "rejected", "rejected"),
     ]
+    assert events[2]["detail"] == "its process ended"
     assert events[1]["person"] == "mira"
     assert events[1]["surface"] == "terminal"
     assert events[1]["at"].endswith("Z")

@@ -98,7 +98,7 @@ async def test_asks_nobody_waits_for_stand_below_the_others(place: Place) -> Non
     asker = Asker(client="aider", project="/home/anna/notes", host="workbench")
     place.desk.leave(NewAsk(tool="ask_user", questions=(NAME,), asker=asker))
     async with place.inbox() as anna:
-        await anna.sees("agent not waiting", "1 waiting · 1 left open")
+        await anna.sees("agent at work", "1 waiting · 1 left open")
         screen = anna.screen()
         assert screen.index("Waited for?") < screen.index("What should the service be called?")
 

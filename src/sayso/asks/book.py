@@ -9,7 +9,7 @@ import uuid
 from dataclasses import replace
 
 from sayso.asks import crowds, quota, rows
-from sayso.asks.model import Ask, Event, NewAsk, Settler, State, Wait
+from sayso.asks.model import Ask, Away, Event, NewAsk, Settler, State, Wait
 from sayso.errors import NotFound
 from sayso.store import Conflict, Transaction
 
@@ -57,6 +57,7 @@ class Book:
             wait=wait,
             bound=new.bound,
             server=server,
+            away=Away.UNKNOWN if wait else Away.AT_WORK,
         )
         self.tx.run("insert_ask", **rows.columns(ask, new))
         self.tx.names()

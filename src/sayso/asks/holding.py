@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from sayso.asks.book import Book
-from sayso.asks.model import Ask, Asker, State, Wait
+from sayso.asks.model import Ask, Asker, Away, State, Wait
 from sayso.errors import NotFound
 from sayso.store import Bell
 
@@ -27,6 +27,8 @@ class Held:
     ask: Ask
     wait: Wait
     reattached: bool = False
+    away: Away = Away.UNKNOWN
+    """Where the agent goes when the wait ends without an outcome."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +52,7 @@ def new_wait(book: Book, bell: Bell, timeout_ms: int | None, wait_id: str = "") 
 
 def take(book: Book, ask: Ask, wait: Wait, asker: Asker | None = None) -> Ask:
     """Put a wait on an ask. One that had timed out is pending again. With an asker, it is that one's from now on."""
-    waiting = replace(ask, wait=wait)
+    waiting = replace(ask, wait=wait, away=Away.UNKNOWN)
     if asker:
         waiting = replace(waiting, asker=asker, server=wait.process)
     if ask.state is State.TIMED_OUT:
@@ -81,7 +83,7 @@ def is_held(ask: Ask, held: Held) -> bool:
 
 def release(book: Book, held: Held, why: str) -> Ask:
     ask = book.get(held.ask.id)
-    return let_go(book, ask, why) if is_held(ask, held) else ask
+    return let_go(book, ask, why, held.away) if is_held(ask, held) else ask
 
 
 def release_each(book: Book, waits: Sequence[tuple[Held, str]]) -> None:
@@ -106,12 +108,12 @@ def release_some_of(book: Book, process: str, why: str) -> int:
     return len(asks)
 
 
-def let_go(book: Book, ask: Ask, why: str) -> Ask:
+def let_go(book: Book, ask: Ask, why: str, away: Away = Away.UNKNOWN) -> Ask:
     """Take the wait off an ask. One that was bound to it has nobody left to answer to."""
     if ask.bound and ask.state is State.PENDING:
         over = replace(ask, wait=None, state=State.EXPIRED, ended_at=book.now)
         return book.change(over, ask, kind="expired", detail=why)
-    return book.change(replace(ask, wait=None), ask, kind="unattended", detail=why)
+    return book.change(replace(ask, wait=None, away=away), ask, kind="unattended", detail=why)
 
 
 def time_out(book: Book, held: Held) -> Ask:

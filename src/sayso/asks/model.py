@@ -43,6 +43,16 @@ class State(StrEnum):
         return self in (State.PENDING, State.TIMED_OUT)
 
 
+class Away(StrEnum):
+    """Where the agent is while no call of it holds on to an ask, as far as that is known."""
+
+    UNKNOWN = ""
+    IN_FORM = "in its form"
+    """Its client shows the ask in a form of its own, and calls again once that is closed."""
+    AT_WORK = "at work"
+    """It did not want to wait, or was told to come back for the answer."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Option:
     """One choice. Labels may repeat; the id keeps equal ones apart."""
@@ -235,6 +245,7 @@ class Ask:
     bound: bool = False
     server: str = ""
     """The process of ours through which its session last asked for it."""
+    away: Away = Away.UNKNOWN
 
     @property
     def delivered(self) -> bool:
@@ -250,6 +261,12 @@ class Ask:
     def attended(self) -> bool:
         """Whether an agent waits for it right now."""
         return self.state is State.PENDING and self.wait is not None
+
+    @property
+    def expected_at(self) -> str:
+        """The process through which the agent will come for it, while it is away; empty where nobody will."""
+        over = self.delivered or self.state in (State.EXPIRED, State.SUPERSEDED)
+        return self.server if self.away and not self.wait and not over else ""
 
     @property
     def ran_out(self) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from sayso.asks.book import Book
 from sayso.asks.holding import Held, new_wait, take
-from sayso.asks.model import Ask, NewAsk, State
+from sayso.asks.model import Ask, Away, NewAsk, State
 from sayso.asks.sessions import Sessions
 from sayso.store import Bell
 
@@ -21,7 +21,13 @@ def hold(book: Book, new: NewAsk, bell: Bell, sessions: Sessions, wait_id: str) 
 
 
 def leave(book: Book, new: NewAsk, bell: Bell, sessions: Sessions) -> Ask:
-    return _left_behind(book, new, bell, sessions) or book.open(new, None, bell.process)
+    earlier = _left_behind(book, new, bell, sessions)
+    if earlier is None:
+        return book.open(new, None, bell.process)
+    if earlier.state is not State.PENDING or earlier.expected_at:
+        return earlier
+    left = replace(earlier, wait=None, away=Away.AT_WORK, asker=new.asker, server=bell.process)
+    return book.change(left, earlier, kind="unattended", detail="the agent did not wait")
 
 
 def succeed(book: Book, new: NewAsk, bell: Bell, sessions: Sessions) -> Held:

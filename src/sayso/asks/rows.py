@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from sayso.asks.model import Ask, Asker, Event, NewAsk, State, Wait, outcome_from_json, question_from_json
+from sayso.asks.model import Ask, Asker, Away, Event, NewAsk, State, Wait, outcome_from_json, question_from_json
 from sayso.store import Row
 
 
@@ -45,6 +45,7 @@ def _body(ask: Ask) -> dict[str, Any]:
         "asker": asdict(ask.asker),
         "bound": ask.bound,
         "server": ask.server,
+        "away": ask.away,
     }
     return {
         "id": ask.id,
@@ -53,7 +54,7 @@ def _body(ask: Ask) -> dict[str, Any]:
         "run_id": ask.asker.run or None,
         "put_by": ask.asker.source,
         "wait_id": ask.wait.id if ask.wait else None,
-        "wait_process": ask.wait.process if ask.wait else None,
+        "wait_process": ask.wait.process if ask.wait else ask.expected_at or None,
         "wait_since": ask.wait.since if ask.wait else None,
         "wait_until": ask.wait.until if ask.wait else None,
         "unattended_at": ask.changed_at if ask.state is State.PENDING and ask.wait is None else None,
@@ -83,6 +84,7 @@ def read(row: Row) -> Ask:
         delivered_at=row["delivered_at"],
         bound=body["bound"],
         server=body.get("server", ""),
+        away=Away(body.get("away", "")),
     )
 
 

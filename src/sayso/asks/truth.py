@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from sayso.asks.model import Ask, Asker, State
+from sayso.asks.model import Ask, Asker, Away, State
 from sayso.text import one_line
 
 _TAIL = 6
@@ -18,8 +18,12 @@ class Listening(StrEnum):
     """Whether the agent listens for the answer of an ask that can still be answered."""
 
     WAITING = "waiting"
+    IN_FORM = Away.IN_FORM.value
+    """Its client shows the ask in a form of its own. Nothing from elsewhere reaches it before that is closed."""
+    AT_WORK = Away.AT_WORK.value
+    """It asked and went on, and will come for the answer."""
     NOT_WAITING = "not waiting"
-    """No call of it holds on. It may have gone, or be at work and come back for the answer: that is not known."""
+    """No call of it holds on. It may have gone, or come back for the answer: that is not known."""
     TIMED_OUT = "timed out"
 
 
@@ -29,14 +33,27 @@ class Handover(StrEnum):
     RECEIVED = "received"
     ON_ITS_WAY = "on its way"
     """A call of the agent holds on; it has not said yet that it has it."""
+    AT_ITS_FORM = "at its form"
+    """The agent hears of it once the form of its client is closed."""
+    TO_BE_FETCHED = "to be fetched"
+    """The agent is at work, and will come for it."""
     KEPT = "kept"
     """Nobody is there to be told. The agent gets it when it asks the same again."""
+
+
+_HANDOVER = {
+    Away.UNKNOWN: Handover.KEPT,
+    Away.IN_FORM: Handover.AT_ITS_FORM,
+    Away.AT_WORK: Handover.TO_BE_FETCHED,
+}
 
 
 def listening(ask: Ask) -> Listening:
     if ask.state is State.TIMED_OUT:
         return Listening.TIMED_OUT
-    return Listening.WAITING if ask.wait else Listening.NOT_WAITING
+    if ask.wait:
+        return Listening.WAITING
+    return Listening(ask.away) if ask.away else Listening.NOT_WAITING
 
 
 def stops_waiting_at(ask: Ask) -> int | None:
@@ -47,7 +64,9 @@ def stops_waiting_at(ask: Ask) -> int | None:
 def handover(ask: Ask) -> Handover:
     if ask.delivered:
         return Handover.RECEIVED
-    return Handover.ON_ITS_WAY if ask.wait else Handover.KEPT
+    if ask.wait:
+        return Handover.ON_ITS_WAY
+    return _HANDOVER[ask.away]
 
 
 def session_of(asker: Asker) -> str:

@@ -24,6 +24,8 @@ _HOW = {
 }
 MEANINGS = {
     "waiting": "the agent waits for the answer",
+    "in its form": "the agent's client shows it in a form of its own; an answer from here arrives once that is closed",
+    "at work": "the agent went on without waiting; it gets the answer when it comes back for it",
     "not waiting": "no call of the agent waits now; it gets the answer when it asks the same again",
     "timed out": "can still be answered",
 }

@@ -63,6 +63,10 @@ def what_happens(ask: Ask) -> str:
             return f"{done}. The agent has {'your answer' if ask.state is State.ANSWERED else 'been told'}."
         case Handover.ON_ITS_WAY:
             return f"{done}. Waiting for the agent to fetch it."
+        case Handover.AT_ITS_FORM:
+            return f"{done}. The agent's client still shows its own form; the agent is told once that is closed."
+        case Handover.TO_BE_FETCHED:
+            return f"{done}. The agent went on without waiting; it is told when it comes back for this."
     return f"{done}. The agent is not waiting now; it will be told when it asks again."
 
 

@@ -13,7 +13,7 @@ import anyio
 import mcp_types as types
 
 from sayso.asks.desk import Held
-from sayso.asks.model import Ask, Asker, NewAsk, State
+from sayso.asks.model import Ask, Asker, Away, NewAsk, State
 from sayso.asks.waiting import Waiting
 from sayso.clients import call_limit
 from sayso.clock import now_ms
@@ -238,7 +238,8 @@ class Call:
 
     async def _come_again(self, form: Form | None) -> types.InputRequiredResult:
         """Let a modern client call again, with the form's reply or only with a fresh clock."""
-        await self._waiting.release(self._held, "the client will call again")
+        held = replace(self._held, away=Away.IN_FORM) if form else self._held
+        await self._waiting.release(held, "the client will call again")
         count = self._came.count + 1 if self._came else 1
         state = Round(ask=self._held.ask.id, at=now_ms(), count=count, until=self._held.wait.until, keys=KEYS)
         return elicit.input_required(state.sealed_later(), form)
@@ -249,7 +250,7 @@ class Call:
         if elicit.is_modern(self._ctx) and (self._came is None or self._came.count < MOST_ROUNDS):
             return await self._come_again(None)
         # Before the client hears of it: it may come again at once, and to another process.
-        await self._waiting.release(self._held, "the agent will come again")
+        await self._waiting.release(replace(self._held, away=Away.AT_WORK), "the agent will come again")
         # A strict profile has no word for "pending", and gets here only when we stop.
         return failure(WaitEnded(_STOPPED)) if self._calls.strict else pending(self._held.ask)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 import anyio
 import mcp_types as types
 
 from sayso.asks.desk import Held
-from sayso.asks.model import Ask, Asker
+from sayso.asks.model import Ask, Asker, Away
 from sayso.asks.waiting import Waiting
 from sayso.clients import call_limit
 from sayso.dialects import get_answers as dialect
@@ -102,7 +103,7 @@ class CollectCalls:
         still_open = {ask.id for ask in asks if not _settled(ask)}
         for one in held:
             if one.ask.id in still_open:
-                await waiting.release(one, "the agent will come again")
+                await waiting.release(replace(one, away=Away.AT_WORK), "the agent will come again")
             else:
                 self._office.note_delivery(ctx, one)
         return result(dialect.render(asks))

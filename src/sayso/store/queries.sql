@@ -48,12 +48,12 @@ ORDER BY created_at LIMIT :most;
 
 -- name: runs_that_wait
 SELECT DISTINCT run_id FROM asks
-WHERE run_id IS NOT NULL AND wait_process IS NOT NULL AND state = 'pending' AND owner = :owner;
+WHERE run_id IS NOT NULL AND wait_process IS NOT NULL AND wait_id IS NOT NULL AND state = 'pending' AND owner = :owner;
 
 -- name: inbox_attended
 -- The first part of the inbox: agents that are blocked until somebody answers.
 SELECT * FROM asks
-WHERE wait_process IS NOT NULL AND state = 'pending'
+WHERE wait_process IS NOT NULL AND wait_id IS NOT NULL AND state = 'pending'
   AND (CAST(:project AS TEXT) IS NULL OR project = :project)
   AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
   AND (CAST(:put_by AS TEXT) IS NULL OR put_by = :put_by)
@@ -68,7 +68,7 @@ ORDER BY created_at, id LIMIT :most;
 -- name: inbox_unattended
 -- The other part: what nobody waits for.
 SELECT * FROM asks
-WHERE state IN ('pending', 'timed_out') AND (state = 'timed_out' OR wait_process IS NULL)
+WHERE state IN ('pending', 'timed_out') AND (state = 'timed_out' OR wait_id IS NULL)
   AND (CAST(:project AS TEXT) IS NULL OR project = :project)
   AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
   AND (CAST(:put_by AS TEXT) IS NULL OR put_by = :put_by)
@@ -85,8 +85,8 @@ ORDER BY created_at, id LIMIT :most;
 -- in the inbox.
 SELECT asks.*, crowd.size, crowd.permissions, crowd.attended, crowd.first_at, crowd.attended_at
 FROM (SELECT put_by, count(*) AS size, sum(permission) AS permissions, min(created_at) AS first_at,
-             count(CASE WHEN state = 'pending' THEN wait_process END) AS attended,
-             min(CASE WHEN state = 'pending' AND wait_process IS NOT NULL THEN created_at END) AS attended_at
+             count(CASE WHEN state = 'pending' THEN wait_id END) AS attended,
+             min(CASE WHEN state = 'pending' AND wait_id IS NOT NULL THEN created_at END) AS attended_at
       FROM asks
       WHERE state IN ('pending', 'timed_out') AND put_by <> ''
         AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
@@ -144,7 +144,7 @@ LIMIT 1;
 -- name: waits_ended
 -- All states but one, by name: by exclusion every ask that is held would be read.
 SELECT * FROM asks
-WHERE wait_process = :process
+WHERE wait_process = :process AND wait_id IS NOT NULL
   AND state IN ('answered', 'rejected', 'declined', 'cancelled', 'timed_out', 'superseded', 'expired');
 
 -- name: waiting_processes
@@ -157,9 +157,10 @@ WITH RECURSIVE found(process) AS (
 SELECT process AS wait_process FROM found WHERE process IS NOT NULL;
 
 -- name: wait_ids
-SELECT wait_id FROM asks WHERE wait_process = :process;
+SELECT wait_id FROM asks WHERE wait_process = :process AND wait_id IS NOT NULL;
 
 -- name: held_by
+-- What its calls hold, and what agents will come for through it.
 SELECT * FROM asks WHERE wait_process = :process ORDER BY id LIMIT :most;
 
 -- name: events_of

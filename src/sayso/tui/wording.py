@@ -93,6 +93,10 @@ class Wording:
         match listening(ask):
             case Listening.TIMED_OUT:
                 return self.texts.stands_timed_out
+            case Listening.IN_FORM:
+                return self.texts.stands_in_form
+            case Listening.AT_WORK:
+                return self.texts.stands_at_work
             case Listening.NOT_WAITING:
                 return self.texts.stands_unattended
         end = stops_waiting_at(ask)
@@ -125,10 +129,8 @@ class Wording:
         match ask.state if ask else None:
             case None:
                 return self.texts.truth_missing
-            case State.PENDING if ask is not None and ask.wait is not None:
-                return ""
-            case State.PENDING:
-                return self.texts.truth_unattended
+            case State.PENDING if ask is not None:
+                return self._truths[listening(ask)]
             case State.TIMED_OUT:
                 return self.texts.truth_timed_out
             case State.SUPERSEDED:
@@ -141,6 +143,16 @@ class Wording:
         return self.texts.truth_settled.format(
             state=self.state(ask.state), when=self.when(ask.ended_at), **self._settler(ask)
         )
+
+    @property
+    def _truths(self) -> dict[Listening, str]:
+        texts = self.texts
+        return {
+            Listening.WAITING: "",
+            Listening.IN_FORM: texts.truth_in_form,
+            Listening.AT_WORK: texts.truth_at_work,
+            Listening.NOT_WAITING: texts.truth_unattended,
+        }
 
     def ending(self, ask: Ask) -> str:
         """How it ended: a permission was allowed or denied, everything else is in its state."""
@@ -162,6 +174,10 @@ class Wording:
                 return f"{done} {texts.handed_over.format(client=client)}"
             case Handover.ON_ITS_WAY:
                 return f"{done} {texts.on_its_way.format(client=client)}"
+            case Handover.AT_ITS_FORM:
+                return f"{done} {texts.at_its_form.format(client=client)}"
+            case Handover.TO_BE_FETCHED:
+                return f"{done} {texts.to_be_fetched.format(client=client)}"
         return f"{done} {texts.kept_for.format(client=client)}"
 
     def settled_by(self, ask: Ask) -> str:

@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import Any
 
 from sayso.agents.model import Run
-from sayso.asks.model import Ask, Question, State
+from sayso.asks.model import Ask, Away, Question, State
 from sayso.dialects import approve, relay
 from sayso.text import one_line
 from sayso.web import wording
@@ -51,8 +51,7 @@ def card(ask: Ask, agent: str, since: Since) -> Card:
         case State.PENDING if ask.wait:
             return Card(state="open")
         case State.PENDING:
-            note = f"{agent} is not waiting for this any more. If it asks the same again, it gets your answer."
-            return Card(state="open", note=note)
+            return Card(state="open", note=_away(ask, agent))
         case State.ANSWERED if ask.wait and not ask.delivered:
             return sent(agent)
         case State.ANSWERED if ask.is_permission:
@@ -76,6 +75,16 @@ def card(ask: Ask, agent: str, since: Since) -> Card:
     return Card(
         state="closed", text=f"You {ask.state} this" + (f": {one_line(reason, _SAID_CHARACTERS)}" if reason else "")
     )
+
+
+def _away(ask: Ask, agent: str) -> str:
+    """What a person should know of an agent that does not wait for this."""
+    match ask.away:
+        case Away.IN_FORM:
+            return f"{agent} shows this in a form of its own, and gets your answer when that form is closed."
+        case Away.AT_WORK:
+            return f"{agent} went on without waiting. It gets your answer when it comes back for it."
+    return f"{agent} is not waiting for this any more. If it asks the same again, it gets your answer."
 
 
 def is_relayed(ask: Ask) -> bool:

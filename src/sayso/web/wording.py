@@ -88,6 +88,19 @@ def standing(ask: Ask) -> Standing:
     match listening(ask) if ask.state.answerable else ask.state:
         case Listening.WAITING:
             return Standing(word="Waiting", tone="waiting", meaning=f"{agent} waits for your answer.")
+        case Listening.IN_FORM:
+            return Standing(
+                word="In its form",
+                tone="waiting",
+                meaning=f"{agent} shows this in a form of its own. You can answer here too: it gets your answer when "
+                "that form is closed.",
+            )
+        case Listening.AT_WORK:
+            return Standing(
+                word="At work",
+                tone="quiet",
+                meaning=f"{agent} went on without waiting. It gets your answer when it comes back for it.",
+            )
         case Listening.NOT_WAITING:
             return Standing(
                 word="Not waiting",
@@ -135,6 +148,10 @@ def handover(ask: Ask) -> str:
             return f"{agent} received it."
         case Handover.ON_ITS_WAY:
             return f"Waiting for {agent} to fetch it."
+        case Handover.AT_ITS_FORM:
+            return f"{agent} still shows its own form. It gets this when that is closed."
+        case Handover.TO_BE_FETCHED:
+            return f"{agent} went on without waiting. It gets this when it comes back for it."
     if ask.bound:
         return f"{agent} was not waiting for this any more, so it had no effect."
     return f"{agent} is not waiting now. It gets this when it asks the same again."

@@ -16,6 +16,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, Request, expect
 from tests.e2e.browser.conftest import NewContext, SignIn, sign_in_context
 from tests.e2e.clients.process import wait_until
+from tests.e2e.stdio.pipe import MODERN
 from tests.web.house import WAIT, House, answers_of, confirm, multi_select, new_ask, select, text
 
 from sayso.asks.model import Answer, Settler, State
@@ -139,6 +140,30 @@ def test_an_agent_that_stops_waiting_is_told_of_while_one_types(house: House, si
     house.desk.release(held, "the client went away")
     expect(page.locator("#standing")).to_contain_text("claude-code is not waiting now. You can still answer")
     is_half_filled(page)
+
+
+@pytest.mark.finding("F-88")
+def test_a_form_that_stands_open_at_an_agent_and_an_agent_that_works_on_are_told_of(
+    house: House, sign_in: SignIn
+) -> None:
+    page = live(sign_in())
+    with house.place.pipe(program="sayso", environment={"SAYSO_FORMS": "always"}) as pipe:
+        pipe.connect(MODERN, {"elicitation": {}})
+        pipe.request("tools/call", name="ask_user", arguments={"question": "In a form?"})
+        row = page.locator("[data-inbox] .row", has_text="In a form?")
+        expect(row.locator(".pill")).to_have_text("In its form")
+        left = {"question": "For later?", "nonBlocking": True}
+        pipe.request("tools/call", name="ask_user", arguments=left)
+        expect(page.locator("[data-inbox] .row", has_text="For later?").locator(".pill")).to_have_text("At work")
+        page.get_by_role("link", name="In a form?").click()
+        standing = page.locator("#standing")
+        expect(standing).to_contain_text("tester shows this in a form of its own. You can answer here too")
+        page.locator("form[data-answer] textarea").first.fill("Here")
+        page.get_by_role("button", name="Send answer").click()
+        expect(page.get_by_text("tester still shows its own form. It gets this when that is closed.")).to_be_visible()
+        page.get_by_role("link", name="For later?").first.click()
+        expect(standing).to_contain_text("tester went on without waiting.")
+    expect(standing).to_contain_text("tester is not waiting now.")
 
 
 def test_the_death_of_an_agents_process_is_noticed(own_house: House, sign_in_to: SignInTo) -> None:

@@ -129,7 +129,7 @@ def test_a_row_for_many_stays_folded_and_counts_while_they_come_and_go(house: Ho
     expect(page.locator("main .row")).to_have_count(6)
     expect(page.locator(".page-head")).to_contain_text("6 questions open")
     page.get_by_role("link", name="Noise 0?").click()
-    expect(page.locator("#standing")).to_contain_text("Not waiting")
+    expect(page.locator("#standing")).to_contain_text("At work")
     (first, *_) = [ask for ask in house.desk.inbox() if ask.questions[0].text == "Noise 0?"]
     house.desk.cancel(first.id, ELSEWHERE)
     expect(page.locator("#standing")).to_contain_text("Cancelled by grace")

@@ -17,7 +17,9 @@ from pathlib import Path
 import pytest
 from tests.e2e.ask.house import LEGACY, connected
 from tests.e2e.ask.test_notifications import noted, noting
+from tests.e2e.clients.events import Json
 from tests.e2e.stdio.harness import Place, data_of, question, text_of
+from tests.e2e.stdio.pipe import MODERN
 from tests.e2e.terminal.harness import WAIT, Terminal, agents, colour, terminal, until, words
 
 from sayso.asks.model import Answer, Asker, Kind, Question, State
@@ -390,17 +392,58 @@ def test_no_time_is_promised_that_the_clients_own_limit_cuts_short(place: Place)
 
 
 @pytest.mark.finding("F-56")
+@pytest.mark.finding("F-88")
 def test_an_agent_that_lives_but_does_not_wait_is_not_said_to_be_gone_or_to_hear_of_a_no(place: Place) -> None:
     with terminal(place, (100, 30)) as anna, place.agent(program="sayso", name="claude-code") as client:
         client.call("ask_user", {"question": "Which database?", "nonBlocking": True}).result(WAIT)
-        assert "not waiting" in place.run("list").stdout
-        assert "gone" not in place.run("list").stdout
+        told = place.run("list")
+        assert "at work" in told.stdout
+        assert "the agent went on without waiting; it gets the answer when it comes back for it." in told.stderr
         anna.start()
-        anna.sees("Which database?", "agent not waiting")
+        anna.sees("Which database?", "agent at work")
         anna.keys("x")
         anna.sees("Reject this question?")
         anna.keys("Enter")
-        anna.sees("Rejected. claude-code is not waiting now; it gets this when it asks the same again.")
+        anna.sees("Rejected. claude-code went on without waiting; it gets this when it comes back for it.")
+    with place.agent(program="sayso", name="claude-code") as client:
+        client.call("ask_user", {"question": "Which port?", "nonBlocking": True}).result(WAIT)
+    assert "not waiting" in place.run("list").stdout
+
+
+@pytest.mark.finding("F-88")
+def test_a_form_that_stands_open_at_an_agent_is_told_of_everywhere_until_it_is_closed_or_the_agent_gone(
+    place: Place,
+) -> None:
+    asked: Json = {"name": "ask_user", "arguments": {"question": "Which database?"}}
+    with (
+        terminal(place, (100, 30)) as anna,
+        place.pipe(program="sayso", environment={"SAYSO_FORMS": "always"}) as pipe,
+    ):
+        pipe.connect(MODERN, {"elicitation": {}})
+        shown = pipe.request("tools/call", **asked)
+        assert shown["inputRequests"]
+        told = place.run("list")
+        assert "in its form" in told.stdout
+        assert "an answer from here arrives once that is closed" in told.stderr
+        anna.start()
+        anna.sees("Which database?", "in the agent's form")
+        anna.keys("Enter")
+        anna.sees("The agent shows this in a form of its own. You can answer here too")
+        anna.type("SQLite")
+        anna.keys("Enter", "Enter")
+        anna.sees("tester still shows its own form; it gets this when that is closed.")
+        closed = {"inputResponses": {"form": {"action": "cancel"}}}
+        result = pipe.request("tools/call", **asked, requestState=shown["requestState"], **closed)
+        assert result["structuredContent"]["answers"][0]["text"] == "SQLite"
+
+        pipe.request("tools/call", name="ask_user", arguments={"question": "Which port?"})
+        anna.sees("Which port?", "in the agent's form")
+        (ask_id,) = (one["id"] for one in json.loads(place.run("list", "--json").stdout))
+        answered = place.run("answer", ask_id, "8080")
+        assert "The agent's client still shows its own form; the agent is told once that is closed." in answered.stderr
+        pipe.request("tools/call", name="ask_user", arguments={"question": "Which host?"})
+        anna.sees("Which host?", "in the agent's form")
+    assert "not waiting" in place.run("list").stdout
 
 
 @pytest.mark.finding("F-57")

@@ -30,6 +30,8 @@ class Texts:
     # How an ask stands, in a word or two
     stands_waiting: str = "waiting"
     stands_until: str = "{span} left"
+    stands_in_form: str = "in the agent's form"
+    stands_at_work: str = "agent at work"
     stands_unattended: str = "agent not waiting"
     stands_timed_out: str = "timed out"
     stands_draft: str = "draft"
@@ -58,6 +60,11 @@ class Texts:
     unknown_project: str = "no project"
 
     # The truth about the ask on the screen
+    truth_in_form: str = (
+        "The agent shows this in a form of its own. You can answer here too: it gets your answer when that form is "
+        "closed."
+    )
+    truth_at_work: str = "The agent went on without waiting. It gets your answer when it comes back for it."
     truth_unattended: str = (
         "The agent is not waiting now. You can still answer: it gets your answer when it asks the same again."
     )
@@ -111,6 +118,8 @@ class Texts:
     asked_back: str = "Handed back with a request to explain."
     handed_over: str = "{client} received it."
     on_its_way: str = "Waiting for {client} to fetch it."
+    at_its_form: str = "{client} still shows its own form; it gets this when that is closed."
+    to_be_fetched: str = "{client} went on without waiting; it gets this when it comes back for it."
     kept_for: str = "{client} is not waiting now; it gets this when it asks the same again."
     not_sent: str = "Not sent: {error}"
     no_other_ask: str = "There is no other question."

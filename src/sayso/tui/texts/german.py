@@ -23,6 +23,8 @@ class German(Texts):
     newest = "neu: {headline}"
     stands_waiting = "wartet"
     stands_until = "noch {span}"
+    stands_in_form = "im Formular des Agenten"
+    stands_at_work = "Agent arbeitet"
     stands_unattended = "Agent wartet nicht"
     stands_timed_out = "Zeit abgelaufen"
     stands_draft = "Entwurf"
@@ -49,6 +51,11 @@ class German(Texts):
     late = "verspätet"
     unknown_client = "ein Agent"
     unknown_project = "kein Projekt"
+    truth_in_form = (
+        "Der Agent zeigt dies in einem eigenen Formular. Sie können auch hier antworten: "
+        "Er bekommt die Antwort, wenn das Formular geschlossen wird."
+    )
+    truth_at_work = "Der Agent arbeitet weiter, ohne zu warten. Er bekommt die Antwort, wenn er sie abholt."
     truth_unattended = (
         "Der Agent wartet gerade nicht. Sie können noch antworten: "
         "Er bekommt die Antwort, wenn er dasselbe wieder fragt."
@@ -102,6 +109,8 @@ class German(Texts):
     asked_back = "Zurückgegeben mit der Bitte um eine Erklärung."
     handed_over = "{client} hat es erhalten."
     on_its_way = "Warten darauf, dass {client} es abholt."
+    at_its_form = "{client} zeigt noch sein eigenes Formular und bekommt es, wenn das geschlossen wird."
+    to_be_fetched = "{client} arbeitet weiter und bekommt es, wenn er es abholt."
     kept_for = "{client} wartet gerade nicht und bekommt es, wenn er dasselbe wieder fragt."
     not_sent = "Nicht gesendet: {error}"
     no_other_ask = "Es gibt keine andere Frage."
