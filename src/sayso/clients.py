@@ -19,8 +19,9 @@ class Client:
     limit: float | None
     limit_with_progress: float | None
     form_line: int | None = None
-    """The longest line that it shows whole at a field of its forms, where it shows one line only; its form's message
-    may have many. None: any text."""
+    """The longest line that it shows whole at a field of its forms, where it shows one line only. None: any text."""
+    form_lines: int | None = None
+    """How many lines of the message of a form it shows, each cut at the edge of the terminal. None: all."""
     leaves_text_empty: bool = True
     """Whether a person can go on in its forms without filling in a field for text."""
     keeps_lists: bool = False
@@ -35,7 +36,7 @@ _CONVERSATION = ("threadId", "vscode.conversationId")
 UNKNOWN = Client(limit=50, limit_with_progress=None)
 
 CLIENTS: Mapping[str, Client] = {
-    "claude-code": Client(limit=None, limit_with_progress=None, form_line=45),
+    "claude-code": Client(limit=None, limit_with_progress=None, form_line=45, form_lines=3),
     "codex-mcp-client": Client(limit=290, limit_with_progress=290, leaves_text_empty=False),
     "gemini-cli-mcp-client": Client(limit=590, limit_with_progress=590, other_names={"ask_user": "ask_person"}),
     "opencode": Client(limit=50, limit_with_progress=None),

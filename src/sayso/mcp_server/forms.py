@@ -7,6 +7,7 @@ protocol: 2025-06-18 knows no multi-select.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +34,9 @@ _LEFT_OUT = "Leave this out"
 _OWN_WORDS = "Answer in my own words"
 
 _LINE = 80
+_WIDTH = 72
+"""Characters of a line that a terminal of 80 columns shows of a form's message."""
+
 _WANTED = {
     Kind.TEXT: "Your answer",
     Kind.CONFIRM: "Your answer",
@@ -98,9 +102,10 @@ def form_for(ask: Ask, version: str, client: str) -> Form | None:
             required.append(entry.ticked if boxes else entry.key)
     if not required:
         return None
-    return Form(
-        message=_message(ask, entries), schema={"type": "object", "properties": properties, "required": required}
-    )
+    message = _message(ask, entries)
+    if program.form_lines:
+        message = _within(program.form_lines, message, ask)
+    return Form(message=message, schema={"type": "object", "properties": properties, "required": required})
 
 
 def form_for_words(ask: Ask, content: Mapping[str, Any], client: str) -> Form | None:
@@ -172,6 +177,14 @@ def _message(ask: Ask, entries: Sequence[Entry]) -> str:
         return first if ask.title in ("", ask.questions[0].text) else f"{ask.title}\n\n{first}"
     title = ask.title or f"{len(entries)} questions from {ask.asker.client or 'the agent'}"
     return "\n\n".join(part for part in (title, first, *more) if part)
+
+
+def _within(lines: int, message: str, ask: Ask) -> str:
+    """The message for a client that cuts it: wrapped to what fits, or led by where it can be read whole."""
+    wrapped = [part for line in message.split("\n") for part in textwrap.wrap(line, _WIDTH)]
+    if len(wrapped) > lines:
+        wrapped.insert(0, f"Shortened here. To read it whole: sayso show {ask.id[:8]}")
+    return "\n".join(wrapped)
 
 
 def _fields(entry: Entry, version: str, line: int | None) -> dict[str, Any]:

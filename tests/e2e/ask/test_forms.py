@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import closing
 
 import pytest
@@ -250,7 +251,7 @@ def test_without_history_a_delivered_round_does_not_pass_for_an_empty_answer(pla
         assert pipe.response(call)["result"]["structuredContent"]["answers"][0]["text"] == "anew"
 
 
-CLAUDE_LINE = 45
+CLAUDE_LINE, CLAUDE_WIDTH = 45, 72
 CHOICE: Json = {"question": "", "options": [{"label": "A", "description": "The first."}, "B"], "type": "multi-select"}
 
 
@@ -334,10 +335,18 @@ def test_at_the_fields_of_claudes_form_stands_nothing_that_it_would_cut_or_show_
         said = read_by(form.schema, list(form.schema["properties"]))
         fields = [text for text in said if not text.startswith("Only if none")]
         assert [text for text in fields if "\n" in text or len(text) > CLAUDE_LINE] == []
-        assert form.message == "\n\n".join(["For Claude?", f"Question 1: {lines}", f"Which one?\n1. A\n2. {label}"])
+        pointer, *message = form.message.splitlines()
+        assert re.fullmatch("Shortened here. To read it whole: sayso show [0-9a-f]{8}", pointer)
+        whole = ["For Claude?", f"Question 1: {lines}", f"Which one?\n1. A\n2. {label}"]
+        assert " ".join(message) == " ".join("\n".join(whole).split())
+        assert max(map(len, message)) <= CLAUDE_WIDTH
         assert fields == ["Question 1", "Which parts?", "- A: The first.", OTHER, "Which one?", OTHER]
         values = [one["values"] for one in json.loads(program.wait_result(key).text)["answers"]]
         assert values == [["yes"], ["A"], [label]]
+        program.call_start("ask_user", {"question": "Fits into three lines, " * 9})
+        message = form_about(program, "Fits into three lines").message.splitlines()
+        assert " ".join(message) == ("Fits into three lines, " * 9).strip()
+        assert len(message) == 3
 
 
 @pytest.mark.finding("F-90")
