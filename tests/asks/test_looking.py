@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 from tests.asks.samples import AGENT, ANNA, BEN, RED, FakeClock, ask, own_text
 from tests.conftest import OpenStore, die
 
+from sayso.asks import rows
 from sayso.asks.crowds import Crowd, fold, gather
 from sayso.asks.desk import Desk
 from sayso.asks.model import Ask, Asker, State
 from sayso.errors import AmbiguousId, NotFound
+from sayso.store import Store, Transaction
 
 
 def test_the_inbox_shows_what_can_be_answered_oldest_first(desk: Desk, clock: FakeClock) -> None:
@@ -231,3 +234,18 @@ def _open(desk: Desk, clock: FakeClock, count: int, asker: Asker = AGENT) -> lis
         opened.append(desk.leave(ask(f"Question {number}?", asker=asker)))
     clock.forward(1)
     return opened
+
+
+def test_what_a_newer_program_says_of_an_asker_is_left_out(store: Store, clock: FakeClock) -> None:
+    desk = Desk(store, clock=clock)
+    left = desk.leave(ask())
+
+    def add_a_field(tx: Transaction) -> None:
+        row = tx.one("ask_by_id", id=left.id)
+        assert row is not None
+        body = json.loads(row["body"])
+        body["asker"]["mood"] = "calm"
+        tx.run("change_ask", **{**rows.changes(left), "body": json.dumps(body)}, version=left.version)
+
+    store.write(add_a_field)
+    assert desk.get(left.id).asker == left.asker

@@ -157,10 +157,12 @@ def test_a_noisy_agent_does_not_hide_the_question_of_another(home: Home) -> None
 def test_agents_of_the_same_name_in_one_project_are_told_apart_by_their_sessions(home: Home) -> None:
     with home.desk() as desk:
         for session, pid in (("0199-aaaaaa", 0), ("0199-bbbbbb", 0), ("", 4242)):
-            asker = Asker(client="codex", project=str(home.project), session=session, pid=pid)
+            branch = f"fix-{session[-1:] or 'a'}"
+            asker = Asker(client="codex", project=str(home.project), session=session, pid=pid, branch=branch)
             desk.leave(NewAsk(tool="t", questions=(choice(),), asker=asker))
         lone = Asker(client="zed", project=str(home.project), session="0199-cccccc")
         desk.leave(NewAsk(tool="t", questions=(choice(),), asker=lone))
     out = home.run("list").out
     assert all(f"codex {session} " in out for session in ("aaaaaa", "bbbbbb", "4242"))
     assert "zed cccccc" not in out
+    assert all(f"~/project ({branch})" in out for branch in ("fix-a", "fix-b"))

@@ -126,7 +126,7 @@ async def test_an_agent_with_many_open_is_one_row_that_opens_and_folds(place: Pl
     make_noise(place, 30)
     place.desk.hold(NewAsk(tool="approve", title="Bash: rm", questions=(DROP,), asker=NOISY, bound=True))
     async with place.inbox((60, 20)) as anna:
-        await anna.sees("> [+] 30 questions, 1 permission · Bash: rm", "loop · noisy · session 7", "1 waiting")
+        await anna.sees("> [+] 30 questions, 1 permission · Bash: rm", "loop · noisy", "1 waiting")
         await anna.sees("An honest question?", "Sayso  1 waiting · 31 from noisy")
         await anna.sees_not("reject")
         assert "Noise" not in anna.screen()
@@ -288,7 +288,12 @@ async def test_this_process_shows_as_a_place_where_asks_are_seen_until_it_ends(p
 @pytest.mark.finding("F-70")
 async def test_agents_of_the_same_name_in_one_project_have_rows_that_differ(place: Place) -> None:
     for session in ("0199-aaaaaa", "0199-bbbbbb"):
-        asker = Asker(client="codex", project="/home/anna/api", session=session)
+        asker = Asker(client="codex", project="/home/anna/api", session=session, branch=f"fix-{session[-1]}")
         place.desk.hold(NewAsk(tool="ask_user", questions=(NAME,), asker=asker))
-    async with place.inbox(size=(120, 24)) as anna:
-        await anna.sees("session aaaaaa", "session bbbbbb")
+    asker = Asker(client="codex", project="/home/anna/api", session="0199-cccccc", branch="fix-a")
+    place.desk.hold(NewAsk(tool="ask_user", questions=(DROP,), asker=asker))
+    place.ask(select("From a lone agent?"))
+    async with place.inbox(size=(60, 20)) as anna:
+        await anna.sees("codex · on fix-b · session bbbbbb")
+        await anna.sees("codex · session aaaaaa · on fix-a", "codex · session cccccc · on fix-a")
+        await anna.sees("claude-code · 1 question")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
@@ -144,6 +144,8 @@ class Asker:
     """The user whom this agent asks; empty: anyone who looks."""
     run: str = ""
     """The run of a headless agent that asks, when Sayso started it."""
+    branch: str = ""
+    """What was checked out in its project when it asked."""
 
     @property
     def source(self) -> str:
@@ -396,6 +398,12 @@ def _misfits(question: Question, answer: Answer) -> Iterator[str]:
         yield f"it takes yes or no, not {quoted(answer.text)}."
     if question.kind is not Kind.MULTI_SELECT and len(answer.chosen) + (answer.text is not None) > 1:
         yield "only one choice is allowed."
+
+
+def asker_from_json(data: Mapping[str, Any]) -> Asker:
+    """Fields that a newer program has added are left out."""
+    known = {item.name for item in fields(Asker)}
+    return Asker(**{name: value for name, value in data.items() if name in known})
 
 
 def question_from_json(data: Mapping[str, Any]) -> Question:

@@ -6,7 +6,17 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from sayso.asks.model import Ask, Asker, Away, Event, NewAsk, State, Wait, outcome_from_json, question_from_json
+from sayso.asks.model import (
+    Ask,
+    Away,
+    Event,
+    NewAsk,
+    State,
+    Wait,
+    asker_from_json,
+    outcome_from_json,
+    question_from_json,
+)
 from sayso.store import Row
 
 
@@ -72,7 +82,7 @@ def read(row: Row) -> Ask:
         tool=row["tool"],
         title=body["title"],
         questions=tuple(question_from_json(question) for question in body["questions"]),
-        asker=Asker(**body["asker"]),
+        asker=asker_from_json(body["asker"]),
         timeout_ms=row["timeout_ms"],
         state=State(row["state"]),
         version=row["version"],

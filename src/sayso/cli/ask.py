@@ -14,6 +14,7 @@ from sayso import __version__
 from sayso.asks.desk import Held
 from sayso.asks.guard import SESSION_VARIABLE
 from sayso.asks.model import Answer, Ask, Asker, Kind, State
+from sayso.branches import branch_of
 from sayso.cli.ask_input import TOOL, from_json, new_ask
 from sayso.cli.session import settings
 from sayso.cli.terminal import put_json, say
@@ -125,6 +126,7 @@ def _asker(config: Config) -> Asker:
         host=socket.gethostname(),
         pid=process.pid if process else 0,
         started=process.started if process else "",
+        branch=branch_of(config.project_name),
     )
 
 

@@ -138,6 +138,7 @@ def _who(asker: Asker) -> str:
     parts = [
         " ".join(filter(None, (one_line(asker.client, 60) or "an agent", one_line(asker.version, 30)))),
         f"in {place(asker.project)}" if asker.project else "",
+        f"branch {one_line(asker.branch, 60)}" if asker.branch else "",
         f"on {one_line(asker.host, 60)}" if asker.host else "",
         f"process {asker.pid}" if asker.pid else "",
     ]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from sayso.asks.crowds import Crowd, without_crowds
+from sayso.asks.lookalikes import Lookalikes
 from sayso.asks.model import Ask
-from sayso.asks.truth import session_of
 from sayso.cli.asks_in_words import MEANINGS, headline, short_place, status
 from sayso.cli.connecting import how_to_connect, typed_here
 from sayso.cli.session import MOST_OPEN, open_session, project_name, settings
@@ -70,9 +69,8 @@ def show_inbox(config: Config) -> None:
 
 
 def inbox_table(asks: Sequence[Ask]) -> str:
-    agents = {(ask.asker.client, ask.asker.project, session_of(ask.asker)) for ask in asks}
-    alike = Counter((client, project) for client, project, _ in agents)
-    return table(HEADER, [_row(ask, alike) for ask in asks])
+    others = Lookalikes(ask.asker for ask in asks)
+    return table(HEADER, [_row(ask, others) for ask in asks])
 
 
 def _open_asks(config: Config, project: str | None, most: int) -> list[Ask]:
@@ -94,16 +92,16 @@ def _say_crowds(others: Sequence[Crowd]) -> None:
         say(f"… and {crowd.size} more of {_called(crowd.newest)}{permissions}: --all shows each.")
 
 
-def _row(ask: Ask, alike: Mapping[tuple[str, str], int]) -> tuple[str, ...]:
-    """Where agents of the same name are at work in the same project, each is told with its session."""
+def _row(ask: Ask, others: Lookalikes) -> tuple[str, ...]:
+    """Where agents of the same name are at work in the same project, each is told with its session and branch."""
     asker = ask.asker
-    session = session_of(asker) if alike[asker.client, asker.project] > 1 else ""
+    session, branch = others.session(asker), one_line(others.branch(asker), 30)
     return (
         ask.id[:8],
         age(now_ms() - ask.created_at),
         status(ask),
         " ".join(filter(None, (one_line(asker.client, 20) or "-", session))),
-        short_place(ask.asker.project) or "-",
+        (short_place(ask.asker.project) or "-") + (f" ({branch})" if branch else ""),
         headline(ask),
     )
 

@@ -16,6 +16,7 @@ from sayso import __version__
 from sayso.asks.desk import Desk
 from sayso.asks.model import Ask, Asker
 from sayso.asks.waiting import Waiting
+from sayso.branches import branch_of
 from sayso.cli.session import open_session
 from sayso.cli.terminal import put_json, say
 from sayso.config import Config
@@ -105,4 +106,5 @@ def _asker(config: Config) -> Asker:
         host=socket.gethostname(),
         pid=process.pid if process else 0,
         started=process.started if process else "",
+        branch=branch_of(config.project_name),
     )

@@ -12,6 +12,7 @@ from typing import Any
 from mcp.server.context import ServerRequestContext
 
 from sayso.asks.model import Asker
+from sayso.branches import branch_of
 from sayso.clients import conversation
 from sayso.config import Config
 from sayso.mcp_server.run_link import RunLink
@@ -50,7 +51,8 @@ def on_stdio(config: Config, link: RunLink | None = None) -> Callable[[Context],
 
     def asker_of(ctx: Context) -> Asker:
         run = link.run if link else None
-        return here(described(ctx), run.user if run else "", run.id if run else "")
+        asker = here(described(ctx), run.user if run else "", run.id if run else "")
+        return replace(asker, branch=branch_of(config.project_name))
 
     return asker_of
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from sayso.asks.model import Asker
+from sayso.asks.model import asker_from_json
 from sayso.operations.operation import Operation, OperationState
 from sayso.running.folder import parse_status
 from sayso.store import Row
@@ -73,7 +73,7 @@ def read(row: Row) -> Operation:
         tool=row["tool"],
         argv=tuple(body["argv"]),
         cwd=body["cwd"],
-        asker=Asker(**body["asker"]),
+        asker=asker_from_json(body["asker"]),
         folder=Path(body["folder"]),
         host=row["host"],
         server=body["server"],

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 from textual.content import Content
 
 from sayso.asks.crowds import Crowd, Entry
+from sayso.asks.lookalikes import Lookalikes
 from sayso.asks.model import Ask
 from sayso.tui.entries import Entries
 from sayso.tui.shared import Shared
@@ -22,6 +23,7 @@ class AskList(Entries[Entry]):
         super().__init__(shared, id="asks")
         self._since, self._marks = since, marks
         self._unfolded: dict[str, Crowd] = {}
+        self._lookalikes = Lookalikes()
 
     @property
     def ask(self) -> Ask | None:
@@ -42,6 +44,11 @@ class AskList(Entries[Entry]):
             self._unfolded = unfolded
             self._versions = []
         self.show(entries)
+
+    def show(self, items: Sequence[Entry]) -> None:
+        asks = [item.newest if isinstance(item, Crowd) else item for item in items]
+        self._lookalikes = Lookalikes(ask.asker for ask in asks)
+        super().show(items)
 
     def since(self, item: Entry) -> int:
         return item.newest.created_at if isinstance(item, Crowd) else self._since(item)
@@ -64,13 +71,13 @@ class AskList(Entries[Entry]):
 
     def origin(self, item: Entry) -> Sequence[str]:
         wording, ask = self._shared.wording, item.newest if isinstance(item, Crowd) else item
-        who = [wording.project(ask), wording.client(ask), wording.session(ask)]
+        who = [wording.project(ask), wording.client(ask), *wording.apart(ask, self._lookalikes)]
         return [*who, "" if isinstance(item, Crowd) else wording.questions(ask), wording.host(ask)]
 
     def look(self, index: int) -> Hashable:
         item = self.items[index]
         open_one = self.is_unfolded(item) if isinstance(item, Crowd) else item.id in self._unfolded
-        return super().look(index), open_one
+        return super().look(index), open_one, tuple(self.origin(item))
 
     def row(self, index: int, width: int) -> Sequence[Content]:
         """The asks of an open crowd stand a little further in."""

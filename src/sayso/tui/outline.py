@@ -104,7 +104,12 @@ def copy_text(shared: Shared, ask: Ask, answers: Sequence[Answer]) -> str:
 
 def _who(shared: Shared, ask: Ask) -> dict[str, str]:
     wording = shared.wording
-    return {"client": wording.client(ask), "project": one_line(ask.asker.project, 200), "host": wording.host(ask)}
+    return {"client": wording.client(ask), "project": _where(ask), "host": wording.host(ask)}
+
+
+def _where(ask: Ask) -> str:
+    branch = one_line(ask.asker.branch, 80)
+    return one_line(ask.asker.project, 200) + (f" ({branch})" if branch else "")
 
 
 def _head(shared: Shared, ask: Ask) -> Iterator[Block]:

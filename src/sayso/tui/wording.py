@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from sayso.asks.crowds import Crowd
+from sayso.asks.lookalikes import Lookalikes
 from sayso.asks.model import Answer, Ask, Question, State
-from sayso.asks.truth import Handover, Listening, handover, listening, session_of, stops_waiting_at
+from sayso.asks.truth import Handover, Listening, handover, listening, stops_waiting_at
 from sayso.clock import Clock
 from sayso.text import age, one_line
 from sayso.tui.markdown import plain_line
@@ -44,10 +45,14 @@ class Wording:
     def host(self, ask: Ask) -> str:
         return one_line(ask.asker.host, NAME_WIDTH)
 
-    def session(self, ask: Ask) -> str:
-        """What tells this agent from others of the same name in the same project."""
-        known = session_of(ask.asker)
-        return self.texts.session.format(session=known) if known else ""
+    def apart(self, ask: Ask, others: Lookalikes) -> list[str]:
+        """What tells this agent from others of the same name in the same project, what matters most first."""
+        branch, session = one_line(others.branch(ask.asker), NAME_WIDTH), others.session(ask.asker)
+        parts = [
+            self.texts.branch.format(branch=branch) if branch else "",
+            self.texts.session.format(session=session) if session else "",
+        ]
+        return parts[::-1] if others.share_a_branch(ask.asker) else parts
 
     def questions(self, ask: Ask) -> str:
         count = len(ask.questions)

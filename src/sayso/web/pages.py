@@ -117,6 +117,7 @@ def _environment() -> Environment:
         "project": wording.project,
         "whereabouts": wording.whereabouts,
         "session": wording.session,
+        "branch": wording.branch,
         "agent_of": lambda ask: short_name(ask.asker.source),
         "how_many": wording.how_many,
         "goes_on_with": wording.goes_on_with,

@@ -20,6 +20,7 @@ from starlette.routing import BaseRoute, Route
 from sayso.agents.model import Run
 from sayso.agents.relay_file import is_token
 from sayso.asks.model import Ask, Asker, Settler, State
+from sayso.branches import branch_of
 from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.dialects import relay as dialect
@@ -172,6 +173,7 @@ def _asker(run: Run) -> Asker:
         started=process.started if process else "",
         owner=run.user,
         run=run.id,
+        branch=branch_of(str(run.project.directory)),
     )
 
 

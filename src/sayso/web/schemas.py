@@ -81,6 +81,7 @@ _ASKER = _record(
     agent=_TEXT,
     owner=_TEXT,
     run=_TEXT,
+    branch={"type": "string", "description": "What was checked out in its project when it asked."},
 )
 _GIVEN = {
     **_record(

@@ -59,6 +59,11 @@ def project(ask: Ask) -> str:
     return one_line(PurePath(ask.asker.project).name, NAME_WIDTH)
 
 
+def branch(ask: Ask) -> str:
+    """What was checked out where it asked."""
+    return one_line(ask.asker.branch, NAME_WIDTH)
+
+
 def session(ask: Ask) -> str:
     """What tells this agent from others of the same name in the same project."""
     known = truth.session_of(ask.asker)
@@ -72,6 +77,7 @@ def whereabouts(ask: Ask) -> list[tuple[str, str]]:
         "Agent": " ".join(filter(None, (asker.client, asker.version))),
         "Signed in as": asker.agent,
         "Project": asker.project,
+        "Branch": asker.branch,
         "Machine": asker.host,
         "Process": str(asker.pid or ""),
         "Session": asker.session,

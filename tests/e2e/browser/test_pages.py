@@ -145,9 +145,19 @@ def test_a_row_for_many_stays_folded_and_counts_while_they_come_and_go(house: Ho
 @pytest.mark.finding("F-70")
 def test_agents_of_the_same_name_in_one_project_have_rows_that_differ(house: House, sign_in: SignIn) -> None:
     for session in ("0199-aaaaaa", "0199-bbbbbb", "0199-\u202ecccc"):
-        house.ask(confirm(), asker=Asker(client="codex", project="/home/ada/shop", session=session))
-    facts = sign_in().locator("[data-inbox] .row-facts")
+        branch = f"fix/{session}"
+        asker = Asker(client="codex", project="/home/ada/shop", session=session, branch=branch)
+        house.ask(confirm(), asker=asker)
+    page = sign_in()
+    who = page.locator("[data-inbox] .row-who")
+    expect(who.nth(0)).to_have_text("codex in shop on fix/0199-aaaaaa")
+    assert "\u202e" not in who.nth(2).inner_text()
+    facts = page.locator("[data-inbox] .row-facts")
     expect(facts).to_have_count(3)
     expect(facts.nth(0)).to_contain_text("session aaaaaa")
     expect(facts.nth(1)).to_contain_text("session bbbbbb")
     assert "\u202e" not in facts.nth(2).inner_text()
+    page.locator("[data-inbox] .row a").nth(1).click()
+    expect(page.locator(".eyebrow")).to_contain_text("codex in shop on fix/0199-bbbbbb asked")
+    page.get_by_text("Who asks, and what happened").click()
+    expect(page.locator(".about")).to_contain_text("fix/0199-bbbbbb")

@@ -100,3 +100,15 @@ def _is_answered(agent: Agent, person: Person) -> None:
     call = agent.ask({"question": "Both words?", "options": ["yes", "no"]}, question("Is the other word fine too?"))
     person.answer(person.wait_for_ask("Both words?"), "yes", "No")
     assert not call.result(WAIT).is_error
+
+
+@pytest.mark.finding("F-70")
+def test_an_agent_is_known_by_the_branch_of_its_worktree(place: Place) -> None:
+    (place.project / ".git").write_text("gitdir: ../shop.git/worktrees/one\n")
+    inner = place.project.parent / "shop.git" / "worktrees" / "one"
+    inner.mkdir(parents=True)
+    with place.agent() as agent, place.person() as person:
+        for branch in ("feature-a", "feature-b"):
+            (inner / "HEAD").write_text(f"ref: refs/heads/{branch}\n")
+            agent.ask(question(f"On {branch}?"))
+            assert person.wait_for_ask(f"On {branch}?").asker.branch == branch

@@ -15,6 +15,7 @@ class Texts:
     # Counting
     now: str = "now"
     one_question: str = "1 question"
+    branch: str = "on {branch}"
     session: str = "session {session}"
     questions: str = "{n} questions"
     one_waiting: str = "1 waiting"

@@ -10,6 +10,7 @@ class German(Texts):
 
     now = "jetzt"
     one_question = "1 Frage"
+    branch = "auf {branch}"
     session = "Sitzung {session}"
     questions = "{n} Fragen"
     one_waiting = "1 wartet"

@@ -1,0 +1,36 @@
+"""Agents of the same name in a project of the same name, of whom more has to be said to tell them apart."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from sayso.asks.model import Asker
+from sayso.asks.truth import session_of
+
+
+class Lookalikes:
+    """Knows the agents of one list, and what tells each from the others in it."""
+
+    def __init__(self, askers: Iterable[Asker] = ()) -> None:
+        self._agents: defaultdict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
+        for asker in askers:
+            self._agents[_name(asker)].add((asker.branch, session_of(asker)))
+
+    def branch(self, asker: Asker) -> str:
+        """Its branch, where others are on another."""
+        others = {branch for branch, _ in self._agents[_name(asker)]}
+        return asker.branch if len(others) > 1 else ""
+
+    def session(self, asker: Asker) -> str:
+        """Its session, where there are others."""
+        return session_of(asker) if len(self._agents[_name(asker)]) > 1 else ""
+
+    def share_a_branch(self, asker: Asker) -> bool:
+        """Whether only the session tells it from another."""
+        return sum(branch == asker.branch for branch, _ in self._agents[_name(asker)]) > 1
+
+
+def _name(asker: Asker) -> tuple[str, str]:
+    """Projects are told by the last part of their path."""
+    return asker.client, asker.project.rpartition("/")[2]
