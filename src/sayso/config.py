@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sayso.errors import ConfigError
+from sayso.language import LANGUAGES
 from sayso.log import LEVELS
 from sayso.text import did_you_mean
 
@@ -318,8 +319,8 @@ class Config:
     )
     language: str = _setting(
         "auto",
-        choice("auto", "en", "de"),
-        "Language of the terminal inbox. `auto` follows LC_ALL, LC_MESSAGES and LANG.",
+        choice("auto", *LANGUAGES),
+        "Language of the terminal inbox and of the command line. `auto` follows LC_ALL, LC_MESSAGES and LANG.",
     )
     keys: tuple[tuple[str, str], ...] = _setting(
         (), key_table, "Other keys for the terminal inbox: a table of action and key, or keys."
@@ -545,6 +546,15 @@ def load(
     values["person"] = values.get("person") or _login()
     values["state_dir"] = values.get("state_dir") or default_state_dir(environ)
     return Config(**values, project=project, user_dir=user.parent, sources=sources)
+
+
+def language_setting(environ: Mapping[str, str] = os.environ) -> str:
+    """The setting `language` alone, `auto` where the settings cannot be read: that has to be told in some language."""
+    try:
+        named = environ.get("SAYSO_LANGUAGE") or _toml(user_file(environ)).get("language")
+    except ConfigError:
+        named = None
+    return named if isinstance(named, str) else "auto"
 
 
 def user_file(environ: Mapping[str, str] = os.environ) -> Path:

@@ -59,7 +59,7 @@ def _check(directory: Path, options: Options) -> None:
         problems.append(Problem(path="directory", text=f"{str(directory)!r} is not a directory that is there."))
     wait = options.ask_user_timeout
     if wait is not None and not SHORTEST_WAIT <= wait <= LONGEST_WAIT:
-        allowed = f"it must be from {SHORTEST_WAIT} to {LONGEST_WAIT} seconds"
-        problems.append(Problem(path="ask_user_timeout", text=f"is {wait}; {allowed}."))
+        text = f"is {wait}; it must be from {SHORTEST_WAIT} to {LONGEST_WAIT} seconds."
+        problems.append(Problem(path="ask_user_timeout", text=text))
     if problems:
         raise InvalidInput(problems)

@@ -41,7 +41,8 @@ def _run(front: object = None) -> int:
 
     import click
 
-    from sayso.cli.commands import program_name, sayso
+    from sayso.cli.commands import program_name, root
+    from sayso.cli.texts import explained, tr, translated
     from sayso.errors import SaysoError
 
     _never_fail_on_a_character()
@@ -49,7 +50,7 @@ def _run(front: object = None) -> int:
     logging.getLogger("sayso").addHandler(logging.NullHandler())
     try:
         _check_encoding(sys.argv[1:])
-        code = sayso.main(prog_name=program_name(), complete_var="_SAYSO_COMPLETE", standalone_mode=False, obj=front)
+        code = root().main(prog_name=program_name(), complete_var="_SAYSO_COMPLETE", standalone_mode=False, obj=front)
     except click.Abort:
         return INTERRUPTED
     except click.exceptions.NoArgsIsHelpError as error:
@@ -57,10 +58,11 @@ def _run(front: object = None) -> int:
         return error.exit_code
     except click.ClickException as error:
         if isinstance(error, click.UsageError) and error.ctx:
-            click.echo(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} -h' for help.\n", err=True)
-        return _tell(error.format_message(), error.exit_code)
+            hint = tr("Try '{command} -h' for help.", command=error.ctx.command_path)
+            click.echo(f"{error.ctx.get_usage()}\n{hint}\n", err=True)
+        return _tell(translated(error.format_message()), error.exit_code)
     except SaysoError as error:
-        return _tell(f"{error}{_help_for(error)}", error.exit_code)
+        return _tell(f"{explained(error)}{_help_for(error)}", error.exit_code)
     except OSError as error:
         _forget_output()
         return _tell(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", 1)
@@ -69,17 +71,19 @@ def _run(front: object = None) -> int:
 
 def _help_for(error: Exception) -> str:
     """The command that finds out more, where one does."""
+    from sayso.cli.texts import tr
     from sayso.errors import StoreError
 
-    return "\nSee what else may be wrong: sayso doctor" if isinstance(error, StoreError) else ""
+    return tr("\nSee what else may be wrong: sayso doctor") if isinstance(error, StoreError) else ""
 
 
 def _tell(text: str, code: int) -> int:
     import click
 
+    from sayso.cli.texts import tr
     from sayso.text import printable
 
-    click.echo(f"Error: {printable(text)}", err=True)
+    click.echo(tr("Error: {text}", text=printable(text)), err=True)
     return code
 
 

@@ -12,6 +12,7 @@ from sayso.cli.conversation import choose_ask, converse
 from sayso.cli.session import MOST_OPEN, Session, complete_id, open_session, settings
 from sayso.cli.settling import answer, check_open, settle, what_happens
 from sayso.cli.terminal import is_interactive, put_json, say
+from sayso.cli.texts import tr
 from sayso.cli.values import answers_from
 from sayso.dialects.asks_as_data import ask_data
 
@@ -45,7 +46,7 @@ def command(ask_id: str | None, values: tuple[str, ...], pairs: tuple[str, ...],
         at_once = bool(values or pairs)
         settled = _answer_with(session, ask_id, values, pairs) if at_once else _answer_at_prompts(session, ask_id)
     if settled is None:
-        say("Nothing was sent. The ask stays open.")
+        say(tr("Nothing was sent. The ask stays open."))
         raise click.exceptions.Exit(NOTHING_SENT)
     say(what_happens(settled))
     if as_json:
@@ -75,6 +76,6 @@ def _pick(session: Session) -> Ask | None:
     session.desk.release_the_dead()
     asks, _ = without_crowds(session.desk.inbox(most=MOST_OPEN))
     if not asks:
-        say("No questions are waiting.")
+        say(tr("No questions are waiting."))
         raise click.exceptions.Exit(0)
     return choose_ask(asks[:MOST_TO_PICK_FROM])

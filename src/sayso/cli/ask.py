@@ -18,6 +18,7 @@ from sayso.branches import branch_of
 from sayso.cli.ask_input import TOOL, from_json, new_ask
 from sayso.cli.session import settings
 from sayso.cli.terminal import put_json, say
+from sayso.cli.texts import tr, translated
 from sayso.cli.values import stdin_text
 from sayso.config import Config, duration_or_none
 from sayso.dialects.outcomes import outcome_data, refusal_words, selected_labels
@@ -40,7 +41,7 @@ def _read_time(ctx: click.Context, param: click.Parameter, value: str | None) ->
     try:
         return None if value is None else duration_or_none(value)
     except ValueError as error:
-        raise click.BadParameter(f"{value!r} is not {error}.") from None
+        raise click.BadParameter(tr("{value} is not {what}.", value=repr(value), what=translated(str(error)))) from None
 
 
 @click.command()
@@ -111,7 +112,7 @@ def _put(config: Config, data: dict[str, Any], timeout: int | None, show: Callab
     try:
         return put_and_wait(config, new, _say_opened, show)
     except KeyboardInterrupt:
-        say("\nThe ask stays open. Run the same command again to wait for its answer.")
+        say(tr("\nThe ask stays open. Run the same command again to wait for its answer."))
         raise
 
 
@@ -132,8 +133,10 @@ def _asker(config: Config) -> Asker:
 
 def _say_opened(held: Held) -> None:
     short = held.ask.id[:8]
-    again = "This was asked before and is taken up again" if held.reattached else "Asked"
-    say(f"{again}: {short}. Waiting for a person: sayso answer {short}")
+    if held.reattached:
+        say(tr("This was asked before and is taken up again: {id}. Waiting for a person: sayso answer {id}", id=short))
+    else:
+        say(tr("Asked: {id}. Waiting for a person: sayso answer {id}", id=short))
 
 
 def _print_json(ask: Ask) -> None:
@@ -144,9 +147,9 @@ def _print_plain(ask: Ask) -> None:
     if ask.state is State.ANSWERED:
         _print_intact("".join(f"{line}\n" for line in _answers(ask)))
     elif ask.state is State.TIMED_OUT:
-        say("Nobody answered in time. The ask stays open; the same command again takes it up.")
+        say(tr("Nobody answered in time. The ask stays open; the same command again takes it up."))
     else:
-        say(printable(refusal_words(ask)))
+        say(printable(translated(refusal_words(ask))))
 
 
 def _answers(ask: Ask) -> Iterator[str]:

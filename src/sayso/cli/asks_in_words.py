@@ -10,6 +10,7 @@ from pathlib import Path
 from sayso.asks.model import Answer, Ask, Asker, Event, Kind, Option, Question, State
 from sayso.asks.truth import listening, stops_waiting_at
 from sayso.cli.terminal import bold, dim
+from sayso.cli.texts import mark, tr, translated
 from sayso.clock import now_ms
 from sayso.dialects.approve import verdict
 from sayso.text import age, one_line, printable
@@ -17,17 +18,19 @@ from sayso.text import age, one_line, printable
 MOST_CHARACTERS = 4_000
 MOST_LINES = 60
 _HOW = {
-    Kind.TEXT: "in your own words",
-    Kind.SELECT: "choose one, or use your own words",
-    Kind.MULTI_SELECT: "choose any, or use your own words",
-    Kind.CONFIRM: "yes or no",
+    Kind.TEXT: mark("in your own words"),
+    Kind.SELECT: mark("choose one, or use your own words"),
+    Kind.MULTI_SELECT: mark("choose any, or use your own words"),
+    Kind.CONFIRM: mark("yes or no"),
 }
 MEANINGS = {
-    "waiting": "the agent waits for the answer",
-    "in its form": "the agent's client shows it in a form of its own; an answer from here arrives once that is closed",
-    "at work": "the agent went on without waiting; it gets the answer when it comes back for it",
-    "not waiting": "no call of the agent waits now; it gets the answer when it asks the same again",
-    "timed out": "can still be answered",
+    "waiting": mark("the agent waits for the answer"),
+    "in its form": mark(
+        "the agent's client shows it in a form of its own; an answer from here arrives once that is closed"
+    ),
+    "at work": mark("the agent went on without waiting; it gets the answer when it comes back for it"),
+    "not waiting": mark("no call of the agent waits now; it gets the answer when it asks the same again"),
+    "timed out": mark("can still be answered"),
 }
 """What the states of an open ask mean for the person."""
 
@@ -35,10 +38,10 @@ MEANINGS = {
 def headline(ask: Ask) -> str:
     """The ask in one line: its title or first question, and how many more there are."""
     if not ask.questions:
-        return "(its texts were not kept)"
+        return tr("(its texts were not kept)")
     first = one_line(ask.title or ask.questions[0].text, 120)
     more = len(ask.questions) - 1
-    return f"{first} (+{more} more)" if more else first
+    return tr("{first} (+{more} more)", first=first, more=more) if more else first
 
 
 def status(ask: Ask) -> str:
@@ -63,7 +66,7 @@ def short_place(project: str, width: int = 30) -> str:
 
 def ago(milliseconds: int) -> str:
     spoken = age(now_ms() - milliseconds)
-    return spoken if spoken == "now" else f"{spoken} ago"
+    return tr("now") if spoken == "now" else tr("{span} ago", span=spoken)
 
 
 def moment(milliseconds: int) -> str:
@@ -77,9 +80,9 @@ def block(text: str, indent: str) -> str:
     kept = "\n".join(lines[:MOST_LINES])
     left = len(text) - min(len(text), MOST_CHARACTERS)
     if left:
-        kept += f"\n… ({left:,} more characters; --json shows all)"
+        kept += tr("\n… ({n} more characters; --json shows all)", n=f"{left:,}")
     elif len(lines) > MOST_LINES:
-        kept += f"\n… ({len(lines) - MOST_LINES:,} more lines; --json shows all)"
+        kept += tr("\n… ({n} more lines; --json shows all)", n=f"{len(lines) - MOST_LINES:,}")
     return textwrap.indent(kept, indent, lambda _: True)
 
 
@@ -103,58 +106,60 @@ def question_block(number: int, question: Question) -> str:
 def answer_lines(question: Question, answer: Answer | None) -> list[str]:
     """What was said to one question."""
     if answer is None or answer.skipped:
-        return ["(skipped)"]
-    lines = [_after("", option.label) for option in question.choices if option.id in answer.chosen]
+        return [tr("(skipped)")]
+    chosen = [option.label for option in question.choices if option.id in answer.chosen]
+    lines = [_after("", translated(label) if question.kind is Kind.CONFIRM else label) for label in chosen]
     if answer.text is not None:
-        lines.append(_after("own words: " if question.choices else "", answer.text))
-    return [*lines, *([_after("note: ", answer.note)] if answer.note else [])]
+        lines.append(_after(tr("own words: ") if question.choices else "", answer.text))
+    return [*lines, *([_after(tr("note: "), answer.note)] if answer.note else [])]
 
 
 def event_line(event: Event) -> str:
     """One event: when, what, from which state to which, by whom, from where, why."""
-    states = f"{event.before or 'new'} → {event.after}" if event.before != event.after else str(event.after)
-    by = f" by {one_line(event.person, 60)}" if event.person else ""
-    where = f" in {one_line(event.surface, 60)}" if event.surface else ""
-    why = f" ({one_line(event.detail, 200)})" if event.detail else ""
-    return f"{moment(event.at)}  {event.kind}: {states}{by}{where}{why}"
+    after = translated(event.after)
+    states = f"{translated(event.before or 'new')} → {after}" if event.before != event.after else after
+    by = tr(" by {person}", person=one_line(event.person, 60)) if event.person else ""
+    where = tr(" in {place}", place=translated(one_line(event.surface, 60))) if event.surface else ""
+    why = f" ({translated(one_line(event.detail, 200))})" if event.detail else ""
+    return f"{moment(event.at)}  {translated(event.kind)}: {states}{by}{where}{why}"
 
 
 def _facts(ask: Ask) -> str:
     standing = status(ask)
-    meaning = MEANINGS.get(standing)
+    meaning, until = MEANINGS.get(standing), stops_waiting_at(ask)
     facts = {
-        "Status": f"{standing}: {meaning}" if meaning else standing,
-        "Asked": f"{moment(ask.created_at)} ({ago(ask.created_at)})",
-        "From": _who(ask.asker),
-        "Call": f"{ask.call_id} of {one_line(ask.tool, 60)}",
-        "Title": one_line(ask.title, 200),
-        "Limit": f"waits until {moment(end)}" if (end := stops_waiting_at(ask)) else "",
+        tr("Status"): f"{translated(standing)}: {tr(meaning)}" if meaning else translated(standing),
+        tr("Asked"): f"{moment(ask.created_at)} ({ago(ask.created_at)})",
+        tr("From"): _who(ask.asker),
+        tr("Call"): tr("{call} of {tool}", call=ask.call_id, tool=one_line(ask.tool, 60)),
+        tr("Title"): one_line(ask.title, 200),
+        tr("Limit"): tr("waits until {when}", when=moment(until)) if until else "",
     }
     lines = [f"  {name:<8}{value}" for name, value in facts.items() if value]
-    return "\n".join([f"{bold('Ask')} {ask.id}", *lines])
+    return "\n".join([f"{bold(tr('Ask'))} {ask.id}", *lines])
 
 
 def _who(asker: Asker) -> str:
     parts = [
-        " ".join(filter(None, (one_line(asker.client, 60) or "an agent", one_line(asker.version, 30)))),
-        f"in {place(asker.project)}" if asker.project else "",
-        f"branch {one_line(asker.branch, 60)}" if asker.branch else "",
-        f"on {one_line(asker.host, 60)}" if asker.host else "",
-        f"process {asker.pid}" if asker.pid else "",
+        " ".join(filter(None, (one_line(asker.client, 60) or tr("an agent"), one_line(asker.version, 30)))),
+        tr("in {place}", place=place(asker.project)) if asker.project else "",
+        tr("branch {branch}", branch=one_line(asker.branch, 60)) if asker.branch else "",
+        tr("on {host}", host=one_line(asker.host, 60)) if asker.host else "",
+        tr("process {pid}", pid=asker.pid) if asker.pid else "",
     ]
     return ", ".join(filter(None, parts))
 
 
 def _hints(question: Question) -> Iterator[str]:
-    how = _HOW[question.kind] + ("" if question.required else "; optional")
+    how = tr(_HOW[question.kind]) + ("" if question.required else tr("; optional"))
     title = f"{one_line(question.title, 60)}: " if question.title else ""
     yield dim(f"   {title}{how}")
     if question.placeholder:
-        yield _after("   for example: ", question.placeholder)
+        yield _after(tr("   for example: "), question.placeholder)
 
 
 def _option_lines(number: int, option: Option) -> Iterator[str]:
-    yield _after(f"   {number}) ", option.name) + (" (recommended)" if option.recommended else "")
+    yield _after(f"   {number}) ", option.name) + (tr(" (recommended)") if option.recommended else "")
     if option.description:
         yield dim(block(option.description, " " * 6))
 
@@ -166,7 +171,7 @@ def _end(ask: Ask) -> str:
             said = "\n".join(answer_lines(question, ask.answer(question.id)))
             lines.append(f"  {number}. " + textwrap.indent(said, "     ").lstrip())
     elif ask.outcome and ask.outcome.reason:
-        lines.append(_after("  Reason: ", ask.outcome.reason))
+        lines.append(_after(tr("  Reason: "), ask.outcome.reason))
     return "\n".join(lines)
 
 
@@ -174,10 +179,13 @@ def _outcome_line(ask: Ask) -> str:
     ended = moment(ask.ended_at or ask.changed_at)
     by = ""
     if ask.outcome:
-        by = f" by {one_line(ask.outcome.person, 60) or 'someone'} in {one_line(ask.outcome.surface, 60)}"
-    late = ", after the wait had timed out" if ask.outcome and ask.outcome.late else ""
-    got = f"The agent got it {moment(ask.delivered_at)}." if ask.delivered_at else "The agent has not fetched it yet."
-    return f"{bold(status(ask).capitalize())}{by}, {ended}{late}. {got}"
+        person, surface = one_line(ask.outcome.person, 60), one_line(ask.outcome.surface, 60)
+        by = tr(" by {person} in {place}", person=person or tr("someone"), place=translated(surface))
+    late = tr(", after the wait had timed out") if ask.outcome and ask.outcome.late else ""
+    got = tr("The agent has not fetched it yet.")
+    if ask.delivered_at:
+        got = tr("The agent got it {when}.", when=moment(ask.delivered_at))
+    return f"{bold(translated(status(ask)).capitalize())}{by}, {ended}{late}. {got}"
 
 
 def _after(start: str, text: str) -> str:

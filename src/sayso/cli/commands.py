@@ -42,7 +42,9 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        return load(cmd_name)
+        from sayso.cli.help_page import spoken
+
+        return spoken(load(cmd_name))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -78,6 +80,13 @@ def sayso(ctx: click.Context) -> None:
     """
     if ctx.invoked_subcommand is None:
         _inbox()
+
+
+def root() -> click.Command:
+    """The whole of it, in the person's language."""
+    from sayso.cli.help_page import spoken
+
+    return spoken(sayso)
 
 
 def _inbox() -> None:

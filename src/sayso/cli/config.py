@@ -11,10 +11,11 @@ import click
 
 from sayso.cli.session import settings
 from sayso.cli.terminal import put, put_json, table
+from sayso.cli.texts import mark, tr, translated
 from sayso.config import SETTINGS, Config, answer_wait, duration, duration_or_none, key_table, limits, user_file
 from sayso.text import json_line, one_line
 
-DEFAULT = "default"
+DEFAULT = mark("default")
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1))
 
 
@@ -38,7 +39,7 @@ def command(as_json: bool) -> None:
     rows = [(name, one_line(_text(shown(name, getattr(config, name))), 60), _source(config, name)) for name in SETTINGS]
     put(table(("SETTING", "VALUE", "FROM"), rows))
     put()
-    put(table(("FILE", "", "PATH"), [(what, found, path) for what, (found, path) in _files(config).items()]))
+    put(table(("FILE", "", "PATH"), [(tr(what), tr(found), path) for what, (found, path) in _files(config).items()]))
 
 
 def shown(name: str, value: Any) -> Any:
@@ -91,7 +92,7 @@ def _text(value: Any) -> str:
 
 
 def _source(config: Config, name: str) -> str:
-    return one_line(config.sources.get(name, DEFAULT), 200)
+    return translated(one_line(config.sources.get(name, DEFAULT), 200))
 
 
 def _data(config: Config) -> dict[str, Any]:
@@ -106,7 +107,7 @@ def _data(config: Config) -> dict[str, Any]:
 
 def _files(config: Config) -> dict[str, tuple[str, str]]:
     """The files that matter here, whether each is there, and its path."""
-    files = {"your settings": user_file(), "project settings": config.project / ".sayso" / "config.toml"}
+    files = {mark("your settings"): user_file(), mark("project settings"): config.project / ".sayso" / "config.toml"}
     if not config.store:
-        files["store"] = config.database
-    return {what: ("found" if path.exists() else "absent", str(path)) for what, path in files.items()}
+        files[mark("store")] = config.database
+    return {what: (mark("found") if path.exists() else mark("absent"), str(path)) for what, path in files.items()}

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sayso.cli.commands import program_name
 from sayso.cli.terminal import listed
+from sayso.cli.texts import tr
 from sayso.install.entry import Server
 
 CARRIED = ("SAYSO_STATE_DIR", "SAYSO_CONFIG")
@@ -69,9 +70,9 @@ def how_to_connect() -> str:
     """What to run to have agents ask here, and to answer them."""
     command = typed_here()
     steps = {
-        f"{command} install": "connect the agents on this machine",
-        f"{command} doctor": "check that it works",
-        command: "your inbox, here in the terminal",
-        f"{command} web": "your inbox, in a browser",
+        f"{command} install": tr("connect the agents on this machine"),
+        f"{command} doctor": tr("check that it works"),
+        command: tr("your inbox, here in the terminal"),
+        f"{command} web": tr("your inbox, in a browser"),
     }
     return listed(steps)

@@ -15,6 +15,7 @@ from sayso.asks.model import ALLOWING, DENYING, Answer, Ask, Kind, Question, fit
 from sayso.cli.asks_in_words import answer_lines, headline, place, question_block, status
 from sayso.cli.settling import Rejection
 from sayso.cli.terminal import bold, dim, forget_typed_ahead, put, read_line
+from sayso.cli.texts import mark, plural, tr, translated
 from sayso.cli.values import answer_typed
 from sayso.errors import InvalidInput
 from sayso.text import one_line, printable, quoted
@@ -41,10 +42,10 @@ READING_SECONDS = 0.7
 _ANYWHERE = {wish.value: wish for wish in (Wish.BACK, Wish.REJECT, Wish.LEAVE)}
 _IN_REVIEW = {**_ANYWHERE, "b": Wish.BACK, "r": Wish.REJECT, "q": Wish.LEAVE, "y": Wish.SEND, "yes": Wish.SEND}
 _HOW = {
-    Kind.TEXT: "Your answer; an empty line ends it",
-    Kind.SELECT: "Number, label or own words",
-    Kind.MULTI_SELECT: "Numbers or labels with commas between, or own words",
-    Kind.CONFIRM: "y or n",
+    Kind.TEXT: mark("Your answer; an empty line ends it"),
+    Kind.SELECT: mark("Number, label or own words"),
+    Kind.MULTI_SELECT: mark("Numbers or labels with commas between, or own words"),
+    Kind.CONFIRM: mark("y or n"),
 }
 
 
@@ -83,7 +84,7 @@ def _decide(ask: Ask) -> Sequence[Answer] | Rejection | None:
     while (line := read_line(f"   {', '.join(_ways(question))}: ")) is not None:
         word = line.strip().lower()
         if word in words and time.monotonic() - shown < READING_SECONDS:
-            put("   That was typed before this could be read, so it counts for nothing. Type it again.")
+            put("   " + tr("That was typed before this could be read, so it counts for nothing. Type it again."))
         elif word in words:
             return [Answer(question=question.id, chosen=(words[word],))]
         elif word == Wish.REJECT.value:
@@ -91,7 +92,7 @@ def _decide(ask: Ask) -> Sequence[Answer] | Rejection | None:
         elif word == Wish.LEAVE.value:
             return None
         elif word:
-            put(f"   It takes y or n, not {quoted(line.strip())}. {Wish.REJECT.value} says no with a reason.")
+            put("   " + tr("It takes y or n, not {given}. /r says no with a reason.", given=quoted(line.strip())))
     return None
 
 
@@ -104,8 +105,8 @@ def _decisions(question: Question) -> dict[str, str]:
 
 
 def _ways(question: Question) -> Iterator[str]:
-    yield "y allows it"
-    yield "n denies it"
+    yield tr("y allows it")
+    yield tr("n denies it")
     if always := question.option("always"):
         yield f"always: {one_line(always.label[:1].lower() + always.label[1:], 100)}"
 
@@ -116,23 +117,26 @@ def choose_ask(asks: Sequence[Ask]) -> Ask | None:
         return asks[0]
     for number, ask in enumerate(asks, start=1):
         put(f"{number}) {headline(ask)}")
-        put(dim(f"   {ask.id[:8]}, {status(ask)}, {one_line(ask.asker.client, 30)}, {place(ask.asker.project)}"))
+        client, standing = one_line(ask.asker.client, 30), translated(status(ask))
+        put(dim(f"   {ask.id[:8]}, {standing}, {client}, {place(ask.asker.project)}"))
     forget_typed_ahead()
     by_number = {str(number): ask for number, ask in enumerate(asks, start=1)}
-    while (line := read_line(f"Which one, 1 to {len(asks)}? ")) is not None and line.strip() not in ("q", "/q"):
+    while (line := read_line(tr("Which one, 1 to {n}? ", n=len(asks)))) is not None and line.strip() not in ("q", "/q"):
         if ask_chosen := by_number.get(line.strip()):
             return ask_chosen
     return None
 
 
 def _introduce(ask: Ask) -> None:
-    asker = one_line(ask.asker.client, 40) or "An agent"
-    many = "a question" if len(ask.questions) == 1 else f"{len(ask.questions)} questions"
-    where = f" in {place(ask.asker.project)}" if ask.asker.project else ""
-    put(f"{bold(asker)}{where} has {many} for you.")
+    asker = bold(one_line(ask.asker.client, 40) or tr("An agent"))
+    if ask.asker.project:
+        asker = tr("{agent} in {where}", agent=asker, where=place(ask.asker.project))
+    put(
+        plural(len(ask.questions), "{asker} has a question for you.", "{asker} has {n} questions for you.", asker=asker)
+    )
     if ask.title:
         put(bold(one_line(ask.title, 200)))
-    put(dim("At any prompt /b goes back, /r rejects the whole ask, /q leaves it open."))
+    put(dim(tr("At any prompt /b goes back, /r rejects the whole ask, /q leaves it open.")))
 
 
 def _first_open(ask: Ask, given: Mapping[str, Answer]) -> tuple[int, Question | None]:
@@ -157,12 +161,12 @@ def _put_question(ask: Ask, number: int, question: Question) -> Step:
         try:
             return _understood(ask, question, typed)
         except InvalidInput as error:
-            put("\n".join(f"   {printable(problem.text)}" for problem in error.problems))
+            put("\n".join(f"   {printable(translated(problem.text))}" for problem in error.problems))
 
 
 def _read(question: Question) -> str | Wish:
     """A line; for a text all lines up to an empty one, so that a paste of several stays one answer."""
-    line = read_line(f"   {_HOW[question.kind]}{'' if question.required else ' (empty skips)'}: ")
+    line = read_line(f"   {tr(_HOW[question.kind])}{'' if question.required else tr(' (empty skips)')}: ")
     if line is None:
         return Wish.LEAVE
     if wish := _ANYWHERE.get(line.strip()):
@@ -183,12 +187,13 @@ def _understood(ask: Ask, question: Question, typed: str) -> Answer:
 
 
 def _review(ask: Ask, given: Mapping[str, Answer]) -> Step:
-    put(f"\n{bold('Your answers')}")
+    put(f"\n{bold(tr('Your answers'))}")
     for number, question in enumerate(ask.questions, start=1):
         put(f"{number}. {one_line(question.text, 100)}")
         put(textwrap.indent("\n".join(answer_lines(question, given[question.id])), "   "))
     changes = {str(number): Change(question=question.id) for number, question in enumerate(ask.questions, start=1)}
-    while (line := read_line("Send them? y sends, a number changes that answer, r rejects, q leaves: ")) is not None:
+    prompt = tr("Send them? y sends, a number changes that answer, r rejects, q leaves: ")
+    while (line := read_line(prompt)) is not None:
         word = line.strip().lower()
         if step := changes.get(word) or _IN_REVIEW.get(word):
             return step
@@ -196,5 +201,5 @@ def _review(ask: Ask, given: Mapping[str, Answer]) -> Step:
 
 
 def _rejection() -> Rejection | None:
-    reason = read_line("Why? The agent is told; empty for no reason: ")
+    reason = read_line(tr("Why? The agent is told; empty for no reason: "))
     return None if reason is None else Rejection(reason=reason.strip())

@@ -19,6 +19,7 @@ from sayso.cli.demo_words import HANDOVER_SECONDS, goodbye, told
 from sayso.cli.session import Session, open_session
 from sayso.cli.settling import settle, what_happens
 from sayso.cli.terminal import flowing, is_interactive, put
+from sayso.cli.texts import explained, tr
 from sayso.errors import AlreadySettled
 from sayso.text import printable
 
@@ -57,7 +58,7 @@ def command(web: bool, port: int) -> None:
 
 def _at_prompts() -> None:
     with stage() as config, open_session(config) as session, scripted_agent(config) as agent:
-        put(flowing("The sample agent is starting. It connects to `sayso server` over MCP and asks…\n"))
+        put(flowing(tr("The sample agent is starting. It connects to `sayso server` over MCP and asks…") + "\n"))
         ask = agent.first_ask(session)
         received = _from_prompts(session, ask, agent) if is_interactive() else _from_elsewhere(session, ask, agent)
     put(told(received))
@@ -72,15 +73,16 @@ def _from_prompts(session: Session, ask: Ask, agent: Agent) -> str | None:
     try:
         put(what_happens(settle(session, ask, settlement)))
     except AlreadySettled as error:
-        put(printable(str(error)))
+        put(printable(explained(error)))
     return agent.received(HANDOVER_SECONDS)
 
 
 def _from_elsewhere(session: Session, ask: Ask, agent: Agent) -> str | None:
     """What the agent received of what was answered in another terminal while we waited."""
-    put("There is no terminal here to answer in, and nothing is answered for you. Answer from another one:")
-    put(f"\n  SAYSO_STATE_DIR={session.config.state_dir} {typed_here()} answer {ask.id[:8]}\n")
-    put("Waiting while standard input is open, for ten minutes at most.")
+    put(tr("There is no terminal here to answer in, and nothing is answered for you. Answer from another one:"))
+    command = f"SAYSO_STATE_DIR={session.config.state_dir} {typed_here()} answer {ask.id[:8]}"
+    put(f"\n  {command}\n")
+    put(tr("Waiting while standard input is open, for ten minutes at most."))
     threading.Thread(target=_watch_stdin, args=(agent,), daemon=True).start()
     return agent.received(PATIENCE_SECONDS)
 

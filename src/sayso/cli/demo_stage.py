@@ -25,6 +25,7 @@ from typing import IO
 from sayso.asks.guard import SESSION_VARIABLE
 from sayso.asks.model import Ask
 from sayso.cli.session import Session
+from sayso.cli.texts import language
 from sayso.clients import IN_A_SHELL
 from sayso.config import Config, load
 from sayso.errors import SaysoError
@@ -59,7 +60,7 @@ class Agent:
             if asks := session.desk.inbox(most=1):
                 return asks[0]
             session.store.bell().wait(LOOK_EVERY)
-        raise self._failed("did not ask anything")
+        raise SaysoError(f"The sample agent did not ask anything. {said(self._log)}".strip())
 
     def received(self, seconds: float) -> str | None:
         """The text it was given as its answer; None when that did not come, or `stop_waiting` was called."""
@@ -68,7 +69,7 @@ class Agent:
         except queue.Empty:
             return None
         if line == b"":
-            raise self._failed("ended without an answer")
+            raise SaysoError(f"The sample agent ended without an answer. {said(self._log)}".strip())
         return str(json.loads(line)["text"]) if line else None
 
     def stop_waiting(self) -> None:
@@ -91,9 +92,6 @@ class Agent:
         with stdout:
             self._heard.put(stdout.readline())
         self._ring.send(b"!")
-
-    def _failed(self, what: str) -> SaysoError:
-        return SaysoError(f"The scripted agent {what}. {said(self._log)}".strip())
 
 
 def said(log: Path) -> str:
@@ -148,6 +146,7 @@ def environment(folder: Path) -> Mapping[str, str]:
         "SAYSO_STATE_DIR": str(folder),
         "SAYSO_CONFIG": str(folder / "config.toml"),
         "SAYSO_LOG_LEVEL": "warning",
+        "SAYSO_LANGUAGE": language(),
         "XDG_CACHE_HOME": str(folder / "cache"),
     }
     return {name: value for name, value in kept.items() if name not in _INHERITED} | ours

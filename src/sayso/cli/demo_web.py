@@ -20,19 +20,21 @@ from sayso.cli.demo_stage import Agent, scripted_agent, stage
 from sayso.cli.demo_words import HANDOVER_SECONDS, goodbye, told
 from sayso.cli.session import Session, open_session
 from sayso.cli.terminal import bold, flowing, is_interactive, put
-from sayso.text import counted, one_line
+from sayso.cli.texts import mark, plural, tr
+from sayso.text import one_line
 
 AGENT = "your-agent"
 PLAYER = "sample-person"
 
-_RUN_IT = "Press Enter to run the sample agent."
-_OR_ELSE = "Or type a letter, then Enter: c to connect an agent of your own, q to end the demo."
+_RUN_IT = mark("Press Enter to run the sample agent.")
+_OR_ELSE = mark("Or type a letter, then Enter: c to connect an agent of your own, q to end the demo.")
+_STARTING = mark("The sample agent is starting. It connects to `sayso server` over MCP and asks…")
 
 
 def play(port: int) -> None:
     """Serve the page in a folder that is removed at the end, and offer the sample agent."""
     with stage() as config, open_session(config) as session, page(config, port) as served:
-        put("Sayso is running, until this demo ends.")
+        put(tr("Sayso is running, until this demo ends."))
         if is_interactive():
             _with_a_person(session, served)
         else:
@@ -41,8 +43,8 @@ def play(port: int) -> None:
 
 
 def _sign_in(served: Page) -> str:
-    minutes = LINK_LIFE // 60_000
-    return f"Open this link in a browser. It signs you in, once, within {minutes} minutes:\n\n{served.link}\n"
+    about = tr("Open this link in a browser. It signs you in, once, within {n} minutes:", n=LINK_LIFE // 60_000)
+    return f"{about}\n\n{served.link}\n"
 
 
 # With a person
@@ -50,11 +52,11 @@ def _sign_in(served: Page) -> str:
 
 def _with_a_person(session: Session, served: Page) -> None:
     put(flowing(f"\n1. {_sign_in(served)}"))
-    put(flowing(f"2. {_RUN_IT} It asks you three questions; answer them in the browser or here."))
+    put(flowing(f"2. {tr(_RUN_IT)} {tr('It asks you three questions; answer them in the browser or here.')}"))
     try:
-        while (typed := _typed(f"\n{_OR_ELSE}")) != "q":
+        while (typed := _typed(f"\n{tr(_OR_ELSE)}")) != "q":
             put(_how_to_join(session, served) if typed == "c" else _one_round(session))
-            put(flowing(f"\n{_RUN_IT}"))
+            put(flowing(f"\n{tr(_RUN_IT)}"))
     except KeyboardInterrupt:
         put()
 
@@ -63,23 +65,24 @@ def _how_to_join(session: Session, served: Page) -> str:
     """How a person's own agent asks on this page."""
     token = Accounts(session.store).add_token(f"{AGENT}-{secrets.token_hex(2)}")
     server = f"{served.address}/mcp"
-    first = flowing("\nAn agent of yours can ask on this page while the demo runs. For Claude Code, run:\n")
-    return f'{first}\nclaude mcp add --transport http sayso-demo {server} --header "Authorization: Bearer {token}"'
+    first = flowing(tr("An agent of yours can ask on this page while the demo runs. For Claude Code, run:"))
+    return f'\n{first}\n\nclaude mcp add --transport http sayso-demo {server} --header "Authorization: Bearer {token}"'
 
 
 def _one_round(session: Session) -> str:
     """What the agent received of one round of questions, in words."""
-    put(flowing("\nThe sample agent is starting. It connects to `sayso server` over MCP and asks…"))
+    put(flowing(f"\n{tr(_STARTING)}"))
     with scripted_agent(session.config) as agent:
         return told(_answered(session, agent, agent.first_ask(session)))
 
 
 def _answered(session: Session, agent: Agent, ask: Ask) -> str | None:
     """What the agent received, wherever it was answered; None when the person does not want to."""
-    put(flowing(f"\n{bold('It asks:')} {headline(ask)} ({counted(len(ask.questions), 'question')})"))
+    size = plural(len(ask.questions), "1 question", "{n} questions")
+    put(flowing(f"\n{bold(tr('It asks:'))} {headline(ask)} ({size})"))
     while session.desk.get(ask.id).state.answerable:
-        put(flowing("\nAnswer in the browser. Or press Enter to answer here, in the terminal inbox."))
-        put(flowing("Or type q, then Enter, to leave it unanswered."))
+        put(flowing("\n" + tr("Answer in the browser. Or press Enter to answer here, in the terminal inbox.")))
+        put(flowing(tr("Or type q, then Enter, to leave it unanswered.")))
         match _typed_or(agent):
             case None:
                 break
@@ -113,14 +116,15 @@ def _line() -> str:
 
 def _by_itself(session: Session, served: Page) -> None:
     put(f"\n{_sign_in(served)}")
-    put("There is no terminal here, so the demo plays the person as well. Run it in a terminal to answer yourself.")
-    put("The sample agent is starting. It connects to `sayso server` over MCP and asks…\n")
+    put(tr("There is no terminal here, so the demo plays the person as well. Run it in a terminal to answer yourself."))
+    put(f"{tr(_STARTING)}\n")
     with scripted_agent(session.config) as agent:
         ask = agent.first_ask(session)
         for question in ask.questions:
             put(f"  {one_line(question.text)}")
         _answer(session, served, ask)
-        put("\nThe sample person signed in on the page and chose what was recommended, or the first option.")
+        told_of = tr("The sample person signed in on the page and chose what was recommended, or the first option.")
+        put(f"\n{told_of}")
         received = agent.received(HANDOVER_SECONDS)
     put(told(received))
 

@@ -6,6 +6,7 @@ import textwrap
 
 from sayso.cli.connecting import how_to_connect
 from sayso.cli.terminal import bold, flowing
+from sayso.cli.texts import tr
 from sayso.text import printable
 
 HANDOVER_SECONDS = 30.0
@@ -14,9 +15,10 @@ HANDOVER_SECONDS = 30.0
 
 def told(received: str | None) -> str:
     if received is None:
-        return flowing("\nNothing was sent, so the agent received nothing: Sayso never makes up an answer.")
-    return f"\n{bold('What the agent received')}\n\n{flowing(textwrap.indent(printable(received), '  '))}"
+        text = tr("Nothing was sent, so the agent received nothing: Sayso never makes up an answer.")
+        return flowing(f"\n{text}")
+    return f"\n{bold(tr('What the agent received'))}\n\n{flowing(textwrap.indent(printable(received), '  '))}"
 
 
 def goodbye() -> str:
-    return flowing("\nThat was a demo, and nothing of it is kept. To keep an inbox:\n\n") + how_to_connect()
+    return flowing(f"\n{tr('That was a demo, and nothing of it is kept. To keep an inbox:')}\n\n") + how_to_connect()

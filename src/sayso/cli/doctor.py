@@ -12,6 +12,7 @@ from sayso.cli.connecting import this_command, this_server
 from sayso.cli.installing import complete_client, named
 from sayso.cli.session import settings
 from sayso.cli.terminal import bold, put, put_json
+from sayso.cli.texts import mark, plural, tr, translated
 from sayso.config import Config
 from sayso.doctor import connections, ground, surroundings
 from sayso.doctor.finding import Finding, Level, exit_code, fault, ok
@@ -19,9 +20,9 @@ from sayso.errors import CannotEdit, ConfigError
 from sayso.install.machine import Machine, this_machine
 from sayso.install.registration import Registration
 from sayso.install.targets import Scope, Target
-from sayso.text import counted, printable
+from sayso.text import printable
 
-_SAID = {Level.OK: "ok", Level.NOTE: "", Level.WARNING: "warning", Level.FAULT: "FAULT"}
+_SAID = {Level.OK: "ok", Level.NOTE: "", Level.WARNING: mark("warning"), Level.FAULT: mark("FAULT")}
 
 
 @click.command()
@@ -87,7 +88,8 @@ def _with_client(target: Target, config: Config, machine: Machine) -> Iterator[F
         try:
             registered = piece.registered()
         except CannotEdit as error:
-            yield fault(target.key, str(error), f"Fix that file, then run: sayso install {target.key}")
+            again = f"sayso install {target.key}"
+            yield fault(target.key, str(error), f"Fix that file, then: {again}")
             return
         if registered:
             from sayso.doctor.probe import probe
@@ -99,13 +101,13 @@ def _with_client(target: Target, config: Config, machine: Machine) -> Iterator[F
 
 
 def _show(findings: list[Finding]) -> None:
-    width = max(len(finding.subject) for finding in findings)
+    width = max(len(translated(finding.subject)) for finding in findings)
     for finding in findings:
-        said = _SAID[finding.level]
-        mark = bold(f"{said:<8}") if finding.level in (Level.WARNING, Level.FAULT) else f"{said:<8}"
-        put(f"{mark}{finding.subject:<{width}}  {printable(finding.text)}")
+        said, subject = tr(_SAID[finding.level]), translated(finding.subject)
+        shown = bold(f"{said:<8}") if finding.level in (Level.WARNING, Level.FAULT) else f"{said:<8}"
+        put(f"{shown}{subject:<{width}}  {printable(translated(finding.text))}")
         if finding.fix:
-            put(f"{'':<{8 + width}}  → {printable(_as_typed(finding.fix))}")
+            put(f"{'':<{8 + width}}  → {printable(_as_typed(translated(finding.fix)))}")
     _sum_up(findings)
 
 
@@ -118,6 +120,6 @@ def _sum_up(findings: list[Finding]) -> None:
     faults = sum(finding.level is Level.FAULT for finding in findings)
     warnings = sum(finding.level is Level.WARNING for finding in findings)
     if faults or warnings:
-        put(f"\n{counted(faults, 'fault')}, {counted(warnings, 'warning')}.")
+        put(f"\n{plural(faults, '1 fault', '{n} faults')}, {plural(warnings, '1 warning', '{n} warnings')}.")
     else:
-        put("\nEverything is fine.")
+        put(f"\n{tr('Everything is fine.')}")

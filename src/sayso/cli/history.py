@@ -10,6 +10,7 @@ from sayso.asks.model import Ask, State
 from sayso.cli.asks_in_words import answer_lines, headline, short_place, status
 from sayso.cli.session import open_session, project_name, settings
 from sayso.cli.terminal import put, put_json, say, table
+from sayso.cli.texts import tr, translated
 from sayso.clock import now_ms
 from sayso.dialects.asks_as_data import ask_data
 from sayso.text import age, one_line
@@ -36,19 +37,17 @@ def command(search: str, project: Path | None, limit: int, as_json: bool) -> Non
         put_json([ask_data(ask) for ask in asks])
     elif asks:
         put(table(HEADER, [_row(ask) for ask in asks]))
+    elif search or project:
+        say(tr("No finished ask matches."))
     else:
-        say(
-            "No finished ask matches."
-            if search or project
-            else "No ask has ended yet. `sayso list` shows the open ones."
-        )
+        say(tr("No ask has ended yet. `sayso list` shows the open ones."))
 
 
 def _row(ask: Ask) -> tuple[str, ...]:
     return (
         ask.id[:8],
-        age(now_ms() - (ask.ended_at or ask.changed_at)),
-        status(ask),
+        translated(age(now_ms() - (ask.ended_at or ask.changed_at))),
+        translated(status(ask)),
         one_line(ask.asker.client, 20) or "-",
         short_place(ask.asker.project) or "-",
         f"{headline(ask)}{_in_short(ask)}",

@@ -21,7 +21,8 @@ from sayso.cli.installing import (
     skill_parts,
 )
 from sayso.cli.session import settings
-from sayso.cli.terminal import bold, is_interactive, put, say
+from sayso.cli.terminal import bold, confirmed, flowing, is_interactive, put, say
+from sayso.cli.texts import explained, tr, translated
 from sayso.errors import CannotEdit
 from sayso.install.foreground import ForegroundPart
 from sayso.install.grants import tools_of
@@ -129,8 +130,8 @@ def _check_extras(hook_in_vain: bool | None, skill_in_vain: bool) -> None:
 
 
 def _agreed(targets: Sequence[Target]) -> bool:
-    put("Found: " + ", ".join(target.title for target in targets) + ".")
-    return click.confirm("Connect Sayso to each of them?", default=True)
+    put(tr("Found: {clients}.", clients=", ".join(target.title for target in targets)))
+    return confirmed(tr("Connect Sayso to each of them?"))
 
 
 def _try(do: Callable[[Piece], None], piece: Piece) -> bool:
@@ -138,7 +139,7 @@ def _try(do: Callable[[Piece], None], piece: Piece) -> bool:
     try:
         do(piece)
     except CannotEdit as error:
-        say(f"Not done: {printable(str(error))}")
+        say(tr("Not done: {why}", why=printable(explained(error))))
         return False
     return True
 
@@ -146,24 +147,29 @@ def _try(do: Callable[[Piece], None], piece: Piece) -> bool:
 def _connect(piece: Registration) -> None:
     own = piece.own
     done = piece.add(ledger_of(settings()))
-    by = f", by `{own.program} mcp add`" if own and done is not Done.ALREADY else ""
-    put(f"{bold(piece.target.title)}: {done} in {short_path(piece.part.path, piece.machine)}{by}")
+    by = tr(", by `{program} mcp add`", program=own.program) if own and done is not Done.ALREADY else ""
+    put(f"{bold(piece.target.title)}: {_done_in(done, short_path(piece.part.path, piece.machine))}{by}")
 
 
 def _show(piece: Registration) -> None:
     seen, title = piece.look(), bold(piece.target.title)
     if not seen.is_needed:
-        put(f"{title}: already there, nothing would change.")
+        put(tr("{title}: already there, nothing would change.", title=title))
         return
-    by = f" by running\n  {shlex.join(piece.own_words())}\nso that the file says" if piece.own else ""
-    put(f"{title}: would be connected{by}\n{printable(seen.difference())}\n")
+    would = tr("{title}: would be connected", title=title)
+    if piece.own:
+        command = shlex.join(piece.own_words())
+        would = tr(
+            "{title}: would be connected by running\n  {command}\nso that the file says", title=title, command=command
+        )
+    put(f"{would}\n{printable(seen.difference())}\n")
 
 
 def _to_paste(piece: Registration) -> str:
     """The entry alone, as a file with nothing else in it would have it; and the command that puts it there."""
-    own = f"\n  {shlex.join(piece.own_words())}\nor" if piece.own else ""
-    file = short_path(piece.part.path, piece.machine)
-    return f"{bold(piece.target.title)}{own} in {file}:\n\n{piece.part.added('').rstrip()}"
+    own = f"\n  {shlex.join(piece.own_words())}\n{tr('or')}" if piece.own else ""
+    file = tr("in {place}", place=short_path(piece.part.path, piece.machine))
+    return f"{bold(piece.target.title)}{own} {file}:\n\n{piece.part.added('').rstrip()}"
 
 
 def _text_of(part: Part) -> str:
@@ -180,11 +186,17 @@ def _leave_to_ask(piece: Registration) -> Part | None:
 def _say_what_is_allowed(pieces: Sequence[Registration], grants: Sequence[Part]) -> None:
     if grants:
         tools = ", ".join(tools_of(pieces[0].server))
-        say(f"Allowed without a prompt of the client: {tools}. They ask you, and run no command.")
+        say(tr("Allowed without a prompt of the client: {tools}. They ask you, and run no command.", tools=tools))
     for piece in pieces:
         if piece.target.grant and not _leave_to_ask(piece):
             own = f"{this_command()} install {piece.target.key}"
-            say(f"{piece.target.title} takes no such permission from a project. Everybody runs for themselves: {own}")
+            say(
+                tr(
+                    "{client} takes no such permission from a project. Everybody runs for themselves: {command}",
+                    client=piece.target.title,
+                    command=own,
+                )
+            )
 
 
 def _wants_wait(waits: Sequence[Part], foreground: bool | None) -> bool:
@@ -192,13 +204,15 @@ def _wants_wait(waits: Sequence[Part], foreground: bool | None) -> bool:
     if foreground is not None or not waits or not look(waits[0]).is_needed:
         return bool(foreground)
     if is_interactive():
-        put(
-            "\nClaude Code in a terminal moves a call to the background after two minutes. A later answer of yours is "
-            "then\npresented to the agent as no user input. A setting of Claude Code prevents it, for all MCP servers, "
-            "not only for\nSayso: their long calls keep the agent waiting too."
+        text = tr(
+            "Claude Code in a terminal moves a call to the background after two minutes. A later answer of yours is "
+            "then presented to the agent as no user input. A setting of Claude Code prevents it, for all MCP servers, "
+            "not only for Sayso: their long calls keep the agent waiting too."
         )
-        return click.confirm("Add the setting?", default=True)
-    say(f"Answers after two minutes need a setting of Claude Code: {this_command()} install claude-code --foreground")
+        put(f"\n{flowing(text)}")
+        return confirmed(tr("Add the setting?"))
+    command = f"{this_command()} install claude-code --foreground"
+    say(tr("Answers after two minutes need a setting of Claude Code: {command}", command=command))
     return False
 
 
@@ -207,17 +221,22 @@ def _wants_hook(hooks: Sequence[Part], hook: bool | None) -> bool:
     if hook is not None or not hooks or look(hooks[0]).was_in:
         return bool(hook)
     if is_interactive():
-        put("\nAn answer that comes after its call has ended can reach Claude Code at its next step, by a hook.")
-        return click.confirm("Add the hook?", default=True)
-    say(f"Late answers can come by a hook: {this_command()} install claude-code --hook")
+        text = tr("An answer that comes after its call has ended can reach Claude Code at its next step, by a hook.")
+        put(f"\n{flowing(text)}")
+        return confirmed(tr("Add the hook?"))
+    say(tr("Late answers can come by a hook: {command}", command=f"{this_command()} install claude-code --hook"))
     return False
 
 
 def _adding(ours: Sequence[Part]) -> Callable[[Part], None]:
     def one(part: Part) -> None:
-        put(f"  {_named(part)}{add(part, ledger_of(settings()), ours)} in {part.path}")
+        put(f"  {_named(part)}{_done_in(add(part, ledger_of(settings()), ours), part.path)}")
 
     return one
+
+
+def _done_in(done: Done, file: object) -> str:
+    return tr("{done} in {file}", done=translated(done), file=file)
 
 
 def _named(part: Part) -> str:
@@ -226,20 +245,20 @@ def _named(part: Part) -> str:
         case SkillPart() | ParagraphPart():
             return ""
         case HookPart():
-            return "hook: "
+            return tr("hook: ")
         case ForegroundPart():
-            return "calls in the foreground: "
-    return "leave to ask you: "
+            return tr("calls in the foreground: ")
+    return tr("leave to ask you: ")
 
 
 def _show_part(part: Part) -> None:
     seen = look(part)
-    put(printable(seen.difference()) if seen.is_needed else f"{part.path}: nothing would change.")
+    put(printable(seen.difference()) if seen.is_needed else tr("{file}: nothing would change.", file=part.path))
 
 
 def _say_next(dry_run: bool) -> None:
     if dry_run:
-        say("Nothing was changed.")
+        say(tr("Nothing was changed."))
         return
-    say("\nRestart the agent and tell it: ask me with sayso when a decision is mine.")
-    say(f"Whether all is well: {this_command()} doctor    Your inbox: {this_command()}")
+    say("\n" + tr("Restart the agent and tell it: ask me with sayso when a decision is mine."))
+    say(tr("Whether all is well: {command} doctor    Your inbox: {command}", command=this_command()))

@@ -14,6 +14,7 @@ from sayso.cli.asks_in_words import MEANINGS, headline, short_place, status
 from sayso.cli.connecting import how_to_connect, typed_here
 from sayso.cli.session import MOST_OPEN, open_session, project_name, settings
 from sayso.cli.terminal import listed, put, put_json, say, table
+from sayso.cli.texts import plural, tr, translated
 from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.dialects.asks_as_data import ask_data
@@ -50,10 +51,10 @@ def command(project: Path | None, limit: int, every_one: bool, as_json: bool) ->
         put(inbox_table(shown))
         _say_crowds(others)
         _say_next_steps(shown, more)
+    elif project:
+        say(tr("No questions are waiting in {project}.", project=project))
     else:
-        say(
-            "No questions are waiting" + (f" in {project}." if project else ". `sayso history` shows those that ended.")
-        )
+        say(tr("No questions are waiting. `sayso history` shows those that ended."))
 
 
 def show_inbox(config: Config) -> None:
@@ -64,8 +65,8 @@ def show_inbox(config: Config) -> None:
         _say_crowds(others)
         _say_next_steps(asks[:PAGE], len(asks) > PAGE)
     else:
-        demo = listed({f"{typed_here()} demo": "see it work with a sample agent"})
-        put(f"No questions are waiting. To get some:\n\n{demo}\n{how_to_connect()}")
+        demo = listed({f"{typed_here()} demo": tr("see it work with a sample agent")})
+        put(f"{tr('No questions are waiting. To get some:')}\n\n{demo}\n{how_to_connect()}")
 
 
 def inbox_table(asks: Sequence[Ask]) -> str:
@@ -81,15 +82,25 @@ def _open_asks(config: Config, project: str | None, most: int) -> list[Ask]:
 
 
 def _called(ask: Ask) -> str:
-    where = short_place(ask.asker.project)
-    return (one_line(ask.asker.client, 20) or "an agent") + (f" in {where}" if where else "")
+    agent, where = one_line(ask.asker.client, 20) or tr("an agent"), short_place(ask.asker.project)
+    return tr("{agent} in {where}", agent=agent, where=where) if where else agent
 
 
 def _say_crowds(others: Sequence[Crowd]) -> None:
     for crowd in others:
-        count = crowd.permissions
-        permissions = f" ({count} {'is a permission' if count == 1 else 'are permissions'})" if count else ""
-        say(f"… and {crowd.size} more of {_called(crowd.newest)}{permissions}: --all shows each.")
+        agent = _called(crowd.newest)
+        if count := crowd.permissions:
+            say(
+                plural(
+                    count,
+                    "… and {size} more of {agent} (1 is a permission): --all shows each.",
+                    "… and {size} more of {agent} ({n} are permissions): --all shows each.",
+                    size=crowd.size,
+                    agent=agent,
+                )
+            )
+        else:
+            say(tr("… and {size} more of {agent}: --all shows each.", size=crowd.size, agent=agent))
 
 
 def _row(ask: Ask, others: Lookalikes) -> tuple[str, ...]:
@@ -98,8 +109,8 @@ def _row(ask: Ask, others: Lookalikes) -> tuple[str, ...]:
     session, branch = others.session(asker), one_line(others.branch(asker), 30)
     return (
         ask.id[:8],
-        age(now_ms() - ask.created_at),
-        status(ask),
+        translated(age(now_ms() - ask.created_at)),
+        translated(status(ask)),
         " ".join(filter(None, (one_line(asker.client, 20) or "-", session))),
         (short_place(ask.asker.project) or "-") + (f" ({branch})" if branch else ""),
         headline(ask),
@@ -108,10 +119,10 @@ def _row(ask: Ask, others: Lookalikes) -> tuple[str, ...]:
 
 def _say_next_steps(asks: Sequence[Ask], more: bool) -> None:
     if more:
-        say(f"… and more: --limit shows more than {len(asks)}.")
+        say(tr("… and more: --limit shows more than {n}.", n=len(asks)))
     say()
     found = {status(ask) for ask in asks}
     for word, meaning in MEANINGS.items():
         if word in found and word != "waiting":
-            say(f"{word}: {meaning}.")
-    say(f"Answer one: sayso answer {asks[0].id[:8]}    See all of it: sayso show {asks[0].id[:8]}")
+            say(f"{translated(word)}: {tr(meaning)}.")
+    say(tr("Answer one: sayso answer {id}    See all of it: sayso show {id}", id=asks[0].id[:8]))

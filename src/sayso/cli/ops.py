@@ -13,6 +13,7 @@ import click
 from sayso.cli.asks_in_words import short_place
 from sayso.cli.session import SURFACE, open_session, project_name, settings
 from sayso.cli.terminal import dim, put, put_json, say, table
+from sayso.cli.texts import tr, translated
 from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.dialects.operation_replies import data, headline, result
@@ -94,12 +95,12 @@ def list_(project: Path | None, running: bool, limit: int, as_json: bool) -> Non
         elif shown:
             put(table(HEADER, [_row(operation) for operation in shown]))
             if waiting := [operation for operation in shown if operation.awaits_say_so]:
-                say(f"\nneeds say-so: it runs when a person allows it.{_how_to_allow(waiting[0])}")
-            say(f"\nSee one: sayso ops show {shown[0].id[:8]}    Stop one: sayso ops cancel {shown[0].id[:8]}")
+                say(f"\n{_needs_say_so(waiting[0])}")
+            say("\n" + tr("See one: sayso ops show {id}    Stop one: sayso ops cancel {id}", id=shown[0].id[:8]))
+        elif running:
+            say(tr("No command is running."))
         else:
-            say("No command is running." if running else "No command has been run. Agents get them from tool files: ")
-            if not running:
-                say("  sayso tools init git")
+            say(tr("No command has been run. Agents get them from tool files: sayso tools init git"))
 
 
 @command.command()
@@ -118,15 +119,10 @@ def show(operation_id: str, as_json: bool) -> None:
         if as_json:
             put_json(data(report))
             return
-        put(f"Operation {operation.id}")
-        put(f"  Tool     {one_line(operation.tool)}")
-        if operation.awaits_say_so:
-            put(f"  State    needs say-so: it runs when a person allows it.{_how_to_allow(operation)}")
-        put(f"  From     {one_line(operation.asker.client) or '-'}, in {short_place(operation.asker.project) or '-'}")
-        put(f"  Command  {one_line(' '.join(operation.argv), 400) or 'a sequence'}")
-        put(f"  In       {short_place(operation.cwd)}")
+        put(tr("Operation {id}", id=operation.id))
+        put("\n".join(f"  {name:<9}{value}" for name, value in _facts(operation).items()))
         put()
-        put(printable(result(report).text))
+        put(printable(_said(result(report).text)))
 
 
 @command.command()
@@ -166,11 +162,11 @@ def cancel(operation_id: str) -> None:
     with open_ops() as ops:
         operation = ops.desk.find(operation_id)
         if operation.state.ended:
-            say(f"It had ended already: {operation.state}.")
+            say(tr("It had ended already: {state}.", state=translated(operation.state)))
             return
         ops.desk.want_cancelled(operation.id, f"{ops.config.person} on the {SURFACE}")
         ended = _await_end(ops, operation.id)
-        say(printable(headline(ended)))
+        say(printable(_said(headline(ended))))
 
 
 @command.command()
@@ -199,7 +195,7 @@ def watch(operation_id: str, stream: str | None) -> None:
             ops.bell.wait(LOOK_EVERY / 4)
             ops.desk.end_the_dead()
         page.end()
-        say(printable(headline(operation)))
+        say(printable(_said(headline(operation))))
     if operation.state is not OperationState.COMPLETED:
         sys.exit(1)
 
@@ -259,22 +255,40 @@ def _new_output(ops: Ops, part: Operation, stream: str, places: dict[tuple[str, 
 
 def _texts(piece: Piece) -> Iterator[str]:
     if piece.skipped:
-        yield f"\n[{piece.skipped:,} bytes were not kept]\n"
+        yield tr("\n[{n} bytes were not kept]\n", n=f"{piece.skipped:,}")
     yield piece.text
 
 
-def _how_to_allow(operation: Operation) -> str:
+def _needs_say_so(operation: Operation) -> str:
+    said = tr("needs say-so: it runs when a person allows it.")
     asked = operation.permission[:8]
-    return f" Decide it: sayso answer {asked}" if asked else ""
+    return f"{said} {tr('Decide it: sayso answer {id}', id=asked)}" if asked else said
+
+
+def _facts(operation: Operation) -> dict[str, str]:
+    client, project = one_line(operation.asker.client) or "-", short_place(operation.asker.project) or "-"
+    return {
+        tr("Tool"): one_line(operation.tool),
+        **({tr("State"): _needs_say_so(operation)} if operation.awaits_say_so else {}),
+        tr("From"): tr("{client}, in {project}", client=client, project=project),
+        tr("Command"): one_line(" ".join(operation.argv), 400) or tr("a sequence"),
+        tr("In"): short_place(operation.cwd),
+    }
+
+
+def _said(told: str) -> str:
+    """What an agent is told of an operation, with its first line in the person's language."""
+    first, line_break, rest = told.partition("\n")
+    return translated(first) + line_break + rest
 
 
 def _row(operation: Operation) -> tuple[str, ...]:
     return (
         operation.id[:8],
-        age(now_ms() - operation.created_at),
-        "needs say-so" if operation.awaits_say_so else operation.state,
+        translated(age(now_ms() - operation.created_at)),
+        tr("needs say-so") if operation.awaits_say_so else translated(operation.state.replace("_", " ")),
         one_line(operation.tool, 30),
         one_line(operation.asker.client, 20) or "-",
         short_place(operation.asker.project) or "-",
-        one_line(" ".join(operation.argv), 200) or "(sequence)",
+        one_line(" ".join(operation.argv), 200) or tr("(sequence)"),
     )

@@ -11,6 +11,7 @@ from sayso.agents.model import LONGEST_WAIT, PERMISSION_MODES, SHORTEST_WAIT, Op
 from sayso.agents.projects import Projects
 from sayso.cli.session import Session, open_session, settings
 from sayso.cli.terminal import put, put_json, say, table
+from sayso.cli.texts import explained, mark, plural, tr
 from sayso.cli.web import yourself
 from sayso.errors import CannotEdit, NotFound
 from sayso.text import one_line
@@ -76,7 +77,8 @@ def add(
     if as_json:
         put_json(_data(project))
         return
-    say(f"{owner} can start {agent} in {project.directory} from the page: `sayso web`, then Talk.")
+    said = mark("{owner} can start {agent} in {folder} from the page: `sayso web`, then Talk.")
+    say(tr(said, owner=owner, agent=agent, folder=project.directory))
 
 
 @command.command(name="list")
@@ -99,7 +101,7 @@ def show(as_json: bool) -> None:
         rows = [(*_row(project), str(at_work.count(project.id)), str(project.directory)) for project in projects]
         put(table(("ID", "NAME", "USER", "AGENT", "ASKS", "AT WORK", "DIRECTORY"), rows))
     else:
-        say("There are no projects yet. `sayso project add DIR` adds one.")
+        say(tr("There are no projects yet. `sayso project add DIR` adds one."))
 
 
 @command.command()
@@ -121,7 +123,7 @@ def remove(project: str) -> None:
         projects.remove(found.id)
         if not any(other.directory == found.directory for other in projects.all()):
             workspace.remove_server(found.directory)
-    say(f"No more agents are started in {found.directory}.")
+    say(tr("No more agents are started in {folder}.", folder=found.directory))
 
 
 @command.command()
@@ -137,7 +139,8 @@ def sync() -> None:
     with open_session(settings()) as session:
         projects = Projects(session.store).all()
         troubles = [trouble for project in projects if (trouble := _sync(session, project))]
-    say(f"{len(projects) - len(troubles)} of {len(projects)} workspaces are up to date.")
+    done = len(projects) - len(troubles)
+    say(tr("{done} of {n} workspaces are up to date.", done=done, n=len(projects)))
     for trouble in troubles:
         say(trouble)
     if troubles:
@@ -164,7 +167,7 @@ def stop(project: str | None) -> None:
         doomed = [run for run in runs.open_here() if wanted in (None, run.project.id)]
         for run in doomed:
             stopping.stop(runs, session.desk, run, session.settler)
-    say(f"{len(doomed)} agent{'' if len(doomed) == 1 else 's'} told to stop.")
+    say(plural(len(doomed), "1 agent told to stop.", "{n} agents told to stop."))
 
 
 def _owner(session: Session, user: str | None) -> str:
@@ -191,7 +194,7 @@ def _sync(session: Session, project: Project) -> str:
     try:
         _write_workspace(session, project)
     except CannotEdit as error:
-        return str(error)
+        return explained(error)
     return ""
 
 
@@ -221,11 +224,11 @@ def _data(project: Project) -> dict[str, object]:
 
 def _row(project: Project) -> tuple[str, ...]:
     options = project.options
-    asks = f"{options.ask_user_timeout} s" if options.ask_user_timeout else "yes"
+    asks = f"{options.ask_user_timeout} s" if options.ask_user_timeout else tr("yes")
     return (
         str(project.id),
         one_line(project.name, 30),
         project.owner,
         options.agent,
-        asks if options.ask_user else "no",
+        asks if options.ask_user else tr("no"),
     )

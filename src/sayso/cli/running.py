@@ -19,6 +19,7 @@ from sayso.asks.waiting import Waiting
 from sayso.branches import branch_of
 from sayso.cli.session import open_session
 from sayso.cli.terminal import put_json, say
+from sayso.cli.texts import tr, translated
 from sayso.config import Config
 from sayso.dialects.operation_replies import data, headline
 from sayso.operations.approval import Approvals
@@ -42,7 +43,7 @@ def run_tool(config: Config, tool: CommandTool, given: Mapping[str, Any], *, as_
         with open_session(config) as session:
             report = asyncio.run(_run(config, session.store, session.desk, tool, given))
     except asyncio.CancelledError:
-        say("Interrupted; the command and all its processes have ended.")
+        say(tr("Interrupted; the command and all its processes have ended."))
         return 130
     if as_json:
         put_json(data(report))
@@ -57,7 +58,7 @@ def _print(config: Config, report: Report) -> None:
     for part in [step.operation for step in report.steps] or [report.operation]:
         for stream, to in zip(STREAMS, (sys.stdout, sys.stderr), strict=True):
             _copy(excerpts, part, stream, to)
-    say(printable(headline(report.operation)))
+    say(printable(translated(headline(report.operation))))
 
 
 def _copy(excerpts: Excerpts, part: Operation, stream: str, to: TextIO) -> None:
@@ -65,7 +66,7 @@ def _copy(excerpts: Excerpts, part: Operation, stream: str, to: TextIO) -> None:
     while more:
         piece = excerpts.read(part.folder, stream, offset=place, limit=SHOWN_BYTES)
         if piece.skipped:
-            say(f"[{piece.skipped:,} bytes of its {stream} were not kept]")
+            say(tr("[{n} bytes of its {stream} were not kept]", n=f"{piece.skipped:,}", stream=stream))
         click.echo(printable(piece.text) if to.isatty() else piece.text, nl=False, file=to)
         more = place < piece.next_offset < piece.seen
         place = piece.next_offset
@@ -94,7 +95,7 @@ def _cancel_on_signal() -> None:
 
 
 def _tell(ask: Ask) -> None:
-    say(f"It needs a person's say-so first: sayso answer {ask.id[:8]}")
+    say(tr("It needs a person's say-so first: sayso answer {id}", id=ask.id[:8]))
 
 
 def _asker(config: Config) -> Asker:

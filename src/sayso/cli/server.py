@@ -14,6 +14,7 @@ import click
 
 from sayso.cli.session import settings
 from sayso.cli.terminal import say
+from sayso.cli.texts import tr
 from sayso.config import RELAYED_PROFILE, Config
 from sayso.errors import ConfigError
 from sayso.log import set_up
@@ -56,9 +57,9 @@ def command(front: Front | None, /, **flags: str | None) -> None:
     set_up(config.log_level, config.log_file)
     if sys.stdin and sys.stdin.isatty():
         say(
-            "Waiting for an MCP client on standard input. Clients start this by themselves; `sayso demo` shows one.\n"
-            "Ctrl-C ends it."
+            tr("Waiting for an MCP client on standard input. Clients start this by themselves; `sayso demo` shows one.")
         )
+        say(tr("Ctrl-C ends it."))
     from sayso.mcp_server.claim import claim_stdio
 
     # Before anything large is imported: what that might print must not reach the client.

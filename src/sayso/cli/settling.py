@@ -10,6 +10,7 @@ from sayso.asks.guard import refuse_self_answer
 from sayso.asks.model import Answer, Ask, Problems, State, check_text
 from sayso.asks.truth import Handover, handover
 from sayso.cli.session import Session
+from sayso.cli.texts import mark, tr, translated
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,17 +58,20 @@ def reject(session: Session, ask: Ask, reason: str) -> Ask:
 
 def what_happens(ask: Ask) -> str:
     """What a person should know after settling."""
-    done = ask.state.value.capitalize()
+    done = translated(ask.state.value).capitalize()
     match handover(ask):
+        case Handover.RECEIVED if ask.state is State.ANSWERED:
+            return tr("{done}. The agent has your answer.", done=done)
         case Handover.RECEIVED:
-            return f"{done}. The agent has {'your answer' if ask.state is State.ANSWERED else 'been told'}."
+            return tr("{done}. The agent has been told.", done=done)
         case Handover.ON_ITS_WAY:
-            return f"{done}. Waiting for the agent to fetch it."
+            return tr("{done}. Waiting for the agent to fetch it.", done=done)
         case Handover.AT_ITS_FORM:
-            return f"{done}. The agent's client still shows its own form; the agent is told once that is closed."
+            said = mark("{done}. The agent's client still shows its own form; the agent is told once that is closed.")
+            return tr(said, done=done)
         case Handover.TO_BE_FETCHED:
-            return f"{done}. The agent went on without waiting; it is told when it comes back for this."
-    return f"{done}. The agent is not waiting now; it will be told when it asks again."
+            return tr("{done}. The agent went on without waiting; it is told when it comes back for this.", done=done)
+    return tr("{done}. The agent is not waiting now; it will be told when it asks again.", done=done)
 
 
 def _look_who_waits(session: Session) -> None:

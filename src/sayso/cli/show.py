@@ -8,6 +8,7 @@ from sayso.asks.model import Ask, Event
 from sayso.cli.asks_in_words import described, event_line
 from sayso.cli.session import complete_id, open_session, settings
 from sayso.cli.terminal import bold, put, put_json, say
+from sayso.cli.texts import tr
 from sayso.dialects.asks_as_data import ask_data, event_data
 
 
@@ -41,6 +42,6 @@ def command(ask_id: str, with_events: bool, as_json: bool) -> None:
 def _put_readable(ask: Ask, events: list[Event]) -> None:
     put(described(ask))
     if events:
-        put("\n".join(["", bold("Events"), *(f"  {event_line(event)}" for event in events)]))
+        put("\n".join(["", bold(tr("Events")), *(f"  {event_line(event)}" for event in events)]))
     if ask.state.answerable:
-        say(f"\nAnswer it: sayso answer {ask.id[:8]}    Turn it down: sayso reject {ask.id[:8]}")
+        say(tr("\nAnswer it: sayso answer {id}    Turn it down: sayso reject {id}", id=ask.id[:8]))

@@ -15,9 +15,11 @@ from typing import Any, TextIO
 
 import click
 
+from sayso.cli.texts import language, tr
 from sayso.text import json_block
 
 Cells = Sequence[str]
+_YES_OR_NO = {"de": {"ja": True, "nein": False}}
 _START = re.compile(r"\s*(?:\d\. )?")
 _ROWS_BESIDE_A_CODE = 8
 """What is said before and after a code that is drawn, so that the link stays on the screen."""
@@ -56,7 +58,7 @@ def draw_link(link: str) -> None:
     from sayso.accounts import opens_on_other_devices
 
     if not opens_on_other_devices(link):
-        say(flowing("To answer from your phone, serve it to your network: sayso web --host 0.0.0.0"))
+        say(flowing(tr("To answer from your phone, serve it to your network: sayso web --host 0.0.0.0")))
         return
     import segno
 
@@ -64,7 +66,8 @@ def draw_link(link: str) -> None:
     segno.make(link, error="l").terminal(out=drawn, border=2, compact=True)
     height = drawn.getvalue().count("\n") + _ROWS_BESIDE_A_CODE
     if _rows(sys.stderr) < height:
-        say(flowing(f"For a code to scan with your phone, make this window {height} lines high: sayso web --link"))
+        text = tr("For a code to scan with your phone, make this window {n} lines high: sayso web --link", n=height)
+        say(flowing(text))
     else:
         sys.stderr.write(drawn.getvalue())
 
@@ -122,8 +125,19 @@ def read_line(prompt: str) -> str | None:
         return None
 
 
+def confirmed(question: str) -> bool:
+    """Whether the person agrees; an empty line does. Only for interactive terminals."""
+    words = {"": True, "y": True, "yes": True, "n": False, "no": False, **_YES_OR_NO.get(language(), {})}
+    while (line := read_line(f"{question} [Y/n]: ")) is not None:
+        if line.strip().lower() in words:
+            return words[line.strip().lower()]
+        put(tr("It takes y or n."))
+    raise click.Abort
+
+
 def table(header: Cells, rows: Sequence[Cells]) -> str:
     """Columns side by side. In a terminal the last one is cut so that a row stays a line."""
+    header = [tr(name) if name else "" for name in header]
     widths = [max(map(cells, column)) for column in zip(header, *rows, strict=True)]
     room = _room(widths)
     lines = [_row(row, widths, room) for row in (header, *rows)]

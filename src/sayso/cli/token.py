@@ -10,6 +10,7 @@ from sayso.accounts import Accounts, AgentToken
 from sayso.cli.agent_guard import refuse_agents
 from sayso.cli.session import open_session, project_name, settings
 from sayso.cli.terminal import put, put_json, say, table
+from sayso.cli.texts import mark, tr
 from sayso.text import iso_time, one_line
 
 
@@ -44,7 +45,10 @@ def add(name: str, project: Path | None, user: str, as_json: bool) -> None:
         put_json({"name": name, "token": secret})
         return
     put(secret)
-    say(f"The agent sends it as `Authorization: Bearer …`. It is not shown again; `sayso token revoke {name}` ends it.")
+    said = mark(
+        "The agent sends it as `Authorization: Bearer …`. It is not shown again; `sayso token revoke {name}` ends it."
+    )
+    say(tr(said, name=name))
 
 
 @command.command(name="list")
@@ -63,7 +67,7 @@ def show(as_json: bool) -> None:
     elif tokens:
         put(table(("NAME", "USER", "PROJECT", "SINCE", "REVOKED"), [_row(token) for token in tokens]))
     else:
-        say("There are no tokens yet. `sayso token add NAME` makes one.")
+        say(tr("There are no tokens yet. `sayso token add NAME` makes one."))
 
 
 @command.command()
@@ -77,7 +81,7 @@ def revoke(name: str) -> None:
     """
     with open_session(settings()) as session:
         Accounts(session.store).revoke_token(name)
-    say(f"The token {name} is of no use from now on.")
+    say(tr("The token {name} is of no use from now on.", name=name))
 
 
 def _data(token: AgentToken) -> dict[str, str | None]:
@@ -92,4 +96,4 @@ def _data(token: AgentToken) -> dict[str, str | None]:
 
 def _row(token: AgentToken) -> tuple[str, ...]:
     since, revoked = iso_time(token.created_at) or "", iso_time(token.revoked_at) or "-"
-    return token.name, token.user or "anyone", one_line(token.project, 60) or "-", since, revoked
+    return token.name, token.user or tr("anyone"), one_line(token.project, 60) or "-", since, revoked

@@ -12,9 +12,10 @@ import click
 
 from sayso.cli.session import settings
 from sayso.cli.terminal import put, put_json, say, table
+from sayso.cli.texts import mark, plural, tr
 from sayso.config import Config
 from sayso.errors import InvalidInput, NotFound, Problem
-from sayso.text import counted, did_you_mean, one_line, printable
+from sayso.text import did_you_mean, one_line, printable
 from sayso.toolfiles.catalog import Catalog, CommandTool
 from sayso.toolfiles.leaves import leaves
 from sayso.toolfiles.model import Fault, OptionSpec, ToolFile
@@ -52,10 +53,10 @@ def list_(as_json: bool) -> None:
     if tools:
         put(table(("TOOL", "MODE", "SAY-SO", "WHAT IT DOES"), [_row(tool) for tool in tools]))
         if any(tool.leaf.approve != "never" for tool in tools):
-            say("\nSAY-SO: whether a person must allow a call before it runs. It is asked for in your inbox.")
+            say("\n" + tr("SAY-SO: whether a person must allow a call before it runs. It is asked for in your inbox."))
     else:
-        say("There are no tool files here. These are ready-made: " + ", ".join(ready_files()))
-        say("Write one into this project: sayso tools init git")
+        say(tr("There are no tool files here. These are ready-made: {names}", names=", ".join(ready_files())))
+        say(tr("Write one into this project: sayso tools init git"))
     _say_faults(stock.faults)
 
 
@@ -77,7 +78,8 @@ def validate(path: Path | None, as_json: bool) -> None:
         for fault in faults:
             put(printable(str(fault)))
         wrong = len({fault.file for fault in faults})
-        say(f"{counted(files, 'tool file')}, {f'{wrong} of them wrong' if wrong else 'all right'}.")
+        size = plural(files, "1 tool file", "{n} tool files")
+        say(tr("{files}, {n} of them wrong.", files=size, n=wrong) if wrong else tr("{files}, all right.", files=size))
     if faults:
         sys.exit(1)
 
@@ -166,17 +168,22 @@ def _write_new(file: Path, text: str) -> None:
         with file.open("x", encoding="utf-8") as opened:
             opened.write(text)
     except FileExistsError:
-        say(f"{file} is there already and was left alone.")
+        say(tr("{file} is there already and was left alone.", file=file))
         return
     names = [leaf.name for leaf in leaves(found)] if isinstance(found := load_file(file), ToolFile) else []
-    say(f"Wrote {file} with {counted(len(names), 'tool')}. Agents that are connected see them at once.")
+    size = plural(len(names), "1 tool", "{n} tools")
+    say(tr("Wrote {file} with {tools}. Agents that are connected see them at once.", file=file, tools=size))
 
 
 def _say_faults(faults: tuple[Fault, ...]) -> None:
     if faults:
         left_out = len({fault.file for fault in faults})
-        were = "was" if left_out == 1 else "were"
-        say(f"\n{counted(left_out, 'tool file')} {were} left out; `sayso tools validate` says why.")
+        said = plural(
+            left_out,
+            "1 tool file was left out; `sayso tools validate` says why.",
+            "{n} tool files were left out; `sayso tools validate` says why.",
+        )
+        say(f"\n{said}")
 
 
 def _read(tool: CommandTool, arguments: tuple[str, ...]) -> dict[str, Any]:
@@ -207,12 +214,12 @@ def _value(name: str, spec: OptionSpec, kind: str, value: str) -> Any:
         raise InvalidInput([Problem(path=name, text=f"expected a JSON {kind}, got {value!r}.")]) from None
 
 
-_SAY_SO = {"never": "-", "once": "once", "always": "each time"}
+_SAY_SO = {"never": "-", "once": mark("once"), "always": mark("each time")}
 
 
 def _row(tool: CommandTool) -> tuple[str, ...]:
-    mode = "waits" if tool.leaf.synchronous else "background"
-    return tool.name, mode, _SAY_SO[tool.leaf.approve], one_line(tool.leaf.description, 200)
+    mode = tr("waits") if tool.leaf.synchronous else tr("background")
+    return tool.name, mode, tr(_SAY_SO[tool.leaf.approve]), one_line(tool.leaf.description, 200)
 
 
 def _data(tool: CommandTool) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from sayso.cli.installing import (
 )
 from sayso.cli.session import settings
 from sayso.cli.terminal import put, say
+from sayso.cli.texts import explained, tr, translated
 from sayso.errors import CannotEdit
 from sayso.install.ledger import Ledger, ledger_of
 from sayso.install.machine import Machine
@@ -25,7 +26,8 @@ from sayso.install.part import Done, Part, take_back, take_back_ours
 from sayso.install.targets import TARGETS, Scope, Target
 from sayso.text import printable
 
-Removal = tuple[str, Callable[[Ledger], Done]]
+Removal = tuple[str, str, Callable[[Ledger], Done]]
+"""What is taken out, as a line with a place for what became of it; out of which file; and how."""
 
 
 @click.command()
@@ -45,25 +47,32 @@ def command(clients: tuple[str, ...], for_project: bool) -> None:
     machine, scope = machine_here(), Scope.PROJECT if for_project else Scope.USER
     targets = named(clients) or [target for target in TARGETS if target.takes(scope)]
     removals = [removal for target in targets for removal in _removals(target, scope, machine)]
-    results = [_remove(where, take) for where, take in dict(removals).items()]
+    each = {(line, file): take for line, file, take in removals}
+    results = [_remove(line, file, take) for (line, file), take in each.items()]
     if not any(result is Done.REMOVED or result is Done.RESTORED for result in results):
-        say("There was nothing to take back" + (f" from {', '.join(clients)}." if clients else "."))
+        say(_nothing(clients))
     if None in results:
         raise click.exceptions.Exit(CannotEdit.exit_code)
 
 
+def _nothing(clients: tuple[str, ...]) -> str:
+    if not clients:
+        return tr("There was nothing to take back.")
+    return tr("There was nothing to take back from {clients}.", clients=", ".join(clients))
+
+
 def _removals(target: Target, scope: Scope, machine: Machine) -> Iterator[Removal]:
     piece = registration(target, scope, machine)
-    yield f"{target.title}: {{}} in {short_path(piece.part.path, machine)}", piece.remove
+    yield f"{target.title}: {{}}", short_path(piece.part.path, machine), piece.remove
     for part in foreground_parts(target, scope, machine):
         # First of those in its file, because the others forget who put what there.
-        yield f"  calls in the foreground: {{}} in {short_path(part.path, machine)}", _taking_ours(part)
+        yield f"  {tr('calls in the foreground: ')}{{}}", short_path(part.path, machine), _taking_ours(part)
     if grant := target.leave_to_ask(machine, scope, piece.server):
-        yield f"  leave to ask you: {{}} in {short_path(grant.path, machine)}", _taking(grant)
+        yield f"  {tr('leave to ask you: ')}{{}}", short_path(grant.path, machine), _taking(grant)
     for part in hook_parts(target, scope, machine):
-        yield f"  hook: {{}} in {short_path(part.path, machine)}", _taking(part)
+        yield f"  {tr('hook: ')}{{}}", short_path(part.path, machine), _taking(part)
     for part in skill_parts(target, scope, machine):
-        yield f"  {{}} in {short_path(part.path, machine)}", _taking(part)
+        yield "  {}", short_path(part.path, machine), _taking(part)
 
 
 def _taking(part: Part) -> Callable[[Ledger], Done]:
@@ -74,13 +83,13 @@ def _taking_ours(part: Part) -> Callable[[Ledger], Done]:
     return lambda ledger: take_back_ours(part, ledger)
 
 
-def _remove(where: str, take: Callable[[Ledger], Done]) -> Done | None:
+def _remove(line: str, file: str, take: Callable[[Ledger], Done]) -> Done | None:
     """What became of it; None when its file had to be left alone."""
     try:
         done = take(ledger_of(settings()))
     except CannotEdit as error:
-        say(f"Not done: {printable(str(error))}")
+        say(tr("Not done: {why}", why=printable(explained(error))))
         return None
     if done is not Done.ABSENT:
-        put(where.format(done))
+        put(line.format(tr("{done} in {file}", done=translated(done), file=file)))
     return done

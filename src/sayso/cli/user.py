@@ -8,6 +8,7 @@ from sayso.accounts import Accounts
 from sayso.cli.agent_guard import refuse_agents
 from sayso.cli.session import open_session, settings
 from sayso.cli.terminal import put, put_json, say, table
+from sayso.cli.texts import tr, translated
 from sayso.text import iso_time
 
 
@@ -35,7 +36,7 @@ def add(name: str) -> None:
     with open_session(settings()) as session:
         refuse_agents(session, "add users")
         Accounts(session.store).add_user(name)
-    say(f"{name} may sign in. `sayso web --link --user {name}` prints a link for them.")
+    say(tr("{name} may sign in. `sayso web --link --user {name}` prints a link for them.", name=name))
 
 
 @command.command(name="list")
@@ -60,9 +61,12 @@ def show(as_json: bool) -> None:
         rows = [(user.name, iso_time(user.created_at) or "", iso_time(user.revoked_at) or "-") for user in users]
         put(table(("NAME", "SINCE", "REVOKED"), rows))
     else:
-        say("There are no users yet. `sayso web` adds you; `sayso user add NAME` adds others.")
+        say(tr("There are no users yet. `sayso web` adds you; `sayso user add NAME` adds others."))
     for each in refused:
-        say(f"Refused at {iso_time(each.at)}: an agent tried to {each.wanted} ({each.why}).")
+        wanted, why = translated(each.wanted), translated(each.why)
+        say(
+            tr("Refused at {when}: an agent tried to {wanted} ({why}).", when=iso_time(each.at), wanted=wanted, why=why)
+        )
 
 
 @command.command()
@@ -78,4 +82,4 @@ def revoke(name: str) -> None:
     """
     with open_session(settings()) as session:
         Accounts(session.store).revoke_user(name)
-    say(f"{name} is shut out, from now on.")
+    say(tr("{name} is shut out, from now on.", name=name))

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from sayso.asks.model import NO, YES, Answer, Ask, Kind, Option, Problems, Question, unmarked
+from sayso.cli.texts import language
 from sayso.errors import InvalidInput, Problem
 from sayso.text import quoted
 
@@ -24,6 +25,8 @@ _LONGEST_SLIP = 100
 _ALIKE = 0.8
 Reading = Callable[[Question, str], tuple[str, Option | None]]
 _WORDS_FOR = {"yes": YES, "y": YES, "true": YES, "no": NO, "n": NO, "false": NO}
+_WORDS_IN = {"de": {"ja": YES, "nein": NO}}
+"""No letter alone in another language: the j of a German yes lies beside the n of a no."""
 
 
 def answers_from(ask: Ask, values: Sequence[str], pairs: Sequence[str]) -> list[Answer]:
@@ -176,7 +179,8 @@ def _unmarked(label: str) -> str:
 
 
 def _yes_or_no(value: str) -> Option:
-    if option := _WORDS_FOR.get(_folded(value)):
+    word = _folded(value)
+    if option := _WORDS_FOR.get(word) or _WORDS_IN.get(language(), {}).get(word):
         return option
     raise _invalid(f"it takes yes or no (or y, n, true, false), not {quoted(value)}.")
 
@@ -191,8 +195,11 @@ def _pair(ask: Ask, pair: str) -> tuple[Question, str]:
     if len(found) == 1:
         return next(iter(found.values()))
     known = ", ".join(f"#{number} ({quoted(question.id)})" for number, question in enumerate(ask.questions, start=1))
-    what = "fits more than one question" if found else "names no question"
-    raise InvalidInput([Problem(path="-q", text=f"{quoted(pair)} {what}. Write KEY=VALUE; the keys are {known}.")])
+    shown = quoted(pair)
+    text = f"{shown} names no question. Write KEY=VALUE; the keys are {known}."
+    if found:
+        text = f"{shown} fits more than one question. Write KEY=VALUE; the keys are {known}."
+    raise InvalidInput([Problem(path="-q", text=text)])
 
 
 def _all_answers(ask: Ask, given: Sequence[tuple[Question, str]]) -> list[Answer]:

@@ -13,6 +13,7 @@ from sayso.accounts import LINK_LIFE, SESSION_LIFE, Accounts
 from sayso.cli.agent_guard import refuse_agents
 from sayso.cli.session import Session, open_session, settings
 from sayso.cli.terminal import bold, draw_link, put, put_json, say
+from sayso.cli.texts import mark, plural, tr
 from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.errors import SignInRefused
@@ -76,11 +77,15 @@ def _serve(session: Session, accounts: Accounts, name: str, as_json: bool) -> No
         mcp = McpOverHttp(config, session.store)
         built = app.build(config, session.store, address=inside, routes=mcp.routes, lifespans=[mcp.running])
         with _noted(config, address):
-            say(f"Sayso is at {bold(people_at(address, accounts.private_name))}    Ctrl-C stops it.")
+            page = bold(people_at(address, accounts.private_name))
+            say(tr("Sayso is at {page}    Ctrl-C stops it.", page=page))
             if serve.is_exposed(config):
                 say(
-                    f"Warning: {config.web_host} is reachable from other machines without TLS; anyone between can read "
-                    "along.\nPut a proxy with TLS in front of it and give its address as --url."
+                    tr(
+                        "Warning: {host} is reachable from other machines without TLS; anyone between can read along.\n"
+                        "Put a proxy with TLS in front of it and give its address as --url.",
+                        host=config.web_host,
+                    )
                 )
             _print_link(accounts, name, address, as_json)
             anyio.run(serve.serve, built, *sockets)
@@ -92,8 +97,13 @@ def _tell_of_agents(session: Session) -> None:
     from sayso.agents.desk import Runs
 
     if at_work := Runs(session.store, session.config.runs_dir).open_here():
-        how_many = "One agent goes" if len(at_work) == 1 else f"{len(at_work)} agents go"
-        say(f"{how_many} on without the page. `sayso web` finds them again; `sayso project stop` stops them.")
+        say(
+            plural(
+                len(at_work),
+                "One agent goes on without the page. `sayso web` finds it again; `sayso project stop` stops it.",
+                "{n} agents go on without the page. `sayso web` finds them again; `sayso project stop` stops them.",
+            )
+        )
 
 
 def yourself(accounts: Accounts, person: str) -> str:
@@ -118,12 +128,13 @@ def _print_link(accounts: Accounts, name: str, address: str, as_json: bool) -> N
         put_json({"address": address, "page": page, "link": link, "user": name, "expires_at": expires})
         sys.stdout.flush()
         return
-    say(f"\nSign in as {name}. This works once, within {LINK_LIFE // 60_000} minutes:\n")
+    minutes = LINK_LIFE // 60_000
+    say(tr("\nSign in as {name}. This works once, within {n} minutes:\n", name=name, n=minutes))
     put(f"  {link}")
     say()
     draw_link(link)
     if page != address:
-        say(f"If your browser does not find that address, this is the same link:\n\n  {address}{way_in}\n")
+        say(tr("If your browser does not find that address, this is the same link:") + f"\n\n  {address}{way_in}\n")
     sys.stdout.flush()
 
 
@@ -134,7 +145,8 @@ def _print_token(accounts: Accounts, name: str, as_json: bool) -> None:
         put_json({"token": token, "user": name, "expires_at": expires})
         return
     put(token)
-    say(f"Acts as {name} until {expires}. It is not shown again; `sayso user revoke {name}` ends it.")
+    said = mark("Acts as {name} until {when}. It is not shown again; `sayso user revoke {name}` ends it.")
+    say(tr(said, name=name, when=expires))
 
 
 def _address(config: Config, *, moved: bool) -> str:
@@ -145,7 +157,7 @@ def _address(config: Config, *, moved: bool) -> str:
     if not moved and not config.web_url and noted.exists():
         return noted.read_text(encoding="utf-8").strip()
     if not noted.exists():
-        say("No web inbox seems to be running here. Start it with `sayso web`.")
+        say(tr("No web inbox seems to be running here. Start it with `sayso web`."))
     return serve.address(config, config.web_port)
 
 

@@ -66,11 +66,12 @@ def connection(target: Target, config: Config, machine: Machine, server: Server)
     for scope in Scope:
         if not target.takes(scope):
             continue
+        again = f"sayso install {target.key}{_flag(scope)}"
         piece = Registration(target=target, scope=scope, machine=machine, server=server)
         try:
             registered = piece.registered()
         except CannotEdit as error:
-            yield fault(target.key, str(error), f"Fix that file, then run: sayso install {target.key}{_flag(scope)}")
+            yield fault(target.key, str(error), f"Fix that file, then: {again}")
             return
         if registered:
             found.append((scope, registered))
@@ -101,7 +102,7 @@ def entry(target: Target, scope: Scope, registered: Registered, config: Config, 
         *_limits(target, title, registered, config, again),
         *_leave_to_ask(target, title, scope, registered.server, machine),
     ]
-    yield from wrong or [ok(target.key, f"{title} starts {shlex.join(registered.server.argv)}")]
+    yield from wrong or [ok(target.key, f"{title} is connected: it starts {shlex.join(registered.server.argv)}")]
 
 
 def _other_version(target: Target, title: str, program: str, server: Server, again: str) -> Iterator[Finding]:

@@ -25,7 +25,7 @@ def tool_files(config: Config) -> Iterator[Finding]:
         yield fault("tools", str(wrong), "Fix that line; `sayso tools validate` checks it again.")
     if not stock.faults:
         yield (
-            ok("tools", f"{counted(len(stock.tools), 'tool')} from {counted(stock.files, 'tool file')}")
+            ok("tools", f"agents get {counted(len(stock.tools), 'tool')} from {counted(stock.files, 'tool file')}")
             if stock.tools
             else note("tools", "There are no tool files here, so agents get no commands.", "sayso tools init git")
         )

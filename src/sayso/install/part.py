@@ -169,4 +169,4 @@ def about(path: Path) -> Iterator[None]:
     try:
         yield
     except CannotEdit as error:
-        raise CannotEdit(f"{path} {error} The file was left as it is.") from error
+        raise CannotEdit(f"{path}: {error} The file was left as it is.") from error

@@ -1,0 +1,107 @@
+"""What the command line says to a person, in their language.
+
+Texts stay in the code that says them, in English, marked by `tr`, `plural` or `mark`. What lower layers say is
+translated where it is shown, by `translated`. The German for all of it is the catalogue in `german/`, read only when
+German is wanted; what is missing there is said in English. Nothing that programs read goes through here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from functools import cache
+from string import Formatter
+from typing import Any
+
+from sayso.clients import IN_A_SHELL
+from sayso.config import language_setting
+from sayso.errors import InvalidInput
+from sayso.language import chosen
+
+_LEAST = 10
+"""Characters that a template must have of its own to know a finished text by."""
+_HOLE = re.compile(r"\{(\w+)(?:!t)?\}")
+
+
+def tr(text: str, /, **values: object) -> str:
+    """The text in the person's language, with its `{names}` filled in."""
+    spoken = catalogue().get(text, text)
+    return _FILLED.format(spoken, **values) if values else spoken
+
+
+def plural(number: int, one: str, many: str, /, **values: object) -> str:
+    """`one` for a single thing, `many` with the number as `{n}` for others."""
+    return tr(one if number == 1 else many, n=number, **values)
+
+
+def mark(text: str) -> str:
+    """The text as it is: it is translated later, when it is shown."""
+    return text
+
+
+def translated(text: str) -> str:
+    """A finished text of a lower layer in the person's language, found by its template; as it is where none fits."""
+    if not catalogue() or not text:
+        return text
+    if text in catalogue():
+        return catalogue()[text]
+    for english in _templates():
+        if text.startswith(english.partition("{")[0]) and (found := _pattern(english).fullmatch(text)):
+            return _FILLED.format(catalogue()[english], **found.groupdict())
+    return text
+
+
+def explained(error: Exception) -> str:
+    """What an error says, in the person's language."""
+    if isinstance(error, InvalidInput):
+        told = [(translated(problem.path), translated(problem.text)) for problem in error.problems]
+        return "; ".join(f"{path}: {text}" if path else text for path, text in told)
+    return translated(str(error))
+
+
+@cache
+def language() -> str:
+    """The language of this process. In a shell of an agent it is the one that models are told everything in."""
+    if any(os.environ.get(name) for name in IN_A_SHELL):
+        return "en"
+    return chosen(language_setting(os.environ), os.environ)
+
+
+@cache
+def catalogue() -> Mapping[str, str]:
+    """English texts and what they are in the person's language; empty where that is English."""
+    if language() != "de":
+        return {}
+    from sayso.cli.german import GERMAN
+
+    return GERMAN
+
+
+class _Filling(Formatter):
+    """Fills holes as `str.format` does; a hole `{name!t}` takes a text that is to be translated itself."""
+
+    def convert_field(self, value: Any, conversion: str | None) -> Any:
+        return translated(str(value)) if conversion == "t" else super().convert_field(value, conversion)
+
+
+_FILLED = _Filling()
+
+
+@cache
+def _templates() -> list[str]:
+    """The texts with holes, those first that say the most before the first hole, and then in all."""
+    own = {text: len(_HOLE.sub("", text)) for text in catalogue() if _HOLE.search(text)}
+    known = (text for text, size in own.items() if size >= _LEAST)
+    return sorted(known, key=lambda text: (text.index("{"), own[text]), reverse=True)
+
+
+@cache
+def _pattern(template: str) -> re.Pattern[str]:
+    parts, seen = _HOLE.split(template), set[str]()
+    for place in range(1, len(parts), 2):
+        name = parts[place]
+        parts[place] = f"(?P={name})" if name in seen else f"(?P<{name}>.+?)"
+        seen.add(name)
+    parts[::2] = map(re.escape, parts[::2])
+    return re.compile("".join(parts), re.DOTALL)
