@@ -163,7 +163,7 @@ def _ask_to_visible(program: Pty, desk: Desk, first: int) -> float:
 
 
 def _keys(program: Pty) -> list[float]:
-    """One row down each: the cursor's sign is drawn anew."""
+    """One row down each: the cursor's sign is redrawn."""
     return [program.press(b"\x1b[B", b"> ") for _ in range(KEYS)]
 
 

@@ -104,7 +104,7 @@ def test_the_file_has_its_name_its_fields_and_no_other_reader(tmp_path: Path) ->
         "timeout": 90,
     }
     assert relay_file.read(file).data() == RELAY.data()
-    assert relay_file.write(tmp_path / "relay", RELAY) == file, "it can be written anew"
+    assert relay_file.write(tmp_path / "relay", RELAY) == file, "it can be rewritten"
 
 
 def test_nothing_is_written_through_links_or_into_a_folder_that_is_not_ours_alone(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """The table of settings in docs/configuration.md, made from the settings themselves.
 
-`python -m tests.cli.settings_table` writes it anew.
+`python -m tests.cli.settings_table` rewrites it.
 """
 
 from __future__ import annotations

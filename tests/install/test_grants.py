@@ -1,4 +1,4 @@
-"""Leave to ask: each client is told by name which tools it may call unprompted, and everything else stays as it is."""
+"""Permission to ask: each client is told by name which tools it may call unprompted; everything else stays."""
 
 from __future__ import annotations
 

@@ -200,7 +200,7 @@ async def test_words_filter_the_list_and_escape_takes_them_away(place: Place) ->
         await anna.sees("May I drop")
         await anna.press("down", "/")
         await anna.type(" zzz")
-        await anna.sees("Nothing here fits the filter.")
+        await anna.sees("Nothing here matches the filter.")
         await anna.press("escape")
         await anna.sees("Which colour?", "May I drop")
 

@@ -28,7 +28,7 @@ async def test_a_store_that_is_gone_is_said_to_be_and_is_taken_up_again_when_it_
     place.ask(select("First?"))
     async with place.inbox() as anna:
         take_away(place)
-        await anna.sees("The store cannot be reached since", "First?")
+        await anna.sees("The store has been unreachable since", "First?")
         assert not place.config.database.exists()
         put_back(place)
         await anna.sees_not("The store cannot be reached")
@@ -42,7 +42,7 @@ async def test_what_is_typed_while_the_store_is_away_is_kept_when_it_is_back(pla
     async with place.inbox() as anna:
         await anna.open()
         take_away(place)
-        await anna.sees("The store cannot be reached since")
+        await anna.sees("The store has been unreachable since")
         await anna.type("billing")
         await anna.press("enter", "enter")
         await anna.sees("Not sent", "billing")
@@ -67,7 +67,7 @@ async def test_an_inbox_can_be_opened_before_its_store_can(tmp_path: Path) -> No
     take_away(place)
     place.config.database.mkdir()
     async with place.inbox() as anna:
-        await anna.sees("The store cannot be reached since")
+        await anna.sees("The store has been unreachable since")
         place.config.database.rmdir()
         put_back(place)
         await anna.sees("No questions.")

@@ -211,7 +211,7 @@ class NewAsk:
     @property
     def wait_ms(self) -> int | None:
         """How long its call waits before the ask times out. A limit of the client's that comes first ends the call
-        alone: the next one begins to wait anew, so that nothing is certain about its end."""
+        alone: the next one starts a wait of its own, so that nothing is certain about its end."""
         cut_short = self.call_limit_ms and self.timeout_ms and self.call_limit_ms < self.timeout_ms
         return None if cut_short else self.timeout_ms
 

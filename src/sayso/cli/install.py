@@ -248,7 +248,7 @@ def _named(part: Part) -> str:
             return tr("hook: ")
         case ForegroundPart():
             return tr("calls in the foreground: ")
-    return tr("leave to ask you: ")
+    return tr("permission to ask you: ")
 
 
 def _show_part(part: Part) -> None:

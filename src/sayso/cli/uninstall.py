@@ -36,8 +36,8 @@ Removal = tuple[str, str, Callable[[Ledger], Done]]
 def command(clients: tuple[str, ...], for_project: bool) -> None:
     """Remove Sayso from agents' configurations.
 
-    Without CLIENT, from every client that has it. Entry, leave to ask, hook, skill and paragraph go. A file that nobody
-    changed since is as it was before, to the byte; from any other only what is ours is cut out.
+    Without CLIENT, from every client that has it. Entry, permission to ask, hook, skill and paragraph go. A file that
+    nobody changed since is as it was before, to the byte; from any other only what is ours is cut out.
 
     \b
     Example:
@@ -68,7 +68,7 @@ def _removals(target: Target, scope: Scope, machine: Machine) -> Iterator[Remova
         # First of those in its file, because the others forget who put what there.
         yield f"  {tr('calls in the foreground: ')}{{}}", short_path(part.path, machine), _taking_ours(part)
     if grant := target.leave_to_ask(machine, scope, piece.server):
-        yield f"  {tr('leave to ask you: ')}{{}}", short_path(grant.path, machine), _taking(grant)
+        yield f"  {tr('permission to ask you: ')}{{}}", short_path(grant.path, machine), _taking(grant)
     for part in hook_parts(target, scope, machine):
         yield f"  {tr('hook: ')}{{}}", short_path(part.path, machine), _taking(part)
     for part in skill_parts(target, scope, machine):

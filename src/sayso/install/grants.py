@@ -1,4 +1,4 @@
-"""Leave to ask: what lets an agent call the tools that ask a person without its client asking for each call first.
+"""Permission to ask: what lets an agent call the tools that ask a person without its client asking for each call first.
 
 Without it nobody is asked anything where no person sits at the client: it refuses the call. Only tools that ask are
 named, one by one; never the whole server, whose other tools may run commands.

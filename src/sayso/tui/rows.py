@@ -122,7 +122,7 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
         return max(self.scrollable_content_region.width - len(_CURSOR), 1)
 
     def _measure(self) -> None:
-        """Know where each row begins; measured anew when the width or the rows have changed."""
+        """Know where each row begins; measured again when the width or the rows have changed."""
         if self._measured_for == self._width:
             return
         self._measured_for = self._width

@@ -35,7 +35,7 @@ class Open(Message):
 
 
 class OpenNear(Message):
-    """The person wants to the ask so many places further in the inbox."""
+    """The person wants to go to the ask that is this many rows further down the inbox."""
 
     def __init__(self, ask_id: str, distance: int) -> None:
         super().__init__()

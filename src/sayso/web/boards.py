@@ -30,7 +30,7 @@ class Reader:
         self.unread: asyncio.Queue[bytes] = asyncio.Queue()
 
     def tell(self, event: bytes) -> None:
-        """Hand over an event. A reader that does not read is cut off; it comes back and gets everything anew."""
+        """Hand over an event. A reader that does not read is cut off; it comes back and gets everything again."""
         unread = self.unread.qsize()
         if unread <= _MOST_UNREAD:
             self.unread.put_nowait(event if unread < _MOST_UNREAD else END)

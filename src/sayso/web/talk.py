@@ -180,7 +180,7 @@ async def _project(request: Request, visitor: Visitor, given: str) -> Project:
 
 def _checked(prompt: str) -> str:
     if not prompt.strip():
-        raise InvalidInput([Problem(path="prompt", text="is empty. Say what the agent shall do.")])
+        raise InvalidInput([Problem(path="prompt", text="is empty. Say what the agent should do.")])
     if len(prompt) > MAX_TEXT:
         raise InvalidInput([Problem(path="prompt", text=f"is longer than {MAX_TEXT:,} characters. Shorten it.")])
     return prompt

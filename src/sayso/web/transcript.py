@@ -1,7 +1,7 @@
 """A conversation as a browser gets it: all of it as a page, or what is new since a place in it as messages.
 
 A place is a turn and the number of an event in it. Reading the store again from any place tells the same, so a stream
-that was cut off goes on where it was, and a page that is opened anew begins at the start.
+that was cut off goes on where it was, and a page that is opened again begins at the start.
 """
 
 from __future__ import annotations

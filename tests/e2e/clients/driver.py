@@ -153,7 +153,7 @@ class ClientProgram:
         return self._connected
 
     def list_tools(self, *, timeout: float = WAIT) -> list[Json]:
-        """The full definitions, asked from the server anew."""
+        """The full definitions, asked from the server again."""
         tools: list[Json] = self._ask("list_tools", timeout)
         return tools
 

@@ -119,5 +119,5 @@ def test_a_call_that_cannot_wait_any_longer_takes_its_question_with_it(place: Pl
         with pytest.raises(AlreadySettled):
             person.answer(ask, "Yes")
         assert one.do("fg", script="touch ran").is_error
-        assert len(person.asks()) == 2, "the same call is asked about anew"
+        assert len(person.asks()) == 2, "the same call is asked about again"
     assert not (place.project / "ran").exists()

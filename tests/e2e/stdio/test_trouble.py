@@ -1,5 +1,5 @@
 """A machine that does not do its part: each fault is one clear error, nothing half-made stays, and all is well again
-once it is mended, without a new server."""
+once it is fixed, without a new server."""
 
 from __future__ import annotations
 
@@ -128,10 +128,10 @@ BROKEN: dict[Callable[[Place], Callable[[], None]], str] = {
 def test_an_unusable_state_directory_fails_the_call_and_not_the_server(place: Place) -> None:
     with place.agent() as agent:
         for break_it, words in BROKEN.items():
-            mend = break_it(place)
+            fix = break_it(place)
             fails(agent, f"Is it {break_it.__name__}?", str(place.state), words)
             fails(agent, f"Is it still {break_it.__name__}?", str(place.state), words)
-            mend()
+            fix()
             works(agent, place, f"Is it {break_it.__name__}?")
             place.state.rename(place.folder / break_it.__name__)
 

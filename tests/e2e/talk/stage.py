@@ -141,7 +141,7 @@ def begin(page: Page, project: int, *steps: str) -> str:
     """Start a conversation on the page; its id."""
     page.goto("/talk")
     page.get_by_label("Project").select_option(str(project))
-    page.get_by_label("What shall it do?").fill("\n".join(steps))
+    page.get_by_label("What should it do?").fill("\n".join(steps))
     page.get_by_role("button", name="Start").click()
     page.wait_for_url("**/talk/*")
     return page.url.rpartition("/")[2]

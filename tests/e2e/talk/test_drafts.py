@@ -20,9 +20,9 @@ IN_VIEW = "element => { const box = element.getBoundingClientRect(); return box.
 def test_half_an_answer_survives_a_reload_a_restart_and_an_answer_from_elsewhere(stage: Stage, sign_in: SignIn) -> None:
     project = stage.project()
     page = sign_in()
-    page.get_by_label("What shall it do?").fill("half a prompt")
+    page.get_by_label("What should it do?").fill("half a prompt")
     page.reload()
-    expect(page.get_by_label("What shall it do?")).to_have_value("half a prompt")
+    expect(page.get_by_label("What should it do?")).to_have_value("half a prompt")
     conversation = begin(
         page, project, ask("Which one?", options=OPTIONS), permit("Bash", command="rm -rf build"), "say done"
     )
@@ -62,7 +62,7 @@ def test_half_an_answer_survives_a_reload_a_restart_and_an_answer_from_elsewhere
     page.reload()
     expect(page.get_by_label("Go on")).to_have_value("first tab")
     page.goto("/talk")
-    expect(page.get_by_label("What shall it do?")).to_have_value("")
+    expect(page.get_by_label("What should it do?")).to_have_value("")
 
 
 @pytest.mark.finding("F-62", "F-72")

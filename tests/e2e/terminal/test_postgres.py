@@ -37,7 +37,7 @@ def test_a_server_that_stops_and_starts_again_is_shown_and_taken_up_again(server
         anna.sees("Write your answer.")
         anna.type("typed ")
         server.stop()
-        anna.sees("The store cannot be reached since")
+        anna.sees("The store has been unreachable since")
         anna.type("all along")
         server.start()
         anna.sees_not("The store cannot be reached")

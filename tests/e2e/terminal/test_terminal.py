@@ -49,7 +49,7 @@ def test_three_agents_asking_at_once_are_answered_in_the_terminal_and_answers_do
             anna.keys(str(number))
             anna.sees("Check your answers")
             anna.keys("Enter")
-            anna.sees("Nothing here fits the filter." if number < 3 else "No questions.")
+            anna.sees("Nothing here matches the filter." if number < 3 else "No questions.")
             anna.keys("Escape")
             anna.sees_not(f"agent-{number}")
         results = [data_of(call.result(WAIT)) for call in calls]
@@ -156,7 +156,7 @@ def test_a_store_that_goes_away_and_comes_back_is_shown_and_nothing_is_lost(plac
         files = sorted(place.state.glob("sayso.db*"))
         for file in files:
             file.rename(place.folder / file.name)
-        anna.sees("The store cannot be reached since")
+        anna.sees("The store has been unreachable since")
         anna.type("still here")
         anna.sees("still here")
         for file in files:

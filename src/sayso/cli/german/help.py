@@ -185,8 +185,8 @@ AGENTS: Mapping[str, str] = {
         "Ausgeben, was auszuführen oder einzufügen ist, und nichts ändern."
     ),
     "Remove Sayso from agents' configurations.": "Sayso aus den Einstellungen der Agenten entfernen.",
-    "Without CLIENT, from every client that has it. Entry, leave to ask, hook, skill and paragraph go. A file that "
-    "nobody changed since is as it was before, to the byte; from any other only what is ours is cut out.": (
+    "Without CLIENT, from every client that has it. Entry, permission to ask, hook, skill and paragraph go. A file "
+    "that nobody changed since is as it was before, to the byte; from any other only what is ours is cut out.": (
         "Ohne CLIENT: bei jedem Client, der es hat. Eintrag, Erlaubnis zu fragen, Hook, Skill und Absatz gehen. Eine "
         "seither unveränderte Datei ist danach Byte für Byte wie zuvor; aus jeder anderen verschwindet nur das Unsere."
     ),

@@ -271,7 +271,7 @@ OTHERS: Mapping[str, str] = {
     "Not done: {why}": "Nicht geschehen: {why}",
     "hook: ": "Hook: ",
     "calls in the foreground: ": "Aufrufe im Vordergrund: ",
-    "leave to ask you: ": "Erlaubnis, Sie zu fragen: ",
+    "permission to ask you: ": "Erlaubnis, Sie zu fragen: ",
     "Nothing was changed.": "Nichts wurde geändert.",
     "Allowed without a prompt of the client: {tools}. They ask you, and run no command.": (
         "Ohne Rückfrage des Clients erlaubt: {tools}. Sie fragen Sie und führen keinen Befehl aus."

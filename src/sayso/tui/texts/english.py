@@ -79,11 +79,11 @@ class Texts:
     truth_abandoned: str = "The agent ended or stopped waiting before anybody decided. What you entered is kept here."
     truth_expired: str = "Nobody answered for so long that this expired. What you entered is kept here."
     truth_missing: str = "This is no longer in the store. What you entered is kept here."
-    trouble: str = "The store cannot be reached since {when}. Nothing is lost; trying again every second. {error}"
+    trouble: str = "The store has been unreachable since {when}. Nothing is lost; trying again every second. {error}"
 
     # The inbox
     empty: str = "No questions. They appear here the moment an agent asks. To connect yours: sayso install"
-    empty_filtered: str = "Nothing here fits the filter. {key} shows all again."
+    empty_filtered: str = "Nothing here matches the filter. {key} shows all again."
     loading: str = "Looking for questions…"
     filter_hint: str = "filter: words in project, agent or question"
     only_project: str = "project {project}"
