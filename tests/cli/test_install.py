@@ -85,7 +85,7 @@ def test_one_broken_file_keeps_no_other_client_from_being_connected(home: Home, 
     (home.folder / ".codex").mkdir()
     ran = home.run("install")
     assert ran.code == 1
-    assert f"{cursor} is not valid JSON" in ran.err
+    assert f"{cursor}: is not valid JSON" in ran.err
     assert "left as it is" in ran.err
     assert "Codex: added" in ran.out
     assert cursor.read_text() == "{"
@@ -197,7 +197,7 @@ def test_a_project_that_cannot_give_leave_says_so(home: Home) -> None:
 def test_calls_stay_in_the_foreground_where_a_person_wants_that(home: Home) -> None:
     (home.folder / ".claude").mkdir()
     with Terminal(home, "install", "claude-code") as terminal:
-        terminal.reply("for all MCP servers", "")
+        terminal.reply("not only for Sayso", "")
         terminal.reply("Add the hook? [Y/n]", "n")
         assert terminal.end() == 0
     env = json.loads((home.folder / SETTINGS).read_text())["env"]
