@@ -78,12 +78,14 @@ def modules() -> list[Path]:
 
 def helps() -> set[str]:
     """What `--help` says: paragraphs, what stands beside examples, options."""
-    found = set[str]()
-    for command in (program, *map(load, COMMANDS)):
-        below = command.commands.values() if isinstance(command, click.Group) else ()
-        for each in (command, *below):
-            found |= set(_help(each))
-    return found
+    return {text for command in (program, *commands()) for text in _help(command)}
+
+
+def commands() -> Iterator[click.Command]:
+    """All but the program itself, those below others too."""
+    for command in map(load, COMMANDS):
+        yield command
+        yield from command.commands.values() if isinstance(command, click.Group) else ()
 
 
 def raised() -> dict[str, str]:

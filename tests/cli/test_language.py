@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import string
+from inspect import cleandoc
 
+import click
 import pytest
 from tests.cli import spoken_texts
 from tests.cli.program import Home, choice, confirm, text
@@ -14,6 +16,7 @@ from sayso.asks.model import SAY_SO, Kind, Question
 from sayso.cli.german import GERMAN
 from sayso.cli.german.errors import CLICK
 from sayso.cli.german.findings import OPERATIONS
+from sayso.cli.help_page import paragraph
 
 DE = {"SAYSO_LANGUAGE": "de"}
 PUT_TOGETHER = {"Options", "Commands", "Example:", "Show this message and exit."}
@@ -37,6 +40,12 @@ def test_nothing_is_shown_that_is_not_marked() -> None:
 
 def test_every_help_text_has_german() -> None:
     assert sorted(spoken_texts.helps() - GERMAN.keys()) == []
+
+
+def test_no_german_help_is_cut_off_in_the_list_of_commands() -> None:
+    firsts = [cleandoc(command.help or "").split("\n\n")[0] for command in spoken_texts.commands()]
+    shown = [click.Command("x", help=GERMAN[paragraph(first)]).get_short_help_str(limit=66) for first in firsts]
+    assert [text for text in shown if text.endswith("...")] == []
 
 
 def test_every_error_and_finding_that_people_read_has_german() -> None:

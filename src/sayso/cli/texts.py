@@ -21,6 +21,8 @@ from sayso.language import chosen
 
 _LEAST = 10
 """Characters that a template must have of its own to know a finished text by."""
+_LONGEST = 2_000
+"""Characters of a finished text that is looked for: trying templates on a long one could take for ever."""
 _HOLE = re.compile(r"\{(\w+)(?:!t)?\}")
 
 
@@ -42,7 +44,7 @@ def mark(text: str) -> str:
 
 def translated(text: str) -> str:
     """A finished text of a lower layer in the person's language, found by its template; as it is where none fits."""
-    if not catalogue() or not text:
+    if not catalogue() or len(text) > _LONGEST:
         return text
     if text in catalogue():
         return catalogue()[text]

@@ -59,7 +59,7 @@ ASKS: Mapping[str, str] = {
     "Answer one of several questions.": "Eine von mehreren Fragen beantworten.",
     "Print the answered ask as JSON.": "Die beantwortete Anfrage als JSON ausgeben.",
     "Reject an ask: the agent is told no, and why if you give a reason.": (
-        "Eine Anfrage ablehnen: Der Agent erfährt das Nein, und den Grund, wenn Sie einen nennen."
+        "Eine Anfrage ablehnen. Der Agent erfährt das Nein und, wenn Sie einen nennen, den Grund."
     ),
     "Why; the agent is told. With - it is read from standard input.": (
         "Warum; der Agent erfährt es. Mit - von der Standardeingabe."
@@ -90,16 +90,14 @@ ASKS: Mapping[str, str] = {
 }
 
 COMMANDS: Mapping[str, str] = {
-    "Turn commands into tools for agents with JSON files.": (
-        "Aus Befehlen Werkzeuge für Agenten machen, mit JSON-Dateien."
-    ),
+    "Turn commands into tools for agents with JSON files.": ("Aus Befehlen Werkzeuge für Agenten machen."),
     "write .sayso/tools/git.json": "schreibt .sayso/tools/git.json",
     "is every tool file right?": "stimmt jede Werkzeugdatei?",
     "run one as an agent would": "eines ausführen, wie ein Agent es täte",
     "Show the tools that an agent gets here.": "Die Werkzeuge zeigen, die ein Agent hier bekommt.",
     "Print a JSON array with the schema of each tool.": "Mit dem Schema jedes Werkzeugs als JSON-Liste ausgeben.",
     "Check a tool file, a directory of them, or all that hold here. Exit code 1 if anything is wrong.": (
-        "Eine Werkzeugdatei, ein Verzeichnis oder alle prüfen, die hier gelten. Exit-Code 1, wenn etwas nicht stimmt."
+        "Werkzeugdateien prüfen: eine, ein Verzeichnis oder alle hier. Exit-Code 1, wenn etwas nicht stimmt."
     ),
     "Print the faults as a JSON array.": "Die Fehler als JSON-Liste ausgeben.",
     "Print the JSON Schema of tool files, for editors and checks.": (
@@ -209,9 +207,7 @@ AGENTS: Mapping[str, str] = {
     ),
     "Ask a question the way this client would.": "Fragen, wie dieser Client es täte.",
     "Print the findings as JSON.": "Das Ergebnis als JSON ausgeben.",
-    "Serve one agent over MCP on standard input and output.": (
-        "Einen Agenten über MCP bedienen, an Standardein- und -ausgabe."
-    ),
+    "Serve one agent over MCP on standard input and output.": ("Einen Agenten über MCP bedienen, an stdin und stdout."),
     "Agents' clients start this command themselves; `sayso install` tells them how. It ends when the client does. With "
     "ASK_USER_CONFIG in the environment, questions go to the web page that the file of that name tells of.": (
         "Die Clients der Agenten starten diesen Befehl selbst; `sayso install` sagt ihnen, wie. Er endet mit dem "
@@ -287,7 +283,7 @@ PAGES: Mapping[str, str] = {
         "Auch alle ihre Prozesse enden, und was sie fragen, wird abgebrochen."
     ),
     "The same as `sayso project sync`, as PromptManager calls it.": (
-        "Dasselbe wie `sayso project sync`, wie es bei PromptManager heißt."
+        "Dasselbe wie `sayso project sync`, für PromptManager."
     ),
     "Manage who may sign in to the web inbox.": "Wer sich am Eingang im Browser anmelden darf.",
     "Let a person in, or let them in again after they were revoked.": (
@@ -314,7 +310,7 @@ PAGES: Mapping[str, str] = {
         "der Umgebung, Optionen eines Befehls."
     ),
     "Print settings and files as JSON.": "Einstellungen und Dateien als JSON ausgeben.",
-    "See Sayso work: a sample agent asks you three questions.": "Ausprobieren: Ein Beispielagent fragt Sie dreierlei.",
+    "See Sayso work: a sample agent asks you three questions.": "Ausprobieren: Ein Beispielagent stellt drei Fragen.",
     "The agent is a real MCP client that starts a real server. Everything happens in a temporary folder that is "
     "removed at the end. Without a terminal nothing is answered for you: the demo says how to answer from another one, "
     "and waits while standard input is open, for ten minutes at most. With --web and without a terminal it plays the "
