@@ -21,7 +21,9 @@ HEADER = ("ID", "ENDED", "OUTCOME", "CLIENT", "PROJECT", "QUESTION AND ANSWER")
 @click.command()
 @click.option("--search", default="", metavar="TEXT", help="Only those with this text in a question or an answer.")
 @click.option("--project", type=click.Path(path_type=Path), metavar="DIR", help="Only the asks of this project.")
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="At most this many.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), metavar="N", default=20, show_default=True, help="At most this many."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array of everything about each ask.")
 def command(search: str, project: Path | None, limit: int, as_json: bool) -> None:
     """Show finished asks, newest first.

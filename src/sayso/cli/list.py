@@ -26,7 +26,9 @@ PAGE = 100
 
 @click.command()
 @click.option("--project", type=click.Path(path_type=Path), metavar="DIR", help="Only the asks of this project.")
-@click.option("--limit", type=click.IntRange(min=1), default=PAGE, show_default=True, help="At most this many.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), metavar="N", default=PAGE, show_default=True, help="At most this many."
+)
 @click.option("--all", "every_one", is_flag=True, help="Show each ask of an agent that has many.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array of everything about each ask.")
 def command(project: Path | None, limit: int, every_one: bool, as_json: bool) -> None:

@@ -78,7 +78,9 @@ def command() -> None:
 @command.command(name="list")
 @click.option("--project", type=click.Path(path_type=Path), metavar="DIR", help="Only those of this project.")
 @click.option("--running", is_flag=True, help="Only those that have not ended.")
-@click.option("--limit", type=click.IntRange(min=1), default=30, show_default=True, help="At most this many.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), metavar="N", default=30, show_default=True, help="At most this many."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array of everything about each operation.")
 def list_(project: Path | None, running: bool, limit: int, as_json: bool) -> None:
     """Show the operations, newest first.

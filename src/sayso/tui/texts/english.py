@@ -171,7 +171,7 @@ class Texts:
     output_nothing: str = "Nothing so far."
     output_elsewhere: str = "What it prints lies on the machine where it runs, {host}."
     stop_title: str = "Stop {tool}?"
-    stop_about: str = "It is ended with every process it has started. What it has printed is kept; the agent is told."
+    stop_about: str = "This ends it and every process it has started. Its output is kept, and the agent is told."
     stopping: str = "{tool} is being stopped."
     ended_already: str = "{tool} has ended already."
 
