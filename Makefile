@@ -36,6 +36,7 @@ check: $(DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python scripts/declared.py
 
 # Real processes on a busy machine: some tests that fail are tried again, twice at most, named at the end, and more than
 # two fail the run (tests/reruns.py).

@@ -34,6 +34,13 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Reruns(never_in=NEVER_TRIED_AGAIN))
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what tests measured for people to see."""
+    told = [about for report in terminalreporter.getreports("passed") for about in report.user_properties]
+    for name, value in told:
+        terminalreporter.write_line(f"{name}: {value}")
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes long begins early, so that in the end no worker has to be waited for."""

@@ -5,10 +5,8 @@ Later wins: defaults, the user's TOML, the project's TOML, SAYSO_* in the enviro
 
 from __future__ import annotations
 
-import getpass
 import os
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -94,13 +92,21 @@ def _stripped(value: object) -> object:
     return value.strip() if isinstance(value, str) else value
 
 
+def toml(text: str) -> dict[str, Any]:
+    """What a text in TOML says. ValueError where it is none."""
+    # Only now: most people have no such file, and a fast start is a feature.
+    import tomllib
+
+    return tomllib.loads(text)
+
+
 def _as_in_a_file(value: str) -> object:
     """A list or table in the environment that is written as it would be in a file; None for what is not."""
     if not value.lstrip().startswith(("{", "[")):
         return None
     try:
-        return tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+        return toml(f"value = {value}")["value"]
+    except ValueError:
         return None
 
 
@@ -601,7 +607,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
 
 def _toml(file: Path) -> dict[str, object]:
     try:
-        given = tomllib.loads(file.read_text(encoding="utf-8"))
+        given = toml(file.read_text(encoding="utf-8"))
         return {ALIASES.get(key, key): value for key, value in given.items()}
     except FileNotFoundError:
         return {}
@@ -611,7 +617,7 @@ def _toml(file: Path) -> dict[str, object]:
         raise ConfigError(f"{file}: is not UTF-8 text. Save it as UTF-8.") from error
     except OSError as error:
         raise ConfigError(f"{file}: cannot be read ({error.strerror}). Check its permissions.") from error
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise ConfigError(f"{file}: is not valid TOML: {error}. Fix or remove that line.") from error
 
 
@@ -635,8 +641,17 @@ def _read(key: str, value: object, source: str) -> Any:
         raise ConfigError(f"{source}: {key} is {value!r}; it must be {error}.") from error
 
 
+_LOGINS = ("LOGNAME", "USER", "LNAME", "USERNAME")
+
+
 def _login() -> str:
+    """As `getpass.getuser` has it, which imports more than a server's start should cost."""
+    named = next((os.environ[name] for name in _LOGINS if os.environ.get(name)), "")
     try:
-        return readable(getpass.getuser())
-    except (KeyError, OSError):
+        if not named:
+            import pwd
+
+            named = pwd.getpwuid(os.getuid()).pw_name
+    except (ImportError, KeyError, OSError):
         return "someone"
+    return readable(named)

@@ -1,7 +1,7 @@
 """Every exception Sayso raises on purpose. Each text is fit to be shown to a person or a model as it is.
 
 SaysoError                      exit code 1
-├── InvalidInput                2   a call or a command with wrong fields: all of them, each with its path
+├── InvalidInput                2   a call or a command with wrong fields: every Problem, each with its path
 ├── ConfigError                 2   a setting that cannot be read or has a wrong value
 ├── NotFound                    3   no ask (or operation) has this id
 ├── AmbiguousId                 3   several do
@@ -11,6 +11,7 @@ SaysoError                      exit code 1
 ├── SpawnerUnavailable          8   no command can be started now, or the server lets go of those that run
 ├── ToolUnavailable             8   the program of a tool is not there; the text says how to install it
 ├── NoClient                    1   standard input or output is closed, so no MCP client can be there
+├── ProtocolError               1   a message that the protocol does not allow, or that an MCP client refused
 ├── FormUnavailable             1   the client's own form cannot be had; other surfaces go on
 ├── NotificationFailed          1   a person could not be told of a question
 ├── SignInRefused               5   a link, a session or a token that does not let anyone in
@@ -34,7 +35,7 @@ SaysoError                      exit code 1
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
 class SaysoError(Exception):
@@ -43,8 +44,7 @@ class SaysoError(Exception):
     exit_code = 1
 
 
-@dataclass(frozen=True, kw_only=True)
-class Problem:
+class Problem(NamedTuple):
     """One wrong field: where it is and what is wrong with it, in a sentence that says what would be right."""
 
     path: str
@@ -107,6 +107,14 @@ class WaitEnded(SaysoError):
 
 class NoClient(SaysoError):
     """Standard input or output is closed, so no MCP client can be there."""
+
+
+class ProtocolError(SaysoError):
+    """A message that the protocol does not allow, or an error that the other side answered, with its code."""
+
+    def __init__(self, code: int, text: str, data: object = None) -> None:
+        self.code, self.data = code, data
+        super().__init__(text)
 
 
 class FormUnavailable(SaysoError):

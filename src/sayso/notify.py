@@ -10,15 +10,11 @@ import json
 import logging
 import os
 import threading
-import urllib.error
-import urllib.request
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from email.header import Header
-from http.client import HTTPException
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from sayso.asks.crowds import FEW, Quiet
@@ -27,6 +23,9 @@ from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.errors import NotificationFailed
 from sayso.text import one_line
+
+if TYPE_CHECKING:
+    import urllib.request
 
 logger = logging.getLogger(__name__)
 
@@ -159,7 +158,12 @@ async def _apart(work: Callable[[], None]) -> None:
 
 def _request(url: str, form: str, title: str, body: str, asks: Sequence[Ask]) -> urllib.request.Request:
     """As plain text for ntfy, which makes a message of it; as JSON with a `text` for everything else."""
+    # Only now: most people have no such address, and every agent's server has this module.
+    import urllib.request
+
     if form == "ntfy" or (form == "auto" and "ntfy" in (urlsplit(url).hostname or "")):
+        from email.header import Header
+
         name = title if title.isascii() else Header(title, "utf-8").encode(maxlinelen=0)
         data, headers = body.encode(), {"Title": name, "Tags": "question"}
     else:
@@ -169,6 +173,10 @@ def _request(url: str, form: str, title: str, body: str, asks: Sequence[Ask]) ->
 
 
 def _post(request: urllib.request.Request) -> None:
+    import urllib.error
+    import urllib.request
+    from http.client import HTTPException
+
     try:
         with urllib.request.urlopen(request, timeout=PATIENCE / 2) as reply:  # noqa: S310
             reply.read(1)

@@ -12,14 +12,14 @@ from typing import Any
 _CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f"
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _INVISIBLE = "\u00ad\u200b-\u200d\u2028\u2029\u2060-\u2064\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
-_UNSAFE = re.compile(f"[{_CONTROL}{_BIDI}{_INVISIBLE}\ud800-\udfff]")
-_UNSAFE_IN_JSON = re.compile(f"[\x7f-\x9f{_BIDI}{_INVISIBLE}\ud800-\udfff]")
+_UNSAFE = f"[{_CONTROL}{_BIDI}{_INVISIBLE}\ud800-\udfff]"
+_UNSAFE_IN_JSON = f"[\x7f-\x9f{_BIDI}{_INVISIBLE}\ud800-\udfff]"
 _JOINER = "\u200d"
 
 
 def printable(text: str) -> str:
     """The text with everything that could drive or deceive a terminal spelt out. Newlines and tabs stay."""
-    return _UNSAFE.sub(_spelt, text.replace("\r\n", "\n"))
+    return re.sub(_UNSAFE, _spelt, text.replace("\r\n", "\n"))
 
 
 def one_line(text: str, width: int = 80) -> str:
@@ -37,13 +37,13 @@ def quoted(value: object, width: int = 60) -> str:
 def json_line(value: object) -> str:
     """One line of JSON that a terminal can show: nothing lost, nothing that drives it."""
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return _UNSAFE_IN_JSON.sub(_escaped, text)
+    return re.sub(_UNSAFE_IN_JSON, _escaped, text)
 
 
 def json_block(value: object) -> str:
     """The same, indented for people."""
     text = json.dumps(value, ensure_ascii=False, default=str, indent=2)
-    return _UNSAFE_IN_JSON.sub(_escaped, text)
+    return re.sub(_UNSAFE_IN_JSON, _escaped, text)
 
 
 def counted(number: int, thing: str) -> str:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sayso.asks.model import Asker, Kind
 from sayso.config import Config, load
-from sayso.dialects import ask_user, auq, codenomad, fields, get_answers, promptmanager, swissarmyhammer
+from sayso.dialects import ask_user, auq, codenomad, fields, get_answers, promptmanager, swissarmyhammer, tools
 from sayso.dialects.dialect import Arguments, Request
 from sayso.errors import InvalidInput, Problem
 
@@ -113,7 +113,7 @@ def test_what_was_given_is_named_safely(value: object, told: str) -> None:
 def test_the_limits_of_each_tool_can_be_set() -> None:
     config = load(environ={"SAYSO_ASK_USER_MAX_QUESTIONS": "2", "SAYSO_ASK_USER_MAX_OPTIONS": "3"})
     three = {"questions": [{"question": "x"}] * 3}
-    for tool in (ask_user.tool(config), codenomad.tool(config)):
+    for tool in (tools.ask_user(config), codenomad.tool(config)):
         assert tool.schema["properties"]["questions"]["maxItems"] == 2
         with pytest.raises(InvalidInput, match="questions array exceeds maximum of 2"):
             tool.read(three, ASKER, config)
@@ -137,3 +137,7 @@ def test_the_strict_auq_tool_always_waits() -> None:
     with pytest.raises(InvalidInput, match="nonBlocking: expected to be left out"):
         auq.read({**asked, "nonBlocking": True}, ASKER, CONFIG)
     assert not auq.read_united({**asked, "nonBlocking": True}, ASKER, CONFIG).waits
+
+
+def test_the_listed_tool_names_every_kind_of_question() -> None:
+    assert list(tools.KINDS) == [str(kind) for kind in Kind]

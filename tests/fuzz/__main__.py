@@ -1,4 +1,4 @@
-"""Fuzzes Sayso by hand for as long as one likes: `python -m tests.fuzz --seconds 600 --seed 7 [stdio|front|start|web]`.
+"""Fuzzes Sayso by hand for as long as one likes: `python -m tests.fuzz --seconds 600 --seed 7 [stdio|early|start|web]`.
 
 It goes in rounds, each with a seed of its own that is printed when something is found; what is found is made as small
 as it can be. Servers are restarted now and then, so that their beginnings are under fire too.
@@ -17,14 +17,13 @@ from typing import TypeVar
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.strategies import SearchStrategy
 from tests.e2e.stdio.harness import Place, new_place
-from tests.e2e.stdio.pipe import MODERN
-from tests.fuzz import front, junk, stdio, web
+from tests.fuzz import early, junk, stdio, web
 
 ROUND = 200
 ROUNDS_OF_A_SERVER = 10
 MEMORY = stdio.MEMORY
 T = TypeVar("T", stdio.Target, web.Target)
-PARTS = ("stdio", "front", "start", "web")
+PARTS = ("stdio", "early", "start", "web")
 
 
 def main() -> None:
@@ -55,11 +54,8 @@ def _fuzz_stdio(place: Place, first: int, until: float) -> str:
 
 
 def _fuzz_start(place: Place, first: int, until: float) -> str:
-    """A server of its own for each piece of junk: what is sent before anything else is there. From the second on they
-    have answers kept ready."""
+    """A server of its own for each piece of junk: what is sent before anything else is there."""
     rounds = 0
-    with place.pipe(program="sayso") as pipe:
-        pipe.connect(MODERN)
 
     def fire(sent: list[bytes]) -> None:
         with _ending(stdio.Target(place)) as target:
@@ -71,10 +67,10 @@ def _fuzz_start(place: Place, first: int, until: float) -> str:
     return f"{rounds * 10} servers"
 
 
-def _fuzz_front(_: Place, first: int, until: float) -> str:
+def _fuzz_early(_: Place, first: int, until: float) -> str:
     rounds = 0
     while time.monotonic() < until:
-        _round(junk.pieces(), front.fire, first + rounds)
+        _round(junk.pieces(), early.fire, first + rounds)
         rounds += 1
     return f"{rounds * ROUND} examples"
 
@@ -95,7 +91,7 @@ def _fuzz_web(place: Place, first: int, until: float) -> str:
 
 _WORK: dict[str, Callable[[Place, int, float], str]] = {
     "stdio": _fuzz_stdio,
-    "front": _fuzz_front,
+    "early": _fuzz_early,
     "start": _fuzz_start,
     "web": _fuzz_web,
 }

@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from sayso.mcp_server.opening import Json
+from sayso.protocol.messages import Json
 
 METHODS = (
     "initialize",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, given, settings
 from tests.e2e.stdio.harness import Place, new_place
-from tests.fuzz import front, junk, stdio, web
+from tests.fuzz import early, junk, stdio, web
 
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
 BROKEN, BULK = 300, 50_000
@@ -54,15 +54,15 @@ def test_a_notification_that_looks_like_a_request_is_passed_over(server: stdio.T
 
 @settings(max_examples=80, suppress_health_check=SLOW)
 @given(junk.pieces())
-def test_the_first_answers_of_a_server_are_right_or_left_to_the_sdk(sent: list[bytes]) -> None:
-    front.fire(sent)
+def test_the_first_answers_of_a_server_are_whole_and_the_rest_is_left_as_it_came(sent: list[bytes]) -> None:
+    early.fire(sent)
 
 
-def test_a_greeting_at_the_very_depth_that_python_can_follow_is_left_to_the_sdk() -> None:
+def test_a_greeting_at_the_very_depth_that_python_can_follow_is_answered() -> None:
     """Some depths can just be read, but not told apart any more."""
     for depth in range(900, 1000):
         nest = b'{"a":' * depth + b"1" + b"}" * depth
-        front.fire([b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":' + nest + b"}\n"])
+        early.fire([b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":' + nest + b"}\n"])
 
 
 @settings(max_examples=60, suppress_health_check=SLOW)

@@ -1,4 +1,4 @@
-"""The stdio transport under the SDK's own server: in a process of its own behind real pipes, files and terminals.
+"""The stdio transport with handlers of its own: in a process of its own behind real pipes, files and terminals.
 
 Run as a program, this file is that server. Finer points are shown on bare pipes, without a server.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import pty
 import resource
@@ -26,12 +27,14 @@ import mcp_types as types
 import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
-from mcp.server.context import ServerRequestContext
-from mcp.server.lowlevel.server import Server
-from mcp.shared.exceptions import MCPError
-from mcp.shared.message import ServerMessageMetadata, SessionMessage
 
-from sayso.mcp_server.transport import Inbound, Outbound, StdioTransport
+from sayso.errors import ProtocolError
+from sayso.mcp_server.claim import claim_stdio
+from sayso.mcp_server.context import Context
+from sayso.mcp_server.transport import StdioTransport
+from sayso.protocol import connection as core
+from sayso.protocol.messages import CONNECTION_CLOSED
+from sayso.protocol.results import ToolResult
 
 WAIT = 120.0
 PROGRAM = [sys.executable, __file__]
@@ -55,62 +58,55 @@ def misbehave() -> str:
 class Tools:
     """What the server can be asked to do; `say` reports beside the protocol."""
 
-    def __init__(self, transport: StdioTransport) -> None:
-        self.transport = transport
-
-    async def echo(self, ctx: ServerRequestContext[Any], text: str) -> str:
+    async def echo(self, ctx: Context, text: str) -> str:
         return text
 
-    async def fill(self, ctx: ServerRequestContext[Any], size: int) -> str:
-        assert ctx.request_id is not None
-        self.transport.after_write(ctx.request_id, lambda: say(f"written {ctx.request_id}"))
+    async def fill(self, ctx: Context, size: int) -> str:
+        ctx.when_written(lambda written: say(f"written {ctx.request.id}") if written else None)
         return "x" * size
 
-    async def nap(self, ctx: ServerRequestContext[Any]) -> str:
+    async def nap(self, ctx: Context) -> str:
         for _ in range(3):
             await anyio.sleep(0.01)
         say("awake")
         return "awake"
 
-    async def hang(self, ctx: ServerRequestContext[Any]) -> str:
-        assert ctx.request_id is not None
-        self.transport.after_write(ctx.request_id, lambda: say("written, though nothing was"))
+    async def hang(self, ctx: Context) -> str:
+        ctx.when_written(lambda written: say("written, though nothing was") if written else None)
         say("hanging")
         await anyio.sleep_forever()
         return "never"
 
-    async def stray(self, ctx: ServerRequestContext[Any]) -> str:
+    async def stray(self, ctx: Context) -> str:
         return misbehave()
 
-    async def ask(self, ctx: ServerRequestContext[Any]) -> str:
+    async def ask(self, ctx: Context) -> str:
         schema: dict[str, Any] = {"type": "object", "properties": {}}
-        request = types.ElicitRequest(params=types.ElicitRequestFormParams(message="?", requested_schema=schema))
-        related = ServerMessageMetadata(related_request_id=ctx.request_id)
+        params = {"mode": "form", "message": "?", "requestedSchema": schema}
         try:
-            return (await ctx.session.send_request(request, types.ElicitResult, metadata=related)).action
-        except MCPError as error:
-            return error.message
+            return str((await ctx.ask("elicitation/create", params))["action"])
+        except ProtocolError as error:
+            return str(error)
 
-    async def peak(self, ctx: ServerRequestContext[Any]) -> str:
+    async def peak(self, ctx: Context) -> str:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return str(peak if sys.platform == "darwin" else peak * 1024)
 
 
-async def list_tools(ctx: ServerRequestContext[Any], params: Any) -> types.ListToolsResult:
-    return types.ListToolsResult(tools=[types.Tool(name="echo", input_schema={"type": "object"})])
+async def list_tools(ctx: Context) -> dict[str, Any]:
+    return {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}
 
 
-async def serve() -> None:
-    transport = StdioTransport.claim()
-    tools = Tools(transport)
+async def call_tool(ctx: Context) -> dict[str, Any]:
+    return ToolResult(await getattr(Tools(), ctx.tool)(ctx, **ctx.arguments)).on_the_wire()
 
-    async def call_tool(ctx: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
-        text = await getattr(tools, params.name)(ctx, **(params.arguments or {}))
-        return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
 
-    server = Server("pipes", version="1", on_list_tools=list_tools, on_call_tool=call_tool)
-    async with transport.streams() as (read, write):
-        await server.run(read, write, server.create_initialization_options())
+HANDLERS = {"tools/list": list_tools, "tools/call": call_tool}
+
+
+async def serve(fds: tuple[int, int]) -> None:
+    transport = StdioTransport(read_fd=fds[0], write_fd=fds[1])
+    await transport.serve(core.Connection(core.Served(name="pipes", version="1", methods=HANDLERS)), HANDLERS)
     say(f"ended broken={transport.broken} input_ended={transport.input_ended.is_set()}")
 
 
@@ -399,7 +395,7 @@ def test_the_end_of_input_ends_the_process_and_an_unanswered_call_counts_as_unwr
     served.send(calling(1, "hang"))
     served.said.until("hanging")
     assert served.leave() == 0
-    assert json.loads(served.answers.rest())["error"]["code"] == types.CONNECTION_CLOSED
+    assert json.loads(served.answers.rest())["error"]["code"] == CONNECTION_CLOSED
     assert served.said.rest() == b"ended broken=False input_ended=True\n"
 
 
@@ -461,22 +457,35 @@ def anyio_backend() -> str:
 
 
 class Piped:
-    """A transport on two pipes, and the client's ends of them."""
+    """A transport on two pipes with handlers that wait to be told, and the client's ends of the pipes."""
 
-    def __init__(self, transport: StdioTransport, streams: tuple[Inbound, Outbound], ends: tuple[int, int]) -> None:
-        self.transport = transport
-        self.inbound, self.outbound = streams
+    def __init__(self, ends: tuple[int, int]) -> None:
         self.to_server, self.from_server = ends
         self.happened: list[str] = []
+        self.served: list[Context] = []
+        self.ended = asyncio.Event()
+        self._may_end = asyncio.Event()
+        self._news = asyncio.Event()
 
-    def after_write(self, request_id: int, word: str) -> None:
-        self.transport.after_write(request_id, lambda: self.happened.append(word))
+    async def serve(self, ctx: Context) -> dict[str, Any]:
+        """Held until `finish`; tells what becomes of its answer under its own name."""
+        self.served.append(ctx)
+        self._news.set()
+        name = ctx.tool
+        ctx.when_written(lambda written: self.happened.append(name if written else f"not {name}"))
+        await self._may_end.wait()
+        return ToolResult("x" * ctx.arguments.get("size", 1)).on_the_wire()
 
-    async def respond(self, request_id: int, size: int = 1) -> None:
-        await self.outbound.send(response(request_id, size))
+    def finish(self) -> None:
+        self._may_end.set()
 
-    async def methods(self) -> list[str]:
-        return [item.message.method async for item in self.inbound if isinstance(item.message, types.JSONRPCRequest)]
+    async def until_served(self, count: int) -> None:
+        while len(self.served) < count:
+            self._news.clear()
+            await self._news.wait()
+
+    def send(self, data: bytes) -> None:
+        os.write(self.to_server, data)
 
     async def read(self, lines: int) -> list[dict[str, Any]]:
         data = b""
@@ -486,60 +495,71 @@ class Piped:
         return [json.loads(line) for line in data.splitlines()]
 
 
-def response(request_id: int, size: int) -> SessionMessage:
-    return SessionMessage(types.JSONRPCResponse(jsonrpc="2.0", id=request_id, result={"text": "x" * size}))
-
-
 @asynccontextmanager
 async def piped() -> AsyncIterator[Piped]:
+    """Leaving hangs up."""
     read_fd, to_server = os.pipe()
     from_server, write_fd = os.pipe()
-    transport = StdioTransport(read_fd=read_fd, write_fd=write_fd)
+    pipe = Piped((to_server, from_server))
     with anyio.fail_after(WAIT):
-        async with transport.streams() as streams:
-            yield Piped(transport, streams, (to_server, from_server))
-    for fd in (to_server, from_server):
-        with suppress(OSError):
-            os.close(fd)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(serve_piped, StdioTransport(read_fd=read_fd, write_fd=write_fd), pipe)
+            pipe.send(opening())
+            await pipe.read(1)
+            yield pipe
+            for fd in (to_server, from_server):
+                with suppress(OSError):
+                    os.close(fd)
 
 
-def request(method: str) -> bytes:
-    return encoded({"id": method, "method": method})
+async def serve_piped(transport: StdioTransport, pipe: Piped) -> None:
+    handlers = {"tools/call": pipe.serve}
+    await transport.serve(core.Connection(core.Served(name="pipes", version="1", methods=handlers)), handlers)
+    pipe.happened.append(f"ended broken={transport.broken} input_ended={transport.input_ended.is_set()}")
+    pipe.ended.set()
 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("size", [1, 2, 7, 50, 10_000])
 async def test_lines_come_out_whole_however_they_are_cut(size: int) -> None:
-    lines = request("a") + b"\r\n \n\n" + request("b").replace(b"\n", b"\r\n") + request("c") + request("d").rstrip()
+    a, b, c, d = (calling(name, name) for name in "abcd")
+    lines = a + b"\r\n \n\n" + b.replace(b"\n", b"\r\n") + c + d
     async with piped() as pipe:
         for start in range(0, len(lines), size):
-            os.write(pipe.to_server, lines[start : start + size])
+            pipe.send(lines[start : start + size])
             await asyncio.sleep(0)
-        os.close(pipe.to_server)
-        assert await pipe.methods() == ["a", "b", "c", "d"]
-        assert pipe.transport.input_ended.is_set()
+        await pipe.until_served(4)
+        assert [ctx.tool for ctx in pipe.served] == ["a", "b", "c", "d"]
 
 
 @pytest.mark.anyio
-async def test_a_server_that_does_not_keep_up_stops_reading_and_loses_nothing() -> None:
+async def test_a_server_whose_client_does_not_read_stops_reading_and_loses_nothing() -> None:
     async with piped() as pipe:
         os.set_blocking(pipe.to_server, False)
         sent = 0
-        with suppress(BlockingIOError):
-            while sent < 100_000:
-                sent += os.write(pipe.to_server, request("m") * 10) // len(request("m"))
+        ping = encoded({"id": 1, "method": "ping"})
+        # As long as something goes into the pipe: the server answers until nobody takes its answers any more.
+        with anyio.move_on_after(WAIT):
+            while sent < 1_000_000:
+                try:
+                    sent += os.write(pipe.to_server, ping * 10) // len(ping)
+                except BlockingIOError:
+                    with anyio.move_on_after(1) as quiet:
+                        await anyio.wait_writable(pipe.to_server)
+                    if quiet.cancelled_caught:
+                        break
                 await asyncio.sleep(0)
-        assert sent < 10_000
-        os.close(pipe.to_server)
-        assert len(await pipe.methods()) == sent
+        assert sent < 100_000
+        assert len(await pipe.read(sent)) == sent
 
 
 @pytest.mark.anyio
-async def test_callbacks_come_in_order_and_only_when_all_bytes_are_in_the_pipe() -> None:
-    async with piped() as pipe, anyio.create_task_group() as tasks:
+async def test_answers_count_as_written_in_order_and_only_when_all_bytes_are_in_the_pipe() -> None:
+    async with piped() as pipe:
         for number, word in enumerate(("first", "second", "third")):
-            pipe.after_write(number, word)
-            tasks.start_soon(pipe.respond, number, MIB)
+            pipe.send(calling(number, word, size=MIB))
+        await pipe.until_served(3)
+        pipe.finish()
         await anyio.wait_all_tasks_blocked()
         assert pipe.happened == []
         assert [message["id"] for message in await pipe.read(3)] == [0, 1, 2]
@@ -547,87 +567,73 @@ async def test_callbacks_come_in_order_and_only_when_all_bytes_are_in_the_pipe()
 
 
 @pytest.mark.anyio
-async def test_a_callback_is_called_once_and_only_for_the_response_it_was_meant_for() -> None:
-    async with piped() as pipe:
-        pipe.after_write(1, "one")
-        pipe.after_write(1, "another for the same response")
-        pipe.after_write(2, "forgotten")
-        pipe.transport.forget(2)
-        pipe.transport.forget("never heard of")
-        for number in (2, 1, 1):
-            await pipe.respond(number)
-        assert pipe.happened == ["one", "another for the same response"]
-
-
-@pytest.mark.anyio
 @pytest.mark.parametrize(
     "then",
-    [
-        {"id": 1, "method": "again"},
-        {"method": "notifications/cancelled", "params": {"requestId": 1}},
-    ],
+    [calling(1, "again"), encoded({"method": "notifications/cancelled", "params": {"requestId": 1}})],
     ids=["the id is used again", "the request is cancelled"],
 )
-async def test_a_response_that_will_never_come_leaves_no_callback_behind(then: dict[str, Any]) -> None:
+async def test_an_answer_that_nobody_takes_for_its_own_counts_as_unwritten(then: bytes) -> None:
     async with piped() as pipe:
-        os.write(pipe.to_server, encoded({"id": 1, "method": "once"}))
-        await pipe.inbound.receive()
-        pipe.after_write(1, "stale")
-        os.write(pipe.to_server, encoded(then))
-        await pipe.inbound.receive()
-        await pipe.respond(1)
-        assert pipe.happened == []
+        pipe.send(calling(1, "once"))
+        await pipe.until_served(1)
+        pipe.send(then + encoded({"id": 2, "method": "ping"}))
+        assert [message["id"] for message in await pipe.read(1)] == [2]
+        assert pipe.happened == ["not once"]
+        pipe.finish()
+        await anyio.wait_all_tasks_blocked()
+        assert "once" not in pipe.happened
 
 
 @pytest.mark.anyio
-async def test_a_failed_write_calls_no_callback_and_ends_the_input() -> None:
+async def test_a_cancel_that_crosses_the_answer_takes_it_back() -> None:
     async with piped() as pipe:
-        os.write(pipe.to_server, request("never handed out"))
-        pipe.after_write(1, "written")
-        pipe.after_write(2, "written")
-        results = []
-
-        async def respond(number: int, size: int) -> None:
-            with pytest.raises(anyio.BrokenResourceError):
-                await pipe.respond(number, size)
-            results.append(number)
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(respond, 1, MIB)
-            tasks.start_soon(respond, 2, 1)
-            await anyio.wait_all_tasks_blocked()
-            os.close(pipe.from_server)
-        await respond(3, 1)
-        assert results == [1, 2, 3]
-        assert pipe.happened == []
-        assert pipe.transport.broken
-        assert pipe.transport.input_ended.is_set()
-        assert await pipe.methods() == []
+        pipe.send(calling(1, "crossed"))
+        await pipe.until_served(1)
+        pipe.finish()
+        await pipe.read(1)
+        # As some clients spell the number that they gave.
+        pipe.send(encoded({"method": "notifications/cancelled", "params": {"requestId": "1"}}))
+        pipe.send(encoded({"id": 2, "method": "ping"}))
+        await pipe.read(1)
+        assert pipe.happened == ["crossed", "not crossed"]
 
 
 @pytest.mark.anyio
-async def test_a_cancelled_sender_leaves_no_torn_line() -> None:
+async def test_a_failed_write_counts_as_unwritten_and_ends_the_input() -> None:
     async with piped() as pipe:
-        pipe.after_write(1, "written")
-        with anyio.move_on_after(0):
-            await pipe.respond(1, MIB)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(pipe.respond, 2)
-            assert [message["id"] for message in await pipe.read(2)] == [1, 2]
-        assert pipe.happened == ["written"]
+        pipe.send(calling(1, "one", size=MIB) + calling(2, "two"))
+        await pipe.until_served(2)
+        pipe.finish()
+        await anyio.wait_all_tasks_blocked()
+        os.close(pipe.from_server)
+        await pipe.ended.wait()
+        assert pipe.happened == ["not one", "not two", "ended broken=True input_ended=True"]
 
 
 @pytest.mark.anyio
-async def test_a_failing_callback_harms_neither_the_response_nor_the_next_callback() -> None:
-    reported: list[dict[str, Any]] = []
-    asyncio.get_running_loop().set_exception_handler(lambda loop, context: reported.append(context))
+async def test_a_cancelled_call_leaves_no_torn_line() -> None:
     async with piped() as pipe:
-        pipe.transport.after_write(1, lambda: [].pop())
-        pipe.after_write(1, "next")
-        await pipe.respond(1)
+        pipe.send(calling(1, "torn", size=MIB) + calling(2, "whole"))
+        await pipe.until_served(2)
+        pipe.finish()
+        await anyio.wait_all_tasks_blocked()
+        pipe.send(encoded({"method": "notifications/cancelled", "params": {"requestId": 1}}))
+        await anyio.wait_all_tasks_blocked()
+        assert [message["id"] for message in await pipe.read(2)] == [1, 2]
+        assert pipe.happened == ["not torn", "whole"]
+
+
+@pytest.mark.anyio
+async def test_who_fails_to_hear_of_an_answer_harms_neither_that_nor_the_next(caplog: pytest.LogCaptureFixture) -> None:
+    async with piped() as pipe:
+        pipe.send(calling(1, "one"))
+        await pipe.until_served(1)
+        pipe.served[0].when_written(lambda _: [].pop())
+        pipe.served[0].when_written(lambda _: pipe.happened.append("next"))
+        pipe.finish()
         assert [message["id"] for message in await pipe.read(1)] == [1]
-        assert pipe.happened == ["next"]
-    assert [type(context["exception"]) for context in reported] == [IndexError]
+        assert pipe.happened == ["one", "next"]
+    assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [IndexError]
 
 
 @pytest.mark.anyio
@@ -635,13 +641,14 @@ async def test_one_socket_serves_both_directions_and_is_left_in_blocking_mode() 
     ours, theirs = socket.socketpair()
     with ours, theirs:
         transport = StdioTransport(read_fd=os.dup(theirs.fileno()), write_fd=os.dup(theirs.fileno()))
+        pipe = Piped((ours.fileno(), ours.fileno()))
         with anyio.fail_after(WAIT):
-            async with transport.streams() as (inbound, outbound):
-                ours.sendall(request("a"))
-                await inbound.receive()
-                await outbound.send(response(1, 1))
-                assert json.loads(ours.recv(MIB))["id"] == 1
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(serve_piped, transport, pipe)
+                pipe.send(opening())
+                assert (await pipe.read(1))[0]["id"] == "hello"
                 assert not os.get_blocking(theirs.fileno())
+                ours.shutdown(socket.SHUT_WR)
         assert os.get_blocking(theirs.fileno())
 
 
@@ -649,15 +656,17 @@ async def test_one_socket_serves_both_directions_and_is_left_in_blocking_mode() 
 async def test_a_socket_reset_by_a_killed_client_is_an_end_like_any_other(caplog: pytest.LogCaptureFixture) -> None:
     ours, theirs = socket.socketpair()
     transport = StdioTransport(read_fd=os.dup(theirs.fileno()), write_fd=theirs.detach())
+    pipe = Piped((ours.fileno(), ours.fileno()))
     with anyio.fail_after(WAIT):
-        async with transport.streams() as (inbound, outbound):
-            await outbound.send(response(1, 1))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(serve_piped, transport, pipe)
+            pipe.send(opening())
+            await anyio.wait_readable(ours.fileno())
             ours.close()
-            with pytest.raises(anyio.EndOfStream):
-                await inbound.receive()
     assert transport.input_ended.is_set()
     assert caplog.records == []
 
 
 if __name__ == "__main__":
-    anyio.run(serve)
+    logging.basicConfig()
+    anyio.run(serve, claim_stdio())

@@ -18,10 +18,9 @@ from sayso.agents.desk import Runs
 from sayso.asks.crowds import Entry
 from sayso.asks.desk import Desk
 from sayso.config import Config, load
-from sayso.dialects.dialect import Tool
-from sayso.mcp_server.caller import Context
 from sayso.mcp_server.http import McpOverHttp
-from sayso.mcp_server.server import Calls
+from sayso.mcp_server.offer import Offer
+from sayso.protocol.request import Client
 from sayso.store import Transaction
 from sayso.store.sqlite import SqliteStore
 from sayso.web.app import build
@@ -92,14 +91,14 @@ def test_a_call_for_answers_looks_at_the_token_and_at_what_is_owed_and_at_nothin
 
 
 def test_a_call_with_arguments_does_not_list_all_tools_first(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
-    listings: list[Context] = []
-    listed = Calls.listed
+    listings: list[Client] = []
+    listed = Offer.listed
 
-    def counted(calls: Calls, ctx: Context) -> list[Tool]:
-        listings.append(ctx)
-        return listed(calls, ctx)
+    def counted(offer: Offer, client: Client) -> dict[str, Any]:
+        listings.append(client)
+        return listed(offer, client)
 
-    monkeypatch.setattr(Calls, "listed", counted)
+    monkeypatch.setattr(Offer, "listed", counted)
 
     async def refused() -> dict[str, Any]:
         store = SqliteStore(config.state_dir / "sayso.db")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -222,6 +221,9 @@ class NewAsk:
         asked = [{**asdict(question), "id": ""} for question in self.questions]
         who = [*self.asker.identity.values(), self.asker.owner]
         canonical = json.dumps([self.tool, who, self.title, asked], sort_keys=True)
+        # Only now: servers list their tools without it, and it takes its time to import.
+        import hashlib
+
         return hashlib.sha256(canonical.encode()).hexdigest()
 
 

@@ -21,11 +21,24 @@ def main() -> None:
 
 
 def _serve() -> int:
-    """A server has its first answers ready before anything else is imported."""
-    from sayso.mcp_server.front import meet_client
+    """An agent waits for its server to start, so plain options are read without what reads all others."""
+    import gc
 
-    front = meet_client()
-    return 0 if front and front.gone else _run(front)
+    # All that is imported from here on stays; looking through it for what does not costs more than it is worth.
+    gc.disable()
+    from sayso.cli.serving import plain_flags, serve
+    from sayso.errors import SaysoError
+
+    flags = plain_flags(sys.argv[2:])
+    if flags is None:
+        return _run()
+    try:
+        serve(**flags)
+    except SaysoError as error:
+        from sayso.cli.texts import explained
+
+        return _tell(f"{explained(error)}{_help_for(error)}", error.exit_code)
+    return 0
 
 
 def _hand_over() -> int:
@@ -36,12 +49,13 @@ def _hand_over() -> int:
     return 0
 
 
-def _run(front: object = None) -> int:
+def _run() -> int:
     import logging
 
     import click
 
-    from sayso.cli.commands import program_name, root
+    from sayso.cli.commands import root
+    from sayso.cli.program import program_name
     from sayso.cli.texts import explained, tr, translated
     from sayso.errors import SaysoError
 
@@ -50,7 +64,7 @@ def _run(front: object = None) -> int:
     logging.getLogger("sayso").addHandler(logging.NullHandler())
     try:
         _check_encoding(sys.argv[1:])
-        code = root().main(prog_name=program_name(), complete_var="_SAYSO_COMPLETE", standalone_mode=False, obj=front)
+        code = root().main(prog_name=program_name(), complete_var="_SAYSO_COMPLETE", standalone_mode=False)
     except click.Abort:
         return INTERRUPTED
     except click.exceptions.NoArgsIsHelpError as error:

@@ -9,7 +9,8 @@ import click
 from sayso.asks.crowds import without_crowds
 from sayso.asks.model import Ask
 from sayso.cli.conversation import choose_ask, converse
-from sayso.cli.session import MOST_OPEN, Session, complete_id, open_session, settings
+from sayso.cli.program import settings
+from sayso.cli.session import MOST_OPEN, Session, complete_id, open_session
 from sayso.cli.settling import answer, check_open, settle, what_happens
 from sayso.cli.terminal import is_interactive, put_json, say
 from sayso.cli.texts import tr

@@ -16,7 +16,7 @@ from sayso.asks.guard import SESSION_VARIABLE
 from sayso.asks.model import Answer, Ask, Asker, Kind, State
 from sayso.branches import branch_of
 from sayso.cli.ask_input import TOOL, from_json, new_ask
-from sayso.cli.session import settings
+from sayso.cli.program import settings
 from sayso.cli.terminal import put_json, say
 from sayso.cli.texts import tr, translated
 from sayso.cli.values import stdin_text

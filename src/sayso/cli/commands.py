@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module, util
-from pathlib import Path
 
 import click
 
@@ -17,14 +15,6 @@ COMMANDS = (
     *("server", "web", "project", "sync-workspaces", "user", "token", "hook", "config", "demo", "completion"),
 )
 """In the order of the help. Each is `command` in the module `sayso.cli.<name>`."""
-
-PROGRAMS = ("sayso", "auq")
-
-
-def program_name() -> str:
-    """As which of the two programs this process was started."""
-    name = Path(sys.argv[0]).stem
-    return name if name in PROGRAMS else PROGRAMS[0]
 
 
 def load(name: str) -> click.Command:
@@ -91,7 +81,7 @@ def root() -> click.Command:
 
 def _inbox() -> None:
     """The terminal UI where there is one and a terminal to show it, else the list."""
-    from sayso.cli.session import settings
+    from sayso.cli.program import settings
     from sayso.cli.terminal import draws_screens
 
     config = settings()

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from sayso.cli.session import settings
+from sayso.cli.program import settings
 from sayso.cli.terminal import put, put_json, table
 from sayso.cli.texts import mark, tr, translated
 from sayso.config import SETTINGS, Config, answer_wait, duration, duration_or_none, key_table, limits, user_file

@@ -9,7 +9,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from sayso.cli.commands import program_name
+from sayso.cli.program import program_name
 from sayso.cli.terminal import listed
 from sayso.cli.texts import tr
 from sayso.install.entry import Server

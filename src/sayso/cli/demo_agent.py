@@ -10,12 +10,9 @@ import sys
 import threading
 from typing import Any
 
-import anyio
-import anyio.lowlevel
-from mcp import Client, StdioServerParameters
-from mcp_types import CallToolResult, Implementation, TextContent
-
 from sayso import __version__
+from sayso.doctor.client import Client, text_of
+from sayso.errors import ProtocolError
 from sayso.text import json_line
 
 NAME = "demo-agent"
@@ -51,32 +48,35 @@ QUESTIONS: list[dict[str, Any]] = [
 ]
 
 
-async def ask() -> None:
+def ask() -> None:
     """Ask all of it in one call and tell what came back."""
-    server = StdioServerParameters(command=sys.executable, args=["-m", "sayso.cli", "server"], env=dict(os.environ))
-    with anyio.CancelScope() as scope:
-        _leave_when_alone(scope)
-        async with Client(server, client_info=Implementation(name=NAME, version=__version__)) as client:
+    command = [sys.executable, "-m", "sayso.cli", "server"]
+    client = Client(command, name=NAME, version=__version__, environment=os.environ)
+    left = _leave_when_alone(client)
+    try:
+        with client:
             # Endless, as an agent's wait for a person is; closing our stdin ends it.
-            _tell(await client.call_tool("ask_user_questions", {"questions": QUESTIONS}))
+            result = client.call("ask_user_questions", {"questions": QUESTIONS})
+    except ProtocolError:
+        if left.is_set():
+            return
+        raise
+    print(json_line({"text": text_of(result), "data": result.get("structuredContent")}), flush=True)
 
 
-def _leave_when_alone(scope: anyio.CancelScope) -> None:
-    """Cancel the scope when whoever started us closes our stdin, on purpose or by dying."""
-    token = anyio.lowlevel.current_token()
+def _leave_when_alone(client: Client) -> threading.Event:
+    """Leave when whoever started us closes our stdin, on purpose or by dying. Set when that has happened."""
+    left = threading.Event()
 
     def watch() -> None:
         while os.read(0, 1024):
             pass
-        anyio.from_thread.run_sync(scope.cancel, token=token)
+        left.set()
+        client.close()
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-def _tell(result: CallToolResult) -> None:
-    text = "\n".join(part.text for part in result.content if isinstance(part, TextContent))
-    print(json_line({"text": text, "data": result.structured_content}), flush=True)
+    return left
 
 
 if __name__ == "__main__":
-    anyio.run(ask)
+    ask()

@@ -10,7 +10,7 @@ import click
 from sayso import __version__
 from sayso.cli.connecting import this_command, this_server
 from sayso.cli.installing import complete_client, named
-from sayso.cli.session import settings
+from sayso.cli.program import settings
 from sayso.cli.terminal import bold, put, put_json
 from sayso.cli.texts import mark, plural, tr, translated
 from sayso.config import Config

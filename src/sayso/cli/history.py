@@ -8,7 +8,8 @@ import click
 
 from sayso.asks.model import Ask, State
 from sayso.cli.asks_in_words import answer_lines, headline, short_place, status
-from sayso.cli.session import open_session, project_name, settings
+from sayso.cli.program import settings
+from sayso.cli.session import open_session, project_name
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.cli.texts import tr, translated
 from sayso.clock import now_ms

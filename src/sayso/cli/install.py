@@ -20,7 +20,7 @@ from sayso.cli.installing import (
     short_path,
     skill_parts,
 )
-from sayso.cli.session import settings
+from sayso.cli.program import settings
 from sayso.cli.terminal import bold, confirmed, flowing, is_interactive, put, say
 from sayso.cli.texts import explained, tr, translated
 from sayso.errors import CannotEdit

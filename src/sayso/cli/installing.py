@@ -9,7 +9,7 @@ import click
 
 from sayso.cli.ask import EXIT_CODES
 from sayso.cli.connecting import our_program, shared_server, this_command, this_server, words_for
-from sayso.cli.session import settings
+from sayso.cli.program import settings
 from sayso.install.foreground import ForegroundPart
 from sayso.install.hooks import HookPart
 from sayso.install.machine import Machine, this_machine

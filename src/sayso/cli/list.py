@@ -12,7 +12,8 @@ from sayso.asks.lookalikes import Lookalikes
 from sayso.asks.model import Ask
 from sayso.cli.asks_in_words import MEANINGS, headline, short_place, status
 from sayso.cli.connecting import how_to_connect, typed_here
-from sayso.cli.session import MOST_OPEN, open_session, project_name, settings
+from sayso.cli.program import settings
+from sayso.cli.session import MOST_OPEN, open_session, project_name
 from sayso.cli.terminal import listed, put, put_json, say, table
 from sayso.cli.texts import plural, tr, translated
 from sayso.clock import now_ms

@@ -11,7 +11,8 @@ from pathlib import Path
 import click
 
 from sayso.cli.asks_in_words import short_place
-from sayso.cli.session import SURFACE, open_session, project_name, settings
+from sayso.cli.program import settings
+from sayso.cli.session import SURFACE, open_session, project_name
 from sayso.cli.terminal import dim, put, put_json, say, table
 from sayso.cli.texts import tr, translated
 from sayso.clock import now_ms

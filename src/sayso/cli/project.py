@@ -9,7 +9,8 @@ import click
 from sayso.accounts import Accounts
 from sayso.agents.model import LONGEST_WAIT, PERMISSION_MODES, SHORTEST_WAIT, Options, Project
 from sayso.agents.projects import Projects
-from sayso.cli.session import Session, open_session, settings
+from sayso.cli.program import settings
+from sayso.cli.session import Session, open_session
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.cli.texts import explained, mark, plural, tr
 from sayso.cli.web import yourself

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from sayso.cli.session import complete_id, open_session, settings
+from sayso.cli.program import settings
+from sayso.cli.session import complete_id, open_session
 from sayso.cli.settling import reject, what_happens
 from sayso.cli.terminal import put_json, say
 from sayso.cli.values import STDIN, stdin_text

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from sayso.asks.desk import Desk
 from sayso.asks.model import Settler
-from sayso.cli.commands import program_name
-from sayso.config import Config, load
+from sayso.cli.program import settings
+from sayso.config import Config
 from sayso.errors import SaysoError
 from sayso.store import Store, open_store
 from sayso.text import one_line
@@ -33,14 +33,6 @@ class Session:
     @property
     def settler(self) -> Settler:
         return Settler(person=self.config.person, surface=SURFACE)
-
-
-def settings(**flags: object) -> Config:
-    """The settings with a command's flags on top. Started as `auq`, the profile is `auq` unless something says else."""
-    config = load(flags=flags)
-    if program_name() == "auq" and "profile" not in config.sources:
-        return replace(config, profile="auq", sources={**config.sources, "profile": "the command auq"})
-    return config
 
 
 @contextmanager

@@ -6,7 +6,8 @@ import click
 
 from sayso.asks.model import Ask, Event
 from sayso.cli.asks_in_words import described, event_line
-from sayso.cli.session import complete_id, open_session, settings
+from sayso.cli.program import settings
+from sayso.cli.session import complete_id, open_session
 from sayso.cli.terminal import bold, put, put_json, say
 from sayso.cli.texts import tr
 from sayso.dialects.asks_as_data import ask_data, event_data

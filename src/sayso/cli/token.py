@@ -8,7 +8,8 @@ import click
 
 from sayso.accounts import Accounts, AgentToken
 from sayso.cli.agent_guard import refuse_agents
-from sayso.cli.session import open_session, project_name, settings
+from sayso.cli.program import settings
+from sayso.cli.session import open_session, project_name
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.cli.texts import mark, tr
 from sayso.text import iso_time, one_line

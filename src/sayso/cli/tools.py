@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from sayso.cli.session import settings
+from sayso.cli.program import settings
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.cli.texts import mark, plural, tr
 from sayso.config import Config

@@ -16,7 +16,7 @@ from sayso.cli.installing import (
     short_path,
     skill_parts,
 )
-from sayso.cli.session import settings
+from sayso.cli.program import settings
 from sayso.cli.terminal import put, say
 from sayso.cli.texts import explained, tr, translated
 from sayso.errors import CannotEdit

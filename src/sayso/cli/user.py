@@ -6,7 +6,8 @@ import click
 
 from sayso.accounts import Accounts
 from sayso.cli.agent_guard import refuse_agents
-from sayso.cli.session import open_session, settings
+from sayso.cli.program import settings
+from sayso.cli.session import open_session
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.cli.texts import tr, translated
 from sayso.text import iso_time

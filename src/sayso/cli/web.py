@@ -6,12 +6,14 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import click
 
 from sayso.accounts import LINK_LIFE, SESSION_LIFE, Accounts
 from sayso.cli.agent_guard import refuse_agents
-from sayso.cli.session import Session, open_session, settings
+from sayso.cli.program import settings
+from sayso.cli.session import Session, open_session
 from sayso.cli.terminal import bold, draw_link, put, put_json, say
 from sayso.cli.texts import mark, plural, tr
 from sayso.clock import now_ms
@@ -88,7 +90,7 @@ def _serve(session: Session, accounts: Accounts, name: str, as_json: bool) -> No
                     )
                 )
             _print_link(accounts, name, address, as_json)
-            anyio.run(serve.serve, built, *sockets)
+            anyio.run(partial(serve.serve, built, *sockets, hand_over=mcp.hand_over))
             _tell_of_agents(session)
 
 

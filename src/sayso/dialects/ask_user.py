@@ -11,23 +11,11 @@ from typing import Any
 from sayso.asks.model import Asker, Kind, NewAsk, Problems, Question
 from sayso.config import Config
 from sayso.dialects import codenomad, fields, promptmanager
-from sayso.dialects.dialect import Arguments, AskTool, Request, description
+from sayso.dialects.dialect import Arguments, Request
+from sayso.dialects.tools import ASK_USER as NAME
 from sayso.errors import Problem
 
-NAME = "ask_user"
 _QUESTION = ("question", "prompt")
-
-
-def tool(config: Config) -> AskTool:
-    return AskTool(
-        name=NAME,
-        title="Ask the user anything",
-        description=description("ask_user"),
-        schema=_schema(config),
-        annotations={"openWorldHint": True, "readOnlyHint": False, "idempotentHint": True, "destructiveHint": False},
-        read=read,
-        say_problems=say_problems,
-    )
 
 
 def read(arguments: Arguments, asker: Asker, config: Config) -> Request:
@@ -82,53 +70,3 @@ _KINDLY = codenomad.Style(kind=_kind, option=fields.any_option, text=_QUESTION, 
 
 def say_problems(problems: Sequence[Problem]) -> str:
     return codenomad.say_problems(problems)
-
-
-_OPTION = {
-    "type": "object",
-    "properties": {
-        "label": {"type": "string"},
-        "description": {"type": "string"},
-        "recommended": {"type": "boolean"},
-    },
-    "required": ["label"],
-}
-
-_QUESTION_SCHEMA = {
-    "type": "object",
-    "properties": {
-        "id": {"type": "string"},
-        "question": {"type": "string"},
-        "header": {"type": "string"},
-        "type": {"type": "string", "enum": [str(kind) for kind in Kind]},
-        "options": {"type": "array", "items": {"type": "object"}},
-        "required": {"type": "boolean"},
-        "placeholder": {"type": "string"},
-    },
-    "required": ["question"],
-}
-
-
-def _schema(config: Config) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {
-            "question": {"type": "string"},
-            "options": {"type": "array", "items": _OPTION},
-            "multiSelect": {"type": "boolean"},
-            "questions": {
-                "type": "array",
-                "minItems": 1,
-                "maxItems": config.ask_user_max_questions,
-                "items": _QUESTION_SCHEMA,
-            },
-            "title": {"type": "string", "maxLength": codenomad.LONGEST_TITLE},
-            "timeout": {
-                "type": "integer",
-                "minimum": codenomad.TIMEOUTS[0],
-                "maximum": codenomad.TIMEOUTS[1],
-                "description": "Milliseconds. Default: none.",
-            },
-            "nonBlocking": fields.NON_BLOCKING,
-        },
-    }

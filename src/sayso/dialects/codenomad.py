@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import secrets
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,12 +13,11 @@ from sayso.config import Config
 from sayso.dialects import fields
 from sayso.dialects.dialect import Arguments, AskTool, Reply, Request, description
 from sayso.dialects.outcomes import outcome_data, selected_labels, told_in_words
+from sayso.dialects.tools import LONGEST_TITLE, TIMEOUTS
 from sayso.errors import Problem
 
 NAME = "ask_user"
 LONGEST_QUESTION = 1000
-LONGEST_TITLE = 100
-TIMEOUTS = (10_000, 1_800_000)
 DEFAULT_TIMEOUT = 300_000
 
 
@@ -151,7 +150,7 @@ def _named(questions: Sequence[Question]) -> tuple[Question, ...]:
     taken = {question.id for question in questions}
 
     def new_id() -> str:
-        while (made := f"q_{secrets.token_hex(3)}") in taken:
+        while (made := f"q_{os.urandom(3).hex()}") in taken:
             pass
         taken.add(made)
         return made

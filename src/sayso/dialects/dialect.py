@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from sayso.asks.model import Ask, Asker, NewAsk
 from sayso.config import Config
 from sayso.errors import InvalidInput, Problem
+
+if TYPE_CHECKING:
+    from sayso.asks.model import Ask, Asker, NewAsk
 
 Arguments = Mapping[str, Any]
 
@@ -78,5 +80,4 @@ class AskTool(Tool):
 @cache
 def description(name: str) -> str:
     """The text of `descriptions/<name>.md`."""
-    file = resources.files("sayso.dialects") / "descriptions" / f"{name}.md"
-    return file.read_text(encoding="utf-8").strip()
+    return (Path(__file__).with_name("descriptions") / f"{name}.md").read_text(encoding="utf-8").strip()

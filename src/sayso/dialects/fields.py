@@ -11,11 +11,6 @@ from typing import Any, cast
 from sayso.asks.model import Kind, Option, Problems, Question, check_text, unmarked
 from sayso.text import quoted
 
-NON_BLOCKING = {
-    "type": "boolean",
-    "description": "Return at once; get_answers has it later.",
-}
-
 
 def given(value: object) -> str:
     """A value as an error names it."""

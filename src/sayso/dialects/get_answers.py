@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sayso.asks.desk import Owed
 from sayso.asks.model import Ask, Problems, State
 from sayso.dialects import fields
-from sayso.dialects.dialect import Arguments, Reply, Tool, description
+from sayso.dialects.dialect import Arguments, Reply
 from sayso.dialects.outcomes import answers_as_words, is_wiped, outcome_data, refusal_words
 from sayso.text import iso_time
 
-NAME = "get_answers"
+if TYPE_CHECKING:
+    from sayso.asks.desk import Owed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,25 +23,6 @@ class Wanted:
 
     ask_id: str | None
     wait: bool
-
-
-def tool() -> Tool:
-    return Tool(
-        name=NAME,
-        title="Get earlier answers",
-        description=description(NAME),
-        schema={
-            "type": "object",
-            "properties": {
-                "ask_id": {
-                    "type": "string",
-                    "description": "Default: all of yours.",
-                },
-                "wait": {"type": "boolean", "description": "Hold on until one is answered."},
-            },
-        },
-        annotations={"readOnlyHint": False, "idempotentHint": False, "openWorldHint": True, "destructiveHint": False},
-    )
 
 
 def read(arguments: Arguments) -> Wanted:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sayso import __version__
 from sayso.config import Config
-from sayso.dialects import approve, ask_user, auq, codenomad, get_answers, promptmanager, swissarmyhammer
+from sayso.dialects import tools
 from sayso.dialects.dialect import Tool
 
 _INSTRUCTIONS = (
@@ -24,7 +24,7 @@ _COMMAND_INSTRUCTIONS = (
 )
 
 
-_LEAN = (ask_user.NAME, get_answers.NAME)
+_LEAN = (tools.ASK_USER, tools.GET_ANSWERS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,8 +55,13 @@ def profile(config: Config) -> Profile:
     if config.lean and not named.strict:
         named = _lean(named)
     if config.approve:
+        from sayso.dialects import approve
+
         return replace(named, tools=(*named.tools, approve.tool()))
     return named
+
+
+# Each with the dialects that it shows, and no other: a fast start is a feature.
 
 
 def _all(config: Config) -> Profile:
@@ -65,11 +70,11 @@ def _all(config: Config) -> Profile:
         strict=False,
         commands=_COMMAND_INSTRUCTIONS,
         tools=(
-            ask_user.tool(config),
-            auq.united_tool(config),
-            get_answers.tool(),
-            swissarmyhammer.ask_tool("question_ask_united"),
-            swissarmyhammer.summary_tool("question_summary_united"),
+            tools.ask_user(config),
+            tools.ask_user_questions_united(config),
+            tools.get_answers(),
+            tools.question_ask("question_ask_united"),
+            tools.question_summary("question_summary_united"),
         ),
     )
 
@@ -80,12 +85,11 @@ def _lean(named: Profile) -> Profile:
 
 
 def _auq(config: Config) -> Profile:
-    return Profile(server_name="AskUserQuestions", tools=(auq.tool(config),))
+    return Profile(server_name="AskUserQuestions", tools=(tools.ask_user_questions(config),))
 
 
 def _swissarmyhammer(config: Config) -> Profile:
-    tools = (swissarmyhammer.ask_tool(), swissarmyhammer.summary_tool())
-    return Profile(server_name="swissarmyhammer", tools=tools)
+    return Profile(server_name="swissarmyhammer", tools=(tools.question_ask(), tools.question_summary()))
 
 
 def _ahma(config: Config) -> Profile:
@@ -94,10 +98,14 @@ def _ahma(config: Config) -> Profile:
 
 
 def _codenomad(config: Config) -> Profile:
+    from sayso.dialects import codenomad
+
     return Profile(server_name="CodeNomad", tools=(codenomad.tool(config),))
 
 
 def _promptmanager(config: Config) -> Profile:
+    from sayso.dialects import promptmanager
+
     return Profile(server_name="ask-user", server_version="1.0.0", tools=(promptmanager.tool(config),))
 
 

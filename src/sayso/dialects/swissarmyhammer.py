@@ -6,48 +6,12 @@ from typing import Any
 
 from sayso.asks.model import Problems
 from sayso.dialects import fields
-from sayso.dialects.dialect import Arguments, Tool, description
+from sayso.dialects.dialect import Arguments
 
-ASK = "question_ask"
-SUMMARY = "question_summary"
 NO_FORM = (
     "This tool requires client elicitation support, which is not available. Please upgrade your MCP client or manually "
     "create question files in .swissarmyhammer/questions/"
 )
-
-
-def ask_tool(about: str = ASK) -> Tool:
-    return Tool(
-        name=ASK,
-        title="Ask the user in a form and keep the answer",
-        description=description(about),
-        schema={
-            "type": "object",
-            "properties": {"question": {"type": "string", "description": "The question to ask the user."}},
-            "required": ["question"],
-        },
-        annotations={"openWorldHint": True, "readOnlyHint": False, "destructiveHint": False},
-        needs_form=True,
-    )
-
-
-def summary_tool(about: str = SUMMARY) -> Tool:
-    return Tool(
-        name=SUMMARY,
-        title="Read back earlier answers",
-        description=description(about),
-        schema={
-            "type": "object",
-            "properties": {
-                "limit": {
-                    "type": "integer",
-                    "minimum": 0,
-                    "description": "How many of the newest pairs to include. Default: all.",
-                }
-            },
-        },
-        annotations={"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False},
-    )
 
 
 def read_question(arguments: Arguments) -> str:

@@ -8,19 +8,15 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TextIO
-
-import anyio
-import anyio.to_thread
-from mcp import Client, StdioServerParameters
-from mcp.client.stdio import stdio_client
-from mcp_types import Implementation, TextContent
 
 from sayso.asks.desk import Desk
 from sayso.asks.model import Answer, Ask, Settler
 from sayso.config import Config
+from sayso.doctor.client import Client, text_of
 from sayso.doctor.finding import Finding, fault, ok
-from sayso.errors import SaysoError
+from sayso.errors import ProtocolError, SaysoError
 from sayso.install.entry import Server
 from sayso.install.targets import Target
 from sayso.store import open_store
@@ -40,7 +36,7 @@ def probe(target: Target, server: Server, config: Config) -> Iterator[Finding]:
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
         steps: list[Finding] = []
         try:
-            anyio.run(_whole_way, target, server, config, steps, log)
+            _go(target, server, config, steps, log)
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise
@@ -53,33 +49,50 @@ def probe(target: Target, server: Server, config: Config) -> Iterator[Finding]:
         yield from steps
 
 
-async def _whole_way(target: Target, server: Server, config: Config, steps: list[Finding], log: TextIO) -> None:
+def _go(target: Target, server: Server, config: Config, steps: list[Finding], log: TextIO) -> None:
+    """The whole way."""
     begun = time.perf_counter()
 
     def step(text: str) -> None:
         steps.append(ok(target.key, f"{text} ({(time.perf_counter() - begun) * 1000:.0f} ms)"))
 
-    parameters = StdioServerParameters(
-        command=server.command, args=list(server.args), env=environment(target, server, os.environ), cwd=config.project
-    )
-    name = Implementation(name=target.known_as, version="doctor")
-    with anyio.fail_after(SECONDS):
-        async with Client(stdio_client(parameters, errlog=log), client_info=name) as client:
-            step(f"started as {target.title} would, speaks MCP {client.protocol_version}")
-            tools = {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
-            step(f"lists {len(tools)} tools: {', '.join(sorted(tools)[:6])}")
-            mark = f"sayso doctor {secrets.token_hex(4)}: a test question, answered by itself"
-            tool, arguments = _question(tools, mark)
-            returned = threading.Event()
-            async with anyio.create_task_group() as beside:
-                beside.start_soon(anyio.to_thread.run_sync, _answer, config, mark, returned)
-                reply = await client.call_tool(tool, arguments)
-                returned.set()
-            step("asked, and the question was in your inbox")
-            text = "\n".join(part.text for part in reply.content if isinstance(part, TextContent))
-            if _REPLY not in text:
-                raise SaysoError(f"the agent received {text[:200]!r} instead of the answer")
-            step("answered, and the agent received it")
+    with Client(
+        [server.command, *server.args],
+        name=target.known_as,
+        version="doctor",
+        environment=environment(target, server, os.environ),
+        folder=config.project,
+        errors=log,
+        seconds=SECONDS,
+    ) as client:
+        step(f"started as {target.title} would, speaks MCP {client.version}")
+        tools = {tool["name"]: tool["inputSchema"] for tool in client.tools()}
+        step(f"lists {len(tools)} tools: {', '.join(sorted(tools)[:6])}")
+        mark = f"sayso doctor {secrets.token_hex(4)}: a test question, answered by itself"
+        text = _asked(client, *_question(tools, mark), config, mark)
+        step("asked, and the question was in your inbox")
+        if _REPLY not in text:
+            raise SaysoError(f"the agent received {text[:200]!r} instead of the answer")
+        step("answered, and the agent received it")
+
+
+def _asked(client: Client, tool: str, arguments: dict[str, Any], config: Config, mark: str) -> str:
+    """What the agent receives for a question that is answered from the inbox."""
+    returned = threading.Event()
+    with ThreadPoolExecutor(1) as beside:
+        answering = beside.submit(_answer, config, mark, returned)
+        # Where the question never arrives, that is the fault, and not that the call has no end.
+        answering.add_done_callback(lambda done: client.close() if done.exception() else None)
+        try:
+            text = text_of(client.call(tool, arguments))
+        except ProtocolError:
+            if answering.done():
+                answering.result()
+            raise
+        finally:
+            returned.set()
+        answering.result()
+    return text
 
 
 def environment(target: Target, server: Server, environ: Mapping[str, str]) -> dict[str, str]:
@@ -130,9 +143,7 @@ def _found(desk: Desk, mark: str) -> Ask | None:
 
 
 def _first(error: BaseException) -> str:
-    """The innermost reason, in words."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
+    """The reason, in words."""
     if isinstance(error, TimeoutError):
         return f"nothing came within {SECONDS:g} s"
     return (str(error) or type(error).__name__).rstrip(".")

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import anyio
 import anyio.to_thread
-import mcp_types as types
 
 from sayso.asks.desk import Held
 from sayso.asks.model import Ask
@@ -21,12 +20,15 @@ from sayso.dialects.approve import Permission
 from sayso.dialects.edits import path_of
 from sayso.errors import InvalidInput, SaysoError, WaitEnded
 from sayso.mcp_server.ask import AskCalls
-from sayso.mcp_server.caller import Context
+from sayso.mcp_server.context import Context
 from sayso.mcp_server.heartbeat import beat
 from sayso.mcp_server.office import Office
 from sayso.mcp_server.replies import result
+from sayso.protocol.results import ToolResult
 
 logger = logging.getLogger(__name__)
+
+NAME = dialect.NAME
 
 MOST_BYTES = 1024 * 1024
 """The largest file that an edit is compared with."""
@@ -39,11 +41,11 @@ class ApproveCalls:
         self._office, self._asks = office, AskCalls(office, strict=True)
         self._allowed: set[str] = set()
 
-    async def call(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call(self, ctx: Context) -> ToolResult:
         try:
-            permission = dialect.read(params.arguments or {})
+            permission = dialect.read(ctx.arguments)
             if permission.is_question:
-                return await self._ask(ctx, params)
+                return await self._ask(ctx)
             return await self._permit(permission, ctx)
         except InvalidInput as error:
             return _denied(f"Sayso could not put this request to the user: {error}")
@@ -55,16 +57,17 @@ class ApproveCalls:
             logger.exception("A permission could not be asked for")
             return _denied("Sayso failed on this request; its log says why.")
 
-    async def _ask(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def _ask(self, ctx: Context) -> ToolResult:
         """Claude's own questions: an ask like any other, whose answers go back as part of the tool's input."""
-        told = await self._asks.call(dialect.question_tool(), ctx, params)
-        if isinstance(told, types.CallToolResult) and not told.is_error:
+        told = await self._asks.call(dialect.question_tool(), ctx)
+        if isinstance(told, ToolResult) and not told.is_error:
             # A client that reads the data first would find another form there than the one it wants.
-            return types.CallToolResult(content=told.content)
-        texts = [part.text for part in getattr(told, "content", []) if isinstance(part, types.TextContent)]
+            told.data = None
+            return told
+        texts = told.texts if isinstance(told, ToolResult) else []
         return _denied(" ".join(texts) or "The user could not be asked. Do not assume an answer.")
 
-    async def _permit(self, permission: Permission, ctx: Context) -> types.CallToolResult:
+    async def _permit(self, permission: Permission, ctx: Context) -> ToolResult:
         await self._office.find_run()
         asker = self._office.asker_of(ctx)
         if permission.exact in self._allowed and not asker.agent:
@@ -96,7 +99,7 @@ class ApproveCalls:
         ask: Ask | None = None
         trouble: SaysoError | None = None
         async with anyio.create_task_group() as beside:
-            beside.start_soon(beat, ctx, dict(ctx.meta or {}), self._office.config.heartbeat)
+            beside.start_soon(beat, ctx, ctx.meta, self._office.config.heartbeat)
             with anyio.CancelScope() as patience, self._office.until_stopped(patience):
                 try:
                     ask = await waiting.outcome(held)
@@ -130,5 +133,5 @@ def _text_of(file: Path) -> str | None:
         return None
 
 
-def _denied(why: str) -> types.CallToolResult:
+def _denied(why: str) -> ToolResult:
     return result(dialect.deny(f"{why} It was not allowed."))

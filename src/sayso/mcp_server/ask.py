@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import anyio
-import mcp_types as types
 
 from sayso.asks.desk import Held
 from sayso.asks.model import Ask, Asker, Away, NewAsk, State
@@ -21,21 +18,22 @@ from sayso.dialects.dialect import AskTool, Request
 from sayso.dialects.outcomes import given_earlier, is_wiped
 from sayso.errors import InvalidInput, NotFound, SaysoError, WaitEnded
 from sayso.mcp_server import elicit
-from sayso.mcp_server.caller import Context
 from sayso.mcp_server.client_form import ClientForm
+from sayso.mcp_server.context import Context
 from sayso.mcp_server.elicit import Round
 from sayso.mcp_server.forms import KEYS, Form
 from sayso.mcp_server.heartbeat import beat
 from sayso.mcp_server.office import Office
 from sayso.mcp_server.replies import add, failure, pending, result
 from sayso.notify import Notifier
+from sayso.protocol.results import InputRequired, ToolResult
 
 logger = logging.getLogger(__name__)
 
 MOST_ROUNDS = 8
 """Clients give up after ten rounds of one call; the last ones are left for a form."""
 
-Result = types.CallToolResult | types.InputRequiredResult
+Result = ToolResult | InputRequired
 
 _STOPPED = "The server is stopping; the question stays open. Make the same call again: it is not asked twice."
 
@@ -48,23 +46,23 @@ class AskCalls:
         self._notifier = Notifier(office.config)
         self._goodbyes: set[asyncio.Future[None]] = set()
 
-    async def call(self, tool: AskTool, ctx: Context, params: types.CallToolRequestParams) -> Result:
+    async def call(self, tool: AskTool, ctx: Context) -> Result:
         """Put the call's questions to a person and wait. Every end is a result; only a cancel is not."""
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.office.when_cancelled(ctx, partial(self._is_leaving, ended))
+        ctx.when_written(partial(self._unless_written, ended))
         try:
-            return await self._call(tool, ctx, params)
+            return await self._call(tool, ctx)
         finally:
             ended.set_result(None)
 
-    async def _call(self, tool: AskTool, ctx: Context, params: types.CallToolRequestParams) -> Result:
+    async def _call(self, tool: AskTool, ctx: Context) -> Result:
         try:
             await self.office.find_run()
-            request = tool.read(params.arguments or {}, self.office.asker_of(ctx), self.config)
+            request = tool.read(ctx.arguments, self.office.asker_of(ctx), self.config)
             waiting = await self.office.waiting()
             if not request.waits:
-                return await self._leave(request, waiting, ctx, params)
-            held = await self._take_up(self._within_limit(request, ctx), waiting, Round.of(params))
+                return await self._leave(request, waiting, ctx)
+            held = await self._take_up(self._within_limit(request, ctx), waiting, Round.of(ctx))
             await self.office.note_in_run(held.ask)
         except InvalidInput as error:
             return result(tool.refuse(error))
@@ -72,14 +70,14 @@ class AskCalls:
             logger.error("Session failed: %s", error)
             return failure(error)
         self.office.clean_up()
-        return await Call(self, request, held, waiting, ctx, params).hold_on()
+        return await Call(self, request, held, waiting, ctx).hold_on()
 
     def _within_limit(self, request: Request, ctx: Context) -> Request:
         """The request with what its client's patience makes of its time limit. A modern client goes on waiting in the
         next round."""
-        if self.strict or elicit.is_modern(ctx):
+        if self.strict or ctx.comes_again:
             return request
-        limit = call_limit(request.new.asker.client, dict(ctx.meta or {}), self.config)
+        limit = call_limit(request.new.asker.client, ctx.meta, self.config)
         return replace(request, new=replace(request.new, call_limit_ms=int(limit * 1000) if limit else None))
 
     async def _take_up(self, request: Request, waiting: Waiting, came: Round | None) -> Held:
@@ -103,15 +101,13 @@ class AskCalls:
             return None
         return held
 
-    async def _leave(
-        self, request: Request, waiting: Waiting, ctx: Context, params: types.CallToolRequestParams
-    ) -> Result:
+    async def _leave(self, request: Request, waiting: Waiting, ctx: Context) -> Result:
         """Open the ask without waiting for it; if it was asked before and the answer is there, that."""
         ask = await waiting.do(waiting.desk.leave, request.new)
         await self.office.note_in_run(ask)
         self.office.clean_up()
         if not ask.state.answerable and (held := await waiting.attach(ask.id, asker=request.new.asker)):
-            return await Call(self, request, held, waiting, ctx, params).hold_on()
+            return await Call(self, request, held, waiting, ctx).hold_on()
         if ask.version == 1:
             self.office.send_out(self.notify(ask, waiting, after=0))
         return pending(ask)
@@ -119,6 +115,10 @@ class AskCalls:
     def say_goodbye(self, held: Held, waiting: Waiting, why: str) -> None:
         """Let go of an ask at once, whatever its call has yet to do before it ends."""
         self._is_leaving(self.office.start(waiting.release(held, why)))
+
+    def _unless_written(self, ended: asyncio.Future[None], written: bool) -> None:
+        if not written:
+            self._is_leaving(ended)
 
     def _is_leaving(self, ended: asyncio.Future[None]) -> None:
         if not ended.done():
@@ -148,20 +148,12 @@ class AskCalls:
 class Call:
     """One call of an ask tool while it is held."""
 
-    def __init__(
-        self,
-        calls: AskCalls,
-        request: Request,
-        held: Held,
-        waiting: Waiting,
-        ctx: Context,
-        params: types.CallToolRequestParams,
-    ) -> None:
+    def __init__(self, calls: AskCalls, request: Request, held: Held, waiting: Waiting, ctx: Context) -> None:
         self._calls, self._request, self._held, self._waiting, self._ctx = calls, request, held, waiting, ctx
-        self._meta: Mapping[str, Any] = dict(ctx.meta or {})
+        self._meta = ctx.meta
         self._left = False
-        self._came = Round.of(params)
-        self._reply = elicit.brought_back(params)
+        self._came = Round.of(ctx)
+        self._reply = elicit.brought_back(ctx)
         self._form = None if calls.strict else ClientForm(held.ask, ctx, self._meta, waiting, calls.config)
 
     async def hold_on(self) -> Result:
@@ -171,6 +163,7 @@ class Call:
             self._tell(form)
             if form:
                 return await self._come_again(form)
+            self._ctx.note(self._next_round().sealed_later())
             ask = await self._outcome()
             return await self._not_yet() if ask is None else self._hand_over(ask)
         except SaysoError as error:
@@ -236,25 +229,28 @@ class Call:
             self._left = True
             self._calls.say_goodbye(self._held, self._waiting, why)
 
-    async def _come_again(self, form: Form | None) -> types.InputRequiredResult:
+    async def _come_again(self, form: Form | None) -> InputRequired:
         """Let a modern client call again, with the form's reply or only with a fresh clock."""
         held = replace(self._held, away=Away.IN_FORM) if form else self._held
         await self._waiting.release(held, "the client will call again")
+        return elicit.input_required(self._next_round().sealed_later(), form)
+
+    def _next_round(self) -> Round:
+        """What the client brings back when it comes again for this ask."""
         count = self._came.count + 1 if self._came else 1
-        state = Round(ask=self._held.ask.id, at=now_ms(), count=count, until=self._held.wait.until, keys=KEYS)
-        return elicit.input_required(state.sealed_later(), form)
+        return Round(ask=self._held.ask.id, at=now_ms(), count=count, until=self._held.wait.until, keys=KEYS)
 
     async def _not_yet(self) -> Result:
         """The client would soon give up, or we stop: a fresh round where it knows them, else a result that says
         `pending`."""
-        if elicit.is_modern(self._ctx) and (self._came is None or self._came.count < MOST_ROUNDS):
+        if self._ctx.comes_again and (self._came is None or self._came.count < MOST_ROUNDS):
             return await self._come_again(None)
         # Before the client hears of it: it may come again at once, and to another process.
         await self._waiting.release(replace(self._held, away=Away.AT_WORK), "the agent will come again")
         # A strict profile has no word for "pending", and gets here only when we stop.
         return failure(WaitEnded(_STOPPED)) if self._calls.strict else pending(self._held.ask)
 
-    def _hand_over(self, ask: Ask) -> types.CallToolResult:
+    def _hand_over(self, ask: Ask) -> ToolResult:
         if ask.state is State.TIMED_OUT:
             logger.warning("Session failed: timed out %s", _names(ask))
         else:

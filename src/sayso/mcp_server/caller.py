@@ -7,28 +7,20 @@ import socket
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, lru_cache
-from typing import Any
-
-from mcp.server.context import ServerRequestContext
 
 from sayso.asks.model import Asker
 from sayso.branches import branch_of
 from sayso.clients import conversation
 from sayso.config import Config
+from sayso.mcp_server.context import Context
 from sayso.mcp_server.run_link import RunLink
 from sayso.processes import ProcessName, name_of
-
-Context = ServerRequestContext[Any, Any]
 
 
 def described(ctx: Context) -> Asker:
     """What a request itself tells: which client it is, and its name for the conversation."""
-    info = ctx.session.client_params.client_info if ctx.session.client_params else None
-    return Asker(
-        client=_kept(info.name) if info else "",
-        version=_kept(info.version) if info else "",
-        session=_kept(conversation(ctx.meta or {})),
-    )
+    client = ctx.client
+    return Asker(client=_kept(client.name), version=_kept(client.version), session=_kept(conversation(ctx.meta)))
 
 
 def on_stdio(config: Config, link: RunLink | None = None) -> Callable[[Context], Asker]:

@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import mcp_types as types
-
 from sayso.asks.model import Ask, Settler, State
 from sayso.asks.waiting import Waiting
 from sayso.clients import is_headless
@@ -19,8 +17,9 @@ from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.errors import AlreadySettled, FormUnavailable, InvalidInput, SaysoError
 from sayso.mcp_server import elicit
-from sayso.mcp_server.caller import Context, described
-from sayso.mcp_server.elicit import Round
+from sayso.mcp_server.caller import described
+from sayso.mcp_server.context import Context
+from sayso.mcp_server.elicit import FormReply, Round
 from sayso.mcp_server.forms import KEYS, Form, answers_from, form_for, form_for_words
 
 logger = logging.getLogger(__name__)
@@ -35,13 +34,13 @@ class ClientForm:
     def __init__(self, ask: Ask, ctx: Context, meta: Mapping[str, Any], waiting: Waiting, config: Config) -> None:
         self.lost = ""
         self._ask, self._ctx, self._waiting, self._config = ask, ctx, waiting, config
-        wanted = config.forms != "never" and elicit.can_show_forms(ctx) and not is_headless(meta)
-        self._form = form_for(ask, ctx.protocol_version, described(ctx).client) if wanted else None
+        wanted = config.forms != "never" and ctx.client.shows_forms and not is_headless(meta)
+        self._form = form_for(ask, ctx.request.version, described(ctx).client) if wanted else None
 
     @property
     def opens_at_once(self) -> bool:
         """Whether it is shown while the call is held, which is how handshake clients do it."""
-        return self._form is not None and not elicit.is_modern(self._ctx) and self._ask.state is State.PENDING
+        return self._form is not None and not self._ctx.comes_again and self._ask.state is State.PENDING
 
     async def stay_open(self) -> None:
         """Show it until it settles the ask or is given up. It is one way among others: the inbox goes on."""
@@ -55,21 +54,21 @@ class ClientForm:
         except SaysoError as error:
             logger.info("The client's form is not available: %s", error)
 
-    async def _filled_in(self, form: Form) -> types.ElicitResult:
+    async def _filled_in(self, form: Form) -> FormReply:
         """What somebody filled in, with the words that they want to add."""
         reply = await elicit.show(self._ctx, form)
-        content = reply.content or {}
-        asked = form_for_words(self._ask, content, described(self._ctx).client) if reply.action == "accept" else None
+        content, client = reply.content, described(self._ctx).client
+        asked = form_for_words(self._ask, content, client) if reply.action == "accept" else None
         if asked is None:
             return reply
         words = await elicit.show(self._ctx, asked)
-        return words.model_copy(update={"content": {**content, **(words.content or {})}})
+        return replace(words, content={**content, **words.content})
 
     def first_round(self) -> Form | None:
         """The form that a modern client is to show before the call waits."""
-        return self._form if elicit.is_modern(self._ctx) and self._ask.state is State.PENDING else None
+        return self._form if self._ctx.comes_again and self._ask.state is State.PENDING else None
 
-    async def next_round(self, came: Round, reply: types.ElicitResult) -> Form | None:
+    async def next_round(self, came: Round, reply: FormReply) -> Form | None:
         """Take what a modern client brought back. The form again where that did not fit, but not for ever."""
         if self._form is None:
             return None
@@ -78,7 +77,7 @@ class ClientForm:
         again = await self._settle(reply, now_ms() - came.at)
         return again if came.count < MOST_FORMS else None
 
-    async def _settle(self, reply: types.ElicitResult, after_ms: int) -> Form | None:
+    async def _settle(self, reply: FormReply, after_ms: int) -> Form | None:
         """Settle by what the form brought; the form again, with what was wrong, where that did not fit."""
         try:
             await self._settle_by(reply, after_ms)
@@ -91,13 +90,13 @@ class ClientForm:
             return self._form and replace(self._form, message=f"{error}\n\n{self._form.message}")
         return None
 
-    async def _settle_by(self, reply: types.ElicitResult, after_ms: int) -> None:
+    async def _settle_by(self, reply: FormReply, after_ms: int) -> None:
         desk, ask = self._waiting.desk, self._ask
         # Whoever sits at a client on another machine is not the person whose machine this is.
         there = f"someone at {ask.asker.agent}" if ask.asker.agent else self._config.person
         by = Settler(person=ask.asker.owner or there, surface="client form")
         if reply.action == "accept":
-            await self._waiting.do(desk.answer, ask.id, answers_from(ask, reply.content or {}), by)
+            await self._waiting.do(desk.answer, ask.id, answers_from(ask, reply.content), by)
         elif after_ms < self._config.form_reaction:
             # Too fast a no came from no person.
             raise FormUnavailable(elicit.too_fast(reply, after_ms))

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import anyio
-import mcp_types as types
 
 from sayso.asks.desk import Held
 from sayso.asks.model import Ask, Asker, Away
@@ -16,10 +15,11 @@ from sayso.clients import call_limit
 from sayso.dialects import get_answers as dialect
 from sayso.dialects.dialect import Reply
 from sayso.errors import InvalidInput, NotFound, SaysoError
-from sayso.mcp_server.caller import Context
+from sayso.mcp_server.context import Context
 from sayso.mcp_server.heartbeat import beat
 from sayso.mcp_server.office import Office
 from sayso.mcp_server.replies import add, failure, result
+from sayso.protocol.results import ToolResult
 from sayso.store.bell import LOOK_EVERY
 
 logger = logging.getLogger(__name__)
@@ -35,9 +35,9 @@ class CollectCalls:
         self._quiet: dict[Asker, tuple[int, float]] = {}
         """Agents that were owed nothing: how many asks had been opened here, and until when that is believed."""
 
-    async def call(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call(self, ctx: Context) -> ToolResult:
         try:
-            wanted = dialect.read(params.arguments or {})
+            wanted = dialect.read(ctx.arguments)
             waiting = await self._office.waiting()
             asker = self._office.asker_of(ctx)
             asks = await self._asked(waiting, asker, wanted.ask_id)
@@ -51,7 +51,7 @@ class CollectCalls:
         except SaysoError as error:
             return failure(error)
 
-    async def mention(self, ctx: Context, told: types.CallToolResult) -> None:
+    async def mention(self, ctx: Context, told: ToolResult) -> None:
         """Say in another tool's reply that answers to earlier questions of this agent wait for it."""
         try:
             waiting, asker = await self._office.waiting(), self._office.asker_of(ctx)
@@ -87,9 +87,7 @@ class CollectCalls:
             asks = await self._office.look(waiting.desk.undelivered, asker)
         return [ask for ask in asks if ask.wait is None]
 
-    async def _hand_over(
-        self, ctx: Context, waiting: Waiting, asks: Sequence[Ask], held: Sequence[Held]
-    ) -> types.CallToolResult:
+    async def _hand_over(self, ctx: Context, waiting: Waiting, asks: Sequence[Ask], held: Sequence[Held]) -> ToolResult:
         """Tell how the asks stand once one of those held has ended, or the client's patience has."""
         try:
             await self._wait_for_one(ctx, waiting, held)
@@ -111,7 +109,7 @@ class CollectCalls:
     async def _wait_for_one(self, ctx: Context, waiting: Waiting, held: Sequence[Held]) -> None:
         if not held or any(_settled(one.ask) for one in held):
             return
-        meta, config = dict(ctx.meta or {}), self._office.config
+        meta, config = ctx.meta, self._office.config
         async with anyio.create_task_group() as beside:
             beside.start_soon(beat, ctx, meta, config.heartbeat)
             limit = call_limit(held[0].ask.asker.client, meta, config)

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from functools import partial
 from types import TracebackType
-from typing import Any
 
 import anyio
 import anyio.to_thread
-import mcp_types as types
-from mcp.server.lowlevel.server import Server
 
-from sayso.clients import OTHER_NAMES, call_limit
+from sayso.clients import call_limit
 from sayso.clock import now_ms
 from sayso.dialects import ahma, operation_replies
-from sayso.dialects.dialect import ASK_TOOLS, Tool
-from sayso.dialects.profiles import Profile
 from sayso.errors import InvalidInput, SaysoError
-from sayso.mcp_server.caller import Context
-from sayso.mcp_server.elicit import is_modern
+from sayso.mcp_server.context import Context, Handler
+from sayso.mcp_server.dispatcher import Dispatcher
+from sayso.mcp_server.offer import Offer
 from sayso.mcp_server.office import Office
 from sayso.mcp_server.operation_calls import OperationCalls
 from sayso.mcp_server.operation_resources import LEFT_OUT_URI, OperationResources, uri_of
@@ -32,7 +29,9 @@ from sayso.operations.job import Job
 from sayso.operations.operation import Operation, OperationState
 from sayso.operations.order import Order
 from sayso.operations.workshop import SAY_SO, Workshop
-from sayso.toolfiles.catalog import Catalog, CommandTool, Stock
+from sayso.protocol.messages import Json
+from sayso.protocol.results import ToolResult
+from sayso.toolfiles.catalog import CommandTool, Stock
 from sayso.toolfiles.changes import Changes
 from sayso.toolfiles.guidance import start_hint
 
@@ -46,31 +45,28 @@ NEWS_SHARE = 4
 
 LEAST_NEWS = 512
 
-Result = types.CallToolResult | dict[str, Any]
+Result = ToolResult | Json
 
 
 class CommandCalls:
-    """Serves the command tools of one server process. `async with` it: entering loads the tool files."""
+    """Serves the command tools of a stdio server's one client. `async with` it: entering watches the tool files."""
 
-    def __init__(self, office: Office, shown: Profile, notify: Notify) -> None:
-        self._office, self._shown, self._config = office, shown, office.config
-        own = {tool.name for tool in shown.tools} | {*ahma.NAMES, *ASK_TOOLS, *OTHER_NAMES}
-        self.catalog = Catalog(self._config, reserved=own)
+    def __init__(self, office: Office, offer: Offer, notify: Notify) -> None:
+        self._office, self._offer, self._config = office, offer, office.config
+        self.catalog = offer.catalog
         self._push = Push()
         self._works = Works(office, self.catalog, notify, self._observe)
         self._operations = OperationCalls(self._works, self.catalog)
-        self._resources = OperationResources(self._works, self.catalog, self._push)
+        self._resources = OperationResources(self._works, self.catalog)
         self._tasks = Tasks(self._works)
-        self._listing: tuple[Stock | None, list[Tool]] = (None, [])
         self._tokens: dict[str, str | int] = {}
         self._held: dict[str, Context] = {}
         """The open calls that wait for their commands."""
-        self._server: Server[None] | None = None
+        self._met = False
         self._watching: asyncio.Task[None] | None = None
         self._end = self._works.leave
 
     async def __aenter__(self) -> CommandCalls:
-        await anyio.to_thread.run_sync(self.catalog.load)
         self._watching = asyncio.get_running_loop().create_task(self._watch())
         return self
 
@@ -87,63 +83,45 @@ class CommandCalls:
 
     # What there is
 
-    def register(self, server: Server[None]) -> None:
-        """Put on the server what goes beyond tools."""
-        self._server = server
-        server.instructions = self.instructions()
-        self._resources.register(server)
-        self._tasks.register(server)
-        self._push.register(server)
+    @property
+    def handlers(self) -> Mapping[str, Handler]:
+        """What serves the methods beyond tools."""
+        return {**self._resources.handlers, **self._tasks.handlers}
 
-    def instructions(self) -> str:
-        """What the profile says, and which tool files were left out."""
-        stock = self.catalog.stock
-        parts = [self._shown.instructions, self._shown.commands if self._shows(stock) else ""]
-        if stock.faults:
-            parts.append(operation_replies.left_out(stock.faults))
-        return "\n\n".join(part for part in parts if part)
-
-    def listed(self, ctx: Context) -> list[Tool]:
-        """The tools for operations, and one for each command."""
-        self._meet(ctx)
-        stock, known = self._listing
-        if stock is not self.catalog.stock:
-            stock = self.catalog.stock
-            known = [*ahma.tools(), *map(ahma.command_tool, stock.tools.values())] if self._shows(stock) else []
-            self._listing = stock, known
-        return known
+    def speak_to(self, dispatcher: Dispatcher) -> None:
+        """The client is there, and can be told things from now on."""
+        self._push.dispatcher = dispatcher
 
     def serves(self, name: str) -> bool:
-        stock = self.catalog.stock
-        return name in stock.tools or (name in ahma.NAMES and self._shows(stock))
+        return name in self.catalog.stock.tools or (name in ahma.NAMES and self._offer.shows_commands)
 
-    def _shows(self, stock: Stock) -> bool:
-        """Beside other tools, only where there are tool files."""
-        return bool(stock.files) or self._shown.strict
+    def meet(self) -> None:
+        """A client that comes for the first time hears which tool files were left out."""
+        if not self._met and self.catalog.stock.faults:
+            self._office.send_out(self._say_what_is_left_out())
+        self._met = True
 
     # Calls
 
-    async def call(self, ctx: Context, params: types.CallToolRequestParams) -> Result:
+    async def call(self, ctx: Context) -> Result:
         """Every end is a result; only a cancel is not."""
-        self._meet(ctx)
-        with self._push.during(ctx):
-            answer = await self._answer(ctx, params)
-        if isinstance(answer, types.CallToolResult):
+        answer = await self._answer(ctx)
+        if isinstance(answer, ToolResult):
             await self.put_news_first(ctx, answer)
         return answer
 
-    async def _answer(self, ctx: Context, params: types.CallToolRequestParams) -> Result:
+    async def _answer(self, ctx: Context) -> Result:
         try:
-            tool = self.catalog.stock.tools.get(params.name)
-            return await (self._run(tool, ctx, params) if tool else self._operations.call(ctx, params))
+            tool = self.catalog.stock.tools.get(ctx.tool)
+            return await (self._run(tool, ctx) if tool else self._operations.call(ctx))
         except InvalidInput as error:
             return result(operation_replies.refused(error))
         except SaysoError as error:
-            logger.warning("A call of %s failed: %s", params.name, error)
+            logger.warning("A call of %s failed: %s", ctx.tool, error)
             return result(operation_replies.failed(error))
 
-    async def _run(self, tool: CommandTool, ctx: Context, params: types.CallToolRequestParams) -> Result:
-        order = Order(tool=tool, arguments=params.arguments or {}, asker=self._office.asker_of(ctx))
+    async def _run(self, tool: CommandTool, ctx: Context) -> Result:
+        order = Order(tool=tool, arguments=ctx.arguments, asker=self._office.asker_of(ctx))
         shop = await self._works.shop()
         job = await shop.start(order)
         if not job.operation.background:
@@ -157,7 +135,7 @@ class CommandCalls:
             await asyncio.shield(job.end)
         return await self._first_reply(job, tool, ctx)
 
-    async def _wait_for(self, shop: Workshop, job: Job, ctx: Context) -> types.CallToolResult:
+    async def _wait_for(self, shop: Workshop, job: Job, ctx: Context) -> ToolResult:
         """The result of a command that is waited for. A client that lets go of the call ends the command."""
         self._held[job.id] = ctx
         try:
@@ -176,12 +154,12 @@ class CommandCalls:
 
     async def _allowed_in_time(self, job: Job, ctx: Context) -> bool:
         """Whether it could begin before the client's patience ends. Only a person's say-so can take that long."""
-        limit = call_limit(job.operation.asker.client, dict(ctx.meta or {}), self._config)
+        limit = call_limit(job.operation.asker.client, ctx.meta, self._config)
         with anyio.move_on_after(limit if job.operation.state is OperationState.QUEUED else None):
             await job.running.wait()
         return job.running.is_set() or job.waits_for != SAY_SO
 
-    async def _first_reply(self, job: Job, tool: CommandTool, ctx: Context) -> types.CallToolResult:
+    async def _first_reply(self, job: Job, tool: CommandTool, ctx: Context) -> ToolResult:
         operation = job.operation
         never_ran = operation.status is not None and operation.status.reason == "spawn_failed"
         inline = tool.leaf.settings.inline_ms if tool.leaf.settings.inline_ms is not None else self._config.inline_ms
@@ -193,48 +171,42 @@ class CommandCalls:
         self._works.hand_over(ctx, told)
         return result(reply)
 
-    async def put_news_first(self, ctx: Context, answer: types.CallToolResult) -> None:
+    async def put_news_first(self, ctx: Context, answer: ToolResult) -> None:
         """Put the results that the agent has not heard of in front of a reply, whichever tool's it is."""
         try:
-            if self._shows(self.catalog.stock) and await self._works.has_news(self._office.asker_of(ctx)):
+            if self._offer.shows_commands and await self._works.has_news(self._office.asker_of(ctx)):
                 await self._put_first(ctx, answer)
         except SaysoError as error:  # the reply itself counts as handed over, whatever becomes of an addition to it
             logger.warning("Could not look for results of commands: %s", error)
 
-    async def _put_first(self, ctx: Context, answer: types.CallToolResult) -> None:
+    async def _put_first(self, ctx: Context, answer: ToolResult) -> None:
         asker = self._office.asker_of(ctx)
-        told = answer.structured_content or {}
-        own: list[dict[str, Any]] = told.get("finished", [])
+        told = answer.data or {}
+        own: list[Json] = told.get("finished", [])
         owed = await self._works.owed(asker, but=[str(each.get("id", "")) for each in (told, *own)])
         limit = max(LEAST_NEWS, self._config.reply_bytes // max(NEWS_SHARE, len(owed)))
         reports = [await self._works.report(operation, limit) for operation in owed]
         text, facts = operation_replies.news(reports, await self._works.alerts(asker))
         if text:
-            answer.content.insert(0, types.TextContent(type="text", text=text))
-            if answer.structured_content is not None:
+            answer.texts.insert(0, text)
+            if answer.data is not None:
                 finished = [*own, *facts.get("finished", [])]
-                answer.structured_content = {**told, **facts, **({"finished": finished} if finished else {})}
+                answer.data = {**told, **facts, **({"finished": finished} if finished else {})}
             self._works.hand_over(ctx, owed)
 
     # Telling
 
     def _promise_progress(self, job: Job, ctx: Context) -> None:
         """A handshake client that gave a token hears of the end after its reply; only the strict profile does that."""
-        meta: dict[str, Any] = dict(ctx.meta or {})
-        token = meta.get("progress_token", meta.get("progressToken"))
-        if self._shown.strict and not is_modern(ctx) and token is not None:
-            self._office.when_written(ctx, partial(self._owe_progress, job, token))
+        token = ctx.request.progress_token
+        if self._offer.shown.strict and not ctx.comes_again and token is not None:
+            ctx.when_written(partial(self._owe_progress, job, token))
 
     def _owe_progress(self, job: Job, token: str | int, written: bool) -> None:
         if written:
             self._tokens[job.id] = token
             if job.operation.state.ended:
                 self._office.send_out(self._late_progress(job.operation))
-
-    def _meet(self, ctx: Context) -> None:
-        """A handshake client that comes for the first time hears which tool files were left out."""
-        if self._push.meet(ctx) and self.catalog.stock.faults:
-            self._office.send_out(self._say_what_is_left_out())
 
     async def _say_what_is_left_out(self) -> None:
         faults = self.catalog.stock.faults
@@ -254,7 +226,7 @@ class CommandCalls:
         await self._push.say("warning", "operations", text)
         if ctx := self._held.get(job.id):
             now = job.operation.lasted_ms(now_ms()) / 1000
-            await ctx.session.report_progress(now, None, text)
+            await ctx.progress(now, None, text)
 
     async def _announce(self, job: Job) -> None:
         operation = job.operation
@@ -268,10 +240,6 @@ class CommandCalls:
             reply = operation_replies.result(await self._works.report(operation))
             await self._push.late_progress(token, reply.text)
 
-    def say_that_tools_changed(self) -> None:
-        """The client has another list than there is."""
-        self._office.send_out(self._push.tools_changed())
-
     async def _watch(self) -> None:
         """Endless until the server ends: load changed tool files and tell the client."""
         with Changes(self._config.tools_dirs) as changes:
@@ -284,8 +252,7 @@ class CommandCalls:
 
     async def _announce_tools(self, before: Stock) -> None:
         now = self.catalog.stock
-        if self._server:
-            self._server.instructions = self.instructions()
+        self._offer.refresh()
         if now.tools != before.tools or bool(now.files) != bool(before.files):
             await self._push.tools_changed()
         if now.faults != before.faults:

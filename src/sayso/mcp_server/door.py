@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 import anyio
 import anyio.to_thread
-import mcp_types as types
 from starlette.datastructures import Headers
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.types import Scope
 
 from sayso.accounts import Accounts, AgentToken
+from sayso.mcp_server.exchange import refusal
 from sayso.mcp_server.looks import Looks
 from sayso.store import Store
 
@@ -56,12 +56,6 @@ class Door:
     def revoked(self) -> Response:
         challenge = f'{_CHALLENGE}, error="invalid_token"'
         return refusal(401, f"This token is not known or was revoked. {_HOW}", {"WWW-Authenticate": challenge})
-
-
-def refusal(status: int, text: str, headers: Mapping[str, str] | None = None) -> Response:
-    """A refusal in the form of the protocol, so that clients show its text."""
-    code = types.INTERNAL_ERROR if status >= 500 else types.INVALID_REQUEST
-    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": text}}, status, headers)
 
 
 def _secret(scope: Scope) -> str:

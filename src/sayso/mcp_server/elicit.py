@@ -7,19 +7,27 @@ again with the reply. What a form holds is for `forms.py` to say.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import mcp_types as types
-from mcp.shared.exceptions import MCPError
-from mcp.shared.message import ServerMessageMetadata
-from pydantic import ValidationError
+from sayso.errors import FormUnavailable, ProtocolError
+from sayso.mcp_server.context import Context
+from sayso.mcp_server.forms import Form
+from sayso.protocol.messages import INVALID_PARAMS, Json
+from sayso.protocol.methods import faults_of_reply
+from sayso.protocol.results import InputRequired
 
-from sayso.errors import FormUnavailable
-from sayso.mcp_server.caller import Context
-from sayso.mcp_server.forms import MODERN, Form
-
+METHOD = "elicitation/create"
 KEY = "form"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormReply:
+    """What came back: what a person did with the form, and what they filled in."""
+
+    action: str
+    content: Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,57 +46,50 @@ class Round:
         return json.dumps(asdict(self))
 
     @classmethod
-    def of(cls, params: types.CallToolRequestParams) -> Round | None:
+    def of(cls, ctx: Context) -> Round | None:
         """What the call brings back; None where it brings nothing, or what another version of Sayso wrote."""
         try:
-            return cls(**json.loads(params.request_state)) if params.request_state else None
+            return cls(**json.loads(ctx.state)) if ctx.state else None
         except (TypeError, ValueError):
             return None
 
 
-def is_modern(ctx: Context) -> bool:
-    return ctx.protocol_version >= MODERN
-
-
-def can_show_forms(ctx: Context) -> bool:
-    """Whether the client declared forms; an empty declaration means forms only."""
-    capabilities = ctx.session.client_capabilities
-    elicitation = capabilities.elicitation if capabilities else None
-    return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
-
-
-async def show(ctx: Context, form: Form) -> types.ElicitResult:
+async def show(ctx: Context, form: Form) -> FormReply:
     """Put a form before a handshake client's user and wait without limit. Cancelling withdraws it."""
     try:
-        return await ctx.session.send_request(
-            _request(form),
-            types.ElicitResult,
-            metadata=ServerMessageMetadata(related_request_id=ctx.request_id),
-        )
-    except ValidationError as error:
-        raise FormUnavailable("The client's reply to the form was malformed. Nothing was taken from it.") from error
-    except MCPError as error:
-        raise FormUnavailable(f"The client could not show the form: {error.error.message}.") from error
+        reply = await ctx.ask(METHOD, _params(form))
+    except ProtocolError as error:
+        raise FormUnavailable(f"The client could not show the form: {error}.") from error
+    if faults_of_reply(reply):
+        raise FormUnavailable("The client's reply to the form was malformed. Nothing was taken from it.")
+    return _read(reply)
 
 
-def _request(form: Form) -> types.ElicitRequest:
-    params = types.ElicitRequestFormParams(message=form.message, requested_schema=dict(form.schema))
-    return types.ElicitRequest(params=params)
+def _params(form: Form) -> Json:
+    return {"mode": "form", "message": form.message, "requestedSchema": form.schema}
 
 
-def brought_back(params: types.CallToolRequestParams) -> types.ElicitResult | None:
-    """The form's reply that a modern client brings with its next call."""
-    reply = (params.input_responses or {}).get(KEY)
-    return reply if isinstance(reply, types.ElicitResult) else None
+def brought_back(ctx: Context) -> FormReply | None:
+    """The form's reply that a modern client brings with its next call. ProtocolError where it is malformed."""
+    replies = ctx.params.get("inputResponses") or {}
+    if KEY not in replies:
+        return None
+    reply = replies[KEY]
+    if wrong := faults_of_reply(reply) if isinstance(reply, dict) else "it must be an object":
+        raise ProtocolError(INVALID_PARAMS, f"Invalid request parameters: inputResponses.{KEY}: {wrong}.")
+    return _read(reply)
 
 
-def input_required(state: str, form: Form | None = None) -> types.InputRequiredResult:
+def _read(reply: Mapping[str, Any]) -> FormReply:
+    return FormReply(action=reply["action"], content=reply.get("content") or {})
+
+
+def input_required(state: str, form: Form | None = None) -> InputRequired:
     """Have a modern client call again: with the form's reply, or only with a fresh clock."""
-    requests: Any = {KEY: _request(form)} if form else None
-    return types.InputRequiredResult(input_requests=requests, request_state=state)
+    return InputRequired(state, {KEY: {"method": METHOD, "params": _params(form)}} if form else None)
 
 
-def too_fast(reply: types.ElicitResult, after_ms: int) -> str:
+def too_fast(reply: FormReply, after_ms: int) -> str:
     """Why a refusal does not count as a person's."""
     done = "declined" if reply.action == "decline" else "cancelled"
     return f"The client {done} the form by itself after {after_ms} ms, before a person could have read it."

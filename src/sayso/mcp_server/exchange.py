@@ -1,29 +1,31 @@
-"""One HTTP request and its response, watched: whether an answer was handed over, and whether anyone still listens.
+"""One HTTP request and its response: what is said about it, whether it was handed over, whether anyone still listens.
 
-A response counts as handed over once the system has taken it, to a connection that was not known to be lost.
+An answer counts as handed over once the system has taken it, on a connection that was not known to be lost.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+import asyncio
+import itertools
+import secrets
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
 
 import anyio
-import anyio.lowlevel
 from starlette.datastructures import Headers
-from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
 
 from sayso.accounts import AgentToken
-from sayso.mcp_server.caller import Context
+from sayso.errors import ProtocolError
+from sayso.protocol import events, headers
+from sayso.protocol.messages import INTERNAL_ERROR, INVALID_REQUEST, Json, encode, error
+from sayso.protocol.request import Request
 
-SESSION_HEADER = "mcp-session-id"
-_KEY = "sayso.exchange"
-_DATA = b"data: "
+PING_SECONDS = 15.0
+"""How long a stream is silent before a sign of life: proxies end those that seem dead."""
 
-Tell = Callable[[bool], None]
+_STREAM = {"content-type": headers.EVENTS, "cache-control": "no-cache, no-transform", "x-accel-buffering": "no"}
 
 
 class Exchange:
@@ -32,119 +34,224 @@ class Exchange:
     def __init__(self, scope: Scope, receive: Receive, send: Send, token: AgentToken) -> None:
         self.token = token
         self.method: str = scope["method"]
+        self.headers = Headers(scope=scope)
         self.peer = str(scope["client"][0])[:200] if scope.get("client") else ""
-        self.session = Headers(scope=scope).get(SESSION_HEADER, "")
-        """The session it belongs to, once that is known; requests from 2026-07-28 on have none."""
-        self.status = 0
+        self.session = ""
+        """The name of the session it belongs to; requests from 2026-07-28 on have none."""
+        self.version = ""
+        """The version of the protocol that was agreed on in that session."""
+        self.more: dict[str, str] = {}
+        """Headers of its response."""
+        self.state = ""
+        """What a call had come to that is resumed with it, in the call's own words."""
         self.lost = False
         """Whether whoever made the request was gone before the response was complete."""
+        self.requests: list[Request] = []
+        """What it is to bring the answers to."""
+        self.owed = 0
+        """How many answers are to be sent; the response ends with the last."""
+        self.bookmark: Callable[[str], str] | None = None
+        """Makes the id by which a client finds its way back to a call that has come to a state; None: it cannot."""
+        self.when_over: Callable[[Exchange], None] = lambda _: None
+        """Told as soon as nobody listens any more."""
+        self.ended = asyncio.Event()
         self._scope, self._receive, self._send = scope, receive, send
         self._cut = anyio.CancelScope()
         self._instead: Response | None = None
-        self._owed: list[tuple[object, Tell]] = []
-        self._calls: set[anyio.CancelScope] = set()
-        self._over = False
-        self._complete = False
+        self._said: deque[tuple[Json, Request | None]] = deque()
+        self._news = asyncio.Event()
+        self._id = self._shown_id = ""
+        self._numbers = (f"{secrets.token_hex(4)}-{number}" for number in itertools.count(1))
+        self._begun = self._complete = self._over = False
 
-    async def serve(self, app: ASGIApp) -> None:
-        """Have the app answer, until the response is complete, nobody listens any more, or it is cut short."""
-        self._scope[_KEY] = self
-        try:
-            with self._cut:
-                await app(self._scope, self._hear, self._tell)
-        finally:
-            self._end()
-        if self._cut.cancel_called and not self._complete:
-            await self._close()
+    # What comes in
 
-    def cut(self, instead: Response) -> None:
+    async def body(self, limit: int) -> bytes | None:
+        """What was sent; None if that is more than the limit."""
+        length = self.headers.get("content-length", "")
+        if length.isdecimal() and int(length) > limit:
+            return None
+        parts, size = [], 0
+        while True:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                self.lost = True
+                return b""
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            if size > limit:
+                return None
+            if not message.get("more_body", False):
+                return b"".join(parts)
+
+    # What goes out
+
+    def say(self, message: Json, about: Request | None = None) -> None:
+        """Have this sent: an answer, or something on the way to it."""
+        if not self._over:
+            self._said.append((message, about))
+            self._news.set()
+        elif about and _is_answer(message):
+            about.lost()
+
+    def note(self, state: str) -> None:
+        """Let the client keep what a call has come to: if the stream breaks, that is where the call is resumed."""
+        if self.bookmark and not self._over:
+            self._id = self.bookmark(state)
+            self._news.set()
+
+    async def refuse(self, response: Response) -> None:
+        """Answer with this and nothing else."""
+        self._begun = self._complete = True
+        response.headers.update(self.more)
+        await response(self._scope, self._receive, self._send)
+
+    async def answer(self, status_of: Callable[[Json], int], patience: float) -> None:
+        """Send what is said until all is answered: as JSON if nothing comes before the answer and that within the
+        patience, else as a stream of events."""
+        await self._see_through(self._answer(status_of, patience))
+
+    async def stream(self) -> None:
+        """Send what is said as events, until all is answered or nobody listens any more."""
+        await self._see_through(self._stream())
+
+    async def send_away(self) -> None:
+        """Have the client come back for the answer after a while, and perhaps to another process."""
+        await self._begin(200, _STREAM)
+        if self.bookmark:
+            await self._put(events.bookmark(self._event_id(self.bookmark(self.state)), self.version))
+        await self._finish()
+
+    def cut(self, instead: Response | None) -> None:
         """End it now: with this response, or, where one has begun, without any more of it."""
         self._instead = instead
+        self._end()
         self._cut.cancel()
 
-    @contextmanager
-    def call(self) -> Iterator[None]:
-        """A call that is of use only as long as somebody waits for its response: it is cancelled with that."""
-        with anyio.CancelScope() as scope:
-            self._calls.add(scope)
-            if self._over:
-                scope.cancel()
-            try:
-                yield
-            finally:
-                self._calls.discard(scope)
+    async def _see_through(self, work: Awaitable[None]) -> None:
+        watching = asyncio.get_running_loop().create_task(self._watch())
+        try:
+            with self._cut:
+                await work
+            if self._cut.cancel_called and not self._complete:
+                await self._close()
+        finally:
+            watching.cancel()
+            self._end()
+            self.ended.set()
 
-    def after_write(self, request_id: object, tell: Tell) -> None:
-        """Tell when the response to the request has been handed over (True), or once it never can be."""
-        if self._over:
-            tell(False)
-        else:
-            self._owed.append((request_id, tell))
+    async def _answer(self, status_of: Callable[[Json], int], patience: float) -> None:
+        if await self._wait(patience) and self.owed == 1 and self._said and _is_answer(self._said[0][0]):
+            await self._answer_as_json(status_of)
+        elif not self._over:
+            await self._stream()
 
-    async def _hear(self) -> Message:
-        message = await self._receive()
+    async def _answer_as_json(self, status_of: Callable[[Json], int]) -> None:
+        message, about = self._said.popleft()
+        data = encode(message)
+        named = {"content-type": headers.JSON, "content-length": str(len(data))}
+        await self._begin(status_of(message), named)
+        await self._hand_over(data, about)
+        await self._finish()
+
+    async def _stream(self) -> None:
+        await self._begin(200, _STREAM)
+        if self.bookmark and not self._id:
+            self._id = self.bookmark(self.state)
+        while not self._over:
+            if self._id != self._shown_id:
+                self._shown_id = self._id
+                await self._put(events.bookmark(self._event_id(self._id), self.version))
+            elif not self._said:
+                if not await self._wait(PING_SECONDS):
+                    await self._put(events.PING)
+            elif await self._send_next():
+                await self._finish()
+                return
+
+    async def _send_next(self) -> bool:
+        """Send one message; whether it was the last."""
+        message, about = self._said.popleft()
+        if not _is_answer(message):
+            await self._put(events.event(message, self._event_id(self._id)))
+            return False
+        self.owed -= 1
+        await self._hand_over(events.event(message, self._event_id(self._id if self.owed else events.END)), about)
+        return not self.owed
+
+    def _event_id(self, mark: str) -> str:
+        """An id that no other event of the session has, with the mark that matters."""
+        return f"{mark}{events.AFTER_MARK}{next(self._numbers)}" if mark else ""
+
+    async def _hand_over(self, data: bytes, about: Request | None) -> None:
+        """Send an answer and see it gone, before the response ends: from then on a loss could not be told from an
+        ordinary end."""
+        await self._put(data)
+        # The server waits here until what was sent before is no longer in its hands.
+        await self._put(b"")
+        # A connection that was lost before makes itself heard now.
+        await asyncio.sleep(0)
+        if about and not self._over:
+            self.requests.remove(about)
+            about.written()
+
+    async def _wait(self, seconds: float) -> bool:
+        """Until there is something to be sent, but not for longer than this. Whether there is."""
+        if not self._has_news:
+            self._news.clear()
+            with anyio.move_on_after(seconds):
+                await self._news.wait()
+        return self._has_news
+
+    @property
+    def _has_news(self) -> bool:
+        return bool(self._said) or self._over or self._id != self._shown_id
+
+    async def _begin(self, status: int, named: Mapping[str, str]) -> None:
+        self._begun = True
+        raw = [(name.encode(), value.encode("latin-1")) for name, value in {**named, **self.more}.items()]
+        await self._send({"type": "http.response.start", "status": status, "headers": raw})
+
+    async def _put(self, data: bytes) -> None:
+        await self._send({"type": "http.response.body", "body": data, "more_body": True})
+
+    async def _finish(self) -> None:
+        self._complete = True
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _watch(self) -> None:
+        """Endless until cancelled: notice when nobody listens any more."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
         # After a complete response, servers say "disconnect" to whoever still listens.
-        if message["type"] == "http.disconnect" and not self._complete:
+        if not self._complete:
             self.lost = True
             self._end()
-        return message
-
-    async def _tell(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-            self.session = Headers(raw=message["headers"]).get(SESSION_HEADER, self.session)
-        elif self._owed and self._answers(message.get("body", b"")):
-            message = await self._hand_over(message)
-        if message["type"] == "http.response.body" and not message.get("more_body", False):
-            self._complete = True
-        await self._send(message)
-
-    async def _hand_over(self, message: Message) -> Message:
-        """Send the answer and see it gone, before the response ends: from then on a loss could not be told from an
-        ordinary end. What is left to be sent."""
-        await self._send({**message, "more_body": True})
-        # The server waits here until what was sent before is no longer in its hands.
-        await self._send({"type": "http.response.body", "body": b"", "more_body": True})
-        # A connection that was lost before makes itself heard now, and leaves nothing to be settled.
-        await anyio.lowlevel.checkpoint()
-        self._settle(written=True)
-        return {**message, "body": b""}
-
-    def _answers(self, body: bytes) -> bool:
-        """Whether this part of the response holds the response to a request, not a notification on the way to it."""
-        texts = [line[len(_DATA) :] for line in body.splitlines() if line.startswith(_DATA)] or [body]
-        waited_for = [request_id for request_id, _ in self._owed]
-        return any("method" not in sent and sent.get("id") in waited_for for sent in map(_read, texts))
-
-    def _settle(self, *, written: bool) -> None:
-        owed, self._owed = self._owed, []
-        for _, tell in owed:
-            tell(written)
 
     def _end(self) -> None:
         """From now on nobody listens."""
+        if self._over:
+            return
         self._over = True
-        self._settle(written=False)
-        for call in self._calls:
-            call.cancel()
+        self._said.clear()
+        self._news.set()
+        self.when_over(self)
+        for request in self.requests:
+            request.lost()
 
     async def _close(self) -> None:
-        if self.status:
-            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+        if self._begun:
+            await self._finish()
         elif self._instead:
+            self._complete = True
             await self._instead(self._scope, self._receive, self._send)
 
 
-def exchange_of(ctx: Context) -> Exchange:
-    """The exchange that a call came with."""
-    assert ctx.request is not None
-    exchange: Exchange = ctx.request.scope[_KEY]
-    return exchange
+def refusal(status: int, text: str, named: Mapping[str, str] | None = None) -> Response:
+    """A refusal in the form of the protocol, so that clients show its text."""
+    code = INTERNAL_ERROR if status >= 500 else INVALID_REQUEST
+    return JSONResponse(error(None, ProtocolError(code, text)), status, named)
 
 
-def _read(text: bytes) -> dict[str, Any]:
-    try:
-        message = json.loads(text)
-    except ValueError:
-        return {}
-    return message if isinstance(message, dict) else {}
+def _is_answer(message: Json) -> bool:
+    return "method" not in message

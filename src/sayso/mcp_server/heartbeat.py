@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 
 from sayso.clients import has_progress
-from sayso.mcp_server.caller import Context
+from sayso.mcp_server.context import Context
 
 
 async def beat(
@@ -22,4 +22,4 @@ async def beat(
     while True:
         await anyio.sleep(every_ms / 1000)
         waited = anyio.current_time() - begun
-        await ctx.session.report_progress(round(waited, 3), total, f"Waiting for the user, {waited:.0f} s")
+        await ctx.progress(round(waited, 3), total, f"Waiting for the user, {waited:.0f} s")

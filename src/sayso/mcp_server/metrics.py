@@ -106,7 +106,11 @@ def _family(name: str, kind: str, about: str, samples: Iterable[Sample]) -> Iter
     yield f"# TYPE {name} {kind}"
     for sample, labels, value in samples:
         shown = ",".join(f'{label}="{_escaped(str(text))}"' for label, text in labels.items())
-        yield f"{sample}{{{shown}}} {value:.10g}" if shown else f"{sample} {value:.10g}"
+        yield f"{sample}{{{shown}}} {_plain(value)}" if shown else f"{sample} {_plain(value)}"
+
+
+def _plain(value: float) -> str:
+    return f"{value:.9f}".rstrip("0").rstrip(".")
 
 
 def _escaped(text: str) -> str:

@@ -21,9 +21,10 @@ from sayso.asks.waiting import Waiting
 from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.errors import SaysoError
-from sayso.mcp_server.caller import Context
+from sayso.mcp_server.context import Context
 from sayso.mcp_server.looks import Looks
 from sayso.mcp_server.run_link import RunLink
+from sayso.protocol.request import Tell
 from sayso.store import Store, open_store
 
 logger = logging.getLogger(__name__)
@@ -32,14 +33,6 @@ Ts = TypeVarTuple("Ts")
 
 ERRANDS_GRACE = 1.0
 """Seconds that a notification under way may keep an ending process: clients kill what does not end within two."""
-
-AfterWrite = Callable[[Context, Callable[[bool], None]], None]
-"""Calls back when the response to a request has been written (True), or once it is clear that it never will be. A
-written one may turn out to have been thrown away unread: then it calls back once more (False)."""
-
-IfCancelled = Callable[[Context, Callable[[], None]], None]
-"""Calls back as soon as the client's cancel of a request is read, before the request itself hears of it. A transport
-whose messages come in no order has none."""
 
 AskerOf = Callable[[Context], Asker]
 """Tells who is behind a request; each transport knows that in its own way."""
@@ -56,21 +49,19 @@ class Office:
         config: Config,
         *,
         asker_of: AskerOf,
-        after_write: AfterWrite,
-        if_cancelled: IfCancelled = lambda _, __: None,
         folder_of: FolderOf | None = None,
         store: Store | None = None,
         link: RunLink | None = None,
         lives: Lives = always,
+        handed_over: Tell = lambda _: None,
     ) -> None:
         """With a store that is open already, that one is used, and left open. With a link, asks belong to a run.
-        `lives` tells which sessions are still there, where one process serves many."""
+        `lives` tells which sessions are still there, where one process serves many; `handed_over` is told whether an
+        outcome was written to its agent."""
         self.config = config
-        self._lives = lives
+        self._lives, self._handed_over = lives, handed_over
         self.asker_of = asker_of
         self.folder_of = folder_of or (lambda _: config.project)
-        self._after_write = after_write
-        self.when_cancelled = if_cancelled
         self._stack = AsyncExitStack()
         self._opening = asyncio.Lock()
         self._waiting: Waiting | None = None
@@ -159,15 +150,12 @@ class Office:
         if self._link:
             await self._link.note(ask, await self.waiting())
 
-    def when_written(self, ctx: Context, tell: Callable[[bool], None]) -> None:
-        """Call back when the response to this request has been written, or never will be."""
-        self._after_write(ctx, tell)
-
     def note_delivery(self, ctx: Context, held: Held) -> None:
         """Once the response to this request has been written, the held ask counts as delivered; else it is let go. If
         the client's cancel crosses the response, the ask is owed again."""
         assert self._waiting is not None
-        self._after_write(ctx, Handover(self, self._waiting, held).tell)
+        ctx.when_written(Handover(self, self._waiting, held).tell)
+        ctx.when_written(self._handed_over)
 
     def clean_up(self) -> None:
         """Tidy up behind a call's back, one at a time. The call is already open and does not wait for it."""

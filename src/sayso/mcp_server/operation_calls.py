@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import anyio
-import mcp_types as types
 
 from sayso.asks.model import Asker
 from sayso.clients import call_limit, has_progress
 from sayso.dialects import ahma, operation_replies
 from sayso.dialects.dialect import Reply
 from sayso.errors import SaysoError
-from sayso.mcp_server.caller import Context
+from sayso.mcp_server.context import Context
 from sayso.mcp_server.replies import result
 from sayso.mcp_server.works import Works
 from sayso.operations.operation import Operation, OperationState
+from sayso.protocol.results import ToolResult
 from sayso.running.excerpt import Excerpts
 from sayso.text import counted, one_line
 from sayso.toolfiles.catalog import Catalog
@@ -38,10 +37,10 @@ class OperationCalls:
     def __init__(self, works: Works, catalog: Catalog) -> None:
         self._works, self._catalog, self._config = works, catalog, works.config
 
-    async def call(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call(self, ctx: Context) -> ToolResult:
         asker = self._works.office.asker_of(ctx)
-        arguments = params.arguments or {}
-        match params.name:
+        arguments = ctx.arguments
+        match ctx.tool:
             case ahma.STATUS:
                 return await self._status(ctx, asker, ahma.read_status(arguments))
             case ahma.AWAIT:
@@ -50,7 +49,7 @@ class OperationCalls:
                 return await self._cancel(ctx, asker, *ahma.read_cancel(arguments))
         return await self._output(asker, ahma.read_output(arguments))
 
-    async def _status(self, ctx: Context, asker: Asker, operation_id: str) -> types.CallToolResult:
+    async def _status(self, ctx: Context, asker: Asker, operation_id: str) -> ToolResult:
         if operation_id:
             operation = await self._works.find(operation_id, asker)
             reply = operation_replies.result(await self._works.report(operation))
@@ -61,9 +60,9 @@ class OperationCalls:
         listed = [operation for operation in recent if not operation.state.ended or operation in ended]
         return result(operation_replies.listed(listed, self._catalog.stock.faults))
 
-    async def _await(self, ctx: Context, asker: Asker, wanted: ahma.Awaited) -> types.CallToolResult:
+    async def _await(self, ctx: Context, asker: Asker, wanted: ahma.Awaited) -> ToolResult:
         operations = [await self._works.find(each, asker) for each in wanted.ids] or await self._under_way(asker)
-        limit = call_limit(asker.client, dict(ctx.meta or {}), self._config)
+        limit = call_limit(asker.client, ctx.meta, self._config)
         await self._until_ended(ctx, operations, min(wanted.seconds, limit or wanted.seconds))
         shop = await self._works.shop()
         now = [await shop.do(shop.desk.get, operation.id) for operation in operations]
@@ -106,12 +105,11 @@ class OperationCalls:
 
     async def _beat(self, ctx: Context, left: set[str]) -> None:
         """Endless until cancelled: tell the client that its call is not forgotten."""
-        meta: Mapping[str, Any] = dict(ctx.meta or {})
         begun = anyio.current_time()
-        while has_progress(meta):
+        while has_progress(ctx.meta):
             await anyio.sleep(self._config.heartbeat / 1000)
             waited = anyio.current_time() - begun
-            await ctx.session.report_progress(
+            await ctx.progress(
                 round(waited, 3), None, f"{counted(len(left), 'operation')} still running, {waited:.0f} s"
             )
 
@@ -131,7 +129,7 @@ class OperationCalls:
         }
         return Reply(text=text, data=data, is_error=any(each.state is not OperationState.COMPLETED for each in ended))
 
-    async def _cancel(self, ctx: Context, asker: Asker, operation_id: str, reason: str) -> types.CallToolResult:
+    async def _cancel(self, ctx: Context, asker: Asker, operation_id: str, reason: str) -> ToolResult:
         operation = await self._works.find(operation_id, asker)
         shop = await self._works.shop()
         why = f" ({one_line(reason, 200)})" if reason.strip() else ""
@@ -141,7 +139,7 @@ class OperationCalls:
         self._works.hand_over(ctx, [operation])
         return result(operation_replies.cancelling(operation))
 
-    async def _output(self, asker: Asker, wanted: ahma.Range) -> types.CallToolResult:
+    async def _output(self, asker: Asker, wanted: ahma.Range) -> ToolResult:
         operation = await self._works.find(wanted.id, asker)
         shop = await self._works.shop()
         if operation.is_sequence:

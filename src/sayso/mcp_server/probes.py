@@ -14,10 +14,11 @@ from starlette.routing import BaseRoute, Route
 
 from sayso.asks.desk import Desk
 from sayso.errors import SaysoError
-from sayso.mcp_server.door import Door, refusal
+from sayso.mcp_server.door import Door
+from sayso.mcp_server.endpoint import Endpoint
+from sayso.mcp_server.exchange import refusal
 from sayso.mcp_server.metrics import CONTENT_TYPE, Metrics
 from sayso.mcp_server.office import Office
-from sayso.mcp_server.traffic import Traffic
 
 logger = logging.getLogger(__name__)
 
@@ -28,8 +29,8 @@ _FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 class Probes:
     """Three routes. Two say next to nothing and are open to all; the numbers are for this machine and for tokens."""
 
-    def __init__(self, desk: Desk, office: Office, door: Door, metrics: Metrics, traffic: Traffic) -> None:
-        self._desk, self._office, self._door, self._metrics, self._traffic = desk, office, door, metrics, traffic
+    def __init__(self, desk: Desk, office: Office, door: Door, metrics: Metrics, endpoint: Endpoint) -> None:
+        self._desk, self._office, self._door, self._metrics, self._endpoint = desk, office, door, metrics, endpoint
         # One at a time: a store that hangs must not take a thread for each look.
         self._looking = anyio.CapacityLimiter(1)
 
@@ -67,8 +68,8 @@ class Probes:
         except SaysoError as error:
             logger.warning("Cannot count: %s", error)
             return _no_store()
-        exchanges = len(self._traffic.exchanges)
-        text = self._metrics.text(asks=asks, sessions=self._traffic.sessions, exchanges=exchanges)
+        sessions, exchanges = self._endpoint.sessions.count(), len(self._endpoint.exchanges)
+        text = self._metrics.text(asks=asks, sessions=sessions, exchanges=exchanges)
         return PlainTextResponse(text, headers={"Content-Type": CONTENT_TYPE})
 
     async def no_such_discovery(self, request: Request) -> Response:

@@ -8,21 +8,20 @@ import secrets
 from pathlib import Path
 
 import anyio.to_thread
-import mcp_types as types
-from mcp.shared.exceptions import MCPError
 
-from sayso.asks import history
 from sayso.clock import now_ms
 from sayso.dialects import swissarmyhammer as dialect
 from sayso.dialects.dialect import Reply
-from sayso.errors import FormUnavailable, HistoryError, InvalidInput, SaysoError, StoreError
+from sayso.errors import FormUnavailable, HistoryError, InvalidInput, ProtocolError, SaysoError, StoreError
 from sayso.mcp_server import elicit
 from sayso.mcp_server.ask import Result
-from sayso.mcp_server.caller import Context
-from sayso.mcp_server.elicit import Round
+from sayso.mcp_server.context import Context
+from sayso.mcp_server.elicit import FormReply, Round
 from sayso.mcp_server.forms import Form
 from sayso.mcp_server.office import Office
 from sayso.mcp_server.replies import failure, result
+from sayso.protocol.messages import MISSING_CAPABILITY
+from sayso.protocol.results import ToolResult
 
 logger = logging.getLogger(__name__)
 
@@ -33,46 +32,37 @@ class QuestionCalls:
     def __init__(self, office: Office, *, otherwise: str = "") -> None:
         """`otherwise` is what an agent is told to do where its client shows no form."""
         self._office, self._otherwise = office, otherwise
-        self._told: set[bool] = set()
 
-    def listed(self, ctx: Context) -> bool:
-        """Whether this client is shown `question_ask`; said in the log once."""
-        able = elicit.can_show_forms(ctx)
-        if able not in self._told:
-            self._told.add(able)
-            if able:
-                logger.info("Client supports elicitation, registering 'question_ask' tool")
-            else:
-                logger.debug("Client does not support elicitation, 'question_ask' tool not available")
-        return able
-
-    async def ask(self, ctx: Context, params: types.CallToolRequestParams) -> Result:
+    async def ask(self, ctx: Context) -> Result:
         """Ask in the client's form, without a time limit, and keep the answer."""
-        if not elicit.can_show_forms(ctx):
+        if not ctx.client.shows_forms:
             return _no_form(ctx, self._otherwise)
         try:
-            question = dialect.read_question(params.arguments or {})
+            question = dialect.read_question(ctx.arguments)
             form = Form(message=question, schema=dialect.form_schema(question))
-            if not elicit.is_modern(ctx):
+            if not ctx.comes_again:
                 begun = now_ms()
                 return await self._take(ctx, question, await elicit.show(ctx, form), now_ms() - begun)
-            return await self._modern(ctx, params, question, form)
+            return await self._modern(ctx, question, form)
         except InvalidInput as error:
             return _invalid(error)
         except SaysoError as error:
             return failure(error)
 
-    async def summarize(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def summarize(self, ctx: Context) -> ToolResult:
         try:
-            limit = dialect.read_limit(params.arguments or {})
+            limit = dialect.read_limit(ctx.arguments)
         except InvalidInput as error:
             return _invalid(error)
+        # Only now, as with all that few servers need.
+        from sayso.asks import history
+
         summary = await anyio.to_thread.run_sync(history.summarize, self._office.folder_of(ctx), limit)
         data = {"summary": summary.text, "count": summary.count, "total": summary.total}
         return result(Reply(text=json.dumps(data, ensure_ascii=False), data=data))
 
-    async def _modern(self, ctx: Context, params: types.CallToolRequestParams, question: str, form: Form) -> Result:
-        came, reply = Round.of(params), elicit.brought_back(params)
+    async def _modern(self, ctx: Context, question: str, form: Form) -> Result:
+        came, reply = Round.of(ctx), elicit.brought_back(ctx)
         if came is None or reply is None:
             state = Round(ask=secrets.token_hex(16), at=now_ms())
             return elicit.input_required(state.sealed_later(), form)
@@ -90,15 +80,15 @@ class QuestionCalls:
             logger.warning("Could not see whether a reply was taken before: %s", error)
             return True
 
-    async def _take(
-        self, ctx: Context, question: str, reply: types.ElicitResult, after_ms: int
-    ) -> types.CallToolResult:
+    async def _take(self, ctx: Context, question: str, reply: FormReply, after_ms: int) -> ToolResult:
         project = self._office.folder_of(ctx)
         if reply.action != "accept":
             return _refused(reply, after_ms, self._office.config.form_reaction, self._otherwise)
-        answer = (reply.content or {}).get("answer")
+        answer = reply.content.get("answer")
         if not isinstance(answer, str) or not answer.strip():
             return result(Reply(text="No answer provided", data={"outcome": "failed"}, is_error=True))
+        from sayso.asks import history
+
         try:
             saved = await anyio.to_thread.run_sync(history.save, project, question, answer)
         except HistoryError as error:
@@ -112,11 +102,11 @@ def _saved(answer: str, file: Path, project: Path) -> Reply:
     return Reply(text=json.dumps(told, ensure_ascii=False), data={"answer": answer, "saved_to": str(file)})
 
 
-def _invalid(error: InvalidInput) -> types.CallToolResult:
+def _invalid(error: InvalidInput) -> ToolResult:
     return result(Reply(text=str(error), data={"outcome": "invalid"}, is_error=True))
 
 
-def _refused(reply: types.ElicitResult, after_ms: int, reaction_ms: int, otherwise: str) -> types.CallToolResult:
+def _refused(reply: FormReply, after_ms: int, reaction_ms: int, otherwise: str) -> ToolResult:
     if after_ms < reaction_ms:
         return failure(FormUnavailable(f"{elicit.too_fast(reply, after_ms)}{otherwise}"))
     done = "declined" if reply.action == "decline" else "cancelled"
@@ -124,12 +114,8 @@ def _refused(reply: types.ElicitResult, after_ms: int, reaction_ms: int, otherwi
     return result(Reply(text=text, data={"outcome": done}))
 
 
-def _no_form(ctx: Context, otherwise: str) -> types.CallToolResult:
+def _no_form(ctx: Context, otherwise: str) -> ToolResult:
     told = f"{dialect.NO_FORM}{otherwise}"
-    if elicit.is_modern(ctx):
-        raise MCPError(
-            code=types.MISSING_REQUIRED_CLIENT_CAPABILITY,
-            message=told,
-            data={"requiredCapabilities": {"elicitation": {}}},
-        )
+    if ctx.comes_again:
+        raise ProtocolError(MISSING_CAPABILITY, told, {"requiredCapabilities": {"elicitation": {}}})
     return result(Reply(text=told, data={"outcome": "failed"}, is_error=True))

@@ -12,8 +12,6 @@ from typing import Any
 
 import anyio
 import anyio.to_thread
-import httpx2
-import mcp_types as types
 
 from sayso.agents import relay_file
 from sayso.agents.relay_file import RelayFile
@@ -23,9 +21,11 @@ from sayso.config import Config
 from sayso.dialects import promptmanager, relay
 from sayso.dialects.dialect import AskTool
 from sayso.errors import ConfigError, InvalidInput, RelayRefused, RelayUnreachable
-from sayso.mcp_server.caller import Context
+from sayso.mcp_server.context import Context
+from sayso.mcp_server.fetching import Response, fetch
 from sayso.mcp_server.heartbeat import beat
 from sayso.mcp_server.replies import failure, result
+from sayso.protocol.results import ToolResult
 from sayso.text import one_line
 
 logger = logging.getLogger(__name__)
@@ -54,19 +54,19 @@ class RelayCalls:
         self._newest: anyio.CancelScope | None = None
         self._posting = anyio.Lock()
 
-    async def call(self, tool: AskTool, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call(self, tool: AskTool, ctx: Context) -> ToolResult:
         """Every end is a result; only a cancel is not."""
         try:
-            new = tool.read(params.arguments or {}, self._asker_of(ctx), self._config).new
+            new = tool.read(ctx.arguments, self._asker_of(ctx), self._config).new
         except InvalidInput as error:
             return result(tool.refuse(error))
         async with anyio.create_task_group() as beside:
-            beside.start_soon(beat, ctx, dict(ctx.meta or {}), self._config.heartbeat, 0, self._relay.timeout)
+            beside.start_soon(beat, ctx, ctx.meta, self._config.heartbeat, 0, self._relay.timeout)
             told = await self._told(replace(new, timeout_ms=self._relay.timeout * 1000))
             beside.cancel_scope.cancel()
         return told
 
-    async def _told(self, new: NewAsk) -> types.CallToolResult:
+    async def _told(self, new: NewAsk) -> ToolResult:
         try:
             return result(promptmanager.render(await self._outcome(new)))
         except RelayRefused as error:
@@ -90,64 +90,58 @@ class RelayCalls:
 
     async def _ask(self, new: NewAsk) -> Ask:
         """Endless but for the time limit around it."""
-        verify = self._relay.api_url.startswith("https:")
-        # Nothing of the environment: a proxy named there would get to see what must not leave this machine.
-        async with httpx2.AsyncClient(trust_env=False, verify=verify, timeout=HOLD + ANSWER_WITHIN) as http:
-            question_id = await self._post(http, new)
-            while True:
-                begun = anyio.current_time()
-                if told := await self._poll(http, question_id):
-                    return _ended(new, told)
-                await anyio.sleep_until(begun + POLL_EVERY)
+        question_id = await self._post(new)
+        while True:
+            begun = anyio.current_time()
+            if told := await self._poll(question_id):
+                return _ended(new, told)
+            await anyio.sleep_until(begun + POLL_EVERY)
 
-    async def _post(self, http: httpx2.AsyncClient, new: NewAsk) -> str:
+    async def _post(self, new: NewAsk) -> str:
         """Hand the question over: the id that the relay gave it, if it gives any."""
         give_up = anyio.current_time() + REACH
         while True:
             body = {"streamToken": self._relay.stream_token, **relay.question_data(new.questions[0])}
             query = {"p": str(self._relay.project_id)}
-            url = self._url("relay-question")
-            request = http.build_request("POST", url, params=query, json=body, headers=self._headers())
             reply = None
             # One at a time, and each to its end: a question that is given up must not arrive after the newer one.
             async with self._posting:
                 with anyio.move_on_after(POST_WITHIN, shield=True):
-                    reply = await self._exchange(http, request)
+                    reply = await self._exchange("POST", "relay-question", query, body)
             if reply is not None:
-                question_id = _data(reply).get("ask")
+                question_id = reply.data.get("ask")
                 return question_id if isinstance(question_id, str) else ""
             if anyio.current_time() > give_up:
                 raise RelayUnreachable(f"The relay at {self._relay.api_url} cannot be reached.")
             await anyio.sleep(_TRY_AGAIN)
 
-    async def _poll(self, http: httpx2.AsyncClient, question_id: str) -> Mapping[str, Any] | None:
+    async def _poll(self, question_id: str) -> Mapping[str, Any] | None:
         """How the question ended; None while it has not, or the relay is away."""
         query = {"p": str(self._relay.project_id), "streamToken": self._relay.stream_token, "wait": str(HOLD)}
         if question_id:
             query["ask"] = question_id
-        url, headers = self._url("poll-answer"), self._headers()
-        reply = await self._exchange(http, http.build_request("GET", url, params=query, headers=headers))
-        told = _data(reply) if reply is not None and reply.status_code == 200 else {}
+        reply = await self._exchange("GET", "poll-answer", query)
+        told = reply.data if reply is not None and reply.status == 200 else {}
         return told if str(told.get("status")) in _ENDS else None
 
-    async def _exchange(self, http: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response | None:
+    async def _exchange(
+        self, method: str, route: str, query: Mapping[str, str], body: Mapping[str, Any] | None = None
+    ) -> Response | None:
         """The relay's response; None where there is none that says anything. RelayRefused when it wants none of us."""
+        url, seconds = f"{self._relay.api_url}/claude/{route}", HOLD + ANSWER_WITHIN
         try:
-            reply = await http.send(request)
-        except httpx2.RequestError as error:
+            reply = await fetch(method, url, query=query, headers=self._headers(), body=body, seconds=seconds)
+        except OSError as error:
             logger.info("The relay is away: %s", error)
             await anyio.to_thread.run_sync(self._look_again)
             return None
-        if 400 <= reply.status_code < 500:
-            why = _data(reply).get("error") or reply.text
-            raise RelayRefused(f"The relay refused this question ({reply.status_code}): {one_line(str(why), 300)}")
-        return reply if reply.is_success else None
+        if 400 <= reply.status < 500:
+            why = reply.data.get("error") or reply.text
+            raise RelayRefused(f"The relay refused this question ({reply.status}): {one_line(str(why), 300)}")
+        return reply if 200 <= reply.status < 300 else None
 
     def _headers(self) -> dict[str, str]:
         return {"X-CSRF-Token": self._relay.csrf_token} if self._relay.csrf_token else {}
-
-    def _url(self, route: str) -> str:
-        return f"{self._relay.api_url}/claude/{route}"
 
     def _look_again(self) -> None:
         """A web server that was restarted may be elsewhere, and then says so in the same file."""
@@ -157,14 +151,6 @@ class RelayCalls:
             return
         if fresh.stream_token == self._relay.stream_token:
             self._relay = fresh
-
-
-def _data(reply: httpx2.Response) -> Mapping[str, Any]:
-    try:
-        data = reply.json()
-    except ValueError:
-        return {}
-    return data if isinstance(data, dict) else {}
 
 
 def _ended(new: NewAsk, told: Mapping[str, Any]) -> Ask:

@@ -2,49 +2,44 @@
 
 from __future__ import annotations
 
-import mcp_types as types
-
 from sayso.asks.model import Ask
 from sayso.dialects.dialect import Reply
 from sayso.dialects.outcomes import STILL_WAITING, THEIR_OWN, outcome_data
 from sayso.errors import SaysoError
+from sayso.protocol.results import ToolResult
 
 
-def result(reply: Reply) -> types.CallToolResult:
+def result(reply: Reply) -> ToolResult:
     data = reply.data
     if data and "outcome" in data:
         # Some clients give the model only this: whose answer it is and what to do next must be in it.
         message = reply.message or (THEIR_OWN if data["outcome"] == "answered" else reply.text)
         data = {"message": message, **data}
-    return types.CallToolResult(
-        content=[types.TextContent(type="text", text=reply.text)],
-        structured_content=data,
-        is_error=reply.is_error,
-    )
+    return ToolResult(reply.text, data, is_error=reply.is_error)
 
 
-def pending(ask: Ask) -> types.CallToolResult:
+def pending(ask: Ask) -> ToolResult:
     """Not an answer and not an error: the question is open, and how to come back for it."""
     data = {**outcome_data(ask), "outcome": "pending"}
     return result(Reply(text=STILL_WAITING.format(ask_id=ask.id), data=data))
 
 
-def failure(error: SaysoError) -> types.CallToolResult:
+def failure(error: SaysoError) -> ToolResult:
     """A fault of ours or of the machine's, as a result."""
     return _failure(str(error))
 
 
-def fault() -> types.CallToolResult:
+def fault() -> ToolResult:
     """A fault in Sayso itself: what it was is in the log, and no business of the model's."""
     return _failure("Sayso failed on this call; its log says why. If a question was open, it stays open.")
 
 
-def add(told: types.CallToolResult, name: str, text: str) -> None:
+def add(told: ToolResult, name: str, text: str) -> None:
     """One more sentence, for those who read the text and for those who read the data."""
-    told.content.append(types.TextContent(type="text", text=text))
-    told.structured_content = {**(told.structured_content or {}), name: text}
+    told.texts.append(text)
+    told.data = {**(told.data or {}), name: text}
 
 
-def _failure(what: str) -> types.CallToolResult:
+def _failure(what: str) -> ToolResult:
     data = {"outcome": "failed", "error": what}
     return result(Reply(text=f"{what} No answer was given; do not assume one.", data=data, is_error=True))

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import mcp_types as types
-from mcp.server.lowlevel.server import Server
-from mcp.shared.exceptions import MCPError
-from pydantic import Field
+from collections.abc import Mapping
 
 from sayso.dialects import operation_replies
-from sayso.errors import SaysoError
-from sayso.mcp_server.caller import Context
-from sayso.mcp_server.elicit import is_modern
+from sayso.errors import ProtocolError, SaysoError
+from sayso.mcp_server.context import Context, Handler
+from sayso.mcp_server.offer import TASKS
 from sayso.mcp_server.replies import result
 from sayso.mcp_server.works import Works
 from sayso.operations.operation import Operation, OperationState
+from sayso.protocol.messages import INVALID_PARAMS, Json
 from sayso.text import iso_time, one_line
 
-EXTENSION = "io.modelcontextprotocol/tasks"
 POLL_MS = 1000
-
-
-class TaskParams(types.RequestParams):
-    """Which task."""
-
-    task_id: str = Field(alias="taskId")
 
 
 class Tasks:
@@ -34,42 +23,40 @@ class Tasks:
     def __init__(self, works: Works) -> None:
         self._works = works
 
-    def register(self, server: Server[None]) -> None:
-        server.extensions[EXTENSION] = {}
-        server.add_request_handler("tasks/get", TaskParams, self.get)
-        server.add_request_handler("tasks/cancel", TaskParams, self.cancel)
+    @property
+    def handlers(self) -> Mapping[str, Handler]:
+        return {"tasks/get": self.get, "tasks/cancel": self.cancel}
 
     def wanted(self, ctx: Context) -> bool:
         """Whether the client of this request knows tasks."""
-        capabilities = ctx.session.client_capabilities
-        return is_modern(ctx) and bool(capabilities and EXTENSION in (capabilities.extensions or {}))
+        return ctx.comes_again and ctx.client.knows(TASKS)
 
-    def handle(self, operation: Operation) -> dict[str, Any]:
+    def handle(self, operation: Operation) -> Json:
         """What a call returns in place of its result."""
         return {"resultType": "task", **self._facts(operation)}
 
-    async def get(self, ctx: Context, params: TaskParams) -> dict[str, Any]:
-        operation = await self._find(ctx, params.task_id)
+    async def get(self, ctx: Context) -> Json:
+        operation = await self._find(ctx)
         told = {"resultType": "complete", **self._facts(operation)}
         if operation.state.ended and operation.state is not OperationState.CANCELLED:
             answer = result(operation_replies.result(await self._works.report(operation)))
-            told["result"] = answer.model_dump(by_alias=True, mode="json", exclude_none=True)
+            told["result"] = answer.on_the_wire()
         self._works.hand_over(ctx, [operation])
         return told
 
-    async def cancel(self, ctx: Context, params: TaskParams) -> dict[str, Any]:
-        operation = await self._find(ctx, params.task_id)
+    async def cancel(self, ctx: Context) -> Json:
+        operation = await self._find(ctx)
         client = one_line(operation.asker.client) or "the agent"
         await (await self._works.shop()).cancel(operation.id, client)
         return {"resultType": "complete"}
 
-    async def _find(self, ctx: Context, task_id: str) -> Operation:
+    async def _find(self, ctx: Context) -> Operation:
         try:
-            return await self._works.find(task_id, self._works.office.asker_of(ctx))
+            return await self._works.find(ctx.params["taskId"], self._works.office.asker_of(ctx))
         except SaysoError as error:
-            raise MCPError(types.INVALID_PARAMS, str(error)) from error
+            raise ProtocolError(INVALID_PARAMS, str(error)) from error
 
-    def _facts(self, operation: Operation) -> dict[str, Any]:
+    def _facts(self, operation: Operation) -> Json:
         return {
             "taskId": operation.id,
             "status": _status(operation),

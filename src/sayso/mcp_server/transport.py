@@ -1,7 +1,7 @@
-"""Sayso's stdio transport for the MCP SDK: one JSON-RPC message per line over what were fds 0 and 1.
+"""Sayso's stdio transport: one JSON-RPC message per line over what were fds 0 and 1, on the event loop.
 
-It reads and writes on the event loop itself, tells when an answer has left, and answers what is no message.
-What messages mean is the SDK's business. Their content is private: nothing of it is ever logged.
+It never stops for a slow client, and tells each request whether its answer has left. What messages mean is the
+connection's business. Their content is private: nothing of it is ever logged.
 """
 
 from __future__ import annotations
@@ -11,171 +11,140 @@ import logging
 import os
 import stat
 from collections import deque
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Any, Final, Self
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
 
 import anyio
-import mcp_types as types
-from anyio.abc import ObjectReceiveStream, ObjectSendStream
-from mcp.shared.dispatcher import as_request_id
-from mcp.shared.message import SessionMessage
 
-from sayso.mcp_server.claim import claim_stdio
-from sayso.mcp_server.pipes import LineCutter, PolledReader, Reader, ThreadedReader, closing, non_blocking, pollable
-from sayso.mcp_server.replay import Replay
-from sayso.mcp_server.wire import MAX_LINE, TOO_LONG, Refusal, decode
-
-Callback = Callable[[], None]
+from sayso.errors import ProtocolError
+from sayso.mcp_server.context import Handler
+from sayso.mcp_server.dispatcher import Dispatcher
+from sayso.mcp_server.lines import LineCutter
+from sayso.mcp_server.pipes import PolledReader, Reader, ThreadedReader, closing, non_blocking, pollable
+from sayso.protocol import messages
+from sayso.protocol.connection import Connection, Event, Send
+from sayso.protocol.messages import INVALID_REQUEST, MAX_LINE, TOO_LONG, Json
+from sayso.protocol.request import Request
 
 _MAX_QUEUED_LINES: Final = 256
 _MAX_QUEUED_BYTES: Final = 8 * 1024 * 1024
-_MAX_QUEUED_OFFERS: Final = 4096
+_MAX_UNREAD_LINES: Final = 4096
 _MOST_IN_A_ROW: Final = 16
-_MOST_BEFORE_A_REQUEST: Final = 8
-_MOST_CROSSING: Final = 64
 _PATIENCE: Final = 0.5
-
 
 logger = logging.getLogger(__name__)
 
 
+@dataclass(kw_only=True)
+class Heard:
+    """What a client had said before the event loop was there: what is to be done about it, and what nobody has looked
+    at yet."""
+
+    events: list[Event] = field(default_factory=list)
+    lines: deque[bytearray | None] = field(default_factory=deque)
+    cutter: LineCutter = field(default_factory=lambda: LineCutter(MAX_LINE))
+
+
 class StdioTransport:
-    """The protocol's pipe: owns what were fds 0 and 1 and gives everyone else harmless ones. Good for one session."""
+    """The protocol's pipe. Good for one session."""
 
-    def __init__(self, *, read_fd: int, write_fd: int, heard: bytes = b"", replay: Replay | None = None) -> None:
-        """`heard` was read from the pipe before; the replay is of what was answered then."""
+    def __init__(self, *, read_fd: int, write_fd: int) -> None:
         self.input_ended = asyncio.Event()
-        self._read_fd = read_fd
-        self._write_fd = write_fd
-        self._heard = heard
-        self._outbound = Outbound(write_fd, replay)
-
-    @classmethod
-    def claim(cls) -> Self:
-        """Take fds 0 and 1 away from everyone else in this process and its children, for good."""
-        read_fd, write_fd = claim_stdio()
-        return cls(read_fd=read_fd, write_fd=write_fd)
-
-    @property
-    def replay(self) -> Replay | None:
-        """What watches over the beginning of the session, until that is over."""
-        return self._outbound.replay
+        self._read_fd, self._write_fd = read_fd, write_fd
+        self._outbound = Outbound(write_fd)
 
     @property
     def broken(self) -> bool:
         """Whether a write has failed: nobody reads the other end any more."""
         return self._outbound.broken
 
-    @asynccontextmanager
-    async def streams(self) -> AsyncIterator[tuple[Inbound, Outbound]]:
-        """The two streams for `Server.run`. Leaving closes the pipe when a client that still reads has it all."""
+    async def serve(
+        self,
+        connection: Connection,
+        handlers: Mapping[str, Handler],
+        *,
+        heard: Heard | None = None,
+        ready: Callable[[Dispatcher], None] = lambda _: None,
+    ) -> None:
+        """Serve one client until it leaves. `ready` is called as soon as it can be told things. The pipe is closed when
+        a client that still reads has it all."""
+        heard = heard or Heard()
         with closing(self._read_fd, self._write_fd), non_blocking(self._read_fd, self._write_fd):
-            inbound = Inbound(self._read_fd, self._outbound, self.input_ended)
+            dispatcher = Dispatcher(connection, handlers, self._outbound)
+            inbound = Inbound(self._read_fd, heard, self.input_ended)
             self._outbound.on_broken = inbound.end
-            if self._heard:
-                inbound.feed(self._heard)
+            ready(dispatcher)
             try:
-                yield inbound, self._outbound
+                await self._send(dispatcher.take(heard.events))
+                async for line in inbound:
+                    await self._send(dispatcher.take(_understood(connection, line)))
+                if inbound.is_file:
+                    await dispatcher.idle.wait()  # endless: a person may be asked
             finally:
-                await inbound.aclose()
+                inbound.end()
                 with anyio.CancelScope(shield=True):
+                    await dispatcher.close()
                     await self._outbound.drain()
                 self._outbound.stop()
 
-    def after_write(self, request_id: types.RequestId, callback: Callback, otherwise: Callback | None = None) -> None:
-        """Call `callback` once, on the event loop, when the kernel has taken the whole response to this request, or
-        `otherwise` when it is clear that it never will: the request was cancelled, or the client is gone. `otherwise`
-        is also called after `callback` when a cancel shows that response and cancel crossed: clients throw away what
-        comes after their cancel.
-
-        The SDK's "Connection closed" at shutdown stands in for a response that never came, so it does not count.
-        """
-        wanted = AfterWrite(done=callback, otherwise=otherwise)
-        if request_id in self._outbound.cancelled:
-            # The cancel was read before the call that it is for had come this far.
-            wanted.tell(False)
-        else:
-            self._outbound.callbacks.setdefault(request_id, []).append(wanted)
-
-    def forget(self, request_id: types.RequestId) -> None:
-        """Drop the callbacks of a request that will not be answered."""
-        self._outbound.callbacks.pop(request_id, None)
+    async def _send(self, told: Iterable[Send]) -> None:
+        for send in told:
+            if send.about is None:
+                logger.warning("refused a line from the client: %s", send.message["error"]["message"])
+            self._outbound.offer(send.message)
+        await self._outbound.has_room()
 
 
-class Inbound(ObjectReceiveStream[SessionMessage]):
-    """The read stream: a message for every line that is one, and an answer to every line that is not."""
+def _understood(connection: Connection, line: bytearray | None) -> list[Event]:
+    if line is None:
+        return [Send(messages.error(None, ProtocolError(INVALID_REQUEST, TOO_LONG)))]
+    return connection.receive(line)
 
-    def __init__(self, fd: int, outbound: Outbound, ended: asyncio.Event) -> None:
-        self._outbound = outbound
+
+class Inbound:
+    """What the client says, line by line; None for one that was too long. A server that does not keep up stops
+    reading."""
+
+    def __init__(self, fd: int, heard: Heard, ended: asyncio.Event) -> None:
         self._ended = ended
-        self._at_end = self._closed = self._paused = False
-        self._seen: deque[SessionMessage] = deque()
-        self._lines: deque[bytearray | None] = deque()
-        self._queued_bytes = 0
+        self._at_end = self._paused = False
+        self._lines, self._cutter = heard.lines, heard.cutter
+        self._queued_bytes = sum(len(line or b"") for line in self._lines)
         self._news = asyncio.Event()
-        self._cutter = LineCutter(MAX_LINE)
-        # The end of a file is not a client that left: whatever it asked is still answered.
-        self._is_file = stat.S_ISREG(os.fstat(fd).st_mode)
-        self._reader: Reader = (PolledReader if pollable(fd) else ThreadedReader)(fd, self.feed)
+        self.is_file = stat.S_ISREG(os.fstat(fd).st_mode)
+        """The end of a file is not a client that left: whatever it asked is still answered."""
+        self._reader: Reader = (PolledReader if pollable(fd) else ThreadedReader)(fd, self._feed)
 
-    async def opening(self) -> types.JSONRPCRequest | None:
-        """The first request, which is still to be received; None if there is none among the first messages."""
-        try:
-            while len(self._seen) < _MOST_BEFORE_A_REQUEST:
-                self._seen.append(await self._next())
-                if isinstance(message := self._seen[-1].message, types.JSONRPCRequest):
-                    return message
-        except anyio.EndOfStream:
-            logger.debug("the client left without a request")
-        return None
+    def __aiter__(self) -> Inbound:
+        return self
 
-    async def receive(self) -> SessionMessage:
-        return self._seen.popleft() if self._seen else await self._next()
-
-    def put_back(self, item: SessionMessage) -> None:
-        """Whoever receives next receives this."""
-        self._seen.appendleft(item)
-
-    async def _next(self) -> SessionMessage:
+    async def __anext__(self) -> bytearray | None:
         if self._lines:
             await asyncio.sleep(0)  # what came before is begun before this is read: it may be its cancel
-        while not self._closed:
-            if self._lines:
-                if (item := self._take(self._next_line())) is not None:
-                    return item
-            elif self._at_end:
-                await self._end_of_stream()
-            else:
-                self._news.clear()
-                await self._news.wait()  # endless: a client may be silent for days
-        raise anyio.ClosedResourceError
+        while not self._lines:
+            if self._at_end:
+                raise StopAsyncIteration
+            self._news.clear()
+            await self._news.wait()  # endless: a client may be silent for days
+        return self._next_line()
 
     def end(self) -> None:
-        """Nobody reads our answers: end as if the client had closed its end."""
-        self._seen.clear()
+        """Read no more: nobody reads our answers, or all is over."""
         self._lines.clear()
         self._reader.stop()
         self._at_end = True
         self._ended.set()
         self._news.set()
 
-    async def aclose(self) -> None:
-        self._closed = True
-        self._seen.clear()
-        self._lines.clear()
-        self._reader.stop()
-        self._news.set()
-
-    def feed(self, chunk: bytes) -> None:
+    def _feed(self, chunk: bytes) -> None:
         """Take what was read; nothing is the end of input."""
         for line in self._cutter.cut(chunk) if chunk else self._cutter.last():
             self._lines.append(line)
             self._queued_bytes += len(line or b"")
         if not chunk:
             self._at_end = True
-            if not self._is_file:
+            if not self.is_file:
                 self._ended.set()
         elif self._is_full():
             self._paused = True
@@ -193,125 +162,55 @@ class Inbound(ObjectReceiveStream[SessionMessage]):
             self._reader.resume()
         return line
 
-    def _take(self, line: bytearray | None) -> SessionMessage | None:
-        read = Refusal(text=TOO_LONG) if line is None else decode(line)
-        if isinstance(read, Refusal):
-            return self._refuse(read)
-        self._outbound.note(read)
-        if self._outbound.replay and line is not None:
-            self._outbound.replay.hear(bytes(line))
-        return SessionMessage(read)
-
-    def _refuse(self, refusal: Refusal) -> SessionMessage | None:
-        logger.warning("refused a line from the client: %s", refusal.text)
-        error = types.ErrorData(code=refusal.code, message=refusal.text)
-        self._outbound.offer(types.JSONRPCError(jsonrpc="2.0", id=refusal.request_id, error=error))
-        if refusal.waiting_id is None:
-            return None
-        return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=refusal.waiting_id, error=error))
-
-    async def _end_of_stream(self) -> None:
-        if self._is_file:
-            await self._outbound.all_answered.wait()  # endless: a person may be asked
-            self._ended.set()
-        raise anyio.EndOfStream
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AfterWrite:
-    """What somebody wants done when a response has been written, and when it never will be."""
-
-    done: Callback
-    otherwise: Callback | None = None
-
-    def tell(self, written: bool) -> None:
-        callback = self.done if written else self.otherwise
-        try:
-            if callback:
-                callback()
-        except Exception as error:  # as the event loop itself treats a callback that fails
-            text = "a callback after a response failed"
-            asyncio.get_running_loop().call_exception_handler({"message": text, "exception": error})
-
 
 @dataclass(kw_only=True, slots=True)
 class Outgoing:
-    """One message on its way into the pipe."""
+    """One message on its way into the pipe, and the request that it answers."""
 
     rest: memoryview
-    callbacks: list[AfterWrite]
-    done: asyncio.Future[bool]
+    request: Request | None
+    done: asyncio.Future[None]
 
-    def finish(self) -> None:
-        self._tell(True)
-
-    def fail(self) -> None:
-        self._tell(False)
-
-    def _tell(self, written: bool) -> None:
+    def end(self) -> None:
         if not self.done.done():  # its sender may have been cancelled
-            self.done.set_result(written)
-        for callback in self.callbacks:
-            callback.tell(written)
+            self.done.set_result(None)
 
 
-class Outbound(ObjectSendStream[SessionMessage]):
-    """The write stream: whole messages in order, and a full pipe stops the sender alone, never the event loop."""
+class Outbound:
+    """What is said to the client: whole messages in order. A full pipe stops the sender alone, never the event loop."""
 
-    def __init__(self, fd: int, replay: Replay | None = None) -> None:
-        self.replay = replay
-        """There until the beginning of the session is over."""
+    def __init__(self, fd: int) -> None:
         self.broken = False
-        self.on_broken: Callback = lambda: None
-        self.callbacks: dict[types.RequestId, list[AfterWrite]] = {}
-        self.cancelled: dict[types.RequestId, None] = {}
-        """The requests that were cancelled of late before they were answered."""
-        self._sent: dict[types.RequestId, list[AfterWrite]] = {}
-        self.all_answered = asyncio.Event()
-        self.all_answered.set()
-        self._unanswered: set[types.RequestId] = set()
+        self.on_broken: Callable[[], None] = lambda: None
         self._fd = fd
         self._queue: deque[Outgoing] = deque()
         self._empty = asyncio.Event()
+        self._room = asyncio.Event()
         self._in_a_row = 0
         self._closed = self._watching = False
 
-    async def send(self, item: SessionMessage) -> None:
+    async def say(self, message: Json, about: Request | None = None) -> None:
         """Return when the kernel has all of it. A cancelled sender's message still goes out: no line is ever torn."""
-        if self.broken:
-            raise anyio.BrokenResourceError
+        if not self._closed:
+            await self._sent(self._enqueue(message, None))
+
+    async def answer(self, message: Json, request: Request) -> None:
+        """The same, and tell the request."""
         if self._closed:
-            raise anyio.ClosedResourceError
-        if not await self._enqueue(item.message, self._callbacks_for(item.message)):
-            raise anyio.BrokenResourceError
-        self._in_a_row += 1
-        if self._in_a_row == _MOST_IN_A_ROW:
-            # A sender in a loop must not keep the event loop for itself while the pipe has room.
-            self._in_a_row = 0
-            await asyncio.sleep(0)
+            request.lost()
+        else:
+            await self._sent(self._enqueue(message, request))
 
-    def offer(self, message: types.JSONRPCMessage) -> None:
-        """Send without waiting. A client that never reads must cost neither memory nor our attention."""
-        if not self._closed and len(self._queue) < _MAX_QUEUED_OFFERS:
-            self._enqueue(message, [])
+    def offer(self, message: Json) -> None:
+        """Send without waiting."""
+        if not self._closed:
+            self._enqueue(message, None)
 
-    def note(self, message: types.JSONRPCMessage) -> None:
-        """Keep count of the requests that came in. An id used again takes nothing over from its former use."""
-        match message:
-            case types.JSONRPCRequest(id=request_id):
-                self._give_up(request_id)
-                self._sent.pop(request_id, None)
-                self.cancelled.pop(request_id, None)
-                self._unanswered.add(request_id)
-                self.all_answered.clear()
-            case types.JSONRPCNotification(method="notifications/cancelled", params={"requestId": given}):
-                if (cancelled := as_request_id(given)) is not None:  # the SDK never answers it
-                    self._give_up(cancelled)
-                    self._take_back(cancelled)
-                    if cancelled in self._unanswered:
-                        self.cancelled[cancelled] = None
-                        _forget_oldest(self.cancelled)
-                    self._settled(cancelled)
+    async def has_room(self) -> None:
+        """Wait while there is too much that the client has not read: it must not cost us memory."""
+        while len(self._queue) > _MAX_UNREAD_LINES:
+            self._room.clear()
+            await self._room.wait()  # ends with the pipe
 
     async def drain(self) -> None:
         """Wait for as long as the client goes on taking bytes."""
@@ -327,63 +226,27 @@ class Outbound(ObjectSendStream[SessionMessage]):
         self._closed = True
         self._unwatch()
         while self._queue:
-            self._queue.popleft().fail()
-        for request_id in list(self.callbacks):
-            self._give_up(request_id)
+            outgoing = self._queue.popleft()
+            outgoing.end()
+            if outgoing.request:
+                outgoing.request.lost()
         self._empty.set()
+        self._room.set()
 
-    async def aclose(self) -> None:
-        self._closed = True
+    async def _sent(self, done: asyncio.Future[None]) -> None:
+        await done
+        self._in_a_row += 1
+        if self._in_a_row == _MOST_IN_A_ROW:
+            # A sender in a loop must not keep the event loop for itself while the pipe has room.
+            self._in_a_row = 0
+            await asyncio.sleep(0)
 
-    def _callbacks_for(self, message: types.JSONRPCMessage) -> list[AfterWrite]:
-        if not isinstance(message, types.JSONRPCResponse | types.JSONRPCError) or message.id is None:
-            return []
-        self._settled(message.id)
-        if isinstance(message, types.JSONRPCError) and message.error.code == types.CONNECTION_CLOSED:
-            self._give_up(message.id)
-        callbacks = self.callbacks.pop(message.id, [])
-        if callbacks:
-            self._sent[message.id] = callbacks
-            _forget_oldest(self._sent)
-        return callbacks
-
-    def _take_back(self, request_id: types.RequestId) -> None:
-        """The client threw the response to this request away unread, or will."""
-        callbacks = self._sent.pop(request_id, [])
-        unread = list(callbacks)
-        callbacks.clear()  # what is still in the queue is not to be told as written afterwards
-        for callback in unread:
-            callback.tell(False)
-
-    def _give_up(self, request_id: types.RequestId) -> None:
-        """The response to this request will not be written."""
-        for callback in self.callbacks.pop(request_id, []):
-            callback.tell(False)
-
-    def _settled(self, request_id: types.RequestId) -> None:
-        self._unanswered.discard(request_id)
-        if not self._unanswered:
-            self.all_answered.set()
-
-    def _enqueue(self, message: types.JSONRPCMessage, callbacks: list[AfterWrite]) -> asyncio.Future[bool]:
-        line = message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
-        outgoing = Outgoing(rest=memoryview(line), callbacks=callbacks, done=asyncio.get_running_loop().create_future())
-        if self.replay and not self._is_new(message, line, self.replay):
-            outgoing.finish()
-            return outgoing.done
-        self._queue.append(outgoing)
+    def _enqueue(self, message: Json, request: Request | None) -> asyncio.Future[None]:
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queue.append(Outgoing(rest=memoryview(messages.encode(message)), request=request, done=done))
         if len(self._queue) == 1:
             self._flush()
-        return outgoing.done
-
-    def _is_new(self, message: types.JSONRPCMessage, line: bytes, replay: Replay) -> bool:
-        """Whether the client has not been told this before the SDK was there."""
-        if not isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
-            return True
-        new = replay.lets_pass(message.id, line)
-        if replay.over:
-            self.replay = None
-        return new
+        return done
 
     def _flush(self) -> None:
         try:
@@ -391,7 +254,10 @@ class Outbound(ObjectSendStream[SessionMessage]):
                 head = self._queue[0]
                 head.rest = head.rest[os.write(self._fd, head.rest) :]
                 if not head.rest:
-                    self._queue.popleft().finish()
+                    self._queue.popleft()
+                    head.end()
+                    if head.request:
+                        head.request.written()
         except BlockingIOError:
             self._watch()
         except OSError:
@@ -399,11 +265,11 @@ class Outbound(ObjectSendStream[SessionMessage]):
         else:
             self._unwatch()
             self._empty.set()
+        self._room.set()
 
     def _break(self) -> None:
         self.broken = True
         self.stop()
-        self.all_answered.set()
         self.on_broken()
 
     def _watch(self) -> None:
@@ -415,8 +281,3 @@ class Outbound(ObjectSendStream[SessionMessage]):
         if self._watching:
             self._watching = False
             asyncio.get_running_loop().remove_writer(self._fd)
-
-
-def _forget_oldest(among: dict[types.RequestId, Any]) -> None:
-    if len(among) > _MOST_CROSSING:
-        del among[next(iter(among))]

@@ -13,7 +13,7 @@ import anyio
 from sayso.asks.model import Ask, Asker
 from sayso.asks.waiting import Waiting
 from sayso.errors import AmbiguousId, NotFound, SaysoError
-from sayso.mcp_server.caller import Context
+from sayso.mcp_server.context import Context
 from sayso.mcp_server.office import Office
 from sayso.operations.approval import Approvals
 from sayso.operations.desk import OperationDesk
@@ -115,7 +115,7 @@ class Works:
         """Those that have ended count as delivered once the response to this request has been written."""
         ids = [operation.id for operation in operations if operation.state.ended and operation.background]
         self._offered.update(ids)
-        self.office.when_written(ctx, partial(self._handed_over, ids))
+        ctx.when_written(partial(self._handed_over, ids))
 
     def _handed_over(self, ids: list[str], written: bool) -> None:
         if written:

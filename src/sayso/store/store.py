@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from sayso.config import Config
@@ -111,7 +111,7 @@ def schema() -> list[str]:
 @cache
 def migrations() -> Mapping[int, str]:
     """What brings a store from the version before to each version; `NNNN_what.sql`."""
-    folder = resources.files("sayso.store") / "migrations"
+    folder = Path(__file__).with_name("migrations")
     found = {
         int(file.name[:4]): file.read_text(encoding="utf-8") for file in folder.iterdir() if file.name[:4].isdigit()
     }
@@ -139,4 +139,4 @@ def steps_from(version: str, where: str) -> Mapping[int, list[str]]:
 
 
 def _file(name: str) -> str:
-    return (resources.files("sayso.store") / name).read_text(encoding="utf-8")
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ import gc
 import logging
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
 import h11
@@ -41,6 +41,10 @@ _AT_ONCE = 16
 """How many connections are taken in before the others have their turn: a crowd must not use up all files at a blow."""
 
 _FULL = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+
+HandOver = Callable[[], Awaitable[None]]
+"""Sends away those who wait for an answer, in a way that lets them go on with another process."""
 
 
 class Connection(H11Protocol):
@@ -113,7 +117,11 @@ class Connection(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """Stops in the order that lets clients go on elsewhere: no newcomers, event streams, waiting calls, the rest."""
+    """Stops in the order that lets clients go on: waiting calls, newcomers, event streams, the rest."""
+
+    def __init__(self, config: uvicorn.Config, hand_over: HandOver) -> None:
+        super().__init__(config)
+        self._hand_over = hand_over
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -122,6 +130,8 @@ class Server(uvicorn.Server):
             listening.listen(_BACKLOG)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # The door is still open: whoever is told to call again may do so at once.
+        await self._hand_over()
         for server in self.servers:
             server.close()
         # Idle connections end now, the others with their response: whoever calls again does so over a new one.
@@ -132,8 +142,8 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-async def serve(app: Starlette, *listening: socket.socket) -> None:
-    """Serve until a signal ends it."""
+async def serve(app: Starlette, *listening: socket.socket, hand_over: HandOver) -> None:
+    """Serve until a signal ends it; then `hand_over` comes first."""
     Connection.most = _room_for_connections()
     settings = uvicorn.Config(
         app,
@@ -151,7 +161,7 @@ async def serve(app: Starlette, *listening: socket.socket) -> None:
     # What was imported stays, so that nobody need look through it again and again.
     gc.freeze()
     with _signals_do_nothing_more():
-        await Server(settings).serve(list(listening))
+        await Server(settings, hand_over).serve(list(listening))
 
 
 def _room_for_connections() -> int:

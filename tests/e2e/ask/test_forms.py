@@ -16,7 +16,7 @@ from tests.e2e.stdio.pipe import MODERN
 
 from sayso.asks.model import Ask, State
 from sayso.mcp_server.forms import KEYS
-from sayso.mcp_server.seal import StoreSeal
+from sayso.protocol.seal import Seal
 from sayso.store import open_store
 
 OTHER = "Other: in my own words"
@@ -357,8 +357,8 @@ def test_a_form_filled_in_under_the_names_of_an_older_version_is_shown_again(pla
         questions = [{"id": "q2", "question": "First?"}, {"id": "q1", "question": "Second?"}]
         asked: Json = {"name": "ask_user", "arguments": {"questions": questions}}
         first = pipe.request("tools/call", **asked)
-        seal = StoreSeal(lambda: store.secret("request_state_key"))
-        older = seal.seal(seal.unseal(first["requestState"]).replace(KEYS.encode(), b""))
+        seal = Seal(lambda: store.secret("request_state_key"), "sayso")
+        older = seal.seal(seal.open(first["requestState"], asked, "").replace(KEYS, ""), asked, "")
         content = {"q1": "to the second", "q2": "to the first"}
         reply = {"inputResponses": {"form": {"action": "accept", "content": content}}}
         again = pipe.request("tools/call", **asked, requestState=older, **reply)

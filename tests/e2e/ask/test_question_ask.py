@@ -352,7 +352,7 @@ def tools_of(pipe: Pipe) -> list[str]:
 def test_a_client_that_declares_forms_is_shown_the_tool(line: Line, version: str, declared: Json) -> None:
     pipe, _ = line(version, {"elicitation": declared})
     assert tools_of(pipe) == ["question_ask", "question_summary"]
-    told = "INFO sayso.mcp_server.questions: Client supports elicitation, registering 'question_ask' tool"
+    told = "INFO sayso.mcp_server.offer: Client supports elicitation, registering 'question_ask' tool"
     pipe.log.wait_for(told)
     assert pipe.log.text.count(told) == 1
 
@@ -364,7 +364,7 @@ def test_a_client_that_declares_forms_is_shown_the_tool(line: Line, version: str
 def test_a_client_that_declares_none_is_not_shown_the_tool(line: Line, version: str, declared: Json) -> None:
     pipe, _ = line(version, declared)
     assert tools_of(pipe) == ["question_summary"]
-    told = "DEBUG sayso.mcp_server.questions: Client does not support elicitation, 'question_ask' tool not available"
+    told = "DEBUG sayso.mcp_server.offer: Client does not support elicitation, 'question_ask' tool not available"
     pipe.log.wait_for(told)
     assert pipe.log.text.count(told) == 1
     assert "ERROR" not in pipe.log.text

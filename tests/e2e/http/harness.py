@@ -94,6 +94,8 @@ class Replica:
 
     def start_again(self) -> None:
         """On the same port, after it has ended."""
+        assert self.process.stdout is not None
+        self.process.stdout.close()
         self._start(self.port)
 
     def stop(self) -> int:

@@ -1,4 +1,4 @@
-"""Under ASK_USER_CONFIG the first answers are kept ready as always, but never those of another start."""
+"""Under ASK_USER_CONFIG the first answers come as quickly as always, and are those of this start."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.e2e.stdio.harness import Place, new_place
 from tests.e2e.stdio.pipe import MODERN
 
 
-def test_answers_kept_ready_are_told_apart_by_whether_there_is_a_relay() -> None:
+def test_the_first_answers_depend_on_whether_there_is_a_relay() -> None:
     with new_place() as place:
         file = written(place.folder)
         assert "ask_user_questions" in _first_answers(place, {})[1]
@@ -38,7 +38,7 @@ HELLO = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params":
 
 @pytest.mark.finding("F-41")
 @pytest.mark.requirement("P-17", "P-20")
-def test_with_answers_at_hand_a_file_that_does_not_fit_still_ends_the_server_before_it_says_anything() -> None:
+def test_a_file_that_does_not_fit_ends_the_server_before_it_says_anything() -> None:
     with new_place() as place:
         with place.pipe(program="sayso", environment=under(written(place.folder))) as pipe:
             pipe.send_line(HELLO)

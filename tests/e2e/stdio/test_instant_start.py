@@ -1,34 +1,34 @@
-"""The first answers of a server: given before the SDK is there, the same byte for byte as the SDK's, and never old."""
+"""The first answers of a server: given before the event loop is there, the same as the SDK's own, and never old."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import anyio
+import mcp_types as types
 import pytest
+from mcp.server.lowlevel.server import NotificationOptions, Server
+from mcp.shared.message import SessionMessage
 from tests.e2e.run.kit import write_tool
 from tests.e2e.stdio.harness import WAIT, Place, new_place
 from tests.e2e.stdio.pipe import HANDSHAKES, MODERN, VERSIONS, Json, Pipe
 
 from sayso.config import PROFILES, load
-from sayso.mcp_server.replay import Replay, keeper
-from sayso.mcp_server.server import serve_stdio
-from sayso.mcp_server.transport import StdioTransport
+from sayso.dialects.profiles import profile
+from sayso.mcp_server.offer import TASKS, Offer
+from sayso.protocol.request import Client
 
-EARLY = "answered before the SDK was there"
 SAYSO = Path(sys.executable).with_name("sayso")
 CLIENT = {"name": "tester", "version": "7"}
 FORMS: Json = {"elicitation": {"form": {}}}
-BLOCKED = ("mcp", "mcp_types", "anyio", "pydantic", "click", "sqlite3", "asyncio", "dataclasses", "json", "re")
+BLOCKED = ("mcp", "mcp_types", "anyio", "asyncio", "pydantic", "click", "sqlite3", "starlette", "jsonschema")
 """What the first answers must do without."""
 
 
@@ -43,7 +43,7 @@ def home() -> Iterator[Place]:
         yield place
 
 
-def opening(version: str, capabilities: Json) -> bytes:
+def opening(version: str, capabilities: Json) -> list[Json]:
     """What a client of this version says until it has its tools."""
     if version in HANDSHAKES:
         hello = {"protocolVersion": version, "capabilities": capabilities, "clientInfo": CLIENT}
@@ -59,39 +59,62 @@ def opening(version: str, capabilities: Json) -> bytes:
             {"id": 1, "method": "server/discover", "params": meta},
             {"id": 2, "method": "tools/list", "params": meta},
         ]
-    return b"".join(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n" for message in messages)
+    return [{"jsonrpc": "2.0", **message} for message in messages]
 
 
-def answers_of_the_sdk(place: Place, flags: list[str], said: bytes) -> list[bytes]:
-    """What a server of this process answers, with nothing kept ready; it keeps its answers as every server does."""
-    config = load(flags={"profile": flags[-1]}, environ=place.environment, cwd=place.project)
-    (read_fd, into), (out, write_fd) = os.pipe(), os.pipe()
-    heard: list[bytes] = []
+def answers_of_the_sdk(place: Place, name: str, said: list[Json], capabilities: Json) -> list[Json]:
+    """What the SDK's server answers with the same name, instructions and tools."""
+    offer = Offer(load(flags={"profile": name}, environ=place.environment, cwd=place.project), _shown(place, name))
+    listed = offer.listed(Client(CLIENT, capabilities))["tools"]
 
-    def client() -> None:
-        with open(into, "wb") as to_server, open(out, "rb") as from_server:
-            to_server.write(said)
-            to_server.flush()
-            heard.extend([from_server.readline(), from_server.readline()])
+    async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in listed])
 
-    async def serve() -> None:
-        replay = Replay(keep=keeper(config, time.time() + 3600))
-        await serve_stdio(config, StdioTransport(read_fd=read_fd, write_fd=write_fd, replay=replay))
+    async def nothing(ctx: Any, params: Any) -> types.EmptyResult:
+        return types.EmptyResult()
 
-    talking = threading.Thread(target=client, daemon=True)
-    talking.start()
-    anyio.run(serve)
-    talking.join(WAIT)
-    return heard
+    about, runs = offer.served, bool(offer.shown.commands)
+    server = Server(
+        about.info["name"],
+        version=about.info["version"],
+        instructions=about.instructions,
+        on_list_tools=list_tools,
+    )
+    if runs:
+        server.extensions[TASKS] = {}
+        for method in ("resources/list", "resources/subscribe", "logging/setLevel", "subscriptions/listen"):
+            server.add_request_handler(method, types.RequestParams, nothing)
+
+    async def exchange() -> list[Json]:
+        to_server, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](9)
+        outgoing, from_server = anyio.create_memory_object_stream[SessionMessage](9)
+        options = server.create_initialization_options(NotificationOptions(tools_changed=runs, resources_changed=runs))
+        heard: list[Json] = []
+        with anyio.fail_after(WAIT):
+            async with anyio.create_task_group() as tasks, from_server, to_server:
+                tasks.start_soon(server.run, incoming, outgoing, options)
+                for message in said:
+                    await to_server.send(SessionMessage(types.jsonrpc_message_adapter.validate_python(message)))
+                while len(heard) < 2:
+                    answer = (await from_server.receive()).message
+                    heard.append(json.loads(answer.model_dump_json(by_alias=True, exclude_unset=True)))
+                tasks.cancel_scope.cancel()
+        return heard
+
+    return anyio.run(exchange)
 
 
-def answers_of_the_front(
-    place: Place, flags: list[str], said: bytes, launcher: Sequence[str] = ()
+def _shown(place: Place, name: str) -> Any:
+    return profile(load(flags={"profile": name}, environ=place.environment, cwd=place.project))
+
+
+def early_answers(
+    place: Place, flags: list[str], said: list[Json], launcher: Sequence[str] = ()
 ) -> subprocess.CompletedProcess[bytes]:
     """What a server answers that can import nothing large."""
     return subprocess.run(
         [*launcher, SAYSO, "server", *flags],
-        input=said,
+        input=b"".join(json.dumps(message).encode() + b"\n" for message in said),
         capture_output=True,
         cwd=place.project,
         env={**place.environment, "PYTHONPATH": str(place.folder / "blocked")},
@@ -100,38 +123,27 @@ def answers_of_the_front(
     )
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-def test_the_first_answers_need_no_sdk_and_equal_those_of_the_sdk(
-    profile: str, home: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    flags = ["--profile", profile]
-    monkeypatch.setattr(sys, "argv", [str(SAYSO), "server", *flags])
-    monkeypatch.chdir(home.project)
-    for name, value in home.environment.items():
-        monkeypatch.setenv(name, value)
+@pytest.mark.parametrize("name", PROFILES)
+def test_the_first_answers_need_nothing_large_and_equal_those_of_the_sdk(name: str, home: Place) -> None:
     for version in VERSIONS:
         for capabilities in ({}, FORMS):
             said = opening(version, capabilities)
-            assert answers_of_the_front(home, flags, said).stdout == b""
-            expected = answers_of_the_sdk(home, flags, said)
-            assert [b'"result":' in line for line in expected] == [True, True], expected
-            front = answers_of_the_front(home, flags, said)
-            assert front.stdout.splitlines(keepends=True) == expected
-            assert b"imported" in front.stderr  # after all this, the SDK's turn
+            early = early_answers(home, ["--profile", name], said)
+            assert (b"imported" in early.stderr, early.returncode) == (False, 0)
+            answered = [json.loads(line) for line in early.stdout.splitlines()]
+            assert answered == answers_of_the_sdk(home, name, said, capabilities)
 
 
 @pytest.mark.parametrize("version", [HANDSHAKES[0], MODERN])
-def test_a_client_that_only_looks_is_served_without_the_sdk_and_leaves_nothing_behind(
-    version: str, home: Place, place: Place
-) -> None:
-    with place.pipe(program="sayso") as pipe:
-        pipe.connect(version)
-    hello = opening(version, {}).splitlines(keepends=True)[0]
+def test_a_client_that_only_looks_leaves_nothing_behind(version: str, home: Place, place: Place) -> None:
     (place.folder / "blocked").symlink_to(home.folder / "blocked")
-    done = answers_of_the_front(place, [], hello)
-    assert (done.stdout, done.stderr, done.returncode) == (pipe.received[0] + b"\n", b"", 0)
+    done = early_answers(place, [], opening(version, {}))
+    assert (done.stderr, done.returncode, len(done.stdout.splitlines())) == (b"", 0, 2)
     assert place.files() == set()
-    assert {path.parent for path in place.cache.rglob("*") if path.is_file()} == {place.cache / "sayso" / "prepared"}
+    assert not place.cache.exists()
+    # What a call needs is imported with the call, and not before.
+    call = {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "ask_user", "arguments": {}}}
+    assert b"imported" in early_answers(place, [], [*opening(HANDSHAKES[0], {}), call]).stderr
 
 
 @contextmanager
@@ -155,19 +167,20 @@ def test_on_a_busy_machine_the_tools_are_listed_before_anything_large_is_loaded(
     """Clients begin their first turn about a second after they start their servers, ready or not."""
     said = opening(version, FORMS)
     with place.pipe(program="sayso") as pipe:
-        pipe.send_line(said.removesuffix(b"\n"))
+        for message in said:
+            pipe.send(message)
         expected = [pipe.next(), pipe.next()]
     (place.folder / "blocked").symlink_to(home.folder / "blocked")
     with busy_machine():
-        front = answers_of_the_front(place, [], said, launcher=["nice", "-n", "19"])
-    assert [json.loads(line) for line in front.stdout.splitlines()] == expected
+        early = early_answers(place, [], said, launcher=["nice", "-n", "19"])
+    assert [json.loads(line) for line in early.stdout.splitlines()] == expected
     assert "ask_user" in str(expected[1]["result"]["tools"])
 
 
 @contextmanager
 def listed(place: Place, version: str) -> Iterator[tuple[Pipe, set[str]]]:
     """A server, and the tools that it told of at its start."""
-    with place.pipe(program="sayso", environment={"SAYSO_LOG_LEVEL": "debug"}) as pipe:
+    with place.pipe(program="sayso") as pipe:
         pipe.connect(version)
         yield pipe, {tool["name"] for tool in pipe.request("tools/list")["tools"]}
 
@@ -175,33 +188,24 @@ def listed(place: Place, version: str) -> Iterator[tuple[Pipe, set[str]]]:
 @pytest.mark.parametrize("version", [HANDSHAKES[-1], MODERN])
 def test_behind_the_first_answers_all_is_as_ever_and_no_old_list_is_told(version: str, place: Place) -> None:
     write_tool(place, "greet", description="Say hello.", command="echo", synchronous=True)
-    with listed(place, version) as (pipe, first):
-        assert EARLY not in pipe.log.text
-
-    with listed(place, version) as (pipe, tools), place.person() as person:
-        assert tools == first
+    with listed(place, version) as (pipe, first), place.person() as person:
         call = pipe.begin("tools/call", name="ask_user", arguments={"question": "At once?"})
         pipe.send_line(b"{no json")
         person.answer(person.wait_for_ask("At once?"), "yes")
         assert pipe.response(call)["result"]["structuredContent"]["outcome"] == "answered"
         assert pipe.request("tools/call", name="greet", arguments={})["structuredContent"]["exit_code"] == 0
         assert [json.loads(line).get("id") for line in pipe.received] == [1, 2, None, 3, 4]
-        assert pipe.log.text.count(EARLY) == 2
 
     write_tool(place, "second", description="Two.", command="echo")
     with listed(place, version) as (pipe, tools):
         assert tools == first | {"second"}
-        assert pipe.log.text.count(EARLY) == 0
-
-    with listed(place, version) as (pipe, tools):
-        # While the SDK is on its way: the client has the list from before, and hears that it changed.
-        assert tools == first | {"second"}
+        # While the event loop is on its way: the client has the list from before, and hears that it changed.
         write_tool(place, "third", description="Three.", command="echo")
         if version in HANDSHAKES:
             while pipe.next().get("method") != "notifications/tools/list_changed":
                 pass
         else:
-            pipe.log.wait_for("out of date")
+            pipe.log.wait_for("Serving 3 command tools")
         assert "third" in {tool["name"] for tool in pipe.request("tools/list")["tools"]}
 
 
@@ -225,31 +229,29 @@ MALFORMED = {
     "nested without end": HELLO + b"[" * 100_000,
     "a request without an end": HELLO + b'{"protocolVersion":"2025-06-18"',
 }
-QUIET = {"SAYSO_LOG_LEVEL": "error"}
 
 
 @pytest.mark.finding("F-40")
-@pytest.mark.parametrize("line", MALFORMED.values(), ids=MALFORMED)
-def test_a_malformed_first_line_is_answered_as_at_the_very_first_start(line: bytes, home: Place) -> None:
-    with home.pipe(program="sayso", environment=QUIET) as pipe:  # something is kept ready from here on
-        pipe.connect(VERSIONS[-1])
-    cold = first_words(home, line, cache=home.folder / "no cache")
-    warm = first_words(home, line, cache=home.cache)
-    assert warm.stdout == cold.stdout
-    assert (warm.stderr, warm.returncode) == (b"", 0)
-    assert json.loads(warm.stdout.splitlines()[-1])["error"]["code"] in (-32700, -32600)
+def test_malformed_first_lines_are_answered_and_the_session_goes_on(home: Place) -> None:
+    with home.pipe(program="sayso", environment={"SAYSO_LOG_LEVEL": "error"}) as pipe:
+        for about, line in MALFORMED.items():
+            pipe.send_line(line)
+            assert pipe.next()["error"]["code"] in (-32700, -32600), about
+        assert pipe.connect(HANDSHAKES[-1])["protocolVersion"] == HANDSHAKES[-1]
+    assert pipe.log.whole() == ""
+    assert pipe.process.wait(0) == 0
 
 
-def first_words(place: Place, line: bytes, cache: Path) -> subprocess.CompletedProcess[bytes]:
-    """What a server says to a client that sends one line and leaves."""
-    shutil.rmtree(place.folder / "no cache", ignore_errors=True)
-    environment = {**place.environment, "XDG_CACHE_HOME": str(cache), **QUIET}
-    return subprocess.run(
-        [str(SAYSO), "server"],
-        input=line + b"\n",
+@pytest.mark.parametrize("line", [MALFORMED["no JSON"], b'{"jsonrpc":"2.0","id":1,"method":"ping"}'])
+def test_a_client_that_leaves_after_one_line_without_an_end_is_answered(line: bytes, home: Place) -> None:
+    done = subprocess.run(
+        [SAYSO, "server"],
+        input=line,
         capture_output=True,
-        cwd=place.project,
-        env=environment,
+        cwd=home.project,
+        env={**home.environment, "SAYSO_LOG_LEVEL": "error"},
         timeout=WAIT,
         check=False,
     )
+    assert (len(done.stdout.splitlines()), done.stderr, done.returncode) == (1, b"", 0)
+    assert os.linesep.encode() in done.stdout

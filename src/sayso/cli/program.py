@@ -1,0 +1,25 @@
+"""As which program this process was started, and the settings that hold for it. Imports little, for quick starts."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+
+from sayso.config import Config, load
+
+PROGRAMS = ("sayso", "auq")
+
+
+def program_name() -> str:
+    """As which of the two programs this process was started."""
+    name = os.path.splitext(os.path.basename(sys.argv[0]))[0]
+    return name if name in PROGRAMS else PROGRAMS[0]
+
+
+def settings(**flags: object) -> Config:
+    """The settings with a command's flags on top. Started as `auq`, the profile is `auq` unless something says else."""
+    config = load(flags=flags)
+    if program_name() == "auq" and "profile" not in config.sources:
+        return replace(config, profile="auq", sources={**config.sources, "profile": "the command auq"})
+    return config

@@ -1,0 +1,163 @@
+"""Serves the requests of one connection on the event loop: each in a task of its own, until it is cancelled.
+
+What messages mean is the connection's business, how they travel the transport's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Iterable, Mapping
+from typing import Any, Protocol
+
+import anyio
+
+from sayso.errors import ProtocolError
+from sayso.mcp_server.context import Context, Handler
+from sayso.protocol.connection import Cancelled, Connection, Event, Reply, Send
+from sayso.protocol.messages import CONNECTION_CLOSED, INTERNAL_ERROR, Json, RequestId
+from sayso.protocol.request import Request
+
+logger = logging.getLogger(__name__)
+
+
+class Transport(Protocol):
+    """Carries messages to the client. Each call returns once the message has left, or never will; none of them raises
+    because the client is gone."""
+
+    async def say(self, message: Json, about: Request | None) -> None:
+        """Send what belongs to a request, or to none."""
+
+    async def answer(self, message: Json, request: Request) -> None:
+        """Send the answer to a request, and tell that request whether it has left: `written()` or `lost()`."""
+
+
+class Dispatcher:
+    """The requests of one connection that are being served, and those of ours that wait for the client."""
+
+    def __init__(self, connection: Connection, handlers: Mapping[str, Handler], transport: Transport) -> None:
+        self.connection, self._handlers, self._transport = connection, handlers, transport
+        self._tasks: set[asyncio.Task[None]] = set()
+        # Not the tasks themselves are cancelled: what shields itself from a scope must see its work through.
+        self._scopes: dict[Request, anyio.CancelScope] = {}
+        self._waiting: dict[RequestId, asyncio.Future[Mapping[str, Any]]] = {}
+        self._beside_calls: set[asyncio.Future[None]] = set()
+        self._closed = False
+        self.idle = asyncio.Event()
+        """Set while nothing is being served."""
+        self.idle.set()
+
+    def take(self, events: Iterable[Event], exchange: Any = None) -> list[Send]:
+        """Do what came of a message. What is returned is to be sent by whoever calls, in this order."""
+        to_send = []
+        for event in events:
+            match event:
+                case Send():
+                    to_send.append(event)
+                case Request():
+                    event.exchange = exchange
+                    self._start(event)
+                case Cancelled():
+                    self._cancel(event.request)
+                case Reply():
+                    self._resolve(event)
+        return to_send
+
+    async def say(self, message: Json, about: Request | None = None) -> None:
+        if not self._closed:
+            await self._transport.say(message, about)
+
+    async def send(self, events: Iterable[Send]) -> None:
+        for event in events:
+            await self.say(event.message, event.about)
+
+    async def ask(self, method: str, params: Mapping[str, Any], about: Request) -> Mapping[str, Any]:
+        if self._closed:
+            raise _closed()
+        asked, message = self.connection.ask(method, params)
+        reply: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
+        self._waiting[asked] = reply
+        try:
+            await self._transport.say(message, about)
+            return await reply  # endless: a person may be asked
+        finally:
+            self._waiting.pop(asked, None)
+            if (withdrawn := self.connection.withdraw(asked)) and not self._closed:
+                # Not waited for: whoever asked may have been cancelled.
+                self._beside(self._transport.say(withdrawn, about))
+
+    def abandon(self, request: Request) -> None:
+        """Nobody waits for this request any more, though no cancel came."""
+        self.connection.drop(request)
+        self._cancel(request)
+
+    async def close(self) -> None:
+        """Nobody will say anything more: end what is being served."""
+        self._closed = True
+        for reply in self._waiting.values():
+            if not reply.done():
+                reply.set_exception(_closed())
+        # Whoever waited for the client hears that first; only then is it cancelled.
+        await asyncio.sleep(0)
+        for event in self.connection.close():
+            await self._transport.say(event.message, event.about)
+        for scope in self._scopes.values():
+            scope.cancel()
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    def _start(self, request: Request) -> None:
+        self.idle.clear()
+        self._scopes[request] = scope = anyio.CancelScope()
+        task = asyncio.get_running_loop().create_task(self._serve_in(scope, request))
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not self._tasks:
+            self.idle.set()
+
+    def _cancel(self, request: Request) -> None:
+        if scope := self._scopes.get(request):
+            scope.cancel()
+
+    async def _serve_in(self, scope: anyio.CancelScope, request: Request) -> None:
+        try:
+            with scope:
+                await self._serve(request)
+        finally:
+            del self._scopes[request]
+
+    async def _serve(self, request: Request) -> None:
+        try:
+            handler = self._handlers[request.method]
+            message = request.result(await handler(Context(request, self.connection, self)))
+        except ProtocolError as error:
+            message = request.error(error)
+        except Exception:
+            # The top: what went wrong here is no business of the client's.
+            logger.exception("A request of the client (%s) ended in a fault", request.method)
+            message = request.error(ProtocolError(INTERNAL_ERROR, "Internal server error"))
+        if request.cancelled or self._closed:
+            return
+        self.connection.answered(request)
+        await self._transport.answer(message, request)
+
+    def _resolve(self, event: Reply) -> None:
+        reply = self._waiting.get(event.id)
+        if reply is None or reply.done():
+            return
+        if event.error:
+            reply.set_exception(event.error)
+        else:
+            reply.set_result(event.result or {})
+
+    def _beside(self, work: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._beside_calls.add(task)
+        task.add_done_callback(self._beside_calls.discard)
+
+
+def _closed() -> ProtocolError:
+    return ProtocolError(CONNECTION_CLOSED, "Connection closed")

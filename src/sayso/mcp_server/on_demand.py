@@ -1,0 +1,107 @@
+"""The command tools of a stdio server, imported once there are tool files: most projects have none, and every agent
+starts a server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from functools import partial
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
+
+from sayso.mcp_server.context import Context, Handler
+from sayso.mcp_server.dispatcher import Dispatcher
+from sayso.mcp_server.offer import CORE_ANSWERS, RUNNING, Offer
+from sayso.mcp_server.office import Office
+from sayso.protocol.results import ToolResult
+from sayso.toolfiles.changes import Changes
+
+if TYPE_CHECKING:
+    from sayso.mcp_server.commands import CommandCalls, Result
+    from sayso.mcp_server.works import Notify
+
+
+class CommandsOnDemand:
+    """Stands for the command tools until they are needed. `async with` it, as them."""
+
+    def __init__(self, office: Office, offer: Offer, notify: Notify) -> None:
+        self._office, self._offer, self._notify = office, offer, notify
+        self._stack = AsyncExitStack()
+        self._loading = asyncio.Lock()
+        self._dispatcher: Dispatcher | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._stops = False
+        self.loaded: CommandCalls | None = None
+
+    async def __aenter__(self) -> CommandsOnDemand:
+        if self._offer.has_catalog:
+            await self._load()
+        else:
+            self._watching = asyncio.get_running_loop().create_task(self._watch())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._watching:
+            self._watching.cancel()
+        if self.loaded and self._stops:
+            self.loaded.stop_on_leaving()
+        await self._stack.aclose()
+
+    def stop_on_leaving(self) -> None:
+        """The server was told to end: take every command along instead of letting them go on."""
+        self._stops = True
+
+    @property
+    def handlers(self) -> Mapping[str, Handler]:
+        """What serves the methods beyond tools."""
+        return {method: partial(self._serve, method) for method in RUNNING if method not in CORE_ANSWERS}
+
+    def speak_to(self, dispatcher: Dispatcher) -> None:
+        """The client is there, and can be told things from now on."""
+        self._dispatcher = dispatcher
+        if self.loaded:
+            self.loaded.speak_to(dispatcher)
+
+    def serves(self, name: str) -> bool:
+        return self.loaded is not None and self.loaded.serves(name)
+
+    async def call(self, ctx: Context) -> Result:
+        return await (await self._load()).call(ctx)
+
+    def meet(self) -> None:
+        if self.loaded:
+            self.loaded.meet()
+
+    async def put_news_first(self, ctx: Context, answer: ToolResult) -> None:
+        if self.loaded:
+            await self.loaded.put_news_first(ctx, answer)
+
+    async def _serve(self, method: str, ctx: Context) -> Mapping[str, Any]:
+        return await (await self._load()).handlers[method](ctx)
+
+    async def _load(self) -> CommandCalls:
+        async with self._loading:
+            if self.loaded is None:
+                from sayso.mcp_server.commands import CommandCalls
+
+                self.loaded = CommandCalls(self._office, self._offer, self._notify)
+                if self._dispatcher:
+                    self.loaded.speak_to(self._dispatcher)
+                await self._stack.enter_async_context(self.loaded)
+            return self.loaded
+
+    async def _watch(self) -> None:
+        """Until there is a tool file; from then on the command tools watch them themselves."""
+        with Changes(self._office.config.tools_dirs) as changes:
+            while True:
+                await anyio.to_thread.run_sync(changes.arm)
+                if self.loaded or self._offer.has_files():
+                    break
+                await changes.wait()
+        await self._load()

@@ -1,0 +1,34 @@
+"""What comes of a tool call: a result for the model, or that the client is to call again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sayso.protocol.messages import Json
+
+
+class ToolResult:
+    """Texts for the model, the same as data, and whether it is an error."""
+
+    __slots__ = ("data", "is_error", "texts")
+
+    def __init__(self, text: str, data: Mapping[str, Any] | None = None, *, is_error: bool = False) -> None:
+        self.texts, self.data, self.is_error = [text], data, is_error
+
+    def on_the_wire(self) -> Json:
+        told: Json = {"content": [{"type": "text", "text": text} for text in self.texts], "isError": self.is_error}
+        return told if self.data is None else {**told, "structuredContent": self.data}
+
+
+class InputRequired:
+    """The client is to call again with this state, and with the reply to a form where there is one. 2026-07-28 only."""
+
+    __slots__ = ("requests", "state")
+
+    def __init__(self, state: str, requests: Mapping[str, Json] | None = None) -> None:
+        self.state, self.requests = state, requests
+
+    def on_the_wire(self) -> Json:
+        told: Json = {"resultType": "input_required", "requestState": self.state}
+        return {**told, "inputRequests": self.requests} if self.requests else told
