@@ -1,7 +1,8 @@
-"""Finds a Chromium for the browser tests and prints its path; installs one where there is none.
+"""Finds the browsers for the tests and prints their paths; installs what is not there.
 
-In this order: a Chromium or Chrome on PATH, Debian's package (as root), the one that Playwright brings. The shell that
-has no windows comes first: a page of its own takes it a quarter of the processor time.
+In this order: a Chromium or Chrome on PATH, Debian's package (as root), the one that Playwright brings. Most pages are
+tested in the shell that has no windows, where there is one: a page of its own takes it a quarter of the processor time.
+But it cannot notify.
 """
 
 from __future__ import annotations
@@ -12,35 +13,35 @@ import subprocess
 import sys
 from pathlib import Path
 
-PACKAGES = ("chromium-headless-shell", "chromium")
-NAMES = (*PACKAGES, "chromium-browser", "google-chrome", "google-chrome-stable")
+SHELL = "chromium-headless-shell"
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PLACES = ("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",)
 SECONDS = 900
 
 
 def find() -> str | None:
-    """A browser that is there: the system's, or the one Playwright installed."""
+    """The quickest browser that is there."""
+    return shutil.which(SHELL) or find_whole()
+
+
+def find_whole() -> str | None:
+    """One with all that browsers have: the system's, or the one Playwright installed."""
     for name in NAMES:
         if found := shutil.which(name):
             return found
     return next((place for place in PLACES if Path(place).exists()), None) or _of_playwright()
 
 
-def install() -> str | None:
-    """Install one by the first way that works."""
-    ways = [_by_package_manager] if shutil.which("apt-get") and os.geteuid() == 0 else []
-    for way in (*ways, _by_playwright):
-        way()
-        if found := find():
-            return found
-    return None
-
-
-def _by_package_manager() -> None:
-    _apt("update")
-    for package in PACKAGES:
-        if not find():
+def install() -> None:
+    """Install what is not there, each by the first way that works."""
+    if shutil.which("apt-get") and os.geteuid() == 0:
+        missing = [SHELL] * (not shutil.which(SHELL)) + ["chromium"] * (not find_whole())
+        if missing:
+            _apt("update")
+        for package in missing:
             _apt("install", "-y", "--no-install-recommends", package)
+    if not find_whole():
+        _by_playwright()
 
 
 def _apt(*arguments: str) -> None:
@@ -62,10 +63,10 @@ def _of_playwright() -> str | None:
 
 
 def main() -> None:
-    found = find() or install()
-    if found is None:
+    install()
+    if not find_whole():
         sys.exit("No Chromium could be found or installed. Install one, for example: apt-get install chromium")
-    print(found)
+    print(find(), find_whole(), sep="\n")
 
 
 if __name__ == "__main__":

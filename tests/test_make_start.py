@@ -59,9 +59,9 @@ def test_make_start_fetches_what_the_lock_names_and_nothing_else(checkout: Path)
 @pytest.mark.finding("F-37")
 def test_make_start_refuses_a_package_whose_hash_is_another(checkout: Path) -> None:
     lock = checkout / SAYSO
-    before, _, after = lock.read_text("utf-8").partition("\nannotated-types==")
+    before, _, after = lock.read_text("utf-8").partition("\nclick==")
     wrong = re.sub(r"sha256:[0-9a-f]{64}", f"sha256:{'0' * 64}", after, count=2)
-    lock.write_text(f"{before}\nannotated-types=={wrong}", "utf-8")
+    lock.write_text(f"{before}\nclick=={wrong}", "utf-8")
     ran = make_start(checkout)
     assert ran.returncode != 0
     assert "THESE PACKAGES DO NOT MATCH THE HASHES" in ran.stderr

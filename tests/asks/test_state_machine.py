@@ -78,6 +78,8 @@ class TwoProcesses(RuleBasedStateMachine):
         self.received: dict[str, list[Ask]] = {}
         """What agents read, by ask."""
         self.gone: set[str] = set()
+        self.alone: dict[str, int] = {}
+        """Since when nobody has waited for an ask."""
         self.words = 0
 
     def teardown(self) -> None:
@@ -230,7 +232,7 @@ class TwoProcesses(RuleBasedStateMachine):
         for ask_id, one in after.items():
             if one.state is State.EXPIRED and before[ask_id].state is not State.EXPIRED:
                 assert before[ask_id].state is State.PENDING
-                assert before[ask_id].changed_at < self.clock.now - KEEP.unattended
+                assert self.alone.get(ask_id, self.clock.now) < self.clock.now - KEEP.unattended
                 assert not any(call.held.wait == before[ask_id].wait for call in self.calls())
         self.gone |= before.keys() - after.keys()
         self.forget_calls_whose_ask_is_gone()
@@ -247,9 +249,16 @@ class TwoProcesses(RuleBasedStateMachine):
         every = self.asks()
         assert {one.id for one in every} == self.opened.keys() - self.gone
         for one in every:
+            self.note_whether_alone(one)
             self.check_as_settled(one)
             self.check_delivered_only_if_read(one)
             self.check_events(one)
+
+    def note_whether_alone(self, one: Ask) -> None:
+        if one.wait is None:
+            self.alone.setdefault(one.id, self.clock.now)
+        else:
+            self.alone.pop(one.id, None)
 
     def check_as_settled(self, one: Ask) -> None:
         assert one.questions[0].text == self.opened[one.id]

@@ -126,9 +126,9 @@ async def test_questions_are_announced_while_commands_are_watched_and_the_store_
         place.ask(select("Which colour?"))
         await anna.sees("new: Which colour?")
         take_away(place)
-        await anna.sees("The store cannot be reached")
+        await anna.sees("The store has been unreachable")
         put_back(place)
-        await anna.sees_not("The store cannot be reached")
+        await anna.sees_not("The store has been unreachable")
         await anna.sees("begun")
 
 

@@ -31,7 +31,7 @@ async def test_a_store_that_is_gone_is_said_to_be_and_is_taken_up_again_when_it_
         await anna.sees("The store has been unreachable since", "First?")
         assert not place.config.database.exists()
         put_back(place)
-        await anna.sees_not("The store cannot be reached")
+        await anna.sees_not("The store has been unreachable")
         place.desk.release_all()
         await anna.sees("agent not waiting")
         await until(place.desk.open_surfaces, anna.screen)
@@ -48,7 +48,7 @@ async def test_what_is_typed_while_the_store_is_away_is_kept_when_it_is_back(pla
         await anna.sees("Not sent", "billing")
         await anna.press("escape")
         put_back(place)
-        await anna.sees_not("The store cannot be reached")
+        await anna.sees_not("The store has been unreachable")
         await until(lambda: "billing" in place.desk.draft(held.ask.id, "anna"), anna.screen)
         assert place.now(held).state is State.PENDING
 
@@ -59,7 +59,7 @@ async def test_something_else_in_the_place_of_the_store_is_explained(place: Plac
         place.config.database.write_text("this is no database, and longer than a header of sixteen bytes")
         await anna.sees("is damaged or is not a Sayso store")
         put_back(place)
-        await anna.sees_not("The store cannot be reached")
+        await anna.sees_not("The store has been unreachable")
 
 
 async def test_an_inbox_can_be_opened_before_its_store_can(tmp_path: Path) -> None:

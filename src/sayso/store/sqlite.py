@@ -6,6 +6,7 @@ import errno
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -127,7 +128,7 @@ class SqliteStore(Store):
         version = _version(connection)
         steps = None if version is None else steps_from(version, self.where)
         # Only now, because it is written into the file, which may be another program's.
-        connection.execute("PRAGMA journal_mode = WAL")
+        _write_ahead(connection)
         if steps == {}:
             return
         connection.execute("BEGIN IMMEDIATE")
@@ -234,6 +235,20 @@ def _connect(file: Path | None) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Have it keep a log of what is written, for as long as the file is there. Where several processes meet at a new
+    file, SQLite refuses this at once to all but one, whatever the time limit: two could wait for each other."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+        time.sleep(0.01)
 
 
 def _version(connection: sqlite3.Connection) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -33,7 +34,12 @@ expect.set_options(timeout=15_000)
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """One for each file: while it is open an event loop runs in this thread, and tests with their own cannot."""
-    found = find()
+    with launched(find()) as browser:
+        yield browser
+
+
+@contextmanager
+def launched(found: str | None) -> Iterator[Browser]:
     assert found, "no Chromium is there: python scripts/install_browser.py installs one"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=FLAGS)

@@ -161,7 +161,7 @@ def test_a_store_that_goes_away_and_comes_back_is_shown_and_nothing_is_lost(plac
         anna.sees("still here")
         for file in files:
             (place.folder / file.name).rename(file)
-        anna.sees_not("The store cannot be reached")
+        anna.sees_not("The store has been unreachable")
         anna.keys("Enter")
         anna.sees("Check your answers")
         anna.keys("Enter")
