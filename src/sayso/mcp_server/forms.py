@@ -14,10 +14,8 @@ from typing import Any
 
 from sayso.asks.model import Answer, Ask, Kind, Option, Question
 from sayso.clients import known
+from sayso.protocol.versions import MODERN
 from sayso.text import one_line
-
-MODERN = "2026-07-28"
-"""The first version in which a form is a round of its call, so that no second one can follow in the same round."""
 
 RICH = "2025-11-25"
 """The first version whose forms know titled choices and several choices."""
@@ -90,6 +88,7 @@ class Entry:
 def form_for(ask: Ask, version: str, client: str) -> Form | None:
     """The ask as a form, or None where a form could be accepted without anything filled in."""
     program = known(client)
+    # From 2026-07-28 on a form is a round of its call, and no second one can follow in the same round.
     line, text_may_be_empty = program.form_line, program.leaves_text_empty or version >= MODERN
     properties: dict[str, Any] = {}
     required: list[str] = []
