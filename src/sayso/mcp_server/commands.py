@@ -188,7 +188,7 @@ class CommandCalls:
         reports = [await self._works.report(operation, limit) for operation in owed]
         text, facts = operation_replies.news(reports, await self._works.alerts(asker))
         if text:
-            answer.texts.insert(0, text)
+            answer.say_before(text)
             if answer.data is not None:
                 finished = [*own, *facts.get("finished", [])]
                 answer.data = {**told, **facts, **({"finished": finished} if finished else {})}

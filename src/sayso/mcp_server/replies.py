@@ -36,7 +36,7 @@ def fault() -> ToolResult:
 
 def add(told: ToolResult, name: str, text: str) -> None:
     """One more sentence, for those who read the text and for those who read the data."""
-    told.texts.append(text)
+    told.say_after(text)
     told.data = {**(told.data or {}), name: text}
 
 

@@ -9,12 +9,21 @@ from sayso.protocol.messages import Json
 
 
 class ToolResult:
-    """Texts for the model, the same as data, and whether it is an error."""
+    """Texts for the model, the same as data, and whether it is an error.
+
+    What is said beside the result itself is on lines of its own: some clients put texts together with nothing between.
+    """
 
     __slots__ = ("data", "is_error", "texts")
 
     def __init__(self, text: str, data: Mapping[str, Any] | None = None, *, is_error: bool = False) -> None:
         self.texts, self.data, self.is_error = [text], data, is_error
+
+    def say_before(self, text: str) -> None:
+        self.texts.insert(0, f"{text}\n")
+
+    def say_after(self, text: str) -> None:
+        self.texts.append(f"\n{text}")
 
     def on_the_wire(self) -> Json:
         told: Json = {"content": [{"type": "text", "text": text} for text in self.texts], "isError": self.is_error}

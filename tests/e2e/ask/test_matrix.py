@@ -173,7 +173,7 @@ def test_an_answer_in_the_inbox_takes_the_form_back(each_client: ClientProgram, 
     assert result.structured["surface"] == "test"
     if each_client.kind.modern:
         assert "came too late. Already answered in test by ada" in result.structured["form"]
-        assert result.content[-1]["text"] == result.structured["form"]
+        assert result.content[-1]["text"] == "\n" + result.structured["form"]
 
 
 def test_a_form_that_the_client_cancels_by_itself_leaves_the_question_in_the_inbox(
