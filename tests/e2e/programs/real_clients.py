@@ -30,6 +30,7 @@ from tests.e2e.stdio.test_instant_start import busy_machine
 from sayso.asks.desk import Desk
 from sayso.asks.model import Answer, Ask, State
 from sayso.install.targets import BY_KEY
+from sayso.running import tree
 
 SECONDS = 90
 NAMES = ("claude-code", "codex", "gemini")
@@ -213,20 +214,36 @@ def test_two_sessions_with_the_same_question_get_their_own_answers(machine: Mach
     assert ["The second." in text for text in (first.results[0], second.results[0])] == [False, True]
 
 
+@pytest.mark.parametrize(
+    ("dies", "why"), [("alone", "the client let go of the call"), ("with its server", "its process ended")]
+)
 @EVERY_CLIENT
 def test_what_a_killed_client_asked_stays_open_and_the_answer_is_there_when_it_asks_again(
-    machine: Machine, seat: Seat
+    machine: Machine, seat: Seat, dies: str, why: str
 ) -> None:
     home, killed, again = connected(machine, seat), Talk(seat), Talk(seat)
     with looking(home) as desk:
         with killed.model.serving(), at_work(seat, "headless", home, killed.model.url) as client:
             (ask,) = await_asks(desk, 1, killed, client)
-            client.kill()
-        until(PATIENCE, lambda: not desk.get(ask.id).wait, lambda: "its wait to end")
+            server = int(ask.server.partition("-")[0])
+            client.die(spared=[server] if dies == "alone" else [])
+            until(PATIENCE, lambda: not is_running(server), lambda: "its server to end")
+            listed = machine.run("sayso", "list").out
+            assert ask.id[:8] in listed
+            assert "not waiting" in listed
+            # A server that outlives its client knows by itself that nobody listens any more.
+            assert desk.events(ask.id)[-1].detail == why
         give(desk, ask)
         with again.model.serving(), at_work(seat, "headless", home, again.model.url) as client:
             until(PATIENCE, lambda: again.results, lambda: f"the answer; the client shows\n{client.shows()}")
+            assert open_asks(desk) == []
     assert THE_ANSWER in again.results[0]
+    assert as_documented("an answer given earlier") in in_general(again.results[0])
+
+
+def is_running(pid: int) -> bool:
+    process = tree.find(pid)
+    return process is not None and not process.zombie
 
 
 @pytest.mark.finding("F-80")

@@ -22,6 +22,8 @@ from pathlib import Path
 
 from tests.cli.program import Home
 
+from sayso.running import tree
+
 Words = Callable[[str], list[str]]
 """From the address of the model to the words of a command."""
 
@@ -150,6 +152,22 @@ class Client:
     def shows(self) -> str:
         return self.log.read_text(errors="replace")[-3000:]
 
+    @property
+    def pid(self) -> int:
+        raise NotImplementedError
+
+    def die(self, spared: Sequence[int] = ()) -> None:
+        """At once and without a word, with all that it has started but the spared and what those have started."""
+
+        def family() -> list[tree.Process]:
+            kept = {*spared, *(process.pid for pid in spared for process in tree.descendants(pid))}
+            own = [tree.find(client), *tree.descendants(client)]
+            return [process for process in own if process and process.pid not in kept]
+
+        client = self.pid
+        assert tree.freeze(family)
+        tree.send(signal.SIGKILL, family())
+
     def kill(self) -> None:
         raise NotImplementedError
 
@@ -167,6 +185,10 @@ class Headless(Client):
                 env={**home.env, **env},
                 start_new_session=True,
             )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     @property
     def has_ended(self) -> bool:
@@ -192,6 +214,10 @@ class Interactive(Client):
     def _tmux(self, *arguments: str) -> str:
         words = ["tmux", "-L", self._name, *arguments]
         return subprocess.run(words, capture_output=True, text=True, timeout=SECONDS, check=True).stdout
+
+    @property
+    def pid(self) -> int:
+        return int(self._tmux("display-message", "-p", "#{pane_pid}"))
 
     def nudge(self) -> None:
         self._tmux("send-keys", "-l", "Go on.")
