@@ -26,7 +26,7 @@ from bench.plot import Curve, plot
 from bench.tables import setting, table
 from bench.wire import PATIENCE, Client, server
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Answer, Ask, Settler
 from sayso.store.sqlite import SqliteStore
 
@@ -66,7 +66,7 @@ class House:
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self._folder, self._stack = folder, stack
         self.store = stack.enter_context(closing(SqliteStore(folder / "state" / "sayso.db")))
-        self.desk, self._bell = Desk(self.store), self.store.bell()
+        self.desk, self._bell = AskDesk(self.store), self.store.bell()
         self._newest: Ask | None = None
         self._asked = 0
         tools = folder / ".sayso" / "tools"

@@ -23,7 +23,7 @@ from pathlib import Path
 from bench.tables import ratio, setting, table
 from bench.wire import Client, server
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Answer, Ask, Settler
 from sayso.store import Bell
 from sayso.store.sqlite import SqliteStore
@@ -85,7 +85,7 @@ def ask(client: Client, text: str) -> int:
 class Question:
     """One question on its way, answered by a person in this process."""
 
-    def __init__(self, client: Client, desk: Desk, bell: Bell, known: int) -> None:
+    def __init__(self, client: Client, desk: AskDesk, bell: Bell, known: int) -> None:
         self._client, self._desk, self._bell, self._known = client, desk, bell, known
         self._request = 0
         self._seen: Ask | None = None
@@ -118,7 +118,7 @@ def measure(folder: Path, rounds: int, pending: int) -> Measured:
         closing(sqlite3.connect(folder / "rows.db", isolation_level=None)) as rows,
         closing(SqliteStore(state / "sayso.db")) as store,
     ):
-        desk, bell = Desk(store), store.bell()
+        desk, bell = AskDesk(store), store.bell()
         client.shake_hands()
         for number in range(pending):
             ask(client, f"Question {number}?")

@@ -24,7 +24,7 @@ from pathlib import Path
 import psutil
 from bench.tables import ratio, setting, table
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Asker, Kind, NewAsk, Option, Question
 from sayso.config import load
 from sayso.store import open_store
@@ -134,7 +134,7 @@ def asked(number: int) -> NewAsk:
     return NewAsk(tool="ask_user", questions=(question,), asker=Asker(client="bench", project="/p", host="h"))
 
 
-def inbox_figures(environment: dict[str, str], desk: Desk) -> dict[str, float]:
+def inbox_figures(environment: dict[str, str], desk: AskDesk) -> dict[str, float]:
     """What the inbox takes with few and with many asks."""
     program = Pty(SAYSO, environment)
     try:
@@ -151,7 +151,7 @@ def inbox_figures(environment: dict[str, str], desk: Desk) -> dict[str, float]:
         program.close()
 
 
-def _ask_to_visible(program: Pty, desk: Desk, first: int) -> float:
+def _ask_to_visible(program: Pty, desk: AskDesk, first: int) -> float:
     """From the moment before an agent asks to the question on the screen."""
     found = []
     for number in range(first, first + KEYS):
@@ -178,11 +178,11 @@ def main() -> None:
             "SAYSO_TERMINAL_NOTIFY": "off",
         }
         store = open_store(load(environ=environment, cwd=Path(folder)))
-        measure(environment, Desk(store))
+        measure(environment, AskDesk(store))
         store.close()
 
 
-def measure(environment: dict[str, str], desk: Desk) -> None:
+def measure(environment: dict[str, str], desk: AskDesk) -> None:
     starts = _interleaved(
         lambda: start_seconds(BARE, environment, b"bare is ready"),
         lambda: start_seconds(SAYSO, environment, b"No questions."),

@@ -33,7 +33,7 @@ from mcp.client.streamable_http import streamable_http_client
 from playwright.async_api import async_playwright
 
 from sayso.accounts import Accounts
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Answer, Ask, Settler
 from sayso.config import Config, load
 from sayso.store import Store, open_store
@@ -112,7 +112,7 @@ async def agent(port: int, token: str, mode: str) -> AsyncIterator[Client]:
         yield client
 
 
-async def submit_to_result(port: int, token: str, desk: Desk, mode: str, rounds: int) -> list[float]:
+async def submit_to_result(port: int, token: str, desk: AskDesk, mode: str, rounds: int) -> list[float]:
     """Seconds from the moment a person sends an answer, from another process, to the result at the agent."""
     times = []
     async with agent(port, token, mode) as client:
@@ -126,7 +126,7 @@ async def submit_to_result(port: int, token: str, desk: Desk, mode: str, rounds:
     return times[1:]
 
 
-async def opened(desk: Desk) -> Ask:
+async def opened(desk: AskDesk) -> Ask:
     """The ask that is open, once there is one and its agent waits."""
     while True:
         asks = await asyncio.to_thread(desk.inbox)
@@ -135,7 +135,7 @@ async def opened(desk: Desk) -> Ask:
         await asyncio.sleep(0.002)
 
 
-def answer(desk: Desk, ask: Ask) -> None:
+def answer(desk: AskDesk, ask: Ask) -> None:
     given = Answer(question=ask.questions[0].id, chosen=(ask.questions[0].options[0].id,))
     desk.answer(ask.id, [given], Settler(person="bench", surface="bench"))
 
@@ -165,7 +165,7 @@ new MutationObserver((changes) => {
 """Notes by the page's own clock, which is the machine's, when each question appears in it."""
 
 
-async def ask_to_page(port: int, visitor: Visitor, token: str, desk: Desk, rounds: int) -> list[float]:
+async def ask_to_page(port: int, visitor: Visitor, token: str, desk: AskDesk, rounds: int) -> list[float]:
     """Seconds from an agent's call to the question in the DOM of an open page, in a real browser."""
     times = []
     where = {"name": visitor.cookie, "value": visitor.secret, "url": f"http://{visitor.host}:{port}"}
@@ -280,7 +280,9 @@ class Streamed:
     cpu: float
 
 
-async def streams(port: int, server: psutil.Process, visitor: Visitor, token: str, desk: Desk, count: int) -> Streamed:
+async def streams(
+    port: int, server: psutil.Process, visitor: Visitor, token: str, desk: AskDesk, count: int
+) -> Streamed:
     first = await Stream.open(port, visitor)
     before = server.memory_info().rss
     opened_ = [first, *[await Stream.open(port, visitor) for _ in range(count - 1)]]
@@ -330,7 +332,7 @@ async def measure(rounds: int, calls: int, count: int) -> None:
         folder = Path(name)
         config, server, port = stack.enter_context(sayso_web(folder))
         store = stack.enter_context(closing(open_store(config)))
-        token, desk = Accounts(store).add_token("bench"), Desk(store)
+        token, desk = Accounts(store).add_token("bench"), AskDesk(store)
         visitor = await signed_in(config, store)
         rows = [milliseconds("ask made to question in the page", await ask_to_page(port, visitor, token, desk, rounds))]
         for mode in ("auto", "legacy"):

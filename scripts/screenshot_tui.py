@@ -23,7 +23,7 @@ from rich.color import parse_rgb_hex
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Asker, Kind, NewAsk, Option, Question
 from sayso.config import load
 from sayso.store import open_store
@@ -130,7 +130,7 @@ def asked(folder: Path) -> Iterator[None]:
     """Three agents that wait."""
     store = open_store(load(environ={"HOME": str(folder), "SAYSO_STATE_DIR": str(folder / "state")}, cwd=folder))
     for new in ASKS:
-        Desk(store).hold(new)
+        AskDesk(store).hold(new)
     yield
     store.close()
 

@@ -20,7 +20,7 @@ from typing import Any
 from playwright.sync_api import Browser, Page, sync_playwright
 from scripts.install_browser import find
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Question, Settler
 from sayso.config import load
 from sayso.store import open_store
@@ -92,7 +92,7 @@ class Stage:
     def __init__(self, folder: Path) -> None:
         environment = {"HOME": str(folder), "SAYSO_STATE_DIR": str(folder / "state"), "SAYSO_PERSON": "ada"}
         self._store = open_store(load(environ=environment, cwd=folder))
-        self.desk = Desk(self._store)
+        self.desk = AskDesk(self._store)
         self._process = subprocess.Popen(
             [Path(sys.executable).parent / "sayso", "web", "--port", "0", "--json"],
             env={**environment, "PATH": os.environ["PATH"]},

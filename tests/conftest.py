@@ -14,7 +14,7 @@ from tests.asks.samples import FakeClock
 from tests.postgres import Server, shared_server
 from tests.reruns import Reruns
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.store import Store
 from sayso.store.postgres import PostgresStore
 from sayso.store.sqlite import SqliteStore
@@ -139,8 +139,8 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def desk(store: Store, clock: FakeClock) -> Desk:
-    return Desk(store, clock=clock)
+def desk(store: Store, clock: FakeClock) -> AskDesk:
+    return AskDesk(store, clock=clock)
 
 
 def _closing(opened: ExitStack, store: Store) -> Store:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sayso.clients import CLIENTS, UNKNOWN, Client, call_limit, has_progress, is_headless, known
+from sayso.clients import CLIENTS, UNKNOWN, ClientFacts, call_limit, has_progress, is_headless, known
 from sayso.config import load
 
 PAGE = (Path(__file__).parents[1] / "docs" / "clients.md").read_text(encoding="utf-8")
@@ -83,7 +83,7 @@ def documented() -> dict[str, tuple[str, str]]:
     return {name.strip("`"): (without, with_progress) for name, without, with_progress in rows}
 
 
-def as_told(client: Client) -> tuple[str, str]:
+def as_told(client: ClientFacts) -> tuple[str, str]:
     def told(limit: float | None) -> str:
         return "no limit" if limit is None else f"{limit:g} s"
 

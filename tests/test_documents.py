@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,23 @@ def test_what_agents_read_first_is_a_page_and_names_every_package() -> None:
     assert len(text) < 6_000
     packages = [path.parent.name for path in (ROOT / "src" / "sayso").glob("*/__init__.py")]
     assert [name for name in packages if f"\n  {name}/ " not in text] == []
+
+
+def test_every_module_and_class_that_the_architecture_names_is_there() -> None:
+    text, sources = (ROOT / "docs" / "architecture.md").read_text("utf-8"), ROOT / "src" / "sayso"
+    modules = set(re.findall(r"`([a-z_]+/[a-z_/]+\.py)`", text))
+    assert sorted(name for name in modules if not (sources / name).exists()) == []
+    named = set(re.findall(r"`([a-z_]+/[a-z_/]+\.py)` `(\w+)`", text))
+    assert len(named) > 20
+    assert (
+        sorted(f"{name}: {word}" for name, word in named if f"class {word}" not in (sources / name).read_text()) == []
+    )
+
+
+def test_a_public_class_has_a_name_of_its_own() -> None:
+    sources = (path.read_text("utf-8") for path in (ROOT / "src" / "sayso").rglob("*.py"))
+    counted = Counter(name for text in sources for name in re.findall(r"^class ([A-Z]\w*)", text, re.M))
+    assert [name for name, times in counted.items() if times > 1] == []
 
 
 def test_every_error_is_drawn_in_the_tree() -> None:

@@ -12,7 +12,7 @@ from tests.asks.samples import ask as new_ask
 
 from sayso import notify
 from sayso.asks.crowds import FEW
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, Asker
 from sayso.config import Config, load
 from sayso.notify import Notifier, details, headline
@@ -25,7 +25,7 @@ PAGE = (Path(__file__).parents[1] / "docs" / "notifications.md").read_text(encod
 def opened(tmp_path: Path) -> list[Ask]:
     """Three asks that are open."""
     store = SqliteStore(tmp_path / "state" / "sayso.db")
-    desk = Desk(store)
+    desk = AskDesk(store)
     asks = [desk.leave(new_ask(f"Number {number}?", title="")) for number in range(3)]
     store.close()
     return asks

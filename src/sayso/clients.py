@@ -13,7 +13,7 @@ from sayso.config import Config
 
 
 @dataclass(frozen=True, kw_only=True)
-class Client:
+class ClientFacts:
     """How long a call is held, in seconds, without and with progress notifications; None is for ever."""
 
     limit: float | None
@@ -33,25 +33,25 @@ class Client:
 _CONVERSATION = ("threadId", "vscode.conversationId")
 """Where in the `_meta` of a call its client names the conversation: Codex, Visual Studio Code."""
 
-UNKNOWN = Client(limit=50, limit_with_progress=None)
+UNKNOWN = ClientFacts(limit=50, limit_with_progress=None)
 
-CLIENTS: Mapping[str, Client] = {
-    "claude-code": Client(limit=None, limit_with_progress=None, form_line=45, form_lines=3),
-    "codex-mcp-client": Client(limit=290, limit_with_progress=290, leaves_text_empty=False),
-    "gemini-cli-mcp-client": Client(limit=590, limit_with_progress=590, other_names={"ask_user": "ask_person"}),
-    "opencode": Client(limit=50, limit_with_progress=None),
-    "qwen-cli-mcp-client": Client(limit=590, limit_with_progress=590),
-    "copilot-cli": Client(limit=120, limit_with_progress=120, keeps_lists=True),
-    "cursor": Client(limit=50, limit_with_progress=50),
-    "cursor-vscode": Client(limit=50, limit_with_progress=50),
-    "visual studio code": Client(limit=None, limit_with_progress=None),
-    "vscode": Client(limit=None, limit_with_progress=None),
-    "claude-ai": Client(limit=50, limit_with_progress=50),
-    "claude desktop": Client(limit=50, limit_with_progress=50),
-    "goose": Client(limit=290, limit_with_progress=290),
-    "zed": Client(limit=55, limit_with_progress=55),
-    "cline": Client(limit=55, limit_with_progress=55),
-    "windsurf": Client(limit=50, limit_with_progress=50),
+CLIENTS: Mapping[str, ClientFacts] = {
+    "claude-code": ClientFacts(limit=None, limit_with_progress=None, form_line=45, form_lines=3),
+    "codex-mcp-client": ClientFacts(limit=290, limit_with_progress=290, leaves_text_empty=False),
+    "gemini-cli-mcp-client": ClientFacts(limit=590, limit_with_progress=590, other_names={"ask_user": "ask_person"}),
+    "opencode": ClientFacts(limit=50, limit_with_progress=None),
+    "qwen-cli-mcp-client": ClientFacts(limit=590, limit_with_progress=590),
+    "copilot-cli": ClientFacts(limit=120, limit_with_progress=120, keeps_lists=True),
+    "cursor": ClientFacts(limit=50, limit_with_progress=50),
+    "cursor-vscode": ClientFacts(limit=50, limit_with_progress=50),
+    "visual studio code": ClientFacts(limit=None, limit_with_progress=None),
+    "vscode": ClientFacts(limit=None, limit_with_progress=None),
+    "claude-ai": ClientFacts(limit=50, limit_with_progress=50),
+    "claude desktop": ClientFacts(limit=50, limit_with_progress=50),
+    "goose": ClientFacts(limit=290, limit_with_progress=290),
+    "zed": ClientFacts(limit=55, limit_with_progress=55),
+    "cline": ClientFacts(limit=55, limit_with_progress=55),
+    "windsurf": ClientFacts(limit=50, limit_with_progress=50),
 }
 
 
@@ -62,7 +62,7 @@ _WITH_SERVER_NAME = "qwen-cli-mcp-client"
 """A client that adds the name of the server's entry to its own."""
 
 
-def known(name: str) -> Client:
+def known(name: str) -> ClientFacts:
     return CLIENTS.get(_key(name), UNKNOWN)
 
 

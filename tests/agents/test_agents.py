@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sayso.agents import lines
-from sayso.agents.agent import Line, shortened, trimmed
+from sayso.agents.agent import PersonLine, shortened, trimmed
 from sayso.agents.kinds import AGENTS
-from sayso.agents.lines import Lines, PassedOver
+from sayso.agents.lines import PassedOver, RunOutput
 from sayso.agents.model import EventKind, Options, Project, Run
 from sayso.config import Config
 
-LINE = Line(
+LINE = PersonLine(
     relay_file=Path("/r/t.json"),
     config_file=Path("/r/t.mcp.json"),
     server="ask-user",
@@ -158,7 +158,7 @@ def test_no_line_of_an_agent_breaks_its_reader(agent: str, kind: str, rest: dict
 
 def test_lines_are_read_as_they_come_and_again_after_a_restart(tmp_path: Path) -> None:
     output = tmp_path / "stdout"
-    reader = Lines(tmp_path, 0)
+    reader = RunOutput(tmp_path, 0)
     assert list(reader.read()) == []
     output.write_bytes(b"one\ntw")
     assert list(reader.read()) == [b"one"]
@@ -166,7 +166,7 @@ def test_lines_are_read_as_they_come_and_again_after_a_restart(tmp_path: Path) -
     with output.open("ab") as file:
         file.write(b"o\nthree")
     assert list(reader.read()) == [b"two"]
-    assert list(Lines(tmp_path, 4).read()) == [b"two"]
+    assert list(RunOutput(tmp_path, 4).read()) == [b"two"]
     assert list(reader.rest()) == [b"three"]
     assert reader.place == output.stat().st_size
 
@@ -177,7 +177,7 @@ def test_a_line_that_is_too_long_is_passed_over_without_being_kept(
     monkeypatch.setattr(lines, "LONGEST_LINE", 100)
     monkeypatch.setattr(lines, "CHUNK", 64)
     (tmp_path / "stdout").write_bytes(b"x" * 1000 + b"\nnext\n")
-    reader, found = Lines(tmp_path, 0), []
+    reader, found = RunOutput(tmp_path, 0), []
     for _ in range(30):
         found += list(reader.read())
     assert found == [PassedOver(size=1000), b"next"]
@@ -186,7 +186,7 @@ def test_a_line_that_is_too_long_is_passed_over_without_being_kept(
 def test_what_was_dropped_on_disk_is_told_as_a_gap(tmp_path: Path) -> None:
     (tmp_path / "stdout").write_bytes(b"first\n")
     (tmp_path / "stdout.500").write_bytes(b"later\n")
-    reader = Lines(tmp_path, 0)
+    reader = RunOutput(tmp_path, 0)
     assert list(reader.read()) == [b"first"]
     assert list(reader.read()) == [PassedOver(size=494, too_fast=True), b"later"]
 

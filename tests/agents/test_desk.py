@@ -12,7 +12,7 @@ from tests.asks.samples import FakeClock
 from tests.conftest import OpenStore, die
 
 from sayso.accounts import Accounts
-from sayso.agents.desk import Runs
+from sayso.agents.desk import RunDesk
 from sayso.agents.model import Ending, EventKind, NewEvent, NewRun, Options, Project, Run, RunState
 from sayso.agents.projects import Projects
 from sayso.errors import InvalidInput, NotFound, RunGoesOn, TooManyRuns
@@ -22,8 +22,8 @@ TOKEN = "11111111-2222-4333-8444-555555555555"
 
 
 @pytest.fixture
-def runs(store: Store, tmp_path: Path, clock: FakeClock) -> Runs:
-    return Runs(store, tmp_path / "runs", clock=clock)
+def runs(store: Store, tmp_path: Path, clock: FakeClock) -> RunDesk:
+    return RunDesk(store, tmp_path / "runs", clock=clock)
 
 
 @pytest.fixture
@@ -40,11 +40,11 @@ def text(words: str, kind: EventKind = EventKind.TEXT) -> NewEvent:
     return NewEvent(kind=kind, body={"text": words})
 
 
-def done(runs: Runs, run: Run) -> Run:
+def done(runs: RunDesk, run: Run) -> Run:
     return runs.end(run.id, RunState.COMPLETED, Ending(cost_usd=0.5, turns=2, exit_code=0))
 
 
-def test_a_run_is_found_by_its_token_while_it_is_on_and_by_none_afterwards(runs: Runs, project: Project) -> None:
+def test_a_run_is_found_by_its_token_while_it_is_on_and_by_none_afterwards(runs: RunDesk, project: Project) -> None:
     run = runs.open(new_run(project, token=TOKEN, prompt="All\x00 of it \ud83d\ude00"), most=3)
     found = runs.active(TOKEN)
     assert found == run
@@ -63,7 +63,7 @@ def test_a_run_is_found_by_its_token_while_it_is_on_and_by_none_afterwards(runs:
     assert runs.want_stopped(run.id, "ada").stopped_by == ""
 
 
-def test_a_user_has_only_so_many_runs_and_a_conversation_one_at_a_time(runs: Runs, project: Project) -> None:
+def test_a_user_has_only_so_many_runs_and_a_conversation_one_at_a_time(runs: RunDesk, project: Project) -> None:
     first = runs.open(new_run(project), most=1)
     with pytest.raises(TooManyRuns, match="1 of your agents are at work"):
         runs.open(new_run(project), most=1)
@@ -87,7 +87,7 @@ def test_of_many_who_start_at_once_only_so_many_do(open_shared: OpenStore, tmp_p
     def start(number: int) -> bool:
         gate.wait(10)
         try:
-            Runs(stores[number % 2], tmp_path).open(new_run(project), most=3)
+            RunDesk(stores[number % 2], tmp_path).open(new_run(project), most=3)
         except TooManyRuns:
             return False
         return True
@@ -100,10 +100,10 @@ def test_events_keep_their_order_whoever_adds_them(open_shared: OpenStore, tmp_p
     store = open_shared()
     Accounts(store).add_user("ada")
     project = Projects(store).add("ada", tmp_path, options=Options())
-    one, other = Runs(store, tmp_path), Runs(open_shared(), tmp_path)
+    one, other = RunDesk(store, tmp_path), RunDesk(open_shared(), tmp_path)
     run = one.open(new_run(project), most=1)
 
-    def add(runs: Runs) -> None:
+    def add(runs: RunDesk) -> None:
         for number in range(20):
             runs.append(run.id, text(str(number), EventKind.NOTICE), text("again", EventKind.NOTICE))
 
@@ -114,7 +114,9 @@ def test_events_keep_their_order_whoever_adds_them(open_shared: OpenStore, tmp_p
     assert [event.seq for event in one.events(run.id, after=78)] == [79, 80]
 
 
-def test_a_whole_text_takes_the_place_of_its_parts_and_nothing_is_taken_in_twice(runs: Runs, project: Project) -> None:
+def test_a_whole_text_takes_the_place_of_its_parts_and_nothing_is_taken_in_twice(
+    runs: RunDesk, project: Project
+) -> None:
     run = runs.open(new_run(project), most=1)
     runs.take_in(run.id, [text("Hel", EventKind.DELTA)], seen=10)
     runs.take_in(run.id, [text("lo", EventKind.DELTA), text("ls", EventKind.NOTICE)], seen=20)
@@ -127,7 +129,7 @@ def test_a_whole_text_takes_the_place_of_its_parts_and_nothing_is_taken_in_twice
 
 
 def test_conversations_are_their_owners_alone_and_go_when_they_are_old(
-    runs: Runs, project: Project, clock: FakeClock, store: Store
+    runs: RunDesk, project: Project, clock: FakeClock, store: Store
 ) -> None:
     first = done(runs, runs.open(new_run(project, prompt="First"), most=3))
     clock.now += 1000
@@ -151,16 +153,16 @@ def test_what_a_dead_process_followed_is_taken_over_once(open_shared: OpenStore,
     gone, mine, other = open_shared(), open_shared(), open_shared()
     Accounts(gone).add_user("ada")
     project = Projects(gone).add("ada", tmp_path, options=Options())
-    run = Runs(gone, tmp_path).open(new_run(project), most=1)
-    runs = Runs(mine, tmp_path)
+    run = RunDesk(gone, tmp_path).open(new_run(project), most=1)
+    runs = RunDesk(mine, tmp_path)
     assert runs.adopt_orphans() == []
     die(gone, mine)
     (taken,) = runs.adopt_orphans()
     assert (taken.id, taken.process) == (run.id, mine.bell().process)
-    assert Runs(other, tmp_path).adopt_orphans() == []
+    assert RunDesk(other, tmp_path).adopt_orphans() == []
     # Whoever was taken for dead and is not cannot take in what is another's now.
     with pytest.raises(NotFound):
-        Runs(other, tmp_path).take_in(run.id, [text("twice")], seen=5)
+        RunDesk(other, tmp_path).take_in(run.id, [text("twice")], seen=5)
 
 
 def test_projects_are_their_owners_alone(store: Store, project: Project, tmp_path: Path) -> None:

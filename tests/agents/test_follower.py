@@ -11,7 +11,7 @@ import pytest
 
 from sayso.accounts import Accounts
 from sayso.agents import follower, lines
-from sayso.agents.desk import Runs
+from sayso.agents.desk import RunDesk
 from sayso.agents.follower import Follower
 from sayso.agents.model import EventKind, NewRun, Options, Run, RunState
 from sayso.agents.projects import Projects
@@ -30,12 +30,12 @@ def store() -> Iterator[SqliteStore]:
 
 
 @pytest.fixture
-def runs(store: SqliteStore, tmp_path: Path) -> Runs:
-    return Runs(store, tmp_path / "runs")
+def runs(store: SqliteStore, tmp_path: Path) -> RunDesk:
+    return RunDesk(store, tmp_path / "runs")
 
 
 @pytest.fixture
-def run(store: SqliteStore, runs: Runs, tmp_path: Path) -> Run:
+def run(store: SqliteStore, runs: RunDesk, tmp_path: Path) -> Run:
     Accounts(store).add_user("ada")
     project = Projects(store).add("ada", tmp_path, options=Options())
     run = runs.open(NewRun(project=project, prompt="Do it", token="t"), most=1)
@@ -56,12 +56,12 @@ def status(reason: Reason = "exit", exit_code: int | None = 0, **more: Any) -> S
     return Status(reason=reason, exit_code=exit_code, **more)
 
 
-def texts(runs: Runs, run: Run) -> list[str]:
+def texts(runs: RunDesk, run: Run) -> list[str]:
     return [event.body["text"] for event in runs.events(run.id) if event.kind is EventKind.TEXT]
 
 
 def test_a_line_longer_than_what_is_read_at_once_does_not_hide_what_follows(
-    runs: Runs, run: Run, monkeypatch: pytest.MonkeyPatch
+    runs: RunDesk, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lines, "CHUNK", 64)
     prints(run, said("long" * 100), RESULT)
@@ -72,7 +72,7 @@ def test_a_line_longer_than_what_is_read_at_once_does_not_hide_what_follows(
 
 
 def test_while_the_store_is_away_nothing_is_lost_and_nothing_told_twice(
-    runs: Runs, run: Run, monkeypatch: pytest.MonkeyPatch
+    runs: RunDesk, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     following = Follower(runs, run)
     prints(run, said("one"))
@@ -91,7 +91,7 @@ def _away(*_: object, **__: object) -> None:
     raise StoreUnavailable("The store is away.")
 
 
-def test_another_server_goes_on_where_the_first_one_was(runs: Runs, run: Run) -> None:
+def test_another_server_goes_on_where_the_first_one_was(runs: RunDesk, run: Run) -> None:
     prints(run, said("one"), RESULT)
     with (run.folder / "stdout").open("a") as file:
         file.write('{"type": "assis')
@@ -120,7 +120,7 @@ def test_another_server_goes_on_where_the_first_one_was(runs: Runs, run: Run) ->
         (status("lost", None), "lost", "The agent's process is gone without a word"),
     ],
 )
-def test_every_end_has_a_sentence(runs: Runs, run: Run, ended: Status, state: str, message: str) -> None:
+def test_every_end_has_a_sentence(runs: RunDesk, run: Run, ended: Status, state: str, message: str) -> None:
     (run.folder / "stderr").write_text("\x1b[31mwarning\n")
     after = Follower(runs, run).end(ended)
     assert after.ending is not None
@@ -128,13 +128,13 @@ def test_every_end_has_a_sentence(runs: Runs, run: Run, ended: Status, state: st
     assert after.ending.message.replace("\\x1b", "").replace("␛", "").startswith(message)
 
 
-def test_a_failed_turn_is_told_in_the_agents_own_words(runs: Runs, run: Run) -> None:
+def test_a_failed_turn_is_told_in_the_agents_own_words(runs: RunDesk, run: Run) -> None:
     prints(run, {**RESULT, "is_error": True, "result": "Credit balance is too low"})
     after = Follower(runs, run).end(status(exit_code=1))
     assert (after.state, after.ending and after.ending.message) == (RunState.FAILED, "Credit balance is too low")
 
 
-def test_an_agent_that_says_too_much_is_stopped(runs: Runs, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_that_says_too_much_is_stopped(runs: RunDesk, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(follower, "MOST_EVENTS", 10)
     prints(run, *(said(str(number)) for number in range(20)))
     following = Follower(runs, run)
@@ -147,7 +147,7 @@ def test_an_agent_that_says_too_much_is_stopped(runs: Runs, run: Run, monkeypatc
     assert "more" not in texts(runs, run)
 
 
-def test_a_session_name_that_could_be_a_flag_is_not_remembered(runs: Runs, run: Run) -> None:
+def test_a_session_name_that_could_be_a_flag_is_not_remembered(runs: RunDesk, run: Run) -> None:
     prints(
         run,
         {"type": "system", "subtype": "init", "session_id": "--dangerously-skip-permissions"},

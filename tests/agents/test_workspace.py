@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from sayso.agents.relay_file import Entry
+from sayso.agents.relay_file import ServerEntry
 from sayso.agents.workspace import PLACE, add_server, remove_server
 from sayso.errors import CannotEdit
 
-ENTRY = Entry(command="/usr/bin/sayso", args=("server", "--approve"))
+ENTRY = ServerEntry(command="/usr/bin/sayso", args=("server", "--approve"))
 
 
 @pytest.mark.requirement("P-64")
@@ -20,7 +20,7 @@ def test_the_server_is_put_in_with_command_and_args_and_no_environment(tmp_path:
     wanted = {"mcpServers": {"ask-user": {"command": "/usr/bin/sayso", "args": ["server", "--approve"]}}}
     assert json.loads((tmp_path / PLACE).read_text()) == wanted
     assert not add_server(tmp_path, ENTRY), "nothing is written where nothing changes"
-    assert add_server(tmp_path, Entry(command="node", args=("server.js",)))
+    assert add_server(tmp_path, ServerEntry(command="node", args=("server.js",)))
     assert remove_server(tmp_path)
     assert json.loads((tmp_path / PLACE).read_text()) == {}
     assert not remove_server(tmp_path)

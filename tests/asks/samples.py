@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from sayso.asks.book import Book
 from sayso.asks.desk import Retention
 from sayso.asks.model import Answer, Asker, Kind, NewAsk, Option, Question, Settler
+from sayso.asks.table import AskTable
 from sayso.clock import now_ms
 from sayso.store import Store, Transaction
 
@@ -71,7 +71,7 @@ def flood(store: Store, asker: Asker, count: int) -> None:
 
     def work(tx: Transaction) -> None:
         for number in range(count):
-            Book(tx, now_ms() + number - count).open(ask(f"Noise {number}?", asker=asker), None, "")
+            AskTable(tx, now_ms() + number - count).open(ask(f"Noise {number}?", asker=asker), None, "")
 
     store.write(work)
 

@@ -8,19 +8,19 @@ import pytest
 from tests.asks.samples import AGENT, ANNA, BEN, RED, FakeClock, ask, own_text
 from tests.conftest import OpenStore
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, Asker, State
 from sayso.store import Store
 
 
-def test_a_released_ask_stays_open_and_unattended(desk: Desk) -> None:
+def test_a_released_ask_stays_open_and_unattended(desk: AskDesk) -> None:
     held = desk.hold(ask())
     released = desk.release(held, "the client let go")
     assert (released.state, released.wait) == (State.PENDING, None)
     assert desk.inbox() == [released]
 
 
-def test_only_its_own_holder_can_release_a_wait(desk: Desk) -> None:
+def test_only_its_own_holder_can_release_a_wait(desk: AskDesk) -> None:
     old = desk.hold(ask())
     desk.release(old, "gone")
     new = desk.hold(ask())
@@ -29,7 +29,7 @@ def test_only_its_own_holder_can_release_a_wait(desk: Desk) -> None:
     assert len(desk.events(new.ask.id)) == 3
 
 
-def test_a_timeout_ends_the_wait_and_leaves_the_ask_answerable(desk: Desk, clock: FakeClock) -> None:
+def test_a_timeout_ends_the_wait_and_leaves_the_ask_answerable(desk: AskDesk, clock: FakeClock) -> None:
     held = desk.hold(ask(timeout_ms=1000))
     clock.forward(1000)
     timed_out = desk.time_out(held)
@@ -38,14 +38,14 @@ def test_a_timeout_ends_the_wait_and_leaves_the_ask_answerable(desk: Desk, clock
     assert desk.delivered(held).delivered_at == clock.now
 
 
-def test_an_answer_in_the_moment_of_the_timeout_wins(desk: Desk) -> None:
+def test_an_answer_in_the_moment_of_the_timeout_wins(desk: AskDesk) -> None:
     held = desk.hold(ask(timeout_ms=1000))
     desk.answer(held.ask.id, RED, ANNA)
     assert desk.time_out(held).state is State.ANSWERED
     assert desk.delivered(held).outcome == desk.get(held.ask.id).outcome
 
 
-def test_an_answer_between_the_timeout_and_its_delivery_is_not_taken_for_delivered(desk: Desk) -> None:
+def test_an_answer_between_the_timeout_and_its_delivery_is_not_taken_for_delivered(desk: AskDesk) -> None:
     held = desk.hold(ask(timeout_ms=1000))
     desk.time_out(held)
     desk.answer(held.ask.id, RED, ANNA)
@@ -57,7 +57,7 @@ def test_an_answer_between_the_timeout_and_its_delivery_is_not_taken_for_deliver
     assert again.ask.outcome.late
 
 
-def test_a_wait_that_was_taken_over_times_out_for_its_own_call_alone(desk: Desk) -> None:
+def test_a_wait_that_was_taken_over_times_out_for_its_own_call_alone(desk: AskDesk) -> None:
     old = desk.hold(ask(timeout_ms=1000))
     desk.release(old, "its process ended")
     new = desk.hold(ask(timeout_ms=1000))
@@ -66,20 +66,20 @@ def test_a_wait_that_was_taken_over_times_out_for_its_own_call_alone(desk: Desk)
     assert desk.get(new.ask.id).wait == new.wait
 
 
-def test_a_wait_that_others_ended_still_times_out(desk: Desk) -> None:
+def test_a_wait_that_others_ended_still_times_out(desk: AskDesk) -> None:
     held = desk.hold(ask(timeout_ms=1000))
     desk.release(held, "its process ended")
     assert desk.time_out(held).state is State.TIMED_OUT
     assert desk.get(held.ask.id).state is State.TIMED_OUT
 
 
-def test_a_pending_ask_cannot_be_delivered(desk: Desk) -> None:
+def test_a_pending_ask_cannot_be_delivered(desk: AskDesk) -> None:
     held = desk.hold(ask())
     assert not desk.delivered(held).delivered
     assert desk.get(held.ask.id) == held.ask
 
 
-def test_only_the_holder_can_deliver(desk: Desk) -> None:
+def test_only_the_holder_can_deliver(desk: AskDesk) -> None:
     old = desk.hold(ask())
     desk.release(old, "gone")
     new = desk.hold(ask())
@@ -88,7 +88,7 @@ def test_only_the_holder_can_deliver(desk: Desk) -> None:
     assert desk.delivered(new).delivered
 
 
-def test_delivering_twice_is_delivering_once(desk: Desk, clock: FakeClock) -> None:
+def test_delivering_twice_is_delivering_once(desk: AskDesk, clock: FakeClock) -> None:
     held = desk.hold(ask())
     desk.answer(held.ask.id, RED, ANNA)
     first = desk.delivered(held)
@@ -97,7 +97,7 @@ def test_delivering_twice_is_delivering_once(desk: Desk, clock: FakeClock) -> No
     assert [event.kind for event in desk.events(held.ask.id)] == ["opened", "answered", "delivered"]
 
 
-def test_the_waits_of_a_process_that_have_ended_are_found_until_they_are_delivered(desk: Desk) -> None:
+def test_the_waits_of_a_process_that_have_ended_are_found_until_they_are_delivered(desk: AskDesk) -> None:
     first, second = desk.hold(ask("One?")), desk.hold(ask("Two?"))
     assert desk.ended_waits() == []
     desk.answer(second.ask.id, RED, ANNA)
@@ -109,7 +109,7 @@ def test_the_waits_of_a_process_that_have_ended_are_found_until_they_are_deliver
 
 
 def test_a_wait_that_others_ended_can_be_put_back(open_shared: OpenStore) -> None:
-    desk, other = Desk(open_shared()), Desk(open_shared())
+    desk, other = AskDesk(open_shared()), AskDesk(open_shared())
     held = desk.hold(ask())
     other.release(held, "its process ended")
     assert desk.hold_again(held).wait == held.wait
@@ -117,7 +117,7 @@ def test_a_wait_that_others_ended_can_be_put_back(open_shared: OpenStore) -> Non
     assert desk.delivered(held).delivered
 
 
-def test_a_wait_is_not_put_back_where_another_call_waits_or_has_the_answer(desk: Desk) -> None:
+def test_a_wait_is_not_put_back_where_another_call_waits_or_has_the_answer(desk: AskDesk) -> None:
     old = desk.hold(ask())
     desk.release(old, "its process ended")
     new = desk.hold(ask())
@@ -127,7 +127,7 @@ def test_a_wait_is_not_put_back_where_another_call_waits_or_has_the_answer(desk:
     assert desk.hold_again(old).wait is None
 
 
-def test_an_agent_is_owed_what_it_asked_and_has_not_received(desk: Desk, clock: FakeClock) -> None:
+def test_an_agent_is_owed_what_it_asked_and_has_not_received(desk: AskDesk, clock: FakeClock) -> None:
     def later(text: str) -> Ask:
         clock.forward(1)
         return desk.leave(ask(text))
@@ -143,7 +143,7 @@ def test_an_agent_is_owed_what_it_asked_and_has_not_received(desk: Desk, clock: 
     assert [owed.id for owed in desk.owed(AGENT).late] == [answered.id, rejected.id]
 
 
-def test_what_is_late_is_found_among_any_number_of_open_asks(desk: Desk, clock: FakeClock) -> None:
+def test_what_is_late_is_found_among_any_number_of_open_asks(desk: AskDesk, clock: FakeClock) -> None:
     assert not desk.owed(AGENT).anything
     for number in range(3):
         desk.leave(ask(f"Open {number}?"))
@@ -164,13 +164,13 @@ def test_what_is_late_is_found_among_any_number_of_open_asks(desk: Desk, clock: 
         replace(AGENT, agent="another"),
     ],
 )
-def test_an_agent_is_not_owed_what_another_asked(desk: Desk, other: Asker) -> None:
+def test_an_agent_is_not_owed_what_another_asked(desk: AskDesk, other: Asker) -> None:
     desk.leave(ask())
     assert desk.undelivered(other) == []
 
 
 def test_without_history_the_texts_are_wiped_with_the_delivery(store: Store, clock: FakeClock) -> None:
-    desk = Desk(store, clock=clock, keeps_history=lambda _: False)
+    desk = AskDesk(store, clock=clock, keeps_history=lambda _: False)
     held = desk.hold(ask("A secret question?", title="A secret title"))
     desk.keep_draft(held.ask.id, "anna", "a secret draft")
     desk.answer(held.ask.id, own_text("a secret answer"), ANNA)
@@ -187,7 +187,7 @@ def test_without_history_the_texts_are_wiped_with_the_delivery(store: Store, clo
 
 
 def test_without_history_a_rejected_asks_reason_is_wiped_too(store: Store) -> None:
-    desk = Desk(store, keeps_history=lambda _: False)
+    desk = AskDesk(store, keeps_history=lambda _: False)
     held = desk.hold(ask())
     desk.reject(held.ask.id, "a secret reason", ANNA)
     desk.delivered(held)
@@ -195,7 +195,7 @@ def test_without_history_a_rejected_asks_reason_is_wiped_too(store: Store) -> No
 
 
 def test_without_history_a_timed_out_ask_keeps_its_texts_for_a_late_answer(store: Store) -> None:
-    desk = Desk(store, keeps_history=lambda _: False)
+    desk = AskDesk(store, keeps_history=lambda _: False)
     held = desk.hold(ask(timeout_ms=10))
     desk.time_out(held)
     desk.delivered(held)

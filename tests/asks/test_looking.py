@@ -11,13 +11,13 @@ from tests.conftest import OpenStore, die
 
 from sayso.asks import rows
 from sayso.asks.crowds import Crowd, fold, gather
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, Asker, State
 from sayso.errors import AmbiguousId, NotFound
 from sayso.store import Store, Transaction
 
 
-def test_the_inbox_shows_what_can_be_answered_oldest_first(desk: Desk, clock: FakeClock) -> None:
+def test_the_inbox_shows_what_can_be_answered_oldest_first(desk: AskDesk, clock: FakeClock) -> None:
     opened = _open(desk, clock, 5)
     desk.answer(opened[1].id, RED, ANNA)
     desk.reject(opened[3].id, "", ANNA)
@@ -25,7 +25,7 @@ def test_the_inbox_shows_what_can_be_answered_oldest_first(desk: Desk, clock: Fa
     assert desk.inbox_size() == 3
 
 
-def test_the_inbox_comes_in_pages_that_join_without_gap_or_double(desk: Desk, clock: FakeClock) -> None:
+def test_the_inbox_comes_in_pages_that_join_without_gap_or_double(desk: AskDesk, clock: FakeClock) -> None:
     opened = _open(desk, clock, 7)
     same_moment = [desk.leave(ask(f"At once {number}?")) for number in range(7)]
     pages: list[list[Ask]] = [desk.inbox(most=3)]
@@ -38,7 +38,7 @@ def test_the_inbox_comes_in_pages_that_join_without_gap_or_double(desk: Desk, cl
     assert len(seen) == len(set(seen))
 
 
-def test_the_inbox_of_a_project_shows_its_asks_only(desk: Desk) -> None:
+def test_the_inbox_of_a_project_shows_its_asks_only(desk: AskDesk) -> None:
     here = desk.leave(ask())
     there = desk.leave(ask(asker=replace(AGENT, project="/elsewhere")))
     assert desk.inbox(project=AGENT.project) == [here]
@@ -46,7 +46,7 @@ def test_the_inbox_of_a_project_shows_its_asks_only(desk: Desk) -> None:
     assert desk.inbox(project="/nowhere") == []
 
 
-def test_an_ask_with_an_owner_is_shown_to_that_person_and_to_whoever_sees_all(desk: Desk, clock: FakeClock) -> None:
+def test_an_ask_with_an_owner_is_shown_to_that_person_and_to_whoever_sees_all(desk: AskDesk, clock: FakeClock) -> None:
     hers = desk.leave(ask(asker=replace(AGENT, owner="anna")))
     clock.forward(1)
     anyones = desk.leave(ask("Anyone?"))
@@ -61,7 +61,7 @@ def test_an_ask_with_an_owner_is_shown_to_that_person_and_to_whoever_sees_all(de
 
 
 @pytest.mark.finding("F-34")
-def test_an_agent_with_many_open_is_one_entry_wherever_its_asks_stand(desk: Desk, clock: FakeClock) -> None:
+def test_an_agent_with_many_open_is_one_entry_wherever_its_asks_stand(desk: AskDesk, clock: FakeClock) -> None:
     noisy, calm = AGENT, replace(AGENT, client="calm", pid=2)
     left = _open(desk, clock, 3, calm)
     noise = [*_open(desk, clock, 6, noisy), desk.hold(ask("Noise that is waited for?", asker=noisy)).ask]
@@ -90,7 +90,7 @@ def test_an_agent_with_many_open_is_one_entry_wherever_its_asks_stand(desk: Desk
 
 
 @pytest.mark.finding("F-34")
-def test_only_what_a_person_may_see_is_counted_for_them(desk: Desk, clock: FakeClock) -> None:
+def test_only_what_a_person_may_see_is_counted_for_them(desk: AskDesk, clock: FakeClock) -> None:
     _open(desk, clock, 4, replace(AGENT, owner="anna"))
     _open(desk, clock, 4, AGENT)
     (of_anna,) = desk.folded(person="anna").entries
@@ -100,7 +100,7 @@ def test_only_what_a_person_may_see_is_counted_for_them(desk: Desk, clock: FakeC
 
 
 @pytest.mark.finding("F-34")
-def test_an_ask_that_another_session_has_taken_over_counts_for_that_one(desk: Desk, clock: FakeClock) -> None:
+def test_an_ask_that_another_session_has_taken_over_counts_for_that_one(desk: AskDesk, clock: FakeClock) -> None:
     left = _open(desk, clock, 6, AGENT)
     heir = replace(AGENT, pid=99)
     for one in left:
@@ -111,7 +111,7 @@ def test_an_ask_that_another_session_has_taken_over_counts_for_that_one(desk: De
     assert (desk.open_of(AGENT), desk.open_of(heir)) == (0, 6)
 
 
-def test_the_asks_are_counted_by_state(desk: Desk, clock: FakeClock) -> None:
+def test_the_asks_are_counted_by_state(desk: AskDesk, clock: FakeClock) -> None:
     assert set(desk.sizes().values()) == {0}
     opened = _open(desk, clock, 4)
     desk.answer(opened[0].id, RED, ANNA)
@@ -122,7 +122,7 @@ def test_the_asks_are_counted_by_state(desk: Desk, clock: FakeClock) -> None:
     assert sum(counted.values()) == 5
 
 
-def test_the_history_shows_what_ended_newest_first_in_pages(desk: Desk, clock: FakeClock) -> None:
+def test_the_history_shows_what_ended_newest_first_in_pages(desk: AskDesk, clock: FakeClock) -> None:
     opened = _open(desk, clock, 5)
     for one in opened[:4]:
         clock.forward(10)
@@ -151,7 +151,7 @@ def test_the_history_shows_what_ended_newest_first_in_pages(desk: Desk, clock: F
         "warm",
     ],
 )
-def test_the_history_is_searched_by_the_words_people_read_and_wrote(desk: Desk, search: str) -> None:
+def test_the_history_is_searched_by_the_words_people_read_and_wrote(desk: AskDesk, search: str) -> None:
     wanted = desk.leave(ask('Which colour, he said "maybe"?', title="Paint the shop"))
     desk.answer(wanted.id, own_text("back\\slash 100% snake_case! über die Straße\ntwo\n  lines"), ANNA)
     other = desk.leave(replace(ask("Unlike?"), questions=()))
@@ -160,25 +160,25 @@ def test_the_history_is_searched_by_the_words_people_read_and_wrote(desk: Desk, 
 
 
 @pytest.mark.parametrize("search", ["question", "chosen", "null", "{", "snake-case", "100$", "anna", "an-agent"])
-def test_the_history_is_not_searched_by_how_it_is_stored(desk: Desk, search: str) -> None:
+def test_the_history_is_not_searched_by_how_it_is_stored(desk: AskDesk, search: str) -> None:
     left = desk.leave(ask("Which colour?"))
     desk.answer(left.id, own_text("1000 snake_case"), ANNA)
     assert desk.history(search=search) == []
 
 
-def test_the_history_finds_the_reason_of_a_rejection(desk: Desk) -> None:
+def test_the_history_finds_the_reason_of_a_rejection(desk: AskDesk) -> None:
     left = desk.leave(ask())
     desk.reject(left.id, "Ask me on Monday", ANNA)
     assert [one.id for one in desk.history(search="monday")] == [left.id]
 
 
-def test_an_ask_is_found_by_the_beginning_of_its_id_in_any_spelling(desk: Desk) -> None:
+def test_an_ask_is_found_by_the_beginning_of_its_id_in_any_spelling(desk: AskDesk) -> None:
     left = desk.leave(ask())
     spelt = f"{left.id[:8]}-{left.id[8:12]}".upper()
     assert desk.find(left.id) == desk.find(left.id[:8]) == desk.find(spelt) == left
 
 
-def test_an_id_that_fits_several_names_them(desk: Desk) -> None:
+def test_an_id_that_fits_several_names_them(desk: AskDesk) -> None:
     ids = [desk.leave(ask(f"Question {number}?")).id for number in range(40)]
     first = next(digit for digit in "0123456789abcdef" if sum(one.startswith(digit) for one in ids) > 1)
     with pytest.raises(AmbiguousId) as raised:
@@ -188,12 +188,12 @@ def test_an_id_that_fits_several_names_them(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("given", ["", "-", "xyz", "%", "g", "deadbeef", "deadbeef" * 5])
-def test_an_id_that_fits_nothing_is_not_found(desk: Desk, given: str) -> None:
+def test_an_id_that_fits_nothing_is_not_found(desk: AskDesk, given: str) -> None:
     with pytest.raises(NotFound):
         desk.find(given)
 
 
-def test_a_draft_is_kept_for_each_person_until_it_is_emptied(desk: Desk) -> None:
+def test_a_draft_is_kept_for_each_person_until_it_is_emptied(desk: AskDesk) -> None:
     left = desk.leave(ask())
     desk.keep_draft(left.id, "anna", "half a sen")
     desk.keep_draft(left.id, "anna", "half a sentence")
@@ -205,29 +205,29 @@ def test_a_draft_is_kept_for_each_person_until_it_is_emptied(desk: Desk) -> None
     assert desk.draft(left.id, "ben") == "other"
 
 
-def test_a_draft_for_an_ask_that_is_gone_is_dropped_in_silence(desk: Desk) -> None:
+def test_a_draft_for_an_ask_that_is_gone_is_dropped_in_silence(desk: AskDesk) -> None:
     desk.keep_draft("f00d", "anna", "too late")
     assert desk.draft("f00d", "anna") == ""
 
 
 def test_open_surfaces_are_those_of_living_processes(open_shared: OpenStore) -> None:
-    dying, living, looking = open_shared(), open_shared(), Desk(open_shared())
-    Desk(dying).show_up("terminal", "anna")
-    Desk(living).show_up("browser", "ben")
+    dying, living, looking = open_shared(), open_shared(), AskDesk(open_shared())
+    AskDesk(dying).show_up("terminal", "anna")
+    AskDesk(living).show_up("browser", "ben")
     assert set(looking.open_surfaces()) == {ANNA, BEN}
     die(dying, living)
     assert looking.open_surfaces() == [BEN]
-    Desk(living).go_away()
+    AskDesk(living).go_away()
     assert looking.open_surfaces() == []
 
 
-def test_a_surface_that_shows_up_twice_is_one(desk: Desk) -> None:
+def test_a_surface_that_shows_up_twice_is_one(desk: AskDesk) -> None:
     desk.show_up("terminal", "anna")
     desk.show_up("browser", "ben")
     assert desk.open_surfaces() == [BEN]
 
 
-def _open(desk: Desk, clock: FakeClock, count: int, asker: Asker = AGENT) -> list[Ask]:
+def _open(desk: AskDesk, clock: FakeClock, count: int, asker: Asker = AGENT) -> list[Ask]:
     opened: list[Ask] = []
     for number in range(count):
         clock.forward(1)
@@ -237,7 +237,7 @@ def _open(desk: Desk, clock: FakeClock, count: int, asker: Asker = AGENT) -> lis
 
 
 def test_what_a_newer_program_says_of_an_asker_is_left_out(store: Store, clock: FakeClock) -> None:
-    desk = Desk(store, clock=clock)
+    desk = AskDesk(store, clock=clock)
     left = desk.leave(ask())
 
     def add_a_field(tx: Transaction) -> None:

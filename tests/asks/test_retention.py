@@ -5,21 +5,21 @@ from __future__ import annotations
 from tests.asks.samples import ANNA, DAY, HOUR, KEEP, RED, FakeClock, ask
 from tests.conftest import OpenStore
 
-from sayso.asks.desk import CleanedUp, Desk
+from sayso.asks.desk import AskDesk, CleanedUp
 from sayso.asks.model import State
 from sayso.store import Store
 
 NOTHING = CleanedUp(expired=0, deleted=0)
 
 
-def test_an_ask_that_is_waited_for_is_kept_for_ever(desk: Desk, clock: FakeClock) -> None:
+def test_an_ask_that_is_waited_for_is_kept_for_ever(desk: AskDesk, clock: FakeClock) -> None:
     held = desk.hold(ask())
     clock.forward(10_000 * DAY)
     assert desk.clean_up(KEEP) == NOTHING
     assert desk.get(held.ask.id).state is State.PENDING
 
 
-def test_an_unattended_ask_expires_after_its_time_and_not_before(desk: Desk, clock: FakeClock) -> None:
+def test_an_unattended_ask_expires_after_its_time_and_not_before(desk: AskDesk, clock: FakeClock) -> None:
     held = desk.hold(ask())
     clock.forward(100 * DAY)
     desk.release(held, "gone")
@@ -32,7 +32,7 @@ def test_an_unattended_ask_expires_after_its_time_and_not_before(desk: Desk, clo
     assert desk.events(held.ask.id)[-1].kind == "expired"
 
 
-def test_whoever_comes_back_for_an_ask_starts_its_time_anew(desk: Desk, clock: FakeClock) -> None:
+def test_whoever_comes_back_for_an_ask_starts_its_time_anew(desk: AskDesk, clock: FakeClock) -> None:
     desk.leave(ask())
     clock.forward(6 * DAY)
     held = desk.hold(ask())
@@ -42,7 +42,7 @@ def test_whoever_comes_back_for_an_ask_starts_its_time_anew(desk: Desk, clock: F
     assert desk.clean_up(KEEP) == NOTHING
 
 
-def test_a_refused_attempt_does_not_start_its_time_anew(desk: Desk, clock: FakeClock) -> None:
+def test_a_refused_attempt_does_not_start_its_time_anew(desk: AskDesk, clock: FakeClock) -> None:
     left = desk.leave(ask())
     clock.forward(6 * DAY)
     desk.note_refusal(left.id, ANNA, "an agent tried")
@@ -53,8 +53,8 @@ def test_a_refused_attempt_does_not_start_its_time_anew(desk: Desk, clock: FakeC
 def test_an_ask_whose_process_died_begins_to_be_unattended_when_that_is_noticed(
     open_shared: OpenStore, clock: FakeClock
 ) -> None:
-    dying, desk = open_shared(), Desk(open_shared(), clock=clock)
-    held = Desk(dying, clock=clock).hold(ask())
+    dying, desk = open_shared(), AskDesk(open_shared(), clock=clock)
+    held = AskDesk(dying, clock=clock).hold(ask())
     dying.close()
     clock.forward(100 * DAY)
     assert desk.clean_up(KEEP) == NOTHING
@@ -63,7 +63,7 @@ def test_an_ask_whose_process_died_begins_to_be_unattended_when_that_is_noticed(
     assert desk.clean_up(KEEP).expired == 1
 
 
-def test_an_ended_ask_is_deleted_with_its_events_and_drafts(desk: Desk, store: Store, clock: FakeClock) -> None:
+def test_an_ended_ask_is_deleted_with_its_events_and_drafts(desk: AskDesk, store: Store, clock: FakeClock) -> None:
     held = desk.hold(ask())
     desk.keep_draft(held.ask.id, "anna", "half a sentence")
     desk.answer(held.ask.id, RED, ANNA)
@@ -77,7 +77,7 @@ def test_an_ended_ask_is_deleted_with_its_events_and_drafts(desk: Desk, store: S
     assert store.read(lambda tx: tx.one("draft", ask_id=held.ask.id, person="anna")) is None
 
 
-def test_an_answer_that_was_not_fetched_is_kept_longer(desk: Desk, clock: FakeClock) -> None:
+def test_an_answer_that_was_not_fetched_is_kept_longer(desk: AskDesk, clock: FakeClock) -> None:
     left = desk.leave(ask())
     desk.answer(left.id, RED, ANNA)
     clock.forward(30 * DAY)
@@ -90,7 +90,7 @@ def test_an_answer_that_was_not_fetched_is_kept_longer(desk: Desk, clock: FakeCl
     assert desk.clean_up(KEEP).deleted == 1
 
 
-def test_a_timed_out_ask_is_deleted_as_an_ended_one(desk: Desk, clock: FakeClock) -> None:
+def test_a_timed_out_ask_is_deleted_as_an_ended_one(desk: AskDesk, clock: FakeClock) -> None:
     held = desk.hold(ask(timeout_ms=10))
     desk.time_out(held)
     desk.delivered(held)
@@ -98,7 +98,7 @@ def test_a_timed_out_ask_is_deleted_as_an_ended_one(desk: Desk, clock: FakeClock
     assert desk.clean_up(KEEP).deleted == 1
 
 
-def test_more_than_one_batch_is_cleaned_up_and_the_rest_is_untouched(desk: Desk, clock: FakeClock) -> None:
+def test_more_than_one_batch_is_cleaned_up_and_the_rest_is_untouched(desk: AskDesk, clock: FakeClock) -> None:
     ended = [desk.leave(ask(f"Ended {number}?")) for number in range(130)]
     for one in ended:
         desk.answer(one.id, RED, ANNA)
@@ -112,8 +112,8 @@ def test_more_than_one_batch_is_cleaned_up_and_the_rest_is_untouched(desk: Desk,
 
 
 def test_cleaning_up_where_there_is_nothing_to_do_rings_no_bell(open_shared: OpenStore) -> None:
-    listening, cleaning = open_shared(), Desk(open_shared())
-    held = Desk(listening).hold(ask())
+    listening, cleaning = open_shared(), AskDesk(open_shared())
+    held = AskDesk(listening).hold(ask())
     assert listening.bell().wait(25)
     while listening.bell().wait(0.1):
         """Take in all rings of the opening."""

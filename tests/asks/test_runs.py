@@ -8,7 +8,7 @@ import pytest
 from tests.asks.samples import AGENT, ANNA, BLUE, RED, FakeClock, ask
 from tests.conftest import OpenStore
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Asker, NewAsk, State
 from sayso.errors import AlreadySettled
 
@@ -23,7 +23,7 @@ def bound(text: str = "May I?", timeout_ms: int | None = None) -> NewAsk:
     return replace(ask(text, timeout_ms=timeout_ms), bound=True)
 
 
-def test_the_newest_question_of_a_run_supersedes_all_that_are_open(desk: Desk) -> None:
+def test_the_newest_question_of_a_run_supersedes_all_that_are_open(desk: AskDesk) -> None:
     timed_out = desk.succeed(of_run("First?", timeout_ms=1000))
     desk.time_out(timed_out)
     pending = desk.succeed(of_run("Second?"))
@@ -42,7 +42,7 @@ def test_the_newest_question_of_a_run_supersedes_all_that_are_open(desk: Desk) -
     assert desk.newest_of_run("run-3", newest.ask.tool) is None
 
 
-def test_what_a_run_asks_again_is_taken_up_again_also_by_the_next_run(desk: Desk) -> None:
+def test_what_a_run_asks_again_is_taken_up_again_also_by_the_next_run(desk: AskDesk) -> None:
     first = desk.succeed(of_run("Which?", timeout_ms=1000))
     desk.time_out(first)
     desk.delivered(first)
@@ -57,7 +57,9 @@ def test_what_a_run_asks_again_is_taken_up_again_also_by_the_next_run(desk: Desk
     assert theirs.ask.id != first.ask.id
 
 
-def test_a_question_that_has_lived_its_time_expires_and_an_answer_that_nobody_fetched_is_forgotten(desk: Desk) -> None:
+def test_a_question_that_has_lived_its_time_expires_and_an_answer_that_nobody_fetched_is_forgotten(
+    desk: AskDesk,
+) -> None:
     opened = desk.succeed(of_run("Which?"))
     over = desk.lapse(opened.ask.id)
     assert (over.state, over.questions, over.wait) == (State.EXPIRED, opened.ask.questions, None)
@@ -68,7 +70,7 @@ def test_a_question_that_has_lived_its_time_expires_and_an_answer_that_nobody_fe
     assert (kept.state, kept.questions) == (State.ANSWERED, ())
 
 
-def test_an_ask_that_is_bound_to_its_call_ends_with_it(desk: Desk, clock: FakeClock) -> None:
+def test_an_ask_that_is_bound_to_its_call_ends_with_it(desk: AskDesk, clock: FakeClock) -> None:
     held = desk.hold(bound())
     assert desk.hold(bound()).ask.id != held.ask.id
     let_go = desk.release(held, "the client let go")
@@ -88,8 +90,8 @@ def test_an_ask_that_is_bound_to_its_call_ends_with_it(desk: Desk, clock: FakeCl
 
 
 def test_an_ask_that_is_bound_ends_with_the_process_of_its_call(open_sqlite: OpenStore) -> None:
-    dying, looking = open_sqlite(), Desk(open_sqlite())
-    held = Desk(dying).hold(bound())
+    dying, looking = open_sqlite(), AskDesk(open_sqlite())
+    held = AskDesk(dying).hold(bound())
     dying.close()
     assert looking.release_the_dead() == 1
     assert looking.get(held.ask.id).state is State.EXPIRED

@@ -10,7 +10,7 @@ import pytest
 from tests.asks.samples import AGENT, ANNA, RED, ask
 from tests.conftest import OpenStore, die
 
-from sayso.asks.desk import Desk, Held
+from sayso.asks.desk import AskDesk, Held
 from sayso.asks.model import Asker, State
 from sayso.processes import name_of
 
@@ -22,7 +22,7 @@ OVER_HTTP = replace(NAMELESS, agent="a-token")
 pytestmark = pytest.mark.finding("F-84")
 
 
-def answered_late(desk: Desk, asker: Asker) -> Held:
+def answered_late(desk: AskDesk, asker: Asker) -> Held:
     """An ask whose call ended before a person answered it."""
     held = desk.hold(ask(asker=asker))
     desk.release(held, "its call ended")
@@ -30,7 +30,7 @@ def answered_late(desk: Desk, asker: Asker) -> Held:
     return held
 
 
-def is_offered(desk: Desk, held: Held, asker: Asker) -> bool:
+def is_offered(desk: AskDesk, held: Held, asker: Asker) -> bool:
     """Whether a session is told of an answer, by every way there is; each way must say the same."""
     ways = [
         [one.id for one in desk.undelivered(asker)],
@@ -44,7 +44,7 @@ def is_offered(desk: Desk, held: Held, asker: Asker) -> bool:
 
 @pytest.mark.parametrize(("first", "second"), [(NAMED, OTHER), (NAMED, NAMELESS), (NAMELESS, NAMELESS)])
 def test_two_living_sessions_never_share_an_answer(open_shared: OpenStore, first: Asker, second: Asker) -> None:
-    theirs, ours = Desk(open_shared()), Desk(open_shared())
+    theirs, ours = AskDesk(open_shared()), AskDesk(open_shared())
     held = answered_late(theirs, first)
     assert not is_offered(ours, held, second)
     assert ours.hold(ask(asker=second)).ask.state is State.PENDING, "its own question is put to a person"
@@ -52,7 +52,7 @@ def test_two_living_sessions_never_share_an_answer(open_shared: OpenStore, first
 
 
 def test_an_ask_that_is_only_left_is_its_sessions_too(open_shared: OpenStore) -> None:
-    theirs, ours = Desk(open_shared()), Desk(open_shared())
+    theirs, ours = AskDesk(open_shared()), AskDesk(open_shared())
     left = theirs.leave(ask(asker=NAMELESS))
     assert ours.leave(ask(asker=NAMELESS)).id != left.id
     assert theirs.leave(ask(asker=NAMELESS)).id == left.id
@@ -63,25 +63,25 @@ def test_an_answer_passes_to_another_session_once_its_own_is_gone(
     open_shared: OpenStore, first: Asker, second: Asker
 ) -> None:
     dying, living = open_shared(), open_shared()
-    held = answered_late(Desk(dying), first)
+    held = answered_late(AskDesk(dying), first)
     die(dying, living)
-    assert is_offered(Desk(living), held, second)
+    assert is_offered(AskDesk(living), held, second)
 
 
 def test_a_resumed_session_gets_its_answer_while_another_server_of_it_lives(open_shared: OpenStore) -> None:
-    theirs, ours = Desk(open_shared()), Desk(open_shared())
+    theirs, ours = AskDesk(open_shared()), AskDesk(open_shared())
     assert is_offered(ours, answered_late(theirs, NAMED), NAMED)
 
 
 def test_what_a_session_took_up_is_its_own_from_then_on(open_shared: OpenStore) -> None:
     dying, living = open_shared(), open_shared()
-    held = Desk(dying).hold(ask(asker=NAMED))
+    held = AskDesk(dying).hold(ask(asker=NAMED))
     die(dying, living)
-    again = Desk(living).hold(ask(asker=OTHER))
+    again = AskDesk(living).hold(ask(asker=OTHER))
     assert again.ask.id == held.ask.id
-    Desk(living).release(again, "its call ended")
-    Desk(living).answer(held.ask.id, RED, ANNA)
-    assert not is_offered(Desk(open_shared()), held, replace(NAMED, session="a third"))
+    AskDesk(living).release(again, "its call ended")
+    AskDesk(living).answer(held.ask.id, RED, ANNA)
+    assert not is_offered(AskDesk(open_shared()), held, replace(NAMED, session="a third"))
 
 
 def test_a_client_that_lives_keeps_its_answer_though_its_server_died(open_shared: OpenStore) -> None:
@@ -90,21 +90,21 @@ def test_a_client_that_lives_keeps_its_answer_though_its_server_died(open_shared
         process = name_of(client.pid)
         assert process is not None
         at_work = replace(NAMED, host=os.uname().nodename, pid=process.pid, started=process.started)
-        held = answered_late(Desk(dying), at_work)
+        held = answered_late(AskDesk(dying), at_work)
         die(dying, living)
-        assert not is_offered(Desk(living), held, replace(OTHER, host=at_work.host))
-    assert is_offered(Desk(living), held, replace(OTHER, host=at_work.host))
+        assert not is_offered(AskDesk(living), held, replace(OTHER, host=at_work.host))
+    assert is_offered(AskDesk(living), held, replace(OTHER, host=at_work.host))
 
 
 def test_two_runs_never_share_an_answer(open_shared: OpenStore) -> None:
-    desk = Desk(open_shared())
+    desk = AskDesk(open_shared())
     held = answered_late(desk, replace(NAMELESS, run="one"))
     assert not is_offered(desk, held, replace(NAMELESS, run="two"))
     assert is_offered(desk, held, replace(NAMELESS, run="one"))
 
 
 def test_where_one_process_serves_many_those_without_a_name_are_not_taken_for_one(open_shared: OpenStore) -> None:
-    desk = Desk(open_shared())
+    desk = AskDesk(open_shared())
     held = answered_late(desk, OVER_HTTP)
     assert not is_offered(desk, held, OVER_HTTP)
     assert desk.attach(held.ask.id) is not None, "who knows its id may fetch it"
@@ -113,7 +113,7 @@ def test_where_one_process_serves_many_those_without_a_name_are_not_taken_for_on
 def test_a_session_that_its_server_knows_to_be_over_is_gone(open_shared: OpenStore) -> None:
     named = replace(OVER_HTTP, session="one")
     living = {"one", "two"}
-    desk = Desk(open_shared(), lives=lambda asker: asker.session in living)
+    desk = AskDesk(open_shared(), lives=lambda asker: asker.session in living)
     held = answered_late(desk, named)
     assert not is_offered(desk, held, replace(named, session="two"))
     living.remove("one")

@@ -9,23 +9,25 @@ import pytest
 from tests.asks.samples import ANNA, BEN, BLUE, DAY, KEEP, RED, FakeClock, ask, own_text
 from tests.conftest import OpenStore
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Answer, Ask, Event, Outcome, Settler, State
 from sayso.errors import AlreadySettled, InvalidInput, NotFound
 
-Settle = Callable[[Desk, str, Settler], Ask]
+Settle = Callable[[AskDesk, str, Settler], Ask]
 
 SETTLES: dict[State, Settle] = {
     State.ANSWERED: lambda desk, ask_id, by: desk.answer(ask_id, RED, by),
     State.REJECTED: lambda desk, ask_id, by: desk.reject(ask_id, "not now", by),
-    State.DECLINED: Desk.decline,
-    State.CANCELLED: Desk.cancel,
+    State.DECLINED: AskDesk.decline,
+    State.CANCELLED: AskDesk.cancel,
 }
 every_settle = pytest.mark.parametrize(("state", "settle"), SETTLES.items())
 
 
 @every_settle
-def test_settling_records_who_from_where_and_when(desk: Desk, clock: FakeClock, state: State, settle: Settle) -> None:
+def test_settling_records_who_from_where_and_when(
+    desk: AskDesk, clock: FakeClock, state: State, settle: Settle
+) -> None:
     held = desk.hold(ask())
     clock.forward(1500)
     settled = settle(desk, held.ask.id, ANNA)
@@ -54,7 +56,7 @@ def test_settling_records_who_from_where_and_when(desk: Desk, clock: FakeClock, 
 
 
 @every_settle
-def test_whoever_comes_second_is_told_who_was_first(desk: Desk, state: State, settle: Settle) -> None:
+def test_whoever_comes_second_is_told_who_was_first(desk: AskDesk, state: State, settle: Settle) -> None:
     held = desk.hold(ask())
     settled = settle(desk, held.ask.id, ANNA)
     for second in SETTLES.values():
@@ -64,7 +66,9 @@ def test_whoever_comes_second_is_told_who_was_first(desk: Desk, state: State, se
 
 
 @every_settle
-def test_a_late_settle_of_a_timed_out_ask_counts_and_is_marked_late(desk: Desk, state: State, settle: Settle) -> None:
+def test_a_late_settle_of_a_timed_out_ask_counts_and_is_marked_late(
+    desk: AskDesk, state: State, settle: Settle
+) -> None:
     held = desk.hold(ask(timeout_ms=10))
     desk.time_out(held)
     desk.delivered(held)
@@ -75,7 +79,7 @@ def test_a_late_settle_of_a_timed_out_ask_counts_and_is_marked_late(desk: Desk, 
     assert not late.delivered
 
 
-def test_an_expired_ask_says_that_it_can_no_longer_be_answered(desk: Desk, clock: FakeClock) -> None:
+def test_an_expired_ask_says_that_it_can_no_longer_be_answered(desk: AskDesk, clock: FakeClock) -> None:
     left = desk.leave(ask())
     clock.forward(8 * DAY)
     desk.clean_up(KEEP)
@@ -83,7 +87,7 @@ def test_an_expired_ask_says_that_it_can_no_longer_be_answered(desk: Desk, clock
         desk.answer(left.id, RED, ANNA)
 
 
-def test_an_answer_that_does_not_fit_changes_nothing(desk: Desk) -> None:
+def test_an_answer_that_does_not_fit_changes_nothing(desk: AskDesk) -> None:
     held = desk.hold(ask())
     with pytest.raises(InvalidInput):
         desk.answer(held.ask.id, (Answer(question="1", chosen=("7",)),), ANNA)
@@ -91,12 +95,12 @@ def test_an_answer_that_does_not_fit_changes_nothing(desk: Desk) -> None:
     assert [event.kind for event in desk.events(held.ask.id)] == ["opened"]
 
 
-def test_an_unknown_ask_cannot_be_settled(desk: Desk) -> None:
+def test_an_unknown_ask_cannot_be_settled(desk: AskDesk) -> None:
     with pytest.raises(NotFound, match="No ask has the id 'f00d'"):
         desk.answer("f00d", RED, ANNA)
 
 
-def test_a_refused_attempt_is_recorded_and_changes_nothing_else(desk: Desk) -> None:
+def test_a_refused_attempt_is_recorded_and_changes_nothing_else(desk: AskDesk) -> None:
     held = desk.hold(ask())
     desk.note_refusal(held.ask.id, BEN, "it descends from process 7")
     event = desk.events(held.ask.id)[-1]
@@ -106,7 +110,7 @@ def test_a_refused_attempt_is_recorded_and_changes_nothing_else(desk: Desk) -> N
     assert desk.answer(held.ask.id, RED, ANNA).state is State.ANSWERED
 
 
-def test_every_change_leaves_exactly_one_event_that_joins_on_to_the_last(desk: Desk) -> None:
+def test_every_change_leaves_exactly_one_event_that_joins_on_to_the_last(desk: AskDesk) -> None:
     held = desk.hold(ask(timeout_ms=10))
     desk.release(held, "the client left")
     again = desk.hold(ask(timeout_ms=10))
@@ -132,7 +136,7 @@ def test_every_change_leaves_exactly_one_event_that_joins_on_to_the_last(desk: D
 
 
 def test_of_two_people_who_settle_at_once_one_wins_and_the_other_is_told(open_shared: OpenStore) -> None:
-    desks = [Desk(open_shared()), Desk(open_shared())]
+    desks = [AskDesk(open_shared()), AskDesk(open_shared())]
     people = [ANNA, BEN]
     for number in range(25):
         held = desks[0].hold(ask(f"Round {number}?"))
@@ -145,12 +149,12 @@ def test_of_two_people_who_settle_at_once_one_wins_and_the_other_is_told(open_sh
         assert [event.kind for event in desks[0].events(held.ask.id)] == ["opened", "answered"]
 
 
-def _settle_at_once(desks: list[Desk], people: list[Settler], ask_id: str) -> dict[str, str]:
+def _settle_at_once(desks: list[AskDesk], people: list[Settler], ask_id: str) -> dict[str, str]:
     """Everybody answers in the same moment; for each, who was first if it was not they."""
     start = threading.Barrier(len(desks))
     told: dict[str, str] = {}
 
-    def answer(desk: Desk, by: Settler) -> None:
+    def answer(desk: AskDesk, by: Settler) -> None:
         start.wait(10)
         try:
             desk.answer(ask_id, own_text(f"{by.person} says so"), by)
@@ -166,7 +170,7 @@ def _settle_at_once(desks: list[Desk], people: list[Settler], ask_id: str) -> di
     return told
 
 
-def test_many_threads_of_one_desk_settle_many_asks_without_a_mix_up(desk: Desk) -> None:
+def test_many_threads_of_one_desk_settle_many_asks_without_a_mix_up(desk: AskDesk) -> None:
     asks = [desk.hold(ask(f"Question {number}?")).ask for number in range(40)]
 
     def settle(part: list[Ask]) -> None:
@@ -182,11 +186,11 @@ def test_many_threads_of_one_desk_settle_many_asks_without_a_mix_up(desk: Desk) 
 
 
 def test_a_settle_wakes_whoever_listens_to_the_bell(open_shared: OpenStore) -> None:
-    waiting, settling = open_shared(), Desk(open_shared())
-    held = Desk(waiting).hold(ask())
+    waiting, settling = open_shared(), AskDesk(open_shared())
+    held = AskDesk(waiting).hold(ask())
     assert waiting.bell().wait(25)
     while waiting.bell().wait(0.1):
         """Take in all rings of the opening."""
     settling.answer(held.ask.id, BLUE, BEN)
     assert waiting.bell().wait(10)
-    assert [ended.id for ended in Desk(waiting).ended_waits()] == [held.ask.id]
+    assert [ended.id for ended in AskDesk(waiting).ended_waits()] == [held.ask.id]

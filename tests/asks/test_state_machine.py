@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.asks.samples import ANNA, BEN, DAY, HOUR, KEEP, FakeClock, ask, own_text
 
-from sayso.asks.desk import Desk, Held
+from sayso.asks.desk import AskDesk, Held
 from sayso.asks.model import Ask, Event, State
 from sayso.errors import AlreadySettled
 from sayso.store.sqlite import SqliteStore
@@ -56,7 +56,7 @@ class Process:
 
     def start(self) -> None:
         self.store = SqliteStore(self.file)
-        self.desk = Desk(self.store, clock=self.clock)
+        self.desk = AskDesk(self.store, clock=self.clock)
         self.calls.clear()
 
     def crash(self) -> None:

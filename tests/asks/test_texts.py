@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.asks.samples import AGENT, ANNA, COLOUR, ask, own_text
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import MAX_TEXT, Answer, Kind, Option, Question
 from sayso.errors import InvalidInput
 
@@ -26,7 +26,7 @@ AWKWARD = {
 
 
 @pytest.mark.parametrize("text", AWKWARD.values(), ids=AWKWARD.keys())
-def test_any_text_comes_back_as_it_went_in(desk: Desk, text: str) -> None:
+def test_any_text_comes_back_as_it_went_in(desk: AskDesk, text: str) -> None:
     option = Option(id=text or "1", label=text, description=text)
     question = Question(
         id=text, text=text, title=text, placeholder=text, kind=Kind.MULTI_SELECT, options=(option, option)
@@ -47,7 +47,7 @@ def test_any_text_comes_back_as_it_went_in(desk: Desk, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", AWKWARD.values(), ids=AWKWARD.keys())
-def test_any_reason_comes_back_as_it_went_in(desk: Desk, text: str) -> None:
+def test_any_reason_comes_back_as_it_went_in(desk: AskDesk, text: str) -> None:
     left = desk.leave(ask())
     outcome = desk.reject(left.id, text, ANNA).outcome
     assert outcome is not None
@@ -55,7 +55,7 @@ def test_any_reason_comes_back_as_it_went_in(desk: Desk, text: str) -> None:
     assert outcome.reason == text
 
 
-def test_a_million_characters_come_back_intact(desk: Desk) -> None:
+def test_a_million_characters_come_back_intact(desk: AskDesk) -> None:
     question, answer = ("q\u00e9\U0001f600" * MAX_TEXT)[:MAX_TEXT], ("a\n\x00" * MAX_TEXT)[:MAX_TEXT]
     left = desk.leave(ask(question))
     desk.answer(left.id, own_text(answer), ANNA)
@@ -64,14 +64,14 @@ def test_a_million_characters_come_back_intact(desk: Desk) -> None:
     assert found.answer("1") == own_text(answer)[0]
 
 
-def test_options_with_equal_labels_stay_apart(desk: Desk) -> None:
+def test_options_with_equal_labels_stay_apart(desk: AskDesk) -> None:
     twins = (Option(id="1", label="Same"), Option(id="2", label="Same"))
     left = desk.leave(replace(ask(), questions=(replace(COLOUR, options=twins),)))
     desk.answer(left.id, [Answer(question="1", chosen=("2",))], ANNA)
     assert desk.get(left.id).answer("1") == Answer(question="1", chosen=("2",))
 
 
-def test_half_a_surrogate_pair_in_an_ask_is_refused_and_nothing_is_opened(desk: Desk) -> None:
+def test_half_a_surrogate_pair_in_an_ask_is_refused_and_nothing_is_opened(desk: AskDesk) -> None:
     broken = replace(
         ask(title="\ud800"),
         questions=(replace(COLOUR, options=(COLOUR.options[0], Option(id="2", label="x\udfff"))),),
@@ -88,14 +88,14 @@ def test_half_a_surrogate_pair_in_an_ask_is_refused_and_nothing_is_opened(desk: 
     assert desk.inbox() == []
 
 
-def test_too_long_a_text_in_an_ask_is_refused_and_nothing_is_opened(desk: Desk) -> None:
+def test_too_long_a_text_in_an_ask_is_refused_and_nothing_is_opened(desk: AskDesk) -> None:
     with pytest.raises(InvalidInput, match=r"questions\[0\].text: is 1,000,001 characters long; at most 1,000,000"):
         desk.hold(ask("x" * (MAX_TEXT + 1)))
     assert desk.inbox() == []
 
 
 @pytest.mark.parametrize("text", ["\ud83d", "x" * (MAX_TEXT + 1)], ids=["surrogate", "too long"])
-def test_an_answer_or_reason_that_cannot_be_kept_is_refused_and_the_ask_stays_open(desk: Desk, text: str) -> None:
+def test_an_answer_or_reason_that_cannot_be_kept_is_refused_and_the_ask_stays_open(desk: AskDesk, text: str) -> None:
     left = desk.leave(ask())
     with pytest.raises(InvalidInput, match=r'question 1 \("1"\)'):
         desk.answer(left.id, own_text(text), ANNA)

@@ -22,7 +22,7 @@ from tests.conftest import OpenStore
 from tests.postgres import Server
 
 from sayso.asks import waiting as waiting_module
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, State
 from sayso.asks.waiting import Waiting
 from sayso.clock import now_ms
@@ -47,12 +47,12 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
 @asynccontextmanager
 async def waits(store: Store) -> AsyncIterator[Waiting]:
     with anyio.fail_after(60):
-        async with Waiting(store, Desk(store)) as waiting:
+        async with Waiting(store, AskDesk(store)) as waiting:
             yield waiting
 
 
 async def test_a_wait_ends_with_the_answer_that_another_process_gave(open_shared: OpenStore) -> None:
-    other = Desk(open_shared())
+    other = AskDesk(open_shared())
     async with waits(open_shared()) as waiting:
         held = await waiting.hold(ask())
         await anyio.to_thread.run_sync(other.answer, held.ask.id, RED, ANNA)
@@ -70,7 +70,7 @@ async def test_a_wait_ends_with_an_answer_given_in_the_same_process(store: Store
 
 
 async def test_an_answer_that_is_already_there_ends_the_wait_at_once(store: Store) -> None:
-    desk = Desk(store)
+    desk = AskDesk(store)
     desk.answer(desk.leave(ask()).id, RED, ANNA)
     async with waits(store) as waiting:
         held = await waiting.hold(ask())
@@ -79,7 +79,7 @@ async def test_an_answer_that_is_already_there_ends_the_wait_at_once(store: Stor
 
 
 async def test_attach_waits_for_an_ask_that_is_there(store: Store) -> None:
-    left = Desk(store).leave(ask())
+    left = AskDesk(store).leave(ask())
     async with waits(store) as waiting:
         held = await waiting.attach(left.id)
         assert held is not None
@@ -89,7 +89,7 @@ async def test_attach_waits_for_an_ask_that_is_there(store: Store) -> None:
 
 
 async def test_a_thousand_asks_held_at_once_each_get_their_own_answer(open_sqlite: OpenStore) -> None:
-    other = Desk(open_sqlite())
+    other = AskDesk(open_sqlite())
     answered: dict[str, Ask] = {}
 
     async def put(waiting: Waiting, number: int) -> None:
@@ -176,7 +176,7 @@ async def test_a_task_killed_while_its_ask_is_opened_leaves_no_wait_behind(store
         return now_ms()
 
     with anyio.fail_after(60):
-        async with Waiting(store, Desk(store, clock=slow_clock)) as waiting:
+        async with Waiting(store, AskDesk(store, clock=slow_clock)) as waiting:
             go_on.set()
             kept = await waiting.hold(ask("Which size?"))
             opening.clear()
@@ -188,11 +188,11 @@ async def test_a_task_killed_while_its_ask_is_opened_leaves_no_wait_behind(store
             await asyncio.wait([call])
             if not call.cancelled():
                 await waiting.release(call.result(), "the client let go of the call")
-            await until(lambda: set(Desk(store).held_here()) == {kept.wait.id})
+            await until(lambda: set(AskDesk(store).held_here()) == {kept.wait.id})
 
 
 async def test_leaving_lets_go_of_everything(open_shared: OpenStore) -> None:
-    other = Desk(open_shared())
+    other = AskDesk(open_shared())
     async with waits(open_shared()) as waiting:
         held = [await waiting.hold(ask(f"Question {number}?")) for number in range(5)]
     assert [other.get(one.ask.id).wait for one in held] == [None] * 5
@@ -200,7 +200,7 @@ async def test_leaving_lets_go_of_everything(open_shared: OpenStore) -> None:
 
 
 async def test_a_wait_that_others_took_for_dead_is_put_back(open_shared: OpenStore, often: None) -> None:
-    other = Desk(open_shared())
+    other = AskDesk(open_shared())
     async with waits(open_shared()) as waiting:
         held = await waiting.hold(ask())
         await anyio.to_thread.run_sync(other.release, held, "its process ended")
@@ -210,7 +210,7 @@ async def test_a_wait_that_others_took_for_dead_is_put_back(open_shared: OpenSto
 
 
 async def test_an_answer_given_while_others_took_us_for_dead_still_arrives(open_shared: OpenStore, often: None) -> None:
-    other = Desk(open_shared())
+    other = AskDesk(open_shared())
     async with waits(open_shared()) as waiting:
         held = await waiting.hold(ask())
 
@@ -225,7 +225,7 @@ async def test_an_answer_given_while_others_took_us_for_dead_still_arrives(open_
 
 
 async def test_a_lost_wait_is_put_back_although_the_bell_never_rests(open_shared: OpenStore, often: None) -> None:
-    other = Desk(open_shared())
+    other = AskDesk(open_shared())
     async with waits(open_shared()) as waiting:
         held = await waiting.hold(ask())
         await anyio.to_thread.run_sync(other.release, held, "its process ended")
@@ -272,8 +272,8 @@ async def test_waits_survive_a_restart_of_the_server_even_if_others_take_us_for_
                 restartable.stop()
                 restartable.start()
                 other = PostgresStore(address)
-                assert await anyio.to_thread.run_sync(Desk(other).release_the_dead) == 1
-                await anyio.to_thread.run_sync(Desk(other).answer, held.ask.id, RED, ANNA)
+                assert await anyio.to_thread.run_sync(AskDesk(other).release_the_dead) == 1
+                await anyio.to_thread.run_sync(AskDesk(other).answer, held.ask.id, RED, ANNA)
                 may_hang.set()
                 with anyio.fail_after(waiting_module.CONFIRM_EVERY - 5):
                     assert (await waiting.outcome(held)).answer("1") == RED[0]
@@ -284,7 +284,7 @@ async def test_waits_survive_a_restart_of_the_server_even_if_others_take_us_for_
 IDLE = """
 import sys
 import anyio
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.clock import now_ms
 from sayso.asks.waiting import Waiting
 from tests.asks.samples import ask
@@ -292,7 +292,7 @@ from tests.store.other import _open
 
 async def main() -> None:
     store = _open(sys.argv[1])
-    async with Waiting(store, Desk(store)) as waiting:
+    async with Waiting(store, AskDesk(store)) as waiting:
         for number in range(50):
             await waiting.hold(ask(f"Question {number}?"))
         print("ready", flush=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Question, Settler
 from sayso.clock import Clock, now_ms
 from sayso.store.sqlite import SqliteStore
@@ -79,16 +79,18 @@ class Home:
         )
 
     @contextmanager
-    def desk(self, *, clock: Clock = now_ms, keeps_history: Callable[[Ask], bool] = lambda _: True) -> Iterator[Desk]:
+    def desk(
+        self, *, clock: Clock = now_ms, keeps_history: Callable[[Ask], bool] = lambda _: True
+    ) -> Iterator[AskDesk]:
         """The desk of the store that the program uses."""
         with closing(self._store()) as store:
-            yield Desk(store, clock=clock, keeps_history=keeps_history)
+            yield AskDesk(store, clock=clock, keeps_history=keeps_history)
 
     def wait_for_ask(self) -> Ask:
         """The first open ask that somebody waits for, once there is one."""
         deadline = time.monotonic() + SECONDS
         with closing(self._store()) as store:
-            bell, desk = store.bell(), Desk(store)
+            bell, desk = store.bell(), AskDesk(store)
             while not (waiting := [ask for ask in desk.inbox() if ask.wait]):
                 assert time.monotonic() < deadline, "the ask never came"
                 bell.wait(1.0)

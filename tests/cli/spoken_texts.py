@@ -14,9 +14,9 @@ import click
 import sayso
 from sayso.asks.model import State
 from sayso.asks.truth import Listening
-from sayso.cli.commands import COMMANDS, load
-from sayso.cli.commands import sayso as program
 from sayso.cli.help_page import EXPLAINED, paragraph
+from sayso.cli.lazy_group import COMMANDS, load
+from sayso.cli.lazy_group import sayso as program
 from sayso.install.part import Done
 from sayso.operations.operation import OperationState
 

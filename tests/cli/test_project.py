@@ -9,10 +9,10 @@ import pytest
 from tests.cli.program import Home, confirm
 
 from sayso.accounts import Accounts
-from sayso.agents.desk import Runs
+from sayso.agents.desk import RunDesk
 from sayso.agents.model import NewRun, Options, Run
 from sayso.agents.projects import Projects
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Asker, NewAsk, State
 from sayso.store import Store
 from sayso.store.sqlite import SqliteStore
@@ -32,7 +32,7 @@ def begun(home: Home, store: Store, user: str, folder: str) -> Run:
     Accounts(store).add_user(user)
     project = Projects(store).add(user, home.folder / folder, options=Options())
     new = NewRun(project=project, prompt="Do it", token=str(uuid.uuid4()))
-    return Runs(store, home.state / "runs").open(new, most=3)
+    return RunDesk(store, home.state / "runs").open(new, most=3)
 
 
 def asked_by(user: str, run: str, text: str = "May I?") -> NewAsk:
@@ -40,7 +40,7 @@ def asked_by(user: str, run: str, text: str = "May I?") -> NewAsk:
 
 
 def test_stop_cancels_what_the_stopped_agents_ask_and_nothing_else(home: Home, store: Store) -> None:
-    desk, runs = Desk(store), Runs(store, home.state / "runs")
+    desk, runs = AskDesk(store), RunDesk(store, home.state / "runs")
     stopped, going_on = begun(home, store, "mira", "shop"), begun(home, store, "ada", "other")
     waiting = desk.hold(asked_by("mira", stopped.id))
     timed_out = desk.time_out(desk.hold(asked_by("mira", stopped.id, "Could I?")))

@@ -10,7 +10,7 @@ import pytest
 from tests.cli.program import BIN, SECONDS, Home, choice
 
 from sayso import __version__
-from sayso.cli.commands import COMMANDS, load
+from sayso.cli.lazy_group import COMMANDS, load
 
 HEAVY = ("mcp", "mcp_types", "pydantic", "textual", "anyio", "asyncio", "starlette", "psycopg", "yaml")
 DUMP = """

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.asks.samples import ask as new_ask
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Answer, Settler, State
 from sayso.config import load
 from sayso.dialects import approve, codenomad
@@ -81,7 +81,7 @@ def test_the_page_names_exactly_the_outcomes_there_are() -> None:
 
 def test_the_page_names_every_field_of_structured_content(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "state" / "sayso.db")
-    desk = Desk(store)
+    desk = AskDesk(store)
     opened = desk.leave(new_ask("Documented?"))
     answered = desk.answer(
         opened.id,

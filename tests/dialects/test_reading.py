@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from sayso.asks.model import Asker, Kind
 from sayso.config import Config, load
 from sayso.dialects import ask_user, auq, codenomad, fields, get_answers, promptmanager, swissarmyhammer, tools
-from sayso.dialects.dialect import Arguments, Request
+from sayso.dialects.dialect import Arguments, AskRequest
 from sayso.errors import InvalidInput, Problem
 
 CONFIG = load(environ={})
 ASKER = Asker(client="tester", project="/project")
-Read = Callable[[Arguments, Asker, Config], Request]
+Read = Callable[[Arguments, Asker, Config], AskRequest]
 READERS: tuple[Read, ...] = (ask_user.read, codenomad.read, promptmanager.read, auq.read_united, auq.read)
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)

@@ -13,7 +13,7 @@ from sayso.mcp_server.lines import LineCutter
 from sayso.mcp_server.offer import ASKING
 from sayso.protocol.connection import Connection, Served
 from sayso.protocol.messages import MAX_LINE, Json
-from sayso.protocol.request import Client
+from sayso.protocol.request import ClientInfo
 
 
 class NoTools:
@@ -22,7 +22,7 @@ class NoTools:
     def look(self) -> None:
         """There is nothing to look at."""
 
-    def listed(self, client: Client) -> Json:
+    def listed(self, client: ClientInfo) -> Json:
         return {"tools": []}
 
 

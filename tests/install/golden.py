@@ -8,14 +8,14 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from sayso.install.entry import Server
+from sayso.install.entry import ServerProgram
 from sayso.install.ledger import Ledger
 from sayso.install.machine import Machine
 from sayso.install.registration import Registration
 from sayso.install.targets import TARGETS, Scope, Target
 
 GOLDEN = Path(__file__).parent / "golden"
-SERVER = Server(name="sayso", command="/opt/sayso/bin/sayso")
+SERVER = ServerProgram(name="sayso", command="/opt/sayso/bin/sayso")
 
 
 def before(target: Target, start: str) -> bytes | None:
@@ -34,7 +34,9 @@ def machine(folder: Path) -> Machine:
     return Machine(home=folder, project=folder / "project", system="linux", environ={"PATH": ""})
 
 
-def registration(target: Target, on: Machine, scope: Scope = Scope.USER, server: Server = SERVER) -> Registration:
+def registration(
+    target: Target, on: Machine, scope: Scope = Scope.USER, server: ServerProgram = SERVER
+) -> Registration:
     return Registration(target=target, scope=scope, machine=on, server=server)
 
 

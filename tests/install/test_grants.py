@@ -15,7 +15,7 @@ from sayso.config import Config
 from sayso.dialects import ahma
 from sayso.dialects.dialect import ASK_TOOLS
 from sayso.dialects.profiles import profile
-from sayso.install.entry import Server
+from sayso.install.entry import ServerProgram
 from sayso.install.grants import copilot_hook, tools_of
 from sayso.install.ledger import Ledger
 from sayso.install.machine import Machine
@@ -133,7 +133,7 @@ def test_what_a_person_decided_of_a_tool_in_codex_stays(tmp_path: Path) -> None:
 
 @pytest.mark.finding("F-91")
 def test_a_lean_server_gets_leave_for_its_two_tools_alone() -> None:
-    lean = Server(name="sayso", command="sayso", args=("server", "--lean"))
+    lean = ServerProgram(name="sayso", command="sayso", args=("server", "--lean"))
     assert tools_of(lean) == ("ask_user", "get_answers")
     assert tools_of(SERVER) == ASK_TOOLS
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sayso.clients import CLIENTS
-from sayso.install.entry import MARGIN_SECONDS, Server, written
+from sayso.install.entry import MARGIN_SECONDS, ServerProgram, written
 from sayso.install.machine import Machine
 from sayso.install.targets import BY_KEY, TARGETS, Scope, Target
 
@@ -91,7 +91,7 @@ def test_every_client_is_one_that_the_table_of_limits_knows() -> None:
 def test_a_call_comes_back_before_the_client_gives_it_up(target: Target) -> None:
     limit = target.shape.limit
     assert limit is not None
-    entry = written(target.shape, Server(name="sayso", command="/bin/sayso"), target.known_as)
+    entry = written(target.shape, ServerProgram(name="sayso", command="/bin/sayso"), target.known_as)
     assert entry[limit.key] == limit.seconds * limit.units
     assert entry[target.shape.env] == {"SAYSO_CALL_LIMITS": f"{target.known_as}={limit.seconds - MARGIN_SECONDS}s"}
 

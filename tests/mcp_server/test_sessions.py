@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from sayso.accounts import AgentToken
-from sayso.mcp_server.sessions import MOST_OF_ONE, Session, Sessions
+from sayso.mcp_server.sessions import MOST_OF_ONE, HttpSession, HttpSessions
 from sayso.protocol.connection import Connection, Served
 
 ADA = AgentToken(name="ada", user="", project="", created_at=1)
@@ -16,12 +16,12 @@ def connect() -> Connection:
     return Connection(Served(name="test", version="1"))
 
 
-def new_sessions(key: bytes = b"shared") -> Sessions:
-    return Sessions(lambda: key, connect, {})
+def new_sessions(key: bytes = b"shared") -> HttpSessions:
+    return HttpSessions(lambda: key, connect, {})
 
 
-def opened(sessions: Sessions, token: AgentToken) -> Session:
-    session = Session(token, connect(), {})
+def opened(sessions: HttpSessions, token: AgentToken) -> HttpSession:
+    session = HttpSession(token, connect(), {})
     session.connection.take(
         {
             "jsonrpc": "2.0",

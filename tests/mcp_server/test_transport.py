@@ -30,7 +30,7 @@ from mcp.client.stdio import StdioServerParameters
 
 from sayso.errors import ProtocolError
 from sayso.mcp_server.claim import claim_stdio
-from sayso.mcp_server.context import Context
+from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.transport import StdioTransport
 from sayso.protocol import connection as core
 from sayso.protocol.messages import CONNECTION_CLOSED
@@ -58,29 +58,29 @@ def misbehave() -> str:
 class Tools:
     """What the server can be asked to do; `say` reports beside the protocol."""
 
-    async def echo(self, ctx: Context, text: str) -> str:
+    async def echo(self, ctx: CallContext, text: str) -> str:
         return text
 
-    async def fill(self, ctx: Context, size: int) -> str:
+    async def fill(self, ctx: CallContext, size: int) -> str:
         ctx.when_written(lambda written: say(f"written {ctx.request.id}") if written else None)
         return "x" * size
 
-    async def nap(self, ctx: Context) -> str:
+    async def nap(self, ctx: CallContext) -> str:
         for _ in range(3):
             await anyio.sleep(0.01)
         say("awake")
         return "awake"
 
-    async def hang(self, ctx: Context) -> str:
+    async def hang(self, ctx: CallContext) -> str:
         ctx.when_written(lambda written: say("written, though nothing was") if written else None)
         say("hanging")
         await anyio.sleep_forever()
         return "never"
 
-    async def stray(self, ctx: Context) -> str:
+    async def stray(self, ctx: CallContext) -> str:
         return misbehave()
 
-    async def ask(self, ctx: Context) -> str:
+    async def ask(self, ctx: CallContext) -> str:
         schema: dict[str, Any] = {"type": "object", "properties": {}}
         params = {"mode": "form", "message": "?", "requestedSchema": schema}
         try:
@@ -88,16 +88,16 @@ class Tools:
         except ProtocolError as error:
             return str(error)
 
-    async def peak(self, ctx: Context) -> str:
+    async def peak(self, ctx: CallContext) -> str:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return str(peak if sys.platform == "darwin" else peak * 1024)
 
 
-async def list_tools(ctx: Context) -> dict[str, Any]:
+async def list_tools(ctx: CallContext) -> dict[str, Any]:
     return {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}
 
 
-async def call_tool(ctx: Context) -> dict[str, Any]:
+async def call_tool(ctx: CallContext) -> dict[str, Any]:
     return ToolResult(await getattr(Tools(), ctx.tool)(ctx, **ctx.arguments)).on_the_wire()
 
 
@@ -462,12 +462,12 @@ class Piped:
     def __init__(self, ends: tuple[int, int]) -> None:
         self.to_server, self.from_server = ends
         self.happened: list[str] = []
-        self.served: list[Context] = []
+        self.served: list[CallContext] = []
         self.ended = asyncio.Event()
         self._may_end = asyncio.Event()
         self._news = asyncio.Event()
 
-    async def serve(self, ctx: Context) -> dict[str, Any]:
+    async def serve(self, ctx: CallContext) -> dict[str, Any]:
         """Held until `finish`; tells what becomes of its answer under its own name."""
         self.served.append(ctx)
         self._news.set()

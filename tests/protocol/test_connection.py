@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sayso.protocol.connection import Cancelled, Connection, Event, Reply, Send, Served
+from sayso.protocol.connection import Cancelled, ClientReply, Connection, Event, Send, Served
 from sayso.protocol.messages import Json
 from sayso.protocol.request import Request
 from sayso.protocol.versions import HANDSHAKES, MODERN
@@ -147,7 +147,7 @@ def test_a_reply_finds_its_question_and_a_malformed_one_fails_it() -> None:
         asked, message = connection.ask("elicitation/create", {})
         assert message["id"] == asked
         events = connection.take({"jsonrpc": "2.0", "id": str(asked), **reply})
-        (answer,) = [event for event in events if isinstance(event, Reply)]
+        (answer,) = [event for event in events if isinstance(event, ClientReply)]
         assert (answer.id, answer.error is not None) == (asked, failed)
         assert connection.withdraw(asked) is None
     assert connection.take({"jsonrpc": "2.0", "id": 99, "result": {}}) == []

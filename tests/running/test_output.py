@@ -11,7 +11,7 @@ from sayso.errors import InvalidInput
 from sayso.running.capture import Capture
 from sayso.running.excerpt import Excerpts
 from sayso.running.masking import default_masks
-from sayso.running.output import Lines, Piece, grep, lines, newest_lines, read, tail
+from sayso.running.output import OutputLines, Piece, grep, lines, newest_lines, read, tail
 
 
 @pytest.fixture
@@ -207,12 +207,12 @@ def test_lines_come_whole_and_the_last_one_as_far_as_it_is_written(folder: Path)
     captured = Capture(str(folder), "stdout", 1 << 20)
     captured.write(b"one\ntwo\nthr")
     first = lines(folder, "stdout")
-    assert first == Lines(text="one\ntwo\n", offset=0, next_offset=8, seen=11, unfinished="thr")
+    assert first == OutputLines(text="one\ntwo\n", offset=0, next_offset=8, seen=11, unfinished="thr")
     captured.write(b"ee\n")
     captured.close()
     then = lines(folder, "stdout", offset=first.next_offset)
-    assert then == Lines(text="three\n", offset=8, next_offset=14, seen=14)
-    assert lines(folder, "stdout", offset=14) == Lines(text="", offset=14, next_offset=14, seen=14)
+    assert then == OutputLines(text="three\n", offset=8, next_offset=14, seen=14)
+    assert lines(folder, "stdout", offset=14) == OutputLines(text="", offset=14, next_offset=14, seen=14)
 
 
 @settings(max_examples=60, deadline=None)

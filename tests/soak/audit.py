@@ -13,7 +13,7 @@ from tests.soak.faults import processes_of
 from tests.soak.people import Person, Said
 from tests.soak.plan import Fault
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, Event, State
 from sayso.operations.desk import OperationDesk
 from sayso.operations.operation import Operation, OperationState
@@ -81,7 +81,7 @@ def _read(place: Place) -> _Left:
     config = place.config()
     store = open_store(config)
     try:
-        desk, operations = Desk(store), OperationDesk(store, config.operations_dir)
+        desk, operations = AskDesk(store), OperationDesk(store, config.operations_dir)
         operations.recover()
         asks = [*desk.inbox(most=MANY), *(ask for ask in desk.history(most=MANY) if not ask.state.answerable)]
         return _Left(

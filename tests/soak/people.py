@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from tests.e2e.stdio.harness import Place
 from tests.soak.plan import Manner
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Answer, Ask, Settler
 from sayso.errors import AlreadySettled, NotFound, SaysoError
 from sayso.store import open_store
@@ -54,7 +54,7 @@ class Person:
         self._seen: dict[str, float] = {}
         self._settle: Settle = {"desk": self._by_desk, "cli": self._by_cli, "api": self._by_api}[surface]
         self._store = open_store(place.config())
-        self.desk = Desk(self._store)
+        self.desk = AskDesk(self._store)
 
     def work(self, over: threading.Event) -> None:
         """Answer until everyone has what they wanted."""

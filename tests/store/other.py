@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.store import Store
 
 _ROOT = Path(__file__).parents[2]
@@ -65,7 +65,7 @@ class OtherProcess:
 def _commands(store: Store) -> dict[str, Any]:
     from tests.asks.samples import BEN, ask, own_text
 
-    desk = Desk(store)
+    desk = AskDesk(store)
     return {
         "process": lambda: store.bell().process,
         "wait": lambda seconds: store.bell().wait(seconds),

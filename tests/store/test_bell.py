@@ -14,7 +14,7 @@ import pytest
 from tests.asks.samples import ask
 from tests.store.other import OtherProcess
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.store import Transaction, sqlite
 from sayso.store.bell import Bell, Listener
 from sayso.store.socket_bell import bell_folder
@@ -37,7 +37,7 @@ def test_a_commit_wakes_another_process(store: SqliteStore, file: Path) -> None:
     with OtherProcess(file) as other:
         other.do("process")
         other.begin("wait", 25)
-        Desk(store).leave(ask())
+        AskDesk(store).leave(ask())
         assert other.result() is True
 
 
@@ -49,7 +49,7 @@ def test_a_commit_of_another_process_wakes_this_one(file: Path, bell: Bell) -> N
 
 
 def test_a_process_hears_its_own_commits(store: SqliteStore, bell: Bell) -> None:
-    Desk(store).leave(ask())
+    AskDesk(store).leave(ask())
     assert bell.wait(25)
 
 
@@ -57,7 +57,7 @@ def test_a_lost_ring_is_made_good_by_the_look(store: SqliteStore, file: Path, mo
     monkeypatch.setattr(sqlite, "ring_all", lambda *_: None)
     with OtherProcess(file) as other:
         other.do("process")
-        Desk(store).leave(ask())
+        AskDesk(store).leave(ask())
         assert other.do("wait", 0.1) is True
         assert other.do("wait", 0.1) is False
 
@@ -69,12 +69,12 @@ def test_what_was_rolled_back_or_only_read_rings_no_bell(store: SqliteStore, bel
 
     with pytest.raises(RuntimeError):
         store.write(fail)
-    assert Desk(store).open_surfaces() == []
+    assert AskDesk(store).open_surfaces() == []
     assert not bell.wait(0)
 
 
 def test_a_killed_process_is_found_dead_and_its_asks_are_let_go(store: SqliteStore, file: Path) -> None:
-    desk = Desk(store)
+    desk = AskDesk(store)
     with OtherProcess(file) as other:
         ask_id, process = other.do("hold", "Which colour?"), other.do("process")
         assert store.bell().alive([process, "1-never"]) == {process}
@@ -90,7 +90,7 @@ def test_the_socket_of_a_dead_process_is_taken_down_by_the_next_ring(store: Sqli
         socket_file = file.parent / "bell" / f"{other.do('process')}.sock"
         other.kill()
     assert socket_file.exists()
-    Desk(store).leave(ask())
+    AskDesk(store).leave(ask())
     assert not socket_file.exists()
 
 
@@ -176,9 +176,9 @@ def test_a_long_path_uses_a_short_private_folder_that_all_processes_find(far_awa
         assert (short / f"{process}.sock").exists()
         assert store.bell().alive([process]) == {process}
         other.begin("wait", 25)
-        Desk(store).leave(ask())
+        AskDesk(store).leave(ask())
         assert other.result() is True
-    Desk(store).leave(ask("The killed one's socket?"))
+    AskDesk(store).leave(ask("The killed one's socket?"))
     store.close()
     assert not short.exists()
 
@@ -252,7 +252,7 @@ def test_a_listener_hears_rings_and_ticks_while_it_is_quiet(store: SqliteStore, 
     listener = Listener(bell, heard.set, ticked.set)
     assert ticked.wait(25)
     assert not heard.is_set()
-    Desk(store).leave(ask())
+    AskDesk(store).leave(ask())
     assert heard.wait(25)
     listener.close()
 
@@ -269,7 +269,7 @@ def test_a_bell_rings_in_a_process_with_very_many_open_files(file: Path) -> None
     store = SqliteStore(file)
     try:
         assert not store.bell().wait(0)
-        Desk(store).leave(ask())
+        AskDesk(store).leave(ask())
         assert store.bell().wait(25)
     finally:
         store.close()
@@ -283,7 +283,7 @@ def test_without_unix_sockets_the_bell_looks_by_itself(file: Path, monkeypatch: 
     store, other = SqliteStore(file), SqliteStore(file)
     bell = store.bell()
     assert not (file.parent / "bell").exists()
-    Desk(other).leave(ask())
+    AskDesk(other).leave(ask())
     assert bell.wait(1)
     assert not bell.wait(0)
     assert bell.alive(["1-somebody"]) == {"1-somebody"}, "nobody can be called dead"

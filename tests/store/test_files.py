@@ -17,7 +17,7 @@ import pytest
 from tests.asks.samples import ANNA, RED, ask
 from tests.store.other import OtherProcess
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.config import Config
 from sayso.errors import (
     ConfigError,
@@ -34,7 +34,7 @@ def test_the_folder_and_every_file_are_private(file: Path) -> None:
     before = os.umask(0)
     try:
         store = SqliteStore(file)
-        Desk(store).hold(ask())
+        AskDesk(store).hold(ask())
         modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in file.parent.rglob("*")}
         assert {modes.pop(socket) for socket in list(modes) if socket.endswith(".sock")} == {0o600}
         assert modes == {"sayso.db": 0o600, "sayso.db-wal": 0o600, "sayso.db-shm": 0o600, "bell": 0o700}
@@ -59,10 +59,10 @@ def test_eight_processes_make_a_fresh_store_at_once(file: Path) -> None:
 
 def test_what_is_stored_is_there_when_it_is_opened_again(file: Path) -> None:
     store = SqliteStore(file)
-    left = Desk(store).leave(ask())
+    left = AskDesk(store).leave(ask())
     store.close()
     store = SqliteStore(file)
-    assert Desk(store).get(left.id) == left
+    assert AskDesk(store).get(left.id) == left
     store.close()
 
 
@@ -92,7 +92,7 @@ def _without_a_version(file: Path) -> None:
 def _with_a_hole(file: Path) -> None:
     store = SqliteStore(file)
     for number in range(50):
-        Desk(store).leave(ask(f"Question {number}?" * 50))
+        AskDesk(store).leave(ask(f"Question {number}?" * 50))
     store.close()
     with file.open("r+b") as opened:
         opened.seek(8192)
@@ -119,7 +119,7 @@ def test_a_file_in_the_place_of_the_folder_is_told(file: Path) -> None:
 
 def test_a_full_store_says_so_and_leaves_no_half_of_an_ask(file: Path) -> None:
     store = SqliteStore(file)
-    desk = Desk(store)
+    desk = AskDesk(store)
     with closing(sqlite3.connect(file)) as connection:
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
     store._connection.execute(f"PRAGMA max_page_count = {pages}")
@@ -134,14 +134,14 @@ def test_a_full_store_says_so_and_leaves_no_half_of_an_ask(file: Path) -> None:
 FULL = """
 import resource, sys
 from pathlib import Path
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.errors import SaysoError
 from sayso.store.sqlite import SqliteStore
 from tests.asks.samples import ask
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), int(sys.argv[2])))
 try:
-    Desk(SqliteStore(Path(sys.argv[1]))).hold(ask("x" * 900_000))
+    AskDesk(SqliteStore(Path(sys.argv[1]))).hold(ask("x" * 900_000))
 except SaysoError as error:
     print(type(error).__name__, error)
 """
@@ -157,7 +157,7 @@ def test_a_disk_that_takes_no_more_is_told_at_any_point(file: Path, limit: int) 
 READ_ONLY = """
 import os, sys
 from pathlib import Path
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.errors import SaysoError
 from sayso.store.sqlite import SqliteStore
 from tests.asks.samples import ask
@@ -168,7 +168,7 @@ if user := int(sys.argv[2]):
     os.setgid(user)
     os.setuid(user)
 try:
-    Desk(SqliteStore(Path(sys.argv[1]))).hold(ask())
+    AskDesk(SqliteStore(Path(sys.argv[1]))).hold(ask())
 except SaysoError as error:
     print(type(error).__name__, error)
 """
@@ -197,9 +197,9 @@ def test_a_store_that_is_busy_for_too_long_is_told(file: Path, monkeypatch: pyte
     with closing(sqlite3.connect(file, isolation_level=None)) as blocking:
         blocking.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreUnavailable, match="was busy"):
-            Desk(store).leave(ask())
+            AskDesk(store).leave(ask())
         blocking.execute("ROLLBACK")
-    assert Desk(store).leave(ask()).version == 1
+    assert AskDesk(store).leave(ask()).version == 1
     store.close()
 
 
@@ -208,15 +208,15 @@ def test_a_store_that_is_removed_while_it_is_open_is_made_anew_where_others_see_
     file: Path, remove: Callable[[Path], None]
 ) -> None:
     store = SqliteStore(file)
-    held = Desk(store).hold(ask())
+    held = AskDesk(store).hold(ask())
     remove(file.parent)
     with pytest.raises(NotFound):
-        Desk(store).get(held.ask.id)
-    left = Desk(store).leave(ask())
+        AskDesk(store).get(held.ask.id)
+    left = AskDesk(store).leave(ask())
     with OtherProcess(file) as other:
         assert other.do("inbox") == [left.id]
         other.do("answer", left.id, "red")
-    assert not Desk(store).get(left.id).state.answerable
+    assert not AskDesk(store).get(left.id).state.answerable
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     store.close()
 
@@ -234,10 +234,10 @@ def test_a_second_opening_in_one_process_takes_no_locks_from_the_first(file: Pat
     """The system drops all of a process's locks on a file as soon as it closes the file anywhere. Another process
     would then take itself for the last one and remove the log that the first opening still writes."""
     store = SqliteStore(file)
-    opened = [Desk(store).leave(ask("Before?")).id]
+    opened = [AskDesk(store).leave(ask("Before?")).id]
     SqliteStore(file).close()
     assert _in_a_process(OPEN_AND_CLOSE, file) == ""
-    opened.append(Desk(store).leave(ask("After?")).id)
+    opened.append(AskDesk(store).leave(ask("After?")).id)
     with OtherProcess(file) as other:
         assert sorted(other.do("inbox")) == sorted(opened)
     store.close()
@@ -245,9 +245,9 @@ def test_a_second_opening_in_one_process_takes_no_locks_from_the_first(file: Pat
 
 def test_a_failure_of_the_work_leaves_nothing_behind(file: Path) -> None:
     store = SqliteStore(file)
-    desk = Desk(store)
+    desk = AskDesk(store)
     left = desk.leave(ask())
-    broken = Desk(store, clock=lambda: 2**63)
+    broken = AskDesk(store, clock=lambda: 2**63)
     with pytest.raises(OverflowError):
         broken.answer(left.id, RED, ANNA)
     assert desk.get(left.id) == left
@@ -259,7 +259,7 @@ def _open_and_ask(file: Path) -> None:
     store = SqliteStore(file)
     try:
         for number in range(10):
-            Desk(store).leave(ask(f"New {number}?"))
+            AskDesk(store).leave(ask(f"New {number}?"))
     finally:
         store.close()
 
@@ -267,8 +267,8 @@ def _open_and_ask(file: Path) -> None:
 def _still_works(file: Path) -> None:
     """No half-made ask is there, and a new one can be put."""
     store = SqliteStore(file)
-    assert Desk(store).inbox() == []
-    assert Desk(store).hold(ask()).ask.version == 1
+    assert AskDesk(store).inbox() == []
+    assert AskDesk(store).hold(ask()).ask.version == 1
     store.close()
 
 

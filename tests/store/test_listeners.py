@@ -59,7 +59,7 @@ def _ring_for(store: SqliteStore, *processes: str) -> None:
     """A change that is news to the waits of these processes only."""
 
     def work(tx: Transaction) -> None:
-        tx.names(*processes)
+        tx.wake_only(*processes)
         tx.run("put_surface", process="1-a", surface="terminal", person="anna", now=1)
 
     store.write(work)

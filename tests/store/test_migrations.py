@@ -15,7 +15,7 @@ from tests.asks.samples import ask
 from tests.conftest import OpenStore
 from tests.postgres import Server
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.errors import StoreError, StoreTooNew
 from sayso.store import Store
 from sayso.store.postgres import PostgresStore
@@ -52,10 +52,10 @@ both = pytest.mark.parametrize("open_fresh", ["sqlite", "postgres"], indirect=Tr
 def test_an_older_store_is_brought_up_to_date_with_what_is_in_it(
     open_fresh: OpenStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    left = Desk(open_fresh()).leave(ask())
+    left = AskDesk(open_fresh()).leave(ask())
     _add_migration(monkeypatch, NEXT)
     store = open_fresh()
-    assert Desk(store).get(left.id) == left
+    assert AskDesk(store).get(left.id) == left
     assert _mood(store, left.id) == "calm"
     assert _version(store) == str(newest())
 
@@ -64,7 +64,7 @@ def test_an_older_store_is_brought_up_to_date_with_what_is_in_it(
 def test_a_migration_that_fails_leaves_the_store_as_it_was(
     open_fresh: OpenStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    left = Desk(open_fresh()).leave(ask())
+    left = AskDesk(open_fresh()).leave(ask())
     with monkeypatch.context() as patched:
         _add_migration(patched, NEXT + "UPDATE nowhere SET mood = 'bad';")
         with pytest.raises(StoreError, match="nowhere"):
@@ -102,12 +102,12 @@ def test_a_store_that_a_newer_program_wrote_is_refused_and_left_as_it_is(
     with monkeypatch.context() as patched:
         _add_migration(patched, NEXT)
         newer = open_fresh()
-        left = Desk(newer).leave(ask())
+        left = AskDesk(newer).leave(ask())
     with pytest.raises(StoreTooNew) as raised:
         open_fresh()
     assert f"has schema version {known + 1}, this Sayso knows up to {known}. Upgrade Sayso here" in str(raised.value)
     assert _version(newer) == str(known + 1)
-    assert Desk(newer).inbox() == [left]
+    assert AskDesk(newer).inbox() == [left]
 
 
 def test_the_migrations_lead_from_the_first_schema_to_the_one_of_a_new_store(postgres: Server) -> None:

@@ -13,7 +13,7 @@ from tests.asks.samples import ANNA, RED, ask
 from tests.postgres import Server
 from tests.store.other import OtherProcess
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import State
 from sayso.errors import StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 from sayso.store import Transaction
@@ -32,7 +32,7 @@ def test_a_commit_wakes_another_process(store: PostgresStore, postgres_address: 
     with OtherProcess(postgres_address) as other:
         other.do("process")
         other.begin("wait", 25)
-        Desk(store).leave(ask())
+        AskDesk(store).leave(ask())
         assert other.result() is True
 
 
@@ -56,7 +56,7 @@ def test_what_was_rolled_back_rings_no_bell(store: PostgresStore) -> None:
 
 
 def test_a_killed_process_is_found_dead_and_its_asks_are_let_go(store: PostgresStore, postgres_address: str) -> None:
-    desk = Desk(store)
+    desk = AskDesk(store)
     with OtherProcess(postgres_address) as other:
         ask_id, process = other.do("hold", "Which colour?"), other.do("process")
         assert store.bell().alive([process, "1-never"]) == {process}
@@ -69,7 +69,7 @@ def test_a_killed_process_is_found_dead_and_its_asks_are_let_go(store: PostgresS
 
 def test_the_living_are_told_from_the_dead_while_every_connection_is_in_use(store: PostgresStore) -> None:
     """Each of these calls holds a connection of the store while it asks whether the others' processes are alive."""
-    desk = Desk(store)
+    desk = AskDesk(store)
     first = desk.hold(ask())
     start, opened = threading.Barrier(20), set[str]()
 
@@ -92,7 +92,7 @@ def test_the_bell_comes_back_after_the_server_was_restarted(
     with restartable.new_database() as address:
         store, other = PostgresStore(address), PostgresStore(address)
         bell = store.bell()
-        held = Desk(store).hold(ask())
+        held = AskDesk(store).hold(ask())
         assert bell.wait(25)
         restartable.stop()
         assert bell.wait(25), "a lost connection counts as a ring"
@@ -102,10 +102,10 @@ def test_the_bell_comes_back_after_the_server_was_restarted(
         restartable.start()
         assert bell.wait(0)
         _until_quiet(bell)
-        assert Desk(other).release_the_dead() == 0, "the process shows again that it lives"
-        Desk(other).answer(held.ask.id, RED, ANNA)
+        assert AskDesk(other).release_the_dead() == 0, "the process shows again that it lives"
+        AskDesk(other).answer(held.ask.id, RED, ANNA)
         assert bell.wait(25)
-        assert Desk(store).delivered(held).delivered
+        assert AskDesk(store).delivered(held).delivered
         other.close()
         store.close()
 
@@ -117,7 +117,7 @@ def test_a_bell_that_cannot_be_hung_is_told_and_hung_once_it_can(restartable: Se
         with pytest.raises(StoreUnavailable):
             store.bell()
         restartable.start()
-        Desk(store).hold(ask())
+        AskDesk(store).hold(ask())
         assert store.bell().wait(25)
         store.close()
 
@@ -166,18 +166,18 @@ def test_a_full_disk_is_told_and_leaves_no_half_of_an_ask(postgres: Server) -> N
 def test_a_server_that_was_restarted_between_two_calls_is_used_again(restartable: Server) -> None:
     with restartable.new_database() as address:
         store = PostgresStore(address)
-        left = Desk(store).leave(ask())
+        left = AskDesk(store).leave(ask())
         restartable.stop()
         restartable.start()
-        assert Desk(store).answer(left.id, RED, ANNA).state is State.ANSWERED
+        assert AskDesk(store).answer(left.id, RED, ANNA).state is State.ANSWERED
         store.close()
 
 
 def _refuses(store: PostgresStore, error: type[StoreError], match: str) -> None:
     with pytest.raises(error, match=match):
-        Desk(store).hold(ask())
-    assert Desk(store).inbox() == []
-    assert Desk(store).held_here() == {}
+        AskDesk(store).hold(ask())
+    assert AskDesk(store).inbox() == []
+    assert AskDesk(store).held_here() == {}
 
 
 def _until_dead(bell: Bell, process: str) -> None:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sayso.errors import InvalidInput
-from sayso.toolfiles.argv import Command, build_argv, check_arguments
+from sayso.toolfiles.argv import Invocation, build_argv, check_arguments
 from sayso.toolfiles.leaves import Leaf, leaves
 from sayso.toolfiles.model import ToolFile
 from sayso.toolfiles.toolfile import parse
@@ -41,7 +41,7 @@ def leaf_with(
     return leaves(found)[0]
 
 
-def command(leaf: Leaf, arguments: dict[str, Any], root: Path | None = None) -> Command:
+def command(leaf: Leaf, arguments: dict[str, Any], root: Path | None = None) -> Invocation:
     project = root or Path("/")
     return build_argv(leaf, arguments, project=project, roots=[project], folder=project / "operation")
 

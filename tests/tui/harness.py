@@ -17,7 +17,7 @@ from textual.events import InputEvent, Key, MouseDown, MouseUp
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
-from sayso.asks.desk import Desk, Held
+from sayso.asks.desk import AskDesk, Held
 from sayso.asks.model import Ask, Asker, Kind, NewAsk, Option, Question, State
 from sayso.clock import now_ms
 from sayso.config import Config, load
@@ -45,7 +45,7 @@ class Place:
             **{f"SAYSO_{name.upper()}": value for name, value in settings.items()},
         }
         self.store = open_store(self.config)
-        self.desk = Desk(self.store, clock=never_twice(clock))
+        self.desk = AskDesk(self.store, clock=never_twice(clock))
 
     @property
     def config(self) -> Config:

@@ -16,7 +16,7 @@ from textual.dom import DOMNode
 from textual.events import Key
 from textual.screen import Screen
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, Asker, NewAsk, State, Wait
 from sayso.tui.asklist import AskList
 from sayso.tui.texts import Texts
@@ -53,7 +53,7 @@ class Work:
         self.rows: list[int] = []
         self.layouts = 0
         self.asks_read = 0
-        row, layout, inbox, get = AskList.row, Screen._refresh_layout, Desk.inbox, Desk.get
+        row, layout, inbox, get = AskList.row, Screen._refresh_layout, AskDesk.inbox, AskDesk.get
 
         def counted_row(listed: AskList, index: int, width: int):  # type: ignore[no-untyped-def]
             self.rows.append(index)
@@ -74,8 +74,8 @@ class Work:
 
         monkeypatch.setattr(AskList, "row", counted_row)
         monkeypatch.setattr(Screen, "_refresh_layout", counted_layout)
-        monkeypatch.setattr(Desk, "inbox", counted_inbox)
-        monkeypatch.setattr(Desk, "get", counted_get)
+        monkeypatch.setattr(AskDesk, "inbox", counted_inbox)
+        monkeypatch.setattr(AskDesk, "get", counted_get)
 
     def forget(self) -> None:
         self.rows, self.asks_read, self.layouts = [], 0, 0
@@ -173,7 +173,7 @@ async def test_the_styles_are_read_once_at_the_start(place: Place, monkeypatch: 
 
 
 def test_the_first_screen_loads_nothing_that_only_others_need() -> None:
-    later = ("sayso.tui.answer", "sayso.tui.history", "sayso.tui.commands", "sayso.operations.window", "markdown_it")
+    later = ("sayso.tui.answer", "sayso.tui.history", "sayso.tui.commands", "sayso.operations.reader", "markdown_it")
     code = f"import sys, sayso.tui.app; print([name for name in {later} if name in sys.modules])"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert told.stdout.strip() == "[]"

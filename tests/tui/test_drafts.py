@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.tui.harness import DATABASE, FOUR, NAME, Place, select, until
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.draft import Said, answer
 from sayso.asks.model import Answer, Ask, Asker, Kind, Option, Question
 from sayso.tui import draft as drafts
@@ -93,7 +93,7 @@ async def test_a_draft_that_falls_due_while_the_answer_is_sent_is_not_left_behin
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held, due = place.ask(NAME), threading.Event()
-    save_now, send = SettlingScreen._save_now, Desk.answer
+    save_now, send = SettlingScreen._save_now, AskDesk.answer
 
     def saved_now(screen: SettlingScreen) -> None:
         save_now(screen)
@@ -104,7 +104,7 @@ async def test_a_draft_that_falls_due_while_the_answer_is_sent_is_not_left_behin
         await anna.type("billing")
         await until(lambda: place.desk.draft(held.ask.id, "anna"), anna.screen)
 
-        def sent_slowly(desk: Desk, *args: Any, **more: Any) -> Ask:
+        def sent_slowly(desk: AskDesk, *args: Any, **more: Any) -> Ask:
             screen = anna.app.screen
             assert isinstance(screen, SettlingScreen)
             due.clear()
@@ -113,7 +113,7 @@ async def test_a_draft_that_falls_due_while_the_answer_is_sent_is_not_left_behin
             return send(desk, *args, **more)
 
         monkeypatch.setattr(SettlingScreen, "_save_now", saved_now)
-        monkeypatch.setattr(Desk, "answer", sent_slowly)
+        monkeypatch.setattr(AskDesk, "answer", sent_slowly)
         await anna.press("enter", "enter")
         await place.outcome(held)
         await anna.sees("Sent. Waiting for claude-code to")

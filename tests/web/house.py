@@ -29,7 +29,7 @@ from tests.operations.works import Works
 from tests.orphan import Orphan
 
 from sayso.accounts import Accounts
-from sayso.asks.desk import Desk, Held
+from sayso.asks.desk import AskDesk, Held
 from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Question, Settler
 from sayso.clock import now_ms
 from sayso.store import open_store
@@ -170,7 +170,7 @@ class House:
         self.place = place
         self._flags = flags
         self._store = open_store(place.config())
-        self.desk, self.accounts = Desk(self._store, clock=never_twice(now_ms)), Accounts(self._store)
+        self.desk, self.accounts = AskDesk(self._store, clock=never_twice(now_ms)), Accounts(self._store)
         self.works = Works(self._store, place.config().operations_dir)
         self.web = Web(place, "--port", "0", "--user", self._user(), *flags, before=before)
 

@@ -14,13 +14,13 @@ from tests.e2e.http.harness import ACCEPT, modern_call
 from tests.web.house import USER, new_ask, text
 
 from sayso.accounts import Accounts
-from sayso.agents.desk import Runs
+from sayso.agents.desk import RunDesk
 from sayso.asks.crowds import Entry
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.config import Config, load
 from sayso.mcp_server.http import McpOverHttp
 from sayso.mcp_server.offer import Offer
-from sayso.protocol.request import Client
+from sayso.protocol.request import ClientInfo
 from sayso.store import Transaction
 from sayso.store.sqlite import SqliteStore
 from sayso.web.app import build
@@ -91,10 +91,10 @@ def test_a_call_for_answers_looks_at_the_token_and_at_what_is_owed_and_at_nothin
 
 
 def test_a_call_with_arguments_does_not_list_all_tools_first(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
-    listings: list[Client] = []
+    listings: list[ClientInfo] = []
     listed = Offer.listed
 
-    def counted(offer: Offer, client: Client) -> dict[str, Any]:
+    def counted(offer: Offer, client: ClientInfo) -> dict[str, Any]:
         listings.append(client)
         return listed(offer, client)
 
@@ -132,7 +132,7 @@ def test_one_trip_to_a_thread_and_one_drawing_of_an_ask_serve_all_streams(config
         store, agents = CountedStore(config.state_dir / "sayso.db"), SqliteStore(config.state_dir / "sayso.db")
         site = CountedSite(config, store)
         site.accounts.add_user(USER)
-        conversations = Conversations(Runs(store, config.runs_dir), site.desk)
+        conversations = Conversations(RunDesk(store, config.runs_dir), site.desk)
         news = News(site, conversations, Drawing(ask=draw, command=lambda _: "", conversation=lambda _: ""))
         visitor = Visitor(user=USER, csrf="", secret="", session="", surface="browser")
         async with news.running(), asyncio.timeout(WAIT):
@@ -141,7 +141,7 @@ def test_one_trip_to_a_thread_and_one_drawing_of_an_ask_serve_all_streams(config
                 await until(stream, b"event: commands")
             trips, reads = site.trips, store.reads
             for number in range(5):
-                await asyncio.to_thread(Desk(agents).hold, new_ask(text(f"Does everyone see number {number}?")))
+                await asyncio.to_thread(AskDesk(agents).hold, new_ask(text(f"Does everyone see number {number}?")))
                 for stream in streams:
                     await until(stream, f"Does everyone see number {number}?".encode())
             counted = site.trips - trips, store.reads - reads

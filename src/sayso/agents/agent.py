@@ -17,7 +17,7 @@ MOST_OUTPUT = 20_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class PersonLine:
     """The agent's line to the person: the MCP server it is to start, and its tools by their full names."""
 
     relay_file: Path
@@ -29,7 +29,7 @@ class Line:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Heard:
+class ParsedLine:
     """What one line of an agent's output amounts to."""
 
     events: tuple[NewEvent, ...] = ()
@@ -45,10 +45,10 @@ class Agent(Protocol):
     install: str
     """What makes it available, as a sentence."""
 
-    def argv(self, config: Config, run: Run, line: Line | None) -> list[str]:
+    def argv(self, config: Config, run: Run, line: PersonLine | None) -> list[str]:
         """The command for one turn. The prompt comes on standard input."""
 
-    def hear(self, said: Mapping[str, Any]) -> Heard:
+    def hear(self, said: Mapping[str, Any]) -> ParsedLine:
         """Understand one JSON object of its output; what it does not know is nothing."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sayso.agents.agent import Heard, Line, items, mapping, number, shortened, text_event, trimmed, words
+from sayso.agents.agent import ParsedLine, PersonLine, items, mapping, number, shortened, text_event, trimmed, words
 from sayso.agents.model import Ending, EventKind, NewEvent, Run
 from sayso.config import Config
 
@@ -16,7 +16,7 @@ class Claude:
     label = "Claude"
     install = "Install it with `npm install -g @anthropic-ai/claude-code`, or set claude_command to where it is."
 
-    def argv(self, config: Config, run: Run, line: Line | None) -> list[str]:
+    def argv(self, config: Config, run: Run, line: PersonLine | None) -> list[str]:
         options = run.project.options
         argv = [*config.claude_command, "-p", "-", "--output-format", "stream-json", "--verbose"]
         argv.append("--include-partial-messages")
@@ -32,22 +32,22 @@ class Claude:
             argv += ["--resume", run.session]
         return argv
 
-    def hear(self, said: Mapping[str, Any]) -> Heard:
+    def hear(self, said: Mapping[str, Any]) -> ParsedLine:
         match said.get("type"):
             case "system" if said.get("subtype") == "init":
                 return _begun(said)
             case "stream_event":
-                return Heard(events=_delta(mapping(said.get("event")), said))
+                return ParsedLine(events=_delta(mapping(said.get("event")), said))
             case "assistant":
-                return Heard(events=tuple(_said(said)))
+                return ParsedLine(events=tuple(_said(said)))
             case "user":
-                return Heard(events=tuple(_received(said)))
+                return ParsedLine(events=tuple(_received(said)))
             case "result":
                 return _result(said)
-        return Heard()
+        return ParsedLine()
 
 
-def _begun(said: Mapping[str, Any]) -> Heard:
+def _begun(said: Mapping[str, Any]) -> ParsedLine:
     session = words(said.get("session_id"))
     begun = NewEvent(kind=EventKind.STARTED, body={"model": words(said.get("model"))[:200], "session": session})
     broken = [
@@ -56,7 +56,7 @@ def _begun(said: Mapping[str, Any]) -> Heard:
     told = text_event(
         EventKind.NOTICE, f"MCP servers that could not be started: {', '.join(broken)}." if broken else ""
     )
-    return Heard(events=(begun, *told), session=session)
+    return ParsedLine(events=(begun, *told), session=session)
 
 
 def _delta(event: Mapping[str, Any], said: Mapping[str, Any]) -> tuple[NewEvent, ...]:
@@ -95,7 +95,7 @@ def _content(content: object) -> str:
     return "\n".join(parts)
 
 
-def _result(said: Mapping[str, Any]) -> Heard:
+def _result(said: Mapping[str, Any]) -> ParsedLine:
     failed = said.get("is_error") is True
     told = words(said.get("result")) or words(said.get("subtype")).replace("_", " ") or "The turn failed."
     ending = Ending(
@@ -105,7 +105,7 @@ def _result(said: Mapping[str, Any]) -> Heard:
     )
     body = {"cost_usd": ending.cost_usd, "turns": ending.turns, "error": failed, "text": ending.message}
     done = NewEvent(kind=EventKind.RESULT, body={**body, "duration_ms": number(said.get("duration_ms"))})
-    return Heard(events=(done,), session=words(said.get("session_id")), ending=ending)
+    return ParsedLine(events=(done,), session=words(said.get("session_id")), ending=ending)
 
 
 def _parent(said: Mapping[str, Any]) -> dict[str, str]:

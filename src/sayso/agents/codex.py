@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sayso.agents.agent import Heard, Line, items, mapping, shortened, text_event, trimmed, words
+from sayso.agents.agent import ParsedLine, PersonLine, items, mapping, shortened, text_event, trimmed, words
 from sayso.agents.model import Ending, EventKind, NewEvent, Run
 from sayso.config import Config
 
@@ -23,7 +23,7 @@ class Codex:
     label = "Codex"
     install = "Install it with `npm install -g @openai/codex`, or set codex_command to where it is."
 
-    def argv(self, config: Config, run: Run, line: Line | None) -> list[str]:
+    def argv(self, config: Config, run: Run, line: PersonLine | None) -> list[str]:
         options = run.project.options
         argv = [*config.codex_command, "exec", "--json", "--skip-git-repo-check"]
         if line:
@@ -38,27 +38,29 @@ class Codex:
             argv += ["--sandbox", _SANDBOXES[options.permission_mode]]
         return [*argv, "resume", run.session, "-"] if run.session else [*argv, "-"]
 
-    def hear(self, said: Mapping[str, Any]) -> Heard:
+    def hear(self, said: Mapping[str, Any]) -> ParsedLine:
         item = mapping(said.get("item"))
         match said.get("type"):
             case "thread.started":
                 session = words(said.get("thread_id"))
-                return Heard(events=(NewEvent(kind=EventKind.STARTED, body={"session": session}),), session=session)
+                return ParsedLine(
+                    events=(NewEvent(kind=EventKind.STARTED, body={"session": session}),), session=session
+                )
             case "item.started":
-                return Heard(events=tuple(_begun(item)))
+                return ParsedLine(events=tuple(_begun(item)))
             case "item.completed":
-                return Heard(events=tuple(_ended(item)))
+                return ParsedLine(events=tuple(_ended(item)))
             case "turn.completed":
-                return Heard(events=(NewEvent(kind=EventKind.RESULT, body={"error": False}),), ending=Ending())
+                return ParsedLine(events=(NewEvent(kind=EventKind.RESULT, body={"error": False}),), ending=Ending())
             case "turn.failed":
                 told = words(mapping(said.get("error")).get("message")) or "The turn failed."
-                return Heard(
+                return ParsedLine(
                     events=(NewEvent(kind=EventKind.RESULT, body={"error": True, "text": shortened(told, 2_000)}),),
                     ending=Ending(message=shortened(told, 2_000)),
                 )
             case "error":
-                return Heard(events=text_event(EventKind.NOTICE, said.get("message")))
-        return Heard()
+                return ParsedLine(events=text_event(EventKind.NOTICE, said.get("message")))
+        return ParsedLine()
 
 
 def _begun(item: Mapping[str, Any]) -> Iterator[NewEvent]:

@@ -28,7 +28,7 @@ _KILLED_WITHIN = 15.0
 RunEdit = Callable[[Run], Run]
 
 
-class Runs:
+class RunDesk:
     """Opens, feeds and ends runs. `folders` is where each gets a folder of its own."""
 
     def __init__(self, store: Store, folders: Path, *, clock: Clock = now_ms) -> None:
@@ -205,7 +205,7 @@ class Runs:
     def collect(self, age_ms: int, ending: threading.Event) -> int:
         """Delete conversations of this machine that ended long ago. In small steps, on a connection of its own."""
         with self._store.aside() as store:
-            apart = Runs(store, self._folders, clock=self._clock)
+            apart = RunDesk(store, self._folders, clock=self._clock)
             return in_steps(lambda: apart._collect_some(age_ms), ending)
 
     def _collect_some(self, age_ms: int) -> int:
@@ -235,7 +235,7 @@ class Runs:
     def _insert(self, tx: Transaction, run_id: str, events: Sequence[NewEvent], counted: Row | None) -> None:
         if counted is None:
             raise _no_such_run()
-        tx.names()  # no process waits for an ask because of it
+        tx.wake_only()  # no process waits for an ask because of it
         first, now = counted["events"] - len(events) + 1, self._clock()
         for seq, event in enumerate(events, start=first):
             body = json.dumps(event.body)

@@ -12,10 +12,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from sayso.agents.agent import Heard, shortened
-from sayso.agents.desk import Runs
+from sayso.agents.agent import ParsedLine, shortened
+from sayso.agents.desk import RunDesk
 from sayso.agents.kinds import AGENTS
-from sayso.agents.lines import Lines, PassedOver
+from sayso.agents.lines import PassedOver, RunOutput
 from sayso.agents.model import Ending, EventKind, NewEvent, Run, RunState
 from sayso.errors import StoreError
 from sayso.running import output
@@ -37,10 +37,10 @@ _WHOLE = {EventKind.TEXT, EventKind.RESULT}
 class Follower:
     """Follows one run, from where it was left."""
 
-    def __init__(self, runs: Runs, run: Run) -> None:
+    def __init__(self, runs: RunDesk, run: Run) -> None:
         self.run = run
         self._runs, self._agent = runs, AGENTS[run.agent]
-        self._lines = Lines(run.folder, run.seen)
+        self._lines = RunOutput(run.folder, run.seen)
         self._events = 0
         self._garbage = 0
         self._too_much = ""
@@ -70,7 +70,7 @@ class Follower:
                 self._runs.take_in(self.run.id, taken, seen=self._lines.place)
         except StoreError:
             # What was read and not kept is read again.
-            self._lines = Lines(self.run.folder, before)
+            self._lines = RunOutput(self.run.folder, before)
             raise
         self._events += len(taken)
         if self._events > MOST_EVENTS:
@@ -93,7 +93,7 @@ class Follower:
             return
         self._take(self._agent.hear(said), taken)
 
-    def _take(self, heard: Heard, taken: list[NewEvent]) -> None:
+    def _take(self, heard: ParsedLine, taken: list[NewEvent]) -> None:
         for event in heard.events:
             _add(taken, event)
         self._account = heard.ending or self._account

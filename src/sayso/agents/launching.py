@@ -10,8 +10,8 @@ from concurrent.futures import Future
 from functools import cached_property
 
 from sayso.agents import relay_file
-from sayso.agents.agent import Line
-from sayso.agents.desk import Runs
+from sayso.agents.agent import PersonLine
+from sayso.agents.desk import RunDesk
 from sayso.agents.kinds import AGENTS
 from sayso.agents.model import Run
 from sayso.config import Config
@@ -69,7 +69,7 @@ class Launcher:
         relay_file.remove(self._config, run.token, run.id)
         shutil.rmtree(run.folder, ignore_errors=True)
 
-    def sweep(self, runs: Runs) -> None:
+    def sweep(self, runs: RunDesk) -> None:
         """What agents left behind that nobody cleared away after."""
         living = frozenset(name for run in runs.open_here() for name in (run.token, run.id))
         relay_file.sweep(self._config, living)
@@ -78,7 +78,7 @@ class Launcher:
         """Let go of the agents; they go on."""
         self._spawner.leave()
 
-    def _line(self, run: Run) -> Line | None:
+    def _line(self, run: Run) -> PersonLine | None:
         """The agent's line to the person, unless the settings or the project say that it has none."""
         config, options = self._config, run.project.options
         if not config.mcp_ask_user_enabled or not options.ask_user:
@@ -93,7 +93,7 @@ class Launcher:
         )
         folder, entry = relay_file.home(config, run.token), relay_file.entry(config)
         file = relay_file.write(folder, relay)
-        return Line(
+        return PersonLine(
             relay_file=file,
             config_file=relay_file.write_client_config(folder, run.id, entry, file, config),
             server=relay_file.SERVER_NAME,
@@ -106,7 +106,7 @@ class Launcher:
     def _relay_key(self) -> bytes:
         return self._store.secret(relay_file.KEY)
 
-    def _environment(self, run: Run, line: Line | None) -> Mapping[str, str]:
+    def _environment(self, run: Run, line: PersonLine | None) -> Mapping[str, str]:
         login = self._environments.for_project(run.project.directory)
         environment = {name: value for name, value in login.items() if name not in _OF_ANOTHER_AGENT}
         if line is None:

@@ -24,7 +24,7 @@ class PassedOver:
     too_fast: bool = False
 
 
-class Lines:
+class RunOutput:
     """Reads the standard output of a run from a place in it. `place` is the end of the last whole line, `read_to` of
     all that was read."""
 

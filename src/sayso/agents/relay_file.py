@@ -205,7 +205,7 @@ def write(folder: Path, relay: RelayFile) -> Path:
     return _put(folder, relay.stream_token + _SUFFIX, relay.data())
 
 
-def write_client_config(folder: Path, run_id: str, entry: Entry, relay_file: Path, config: Config) -> Path:
+def write_client_config(folder: Path, run_id: str, entry: ServerEntry, relay_file: Path, config: Config) -> Path:
     """What the client is given by `--mcp-config`: the workspace's entry, with the environment it needs besides.
 
     A file and no argument, because the address of a store may hold a password, and everyone can read arguments: also
@@ -296,7 +296,7 @@ def _own(folder: Path) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class ServerEntry:
     """How a client starts the MCP server."""
 
     command: str
@@ -311,17 +311,17 @@ class Entry:
 PERMISSION_TOOL = f"mcp__{SERVER_NAME}__approve"
 
 
-def entry(config: Config) -> Entry:
+def entry(config: Config) -> ServerEntry:
     """The server that the settings name: ours, unless they name another."""
     ours = ("server", "--approve")
     other = config.mcp_ask_user_server_path
     if other is None:
         program = Path(sys.executable).parent / "sayso"
         if program.is_file():
-            return Entry(command=str(program), args=ours)
-        return Entry(command=sys.executable, args=("-m", "sayso.cli", *ours))
+            return ServerEntry(command=str(program), args=ours)
+        return ServerEntry(command=sys.executable, args=("-m", "sayso.cli", *ours))
     if other.stem == "sayso":
-        return Entry(command=str(other), args=ours)
+        return ServerEntry(command=str(other), args=ours)
     if other.suffix in (".js", ".mjs", ".cjs"):
-        return Entry(command="node", args=(str(other),), approves=False)
-    return Entry(command=str(other), args=(), approves=False)
+        return ServerEntry(command="node", args=(str(other),), approves=False)
+    return ServerEntry(command=str(other), args=(), approves=False)

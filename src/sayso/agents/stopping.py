@@ -9,9 +9,9 @@ import logging
 from collections.abc import Iterator
 from contextlib import suppress
 
-from sayso.agents.desk import Runs
+from sayso.agents.desk import RunDesk
 from sayso.agents.model import Run
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, Settler, State
 from sayso.errors import AlreadySettled
 
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 _PAGE = 500
 
 
-def stop(runs: Runs, desk: Desk, run: Run, by: Settler) -> None:
+def stop(runs: RunDesk, desk: AskDesk, run: Run, by: Settler) -> None:
     """End the agent. What it still asks is of no use then, and is cancelled in this person's name. A run of another
     machine is stopped by the server there, which comes here too."""
     if not runs.halt(run.id, by.person):
@@ -32,13 +32,13 @@ def stop(runs: Runs, desk: Desk, run: Run, by: Settler) -> None:
     _cancel_asks(desk, run, by)
 
 
-def _cancel_asks(desk: Desk, run: Run, by: Settler) -> None:
+def _cancel_asks(desk: AskDesk, run: Run, by: Settler) -> None:
     for ask in list(_open_asks(desk, run)):
         with suppress(AlreadySettled):
             desk.cancel(ask.id, by)
 
 
-def _open_asks(desk: Desk, run: Run) -> Iterator[Ask]:
+def _open_asks(desk: AskDesk, run: Run) -> Iterator[Ask]:
     page = desk.inbox(person=run.user, most=_PAGE)
     while page:
         yield from (ask for ask in page if ask.asker.run == run.id and ask.state is State.PENDING)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sayso.agents.relay_file import SERVER_NAME, Entry
+from sayso.agents.relay_file import SERVER_NAME, ServerEntry
 from sayso.errors import CannotEdit
 
 PLACE = Path(".claude") / "settings.local.json"
@@ -22,7 +22,7 @@ _SERVERS = "mcpServers"
 Settings = dict[str, Any]
 
 
-def add_server(project: Path, entry: Entry) -> bool:
+def add_server(project: Path, entry: ServerEntry) -> bool:
     """Put the server into the workspace's settings. Whether that changed anything."""
 
     def add(settings: Settings) -> None:

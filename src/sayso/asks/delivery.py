@@ -9,11 +9,11 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from sayso.asks.book import Book
 from sayso.asks.holding import Held, is_held
 from sayso.asks.model import Ask, Asker, State
 from sayso.asks.retention import wiped
-from sayso.asks.sessions import Sessions, is_nameless
+from sayso.asks.sessions import AgentSessions, is_nameless
+from sayso.asks.table import AskTable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,31 +26,31 @@ class Owed:
     anything: bool
 
 
-def owed(book: Book, asker: Asker, sessions: Sessions, most: int) -> Owed:
-    late = [ask for ask in book.all("late_answers", most=sys.maxsize, **asker.identity) if not ask.bound]
-    anything = bool(late) or book.tx.one("anything_owed", **asker.identity) is not None
+def owed(table: AskTable, asker: Asker, sessions: AgentSessions, most: int) -> Owed:
+    late = [ask for ask in table.all("late_answers", most=sys.maxsize, **asker.identity) if not ask.bound]
+    anything = bool(late) or table.tx.one("anything_owed", **asker.identity) is not None
     belonging = sessions.belonging(late, asker)
     perhaps = [ask for ask in late if ask not in belonging and is_nameless(asker) and is_nameless(ask.asker)]
     return Owed(late=tuple(belonging[:most]), perhaps=tuple(perhaps[:most]), anything=anything)
 
 
-def undelivered(book: Book, asker: Asker, sessions: Sessions, most: int) -> list[Ask]:
-    asks = [ask for ask in book.all("undelivered", most=sys.maxsize, **asker.identity) if not ask.bound]
+def undelivered(table: AskTable, asker: Asker, sessions: AgentSessions, most: int) -> list[Ask]:
+    asks = [ask for ask in table.all("undelivered", most=sys.maxsize, **asker.identity) if not ask.bound]
     return sessions.belonging(asks, asker)[:most]
 
 
-def deliver(book: Book, held: Held, keeps_history: Callable[[Ask], bool]) -> Ask:
-    ask = book.get(held.ask.id)
+def deliver(table: AskTable, held: Held, keeps_history: Callable[[Ask], bool]) -> Ask:
+    ask = table.get(held.ask.id)
     if ask.state is State.PENDING or not is_held(ask, held):
         return ask
-    sent = replace(ask, wait=None, delivered_at=ask.delivered_at or book.now)
+    sent = replace(ask, wait=None, delivered_at=ask.delivered_at or table.now)
     if not ask.state.answerable and not keeps_history(ask):
-        sent = wiped(book, sent)
-    return book.change(sent, ask, kind="delivered")
+        sent = wiped(table, sent)
+    return table.change(sent, ask, kind="delivered")
 
 
-def take_back(book: Book, held: Held) -> Ask:
-    ask = book.get(held.ask.id)
+def take_back(table: AskTable, held: Held) -> Ask:
+    ask = table.get(held.ask.id)
     if not ask.delivered or ask.wait or not ask.questions:
         return ask
-    return book.change(replace(ask, delivered_at=None), ask, kind="unattended", detail="it was not read")
+    return table.change(replace(ask, delivered_at=None), ask, kind="unattended", detail="it was not read")

@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence, Set
 from typing import TypeVar
 
 from sayso.asks import crowds, delivery, holding, opening, retention, rows, settling
-from sayso.asks.book import Book
 from sayso.asks.delivery import Owed
 from sayso.asks.holding import Held, Leaving
 from sayso.asks.model import (
@@ -33,19 +32,20 @@ from sayso.asks.model import (
 )
 from sayso.asks.quota import UNLIMITED
 from sayso.asks.retention import CleanedUp, Retention
-from sayso.asks.sessions import IsKin, Lives, Sessions, always, nobody
+from sayso.asks.sessions import AgentSessions, IsKin, Lives, always, nobody
+from sayso.asks.table import AskTable
 from sayso.clock import FAR_FUTURE, Clock, now_ms
 from sayso.errors import AmbiguousId, NotFound, StoreUnavailable
 from sayso.store import Store, Transaction
 
-__all__ = ["CleanedUp", "Desk", "Held", "Leaving", "Owed", "Retention"]
+__all__ = ["AskDesk", "CleanedUp", "Held", "Leaving", "Owed", "Retention"]
 
 T = TypeVar("T")
 
 NOBODY_LEAVES = Leaving()
 
 
-class Desk:
+class AskDesk:
     """Opens, holds, settles and delivers asks in one store."""
 
     def __init__(
@@ -75,9 +75,9 @@ class Desk:
         check_texts(new)
         bell, sessions = self._store.bell(), self._sessions()
 
-        def work(book: Book) -> Held:
-            holding.see_off(book, leaving, bell.process)
-            return opening.hold(book, new, bell, sessions, wait_id)
+        def work(table: AskTable) -> Held:
+            holding.release_leaving(table, leaving, bell.process)
+            return opening.hold(table, new, bell, sessions, wait_id)
 
         return self._write(work)
 
@@ -88,15 +88,15 @@ class Desk:
             bell, sessions = self._store.bell(), self._sessions()
         except StoreUnavailable:
             # Without a bell nobody can tell who lives. No wait depends on it, so the ask is opened all the same.
-            return self._write(lambda book: book.open(new, None, ""))
-        return self._write(lambda book: opening.leave(book, new, bell, sessions))
+            return self._write(lambda table: table.open(new, None, ""))
+        return self._write(lambda table: opening.leave(table, new, bell, sessions))
 
     def succeed(self, new: NewAsk) -> Held:
         """Open or take up the ask as `hold` does, in the place of all others of its run and tool that are open: the
         newest question of a stream is the only one that can be answered."""
         check_texts(new)
         bell, sessions = self._store.bell(), self._sessions()
-        return self._write(lambda book: opening.succeed(book, new, bell, sessions))
+        return self._write(lambda table: opening.succeed(table, new, bell, sessions))
 
     # Holding
 
@@ -104,19 +104,19 @@ class Desk:
         """A wait on an ask that is there; None while another living wait holds it. With an asker, the ask is that
         session's from now on."""
         bell = self._store.bell()
-        return self._write(lambda book: holding.attach(book, ask_id, bell, timeout_ms, asker))
+        return self._write(lambda table: holding.attach(table, ask_id, bell, timeout_ms, asker))
 
     def hold_again(self, held: Held) -> Ask:
         """Put a wait back that others took for dead while this process was cut off. The ask as it is now."""
-        return self._write(lambda book: holding.take_again(book, held))
+        return self._write(lambda table: holding.take_again(table, held))
 
     def release(self, held: Held, why: str) -> Ask:
         """The wait is over without an outcome: the ask stays open and unattended."""
-        return self._write(lambda book: holding.release(book, held, why))
+        return self._write(lambda table: holding.release(table, held, why))
 
     def release_each(self, waits: Sequence[tuple[Held, str]]) -> None:
         """The same for several at once, each with its reason. Asks that are gone by now are passed over."""
-        self._write(lambda book: holding.release_each(book, waits))
+        self._write(lambda table: holding.release_each(table, waits))
 
     def release_all(self) -> int:
         """This process is about to end: let go of everything it holds."""
@@ -130,7 +130,7 @@ class Desk:
 
     def time_out(self, held: Held) -> Ask:
         """The wait ran out by its own limit. Answered in the same moment, the answer wins."""
-        return self._write(lambda book: holding.time_out(book, held))
+        return self._write(lambda table: holding.time_out(table, held))
 
     def ended_waits(self) -> list[Ask]:
         """The asks this process holds that are no longer pending."""
@@ -150,23 +150,23 @@ class Desk:
 
     def delivered(self, held: Held) -> Ask:
         """The result has been written to the agent: only now is it known to have arrived."""
-        return self._write(lambda book: delivery.deliver(book, held, self._keeps_history))
+        return self._write(lambda table: delivery.deliver(table, held, self._keeps_history))
 
     def take_back(self, held: Held) -> Ask:
         """The agent let go of the call before it could read the result: it is owed the outcome as before. One whose
         texts were wiped stays delivered, because there is nothing left to hand over."""
-        return self._write(lambda book: delivery.take_back(book, held))
+        return self._write(lambda table: delivery.take_back(table, held))
 
     def undelivered(self, asker: Asker, most: int = 100, is_kin: IsKin = nobody) -> list[Ask]:
         """What this session, or one of the same agent that is gone, has asked and not yet received, oldest first. What
         was bound to a call is of no use now."""
         sessions = self._sessions(is_kin)
-        return self._read(lambda book: delivery.undelivered(book, asker, sessions, most))
+        return self._read(lambda table: delivery.undelivered(table, asker, sessions, most))
 
     def owed(self, asker: Asker, most: int = 100) -> Owed:
         """The same at a glance, which costs little however many asks are open."""
         sessions = self._sessions()
-        return self._read(lambda book: delivery.owed(book, asker, sessions, most))
+        return self._read(lambda table: delivery.owed(table, asker, sessions, most))
 
     def undelivered_by(self, tool: str, most: int = 1000) -> list[Ask]:
         """What runs have asked by this tool and not received, oldest first."""
@@ -192,12 +192,12 @@ class Desk:
 
     def note_refusal(self, ask_id: str, by: Settler, why: str) -> None:
         """Record that somebody was not allowed to settle this ask."""
-        self._write(lambda book: settling.note_refusal(book, ask_id, by, why))
+        self._write(lambda table: settling.note_refusal(table, ask_id, by, why))
 
     # Looking
 
     def get(self, ask_id: str) -> Ask:
-        return self._read(lambda book: book.get(ask_id))
+        return self._read(lambda table: table.get(ask_id))
 
     def find(self, short_id: str) -> Ask:
         """The ask whose id begins so."""
@@ -225,24 +225,24 @@ class Desk:
         """A page of the asks that can be answered: first those whose agents wait, then the others, each oldest first.
         With a person: those that person may see. With a source: those of that agent."""
         wanted = {"project": project, "person": person, "put_by": source, "few": None}
-        return self._read(lambda book: _inbox(book, after, most, **wanted))
+        return self._read(lambda table: _inbox(table, after, most, **wanted))
 
     def folded(self, *, person: str | None = None, after: Ask | None = None, most: int = 100) -> crowds.Folded:
         """The same with each agent that has many open as one entry. All of these are on the first page, however many
         asks of others there are."""
         wanted = {"project": None, "person": person, "put_by": None, "few": crowds.FEW}
 
-        def work(book: Book) -> crowds.Folded:
-            asks = _inbox(book, after, most + 1, **wanted)
+        def work(table: AskTable) -> crowds.Folded:
+            asks = _inbox(table, after, most + 1, **wanted)
             shown, last = asks[:most], asks[most - 1] if len(asks) > most else None
-            many = [] if after else book.crowds(person, crowds.FEW)
+            many = [] if after else table.crowds(person, crowds.FEW)
             return crowds.Folded(entries=crowds.merge(shown, many), last=last)
 
         return self._read(work)
 
     def crowd(self, crowd_id: str, person: str | None = None) -> crowds.Crowd | None:
         """What an agent has open that has, or had, many; None when that is nothing."""
-        found = self._read(lambda book: book.crowds(person, 0))
+        found = self._read(lambda table: table.crowds(person, 0))
         return next((crowd for crowd in found if crowd.id == crowd_id), None)
 
     def open_of(self, asker: Asker) -> int:
@@ -288,7 +288,7 @@ class Desk:
         return next(iter(self._all("asks_of_run", run_id=run, tool=tool)), None)
 
     def events(self, ask_id: str) -> list[Event]:
-        return self._read(lambda book: book.events(ask_id))
+        return self._read(lambda table: table.events(ask_id))
 
     # Surfaces
 
@@ -296,7 +296,7 @@ class Desk:
         """This process now shows asks to a person."""
         process = self._store.bell().process
         self._write(
-            lambda book: book.tx.run("put_surface", process=process, surface=surface, person=person, now=book.now)
+            lambda table: table.tx.run("put_surface", process=process, surface=surface, person=person, now=table.now)
         )
 
     def go_away(self) -> None:
@@ -314,12 +314,12 @@ class Desk:
     def keep_draft(self, ask_id: str, person: str, body: str) -> None:
         """Remember what a person has typed so far; the surface chooses the form. Empty: forget it."""
 
-        def work(book: Book) -> None:
+        def work(table: AskTable) -> None:
             if not body:
-                book.tx.run("drop_draft", ask_id=ask_id, person=person)
-            elif book.tx.one("ask_by_id", id=ask_id):
+                table.tx.run("drop_draft", ask_id=ask_id, person=person)
+            elif table.tx.one("ask_by_id", id=ask_id):
                 # As JSON, because PostgreSQL takes no NUL in a text.
-                book.tx.run("put_draft", ask_id=ask_id, person=person, body=json.dumps(body), now=book.now)
+                table.tx.run("put_draft", ask_id=ask_id, person=person, body=json.dumps(body), now=table.now)
 
         self._write(work)
 
@@ -335,7 +335,7 @@ class Desk:
 
     def lapse(self, ask_id: str) -> Ask:
         """Its time is over: what is still open expires. An answer that was not fetched is forgotten."""
-        return self._write(lambda book: retention.lapse(book, ask_id, self._keeps_history))
+        return self._write(lambda table: retention.lapse(table, ask_id, self._keeps_history))
 
     def clean_up(self, keep: Retention, ending: threading.Event | None = None) -> CleanedUp:
         """Expire what nobody waits for, delete what ended long ago. In small steps, on a connection of its own;
@@ -345,35 +345,35 @@ class Desk:
 
     # Within the store
 
-    def _read(self, work: Callable[[Book], T]) -> T:
-        return self._store.read(lambda tx: work(Book(tx, self._clock())))
+    def _read(self, work: Callable[[AskTable], T]) -> T:
+        return self._store.read(lambda tx: work(AskTable(tx, self._clock())))
 
-    def _write(self, work: Callable[[Book], T]) -> T:
+    def _write(self, work: Callable[[AskTable], T]) -> T:
         def whole(tx: Transaction) -> tuple[T, int]:
-            book = Book(tx, self._clock(), self._most_open)
-            return work(book), book.opened
+            table = AskTable(tx, self._clock(), self._most_open)
+            return work(table), table.opened
 
         done, opened = self._store.write(whole)
         self.opened += opened
         return done
 
     def _all(self, query: str, **parameters: object) -> list[Ask]:
-        return self._read(lambda book: book.all(query, **parameters))
+        return self._read(lambda table: table.all(query, **parameters))
 
     def _settle(self, ask_id: str, state: State, by: Settler, outcome: Callable[[Ask], Outcome]) -> Ask:
-        return self._write(lambda book: settling.settle(book, ask_id, state, by, outcome))
+        return self._write(lambda table: settling.settle(table, ask_id, state, by, outcome))
 
     def _release_all_of(self, process: str, why: str) -> int:
         total = 0
-        while done := self._write(lambda book: holding.release_some_of(book, process, why)):
+        while done := self._write(lambda table: holding.release_some_of(table, process, why)):
             total += done
             if done < holding.BATCH:
                 break
         return total
 
-    def _sessions(self, is_kin: IsKin = nobody) -> Sessions:
+    def _sessions(self, is_kin: IsKin = nobody) -> AgentSessions:
         bell = self._store.bell()
-        return Sessions(bell.process, bell.alive, self._lives, is_kin)
+        return AgentSessions(bell.process, bell.alive, self._lives, is_kin)
 
     def _forget_surface(self, process: str) -> None:
         self._store.write(lambda tx: tx.run("drop_surface", process=process))
@@ -382,13 +382,13 @@ class Desk:
         return self._store.bell().alive(processes) if processes else set()
 
 
-def _inbox(book: Book, after: Ask | None, most: int, **wanted: object) -> list[Ask]:
+def _inbox(table: AskTable, after: Ask | None, most: int, **wanted: object) -> list[Ask]:
     """Both parts of the inbox, one after the other."""
 
     def part(query: str, most: int) -> list[Ask]:
         goes_on = after is not None and after.attended == (query == "inbox_attended")
         place = (after.created_at, after.id) if after and goes_on else (-1, "")
-        return book.all(query, after_time=place[0], after_id=place[1], most=most, **wanted)
+        return table.all(query, after_time=place[0], after_id=place[1], most=most, **wanted)
 
     found = part("inbox_attended", most) if after is None or after.attended else []
     return found + (part("inbox_unattended", most - len(found)) if len(found) < most else [])

@@ -10,7 +10,7 @@ import os
 import socket
 from collections.abc import Mapping
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, Asker, Settler
 from sayso.errors import NotYours
 from sayso.processes import ProcessName, ancestry
@@ -18,7 +18,7 @@ from sayso.processes import ProcessName, ancestry
 SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"
 
 
-def refuse_self_answer(desk: Desk, ask: Ask, settler: Settler) -> None:
+def refuse_self_answer(desk: AskDesk, ask: Ask, settler: Settler) -> None:
     """Raise NotYours, and record it, when this process belongs to the agent that put the ask."""
     why = kinship(ask.asker, os.environ)
     if not why:

@@ -29,7 +29,7 @@ _DEEPEST = 64
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class HistoryEntry:
     """One question with its answer. The timestamp is RFC 3339."""
 
     timestamp: str
@@ -49,7 +49,7 @@ def save(project: Path, question: str, answer: str) -> Path:
     now = datetime.now(UTC)
     stamp = _rfc3339(now)
     text = f"# Saved at {now:%Y-%m-%d %H:%M:%S} UTC\n" + _dump(
-        _texts(Entry(timestamp=stamp, question=question, answer=answer))
+        _texts(HistoryEntry(timestamp=stamp, question=question, answer=answer))
     )
     folder = project / FOLDER
     try:
@@ -123,7 +123,7 @@ def _make_durable(folder: Path) -> None:
         os.close(opened)
 
 
-def _entries(folder: Path) -> Iterator[Entry]:
+def _entries(folder: Path) -> Iterator[HistoryEntry]:
     for file in sorted(folder.glob("*.y*ml")):
         try:
             yield _entry(file)
@@ -131,7 +131,7 @@ def _entries(folder: Path) -> Iterator[Entry]:
             logger.warning("Left out %s: %s", file.name, str(error).splitlines()[0] if str(error) else type(error))
 
 
-def _entry(file: Path) -> Entry:
+def _entry(file: Path) -> HistoryEntry:
     found = file.stat()
     if not stat.S_ISREG(found.st_mode):
         raise ValueError("it is no file")
@@ -143,7 +143,7 @@ def _entry(file: Path) -> Entry:
             raise ValueError(f"{key} is missing or no text")
     # Somebody who writes a file by hand may leave the time to the file itself.
     timestamp = texts.get("timestamp") or _rfc3339(datetime.fromtimestamp(found.st_mtime, UTC))
-    return Entry(timestamp=timestamp, question=texts["question"], answer=texts["answer"])
+    return HistoryEntry(timestamp=timestamp, question=texts["question"], answer=texts["answer"])
 
 
 def _top_level_texts(document: str) -> dict[str, str]:
@@ -178,7 +178,7 @@ def _top_level_nodes(document: str) -> Iterator[yaml.NodeEvent]:
                 raise ValueError(f"it is nested more than {_DEEPEST} deep")
 
 
-def _moment(entry: Entry) -> datetime:
+def _moment(entry: HistoryEntry) -> datetime:
     try:
         moment = datetime.fromisoformat(entry.timestamp)
     except ValueError:
@@ -190,7 +190,7 @@ class _Quoted(str):
     """A text that is written in double quotes."""
 
 
-def _texts(entry: Entry) -> dict[str, _Quoted]:
+def _texts(entry: HistoryEntry) -> dict[str, _Quoted]:
     return {
         "timestamp": _Quoted(entry.timestamp),
         "question": _Quoted(entry.question),

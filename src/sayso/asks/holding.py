@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from sayso.asks.book import Book
 from sayso.asks.model import Ask, Asker, Away, State, Wait
+from sayso.asks.table import AskTable
 from sayso.errors import NotFound
 from sayso.store import Bell
 
@@ -44,33 +44,33 @@ def new_wait_id() -> str:
     return uuid.uuid4().hex
 
 
-def new_wait(book: Book, bell: Bell, timeout_ms: int | None, wait_id: str = "") -> Wait:
+def new_wait(table: AskTable, bell: Bell, timeout_ms: int | None, wait_id: str = "") -> Wait:
     """A wait of the process whose bell this is."""
-    until = book.now + timeout_ms if timeout_ms else None
-    return Wait(id=wait_id or new_wait_id(), process=bell.process, since=book.now, until=until)
+    until = table.now + timeout_ms if timeout_ms else None
+    return Wait(id=wait_id or new_wait_id(), process=bell.process, since=table.now, until=until)
 
 
-def take(book: Book, ask: Ask, wait: Wait, asker: Asker | None = None) -> Ask:
+def take(table: AskTable, ask: Ask, wait: Wait, asker: Asker | None = None) -> Ask:
     """Put a wait on an ask. One that had timed out is pending again. With an asker, it is that one's from now on."""
     waiting = replace(ask, wait=wait, away=Away.UNKNOWN)
     if asker:
         waiting = replace(waiting, asker=asker, server=wait.process)
     if ask.state is State.TIMED_OUT:
         waiting = replace(waiting, state=State.PENDING, ended_at=None, delivered_at=None)
-    return book.change(waiting, ask, kind="attended")
+    return table.change(waiting, ask, kind="attended")
 
 
-def attach(book: Book, ask_id: str, bell: Bell, timeout_ms: int | None, asker: Asker | None) -> Held | None:
-    ask = book.get(ask_id)
+def attach(table: AskTable, ask_id: str, bell: Bell, timeout_ms: int | None, asker: Asker | None) -> Held | None:
+    ask = table.get(ask_id)
     if ask.wait and bell.alive([ask.wait.process]):
         return None
-    wait = new_wait(book, bell, timeout_ms)
-    return Held(ask=take(book, ask, wait, asker), wait=wait, reattached=True)
+    wait = new_wait(table, bell, timeout_ms)
+    return Held(ask=take(table, ask, wait, asker), wait=wait, reattached=True)
 
 
-def take_again(book: Book, held: Held) -> Ask:
-    ask = book.get(held.ask.id)
-    return ask if ask.wait or ask.delivered else take(book, ask, held.wait)
+def take_again(table: AskTable, held: Held) -> Ask:
+    ask = table.get(held.ask.id)
+    return ask if ask.wait or ask.delivered else take(table, ask, held.wait)
 
 
 def is_held(ask: Ask, held: Held) -> bool:
@@ -81,47 +81,47 @@ def is_held(ask: Ask, held: Held) -> bool:
 # How a wait ends
 
 
-def release(book: Book, held: Held, why: str) -> Ask:
-    ask = book.get(held.ask.id)
-    return let_go(book, ask, why, held.away) if is_held(ask, held) else ask
+def release(table: AskTable, held: Held, why: str) -> Ask:
+    ask = table.get(held.ask.id)
+    return let_go(table, ask, why, held.away) if is_held(ask, held) else ask
 
 
-def release_each(book: Book, waits: Sequence[tuple[Held, str]]) -> None:
+def release_each(table: AskTable, waits: Sequence[tuple[Held, str]]) -> None:
     for held, why in waits:
         with suppress(NotFound):
-            release(book, held, why)
+            release(table, held, why)
 
 
-def see_off(book: Book, leaving: Leaving, process: str) -> None:
+def release_leaving(table: AskTable, leaving: Leaving, process: str) -> None:
     """Let go of all waits of this process that are leaving."""
-    release_each(book, leaving.known)
-    for ask in book.all("held_by", process=process, most=sys.maxsize) if leaving.doubtful else ():
+    release_each(table, leaving.known)
+    for ask in table.all("held_by", process=process, most=sys.maxsize) if leaving.doubtful else ():
         if ask.wait and ask.wait.id in leaving.doubtful:
-            let_go(book, ask, "its call failed")
+            let_go(table, ask, "its call failed")
 
 
-def release_some_of(book: Book, process: str, why: str) -> int:
+def release_some_of(table: AskTable, process: str, why: str) -> int:
     """Let go of a batch of what a process holds. How many there were."""
-    asks = book.all("held_by", process=process, most=BATCH)
+    asks = table.all("held_by", process=process, most=BATCH)
     for ask in asks:
-        let_go(book, ask, why)
+        let_go(table, ask, why)
     return len(asks)
 
 
-def let_go(book: Book, ask: Ask, why: str, away: Away = Away.UNKNOWN) -> Ask:
+def let_go(table: AskTable, ask: Ask, why: str, away: Away = Away.UNKNOWN) -> Ask:
     """Take the wait off an ask. One that was bound to it has nobody left to answer to."""
     if ask.bound and ask.state is State.PENDING:
-        over = replace(ask, wait=None, state=State.EXPIRED, ended_at=book.now)
-        return book.change(over, ask, kind="expired", detail=why)
-    return book.change(replace(ask, wait=None, away=away), ask, kind="unattended", detail=why)
+        over = replace(ask, wait=None, state=State.EXPIRED, ended_at=table.now)
+        return table.change(over, ask, kind="expired", detail=why)
+    return table.change(replace(ask, wait=None, away=away), ask, kind="unattended", detail=why)
 
 
-def time_out(book: Book, held: Held) -> Ask:
-    ask = book.get(held.ask.id)
+def time_out(table: AskTable, held: Held) -> Ask:
+    ask = table.get(held.ask.id)
     if ask.state is not State.PENDING:
         return ask
-    timed_out = replace(ask, state=State.EXPIRED if ask.bound else State.TIMED_OUT, ended_at=book.now)
+    timed_out = replace(ask, state=State.EXPIRED if ask.bound else State.TIMED_OUT, ended_at=table.now)
     if ask.wait and not is_held(ask, held):
         # Another call waits for it now: it ran out for this one alone.
         return timed_out
-    return book.change(timed_out, ask, kind="timed_out")
+    return table.change(timed_out, ask, kind="timed_out")

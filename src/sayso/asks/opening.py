@@ -8,47 +8,47 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import replace
 
-from sayso.asks.book import Book
 from sayso.asks.holding import Held, new_wait, take
 from sayso.asks.model import Ask, Away, NewAsk, State
-from sayso.asks.sessions import Sessions
+from sayso.asks.sessions import AgentSessions
+from sayso.asks.table import AskTable
 from sayso.store import Bell
 
 
-def hold(book: Book, new: NewAsk, bell: Bell, sessions: Sessions, wait_id: str) -> Held:
-    earlier = None if new.bound else _left_behind(book, new, bell, sessions)
-    return _held(book, new, earlier, bell, wait_id)
+def hold(table: AskTable, new: NewAsk, bell: Bell, sessions: AgentSessions, wait_id: str) -> Held:
+    earlier = None if new.bound else _left_behind(table, new, bell, sessions)
+    return _held(table, new, earlier, bell, wait_id)
 
 
-def leave(book: Book, new: NewAsk, bell: Bell, sessions: Sessions) -> Ask:
-    earlier = _left_behind(book, new, bell, sessions)
+def leave(table: AskTable, new: NewAsk, bell: Bell, sessions: AgentSessions) -> Ask:
+    earlier = _left_behind(table, new, bell, sessions)
     if earlier is None:
-        return book.open(new, None, bell.process)
+        return table.open(new, None, bell.process)
     if earlier.state is not State.PENDING or earlier.expected_at:
         return earlier
     left = replace(earlier, wait=None, away=Away.AT_WORK, asker=new.asker, server=bell.process)
-    return book.change(left, earlier, kind="unattended", detail="the agent did not wait")
+    return table.change(left, earlier, kind="unattended", detail="the agent did not wait")
 
 
-def succeed(book: Book, new: NewAsk, bell: Bell, sessions: Sessions) -> Held:
-    earlier = _left_behind(book, new, bell, sessions)
-    for older in book.all("asks_of_run", run_id=new.asker.run, tool=new.tool):
+def succeed(table: AskTable, new: NewAsk, bell: Bell, sessions: AgentSessions) -> Held:
+    earlier = _left_behind(table, new, bell, sessions)
+    for older in table.all("asks_of_run", run_id=new.asker.run, tool=new.tool):
         if older.state.answerable and (earlier is None or older.id != earlier.id):
-            book.change(replace(older, state=State.SUPERSEDED, ended_at=book.now), older, kind="superseded")
-    return _held(book, new, earlier, bell)
+            table.change(replace(older, state=State.SUPERSEDED, ended_at=table.now), older, kind="superseded")
+    return _held(table, new, earlier, bell)
 
 
-def _held(book: Book, new: NewAsk, earlier: Ask | None, bell: Bell, wait_id: str = "") -> Held:
-    wait = new_wait(book, bell, new.wait_ms, wait_id)
+def _held(table: AskTable, new: NewAsk, earlier: Ask | None, bell: Bell, wait_id: str = "") -> Held:
+    wait = new_wait(table, bell, new.wait_ms, wait_id)
     if earlier:
-        return Held(ask=take(book, earlier, wait, new.asker), wait=wait, reattached=True)
-    return Held(ask=book.open(new, wait, bell.process), wait=wait)
+        return Held(ask=take(table, earlier, wait, new.asker), wait=wait, reattached=True)
+    return Held(ask=table.open(new, wait, bell.process), wait=wait)
 
 
-def _left_behind(book: Book, new: NewAsk, bell: Bell, sessions: Sessions) -> Ask | None:
+def _left_behind(table: AskTable, new: NewAsk, bell: Bell, sessions: AgentSessions) -> Ask | None:
     """The ask of an identical call whose wait has ended and whose answer its session never received: one that is
     settled before one that is not, then the newest."""
-    alike = sessions.belonging(book.all("alike", fingerprint=new.fingerprint), new.asker)
+    alike = sessions.belonging(table.all("alike", fingerprint=new.fingerprint), new.asker)
     holders = {ask.wait.process for ask in alike if ask.wait}
     living = bell.alive(holders) if holders else set()
     free = [ask for ask in alike if _wait_is_over(ask, living)]

@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from sayso.asks.book import Book
 from sayso.asks.model import Ask, State
+from sayso.asks.table import AskTable
 from sayso.clock import Clock
 from sayso.store import Store
 from sayso.store.steps import STEP, in_steps
@@ -45,22 +45,22 @@ def clean_up(store: Store, keep: Retention, clock: Clock, ending: threading.Even
     with store.aside() as apart:
         apart.write(lambda tx: tx.run("forget_claims", before=bounds["claimed_before"]))
 
-        def all_of(step: Callable[[Book, Retention], int]) -> int:
-            return in_steps(lambda: apart.write(lambda tx: step(Book(tx, clock()), keep)), ending)
+        def all_of(step: Callable[[AskTable, Retention], int]) -> int:
+            return in_steps(lambda: apart.write(lambda tx: step(AskTable(tx, clock()), keep)), ending)
 
         return CleanedUp(expired=all_of(_expire), deleted=all_of(_delete))
 
 
-def _expire(book: Book, keep: Retention) -> int:
-    overdue = book.all("expirable", unattended_before=keep.bounds(book.now)["unattended_before"], most=STEP)
+def _expire(table: AskTable, keep: Retention) -> int:
+    overdue = table.all("expirable", unattended_before=keep.bounds(table.now)["unattended_before"], most=STEP)
     for ask in overdue:
-        book.change(replace(ask, state=State.EXPIRED, ended_at=book.now), ask, kind="expired")
+        table.change(replace(ask, state=State.EXPIRED, ended_at=table.now), ask, kind="expired")
     return len(overdue)
 
 
-def _delete(book: Book, keep: Retention) -> int:
-    bounds = keep.bounds(book.now)
-    return book.tx.run(
+def _delete(table: AskTable, keep: Retention) -> int:
+    bounds = keep.bounds(table.now)
+    return table.tx.run(
         "delete_ended",
         ended_before=bounds["ended_before"],
         undelivered_before=bounds["undelivered_before"],
@@ -68,18 +68,18 @@ def _delete(book: Book, keep: Retention) -> int:
     )
 
 
-def lapse(book: Book, ask_id: str, keeps_history: Callable[[Ask], bool]) -> Ask:
-    ask = book.get(ask_id)
+def lapse(table: AskTable, ask_id: str, keeps_history: Callable[[Ask], bool]) -> Ask:
+    ask = table.get(ask_id)
     over = replace(ask, wait=None)
     if ask.state.answerable:
-        over = replace(over, state=State.EXPIRED, ended_at=book.now)
+        over = replace(over, state=State.EXPIRED, ended_at=table.now)
     # An answer that nobody fetched must not reach anyone later.
     kept = ask.state.answerable and keeps_history(ask)
-    return book.change(over if kept else wiped(book, over), ask, kind="expired")
+    return table.change(over if kept else wiped(table, over), ask, kind="expired")
 
 
-def wiped(book: Book, ask: Ask) -> Ask:
+def wiped(table: AskTable, ask: Ask) -> Ask:
     """The ask without its texts, for those who want no history. What people began to write is gone at once."""
-    book.tx.run("drop_drafts", ask_id=ask.id)
+    table.tx.run("drop_drafts", ask_id=ask.id)
     outcome = replace(ask.outcome, answers=(), reason="") if ask.outcome else None
     return replace(ask, title="", questions=(), outcome=outcome)

@@ -39,7 +39,7 @@ class Owned(Protocol):
 T = TypeVar("T", bound=Owned)
 
 
-class Sessions:
+class AgentSessions:
     """Tells what belongs to living sessions from what is free to take, for the sessions of one server process."""
 
     def __init__(self, process: str, alive: Alive, lives: Lives, is_kin: IsKin) -> None:

@@ -8,28 +8,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from sayso.asks.book import Book
 from sayso.asks.model import Ask, Outcome, Settler, State
+from sayso.asks.table import AskTable
 from sayso.errors import AlreadySettled
 from sayso.text import iso_time
 
 
-def settle(book: Book, ask_id: str, state: State, by: Settler, outcome: Callable[[Ask], Outcome]) -> Ask:
-    ask = book.get(ask_id)
+def settle(table: AskTable, ask_id: str, state: State, by: Settler, outcome: Callable[[Ask], Outcome]) -> Ask:
+    ask = table.get(ask_id)
     if not ask.state.answerable:
         raise AlreadySettled(_who_was_first(ask))
     late = ask.state is State.TIMED_OUT
     given = replace(outcome(ask), person=by.person, surface=by.surface, late=late)
-    settled = replace(ask, state=state, outcome=given, ended_at=book.now, delivered_at=None)
+    settled = replace(ask, state=state, outcome=given, ended_at=table.now, delivered_at=None)
     if late:
         # The call that waited tells its agent of the timeout: it must not pass for the bearer of the answer.
         settled = replace(settled, wait=None)
-    return book.change(settled, ask, kind=state.value, by=by)
+    return table.change(settled, ask, kind=state.value, by=by)
 
 
-def note_refusal(book: Book, ask_id: str, by: Settler, why: str) -> None:
-    ask = book.get(ask_id)
-    book.change(ask, ask, kind="refused", by=by, detail=why)
+def note_refusal(table: AskTable, ask_id: str, by: Settler, why: str) -> None:
+    ask = table.get(ask_id)
+    table.change(ask, ask, kind="refused", by=by, detail=why)
 
 
 def _who_was_first(ask: Ask) -> str:

@@ -14,7 +14,7 @@ from typing import ParamSpec, TypeVar
 import anyio
 import anyio.to_thread
 
-from sayso.asks.desk import Desk, Held, Leaving
+from sayso.asks.desk import AskDesk, Held, Leaving
 from sayso.asks.holding import new_wait_id
 from sayso.asks.model import Ask, Asker, NewAsk, State
 from sayso.errors import NotFound, SaysoError, StoreError
@@ -32,7 +32,7 @@ CONFIRM_EVERY = 15.0
 class Waiting:
     """Waits on asks for the coroutines of one process. `async with` it; leaving lets go of all that is held."""
 
-    def __init__(self, store: Store, desk: Desk) -> None:
+    def __init__(self, store: Store, desk: AskDesk) -> None:
         self.desk = desk
         self._store = store
         self._threads = anyio.CapacityLimiter(store.threads)

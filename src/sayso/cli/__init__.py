@@ -54,7 +54,7 @@ def _run() -> int:
 
     import click
 
-    from sayso.cli.commands import root
+    from sayso.cli.lazy_group import root
     from sayso.cli.program import program_name
     from sayso.cli.texts import explained, tr, translated
     from sayso.errors import SaysoError

@@ -12,7 +12,7 @@ import socket
 from collections.abc import Iterator
 
 from sayso.accounts import Accounts
-from sayso.cli.session import Session
+from sayso.cli.session import CliSession
 from sayso.clients import IN_A_SHELL
 from sayso.errors import NotYours
 from sayso.processes import ProcessName, ancestry, servers_beside
@@ -20,7 +20,7 @@ from sayso.processes import ProcessName, ancestry, servers_beside
 _STORE = (b"SAYSO_STATE_DIR", b"SAYSO_STORE", b"XDG_STATE_HOME", b"HOME")
 
 
-def refuse_agents(session: Session, wanted: str) -> None:
+def refuse_agents(session: CliSession, wanted: str) -> None:
     """Raise NotYours, and record it, when an agent started this command. `wanted` says what it is for."""
     why = _agent_behind(session)
     if not why:
@@ -32,7 +32,7 @@ def refuse_agents(session: Session, wanted: str) -> None:
     )
 
 
-def _agent_behind(session: Session) -> str:
+def _agent_behind(session: CliSession) -> str:
     """How an agent is behind this process, in words; empty when none is."""
     if marks := [name for name in IN_A_SHELL if os.environ.get(name)]:
         return f"{marks[0]} is set"
@@ -41,8 +41,8 @@ def _agent_behind(session: Session) -> str:
     return f"it descends from process {agent.pid}" if agent else ""
 
 
-def _agents(session: Session, line: tuple[ProcessName, ...]) -> Iterator[ProcessName]:
-    from sayso.agents.desk import Runs
+def _agents(session: CliSession, line: tuple[ProcessName, ...]) -> Iterator[ProcessName]:
+    from sayso.agents.desk import RunDesk
     from sayso.operations.desk import OperationDesk
     from sayso.running.folder import read_runner
 
@@ -51,7 +51,7 @@ def _agents(session: Session, line: tuple[ProcessName, ...]) -> Iterator[Process
     for ask in session.desk.inbox(most=1000):
         if ask.asker.pid and ask.asker.host == here:
             yield ProcessName(pid=ask.asker.pid, started=ask.asker.started)
-    runs = Runs(session.store, session.config.runs_dir).open_here()
+    runs = RunDesk(session.store, session.config.runs_dir).open_here()
     operations = OperationDesk(session.store, session.config.operations_dir).open_here()
     for folder in [*(run.folder for run in runs), *(operation.folder for operation in operations)]:
         if runner := read_runner(folder):

@@ -10,7 +10,7 @@ from sayso.asks.crowds import without_crowds
 from sayso.asks.model import Ask
 from sayso.cli.conversation import choose_ask, converse
 from sayso.cli.program import settings
-from sayso.cli.session import MOST_OPEN, Session, complete_id, open_session
+from sayso.cli.session import MOST_OPEN, CliSession, complete_id, open_session
 from sayso.cli.settling import answer, check_open, settle, what_happens
 from sayso.cli.terminal import is_interactive, put_json, say
 from sayso.cli.texts import tr
@@ -54,7 +54,7 @@ def command(ask_id: str | None, values: tuple[str, ...], pairs: tuple[str, ...],
         put_json(ask_data(settled))
 
 
-def _answer_with(session: Session, ask_id: str | None, values: Sequence[str], pairs: Sequence[str]) -> Ask:
+def _answer_with(session: CliSession, ask_id: str | None, values: Sequence[str], pairs: Sequence[str]) -> Ask:
     if ask_id is None:
         raise click.UsageError("Say which ask is answered: sayso answer ID -q KEY=VALUE. `sayso list` shows the ids.")
     ask = session.desk.find(ask_id)
@@ -62,7 +62,7 @@ def _answer_with(session: Session, ask_id: str | None, values: Sequence[str], pa
     return answer(session, ask, answers_from(ask, values, pairs))
 
 
-def _answer_at_prompts(session: Session, ask_id: str | None) -> Ask | None:
+def _answer_at_prompts(session: CliSession, ask_id: str | None) -> Ask | None:
     if not is_interactive():
         raise click.UsageError("Without a terminal give the answer as well: sayso answer ID VALUE, or -q KEY=VALUE.")
     ask = session.desk.find(ask_id) if ask_id else _pick(session)
@@ -73,7 +73,7 @@ def _answer_at_prompts(session: Session, ask_id: str | None) -> Ask | None:
     return None if settlement is None else settle(session, ask, settlement)
 
 
-def _pick(session: Session) -> Ask | None:
+def _pick(session: CliSession) -> Ask | None:
     session.desk.release_the_dead()
     asks, _ = without_crowds(session.desk.inbox(most=MOST_OPEN))
     if not asks:

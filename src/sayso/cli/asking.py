@@ -8,10 +8,10 @@ import logging
 import threading
 from collections.abc import Callable
 
-from sayso.asks.desk import Desk, Held, Retention
+from sayso.asks.desk import AskDesk, Held, Retention
 from sayso.asks.model import Ask, NewAsk
 from sayso.asks.waiting import Waiting
-from sayso.cli.session import Session, open_session
+from sayso.cli.session import CliSession, open_session
 from sayso.config import Config
 from sayso.errors import StoreError
 
@@ -27,7 +27,7 @@ def put_and_wait(config: Config, new: NewAsk, opened: Callable[[Held], None], en
         return asyncio.run(_ask(session, new, opened, ended))
 
 
-async def _ask(session: Session, new: NewAsk, opened: Callable[[Held], None], ended: Callable[[Ask], None]) -> Ask:
+async def _ask(session: CliSession, new: NewAsk, opened: Callable[[Held], None], ended: Callable[[Ask], None]) -> Ask:
     async with Waiting(session.store, session.desk) as waiting:
         held = await waiting.hold(new)
         ending = threading.Event()
@@ -46,7 +46,7 @@ async def _ask(session: Session, new: NewAsk, opened: Callable[[Held], None], en
         return ask
 
 
-async def _tidy(desk: Desk, config: Config, ending: threading.Event) -> None:
+async def _tidy(desk: AskDesk, config: Config, ending: threading.Event) -> None:
     """Delete what has ended long ago, while the answer is being waited for."""
     keep = Retention(ended=config.keep_ended, undelivered=config.keep_undelivered, unattended=config.keep_unattended)
     try:

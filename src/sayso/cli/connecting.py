@@ -12,7 +12,7 @@ from pathlib import Path
 from sayso.cli.program import program_name
 from sayso.cli.terminal import listed
 from sayso.cli.texts import tr
-from sayso.install.entry import Server
+from sayso.install.entry import ServerProgram
 
 CARRIED = ("SAYSO_STATE_DIR", "SAYSO_CONFIG")
 """What a client must hand on, because it may be started where the person's shell settings do not hold."""
@@ -38,16 +38,16 @@ def our_program() -> Path:
     return Path(sys.executable).parent / (program_name() + (".exe" if os.name == "nt" else ""))
 
 
-def this_server(*flags: str) -> Server:
+def this_server(*flags: str) -> ServerProgram:
     """What a client starts: this very program by its path, since a client's PATH may be another one."""
     words = words_for(our_program())
     env = {name: os.environ[name] for name in CARRIED if os.environ.get(name)}
-    return Server(name=program_name(), command=words[0], args=(*words[1:], "server", *flags), env=env)
+    return ServerProgram(name=program_name(), command=words[0], args=(*words[1:], "server", *flags), env=env)
 
 
-def shared_server(*flags: str) -> Server:
+def shared_server(*flags: str) -> ServerProgram:
     """What everybody's client starts in a shared project: by name where that works, and nothing of one person's."""
-    return Server(name=program_name(), command=this_command(), args=("server", *flags))
+    return ServerProgram(name=program_name(), command=this_command(), args=("server", *flags))
 
 
 def words_for(program: Path) -> list[str]:

@@ -31,13 +31,13 @@ class Wish(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class ChangeAnswer:
     """Answer this question again."""
 
     question: str
 
 
-Step = Answer | Change | Wish
+Step = Answer | ChangeAnswer | Wish
 READING_SECONDS = 0.7
 _ANYWHERE = {wish.value: wish for wish in (Wish.BACK, Wish.REJECT, Wish.LEAVE)}
 _IN_REVIEW = {**_ANYWHERE, "b": Wish.BACK, "r": Wish.REJECT, "q": Wish.LEAVE, "y": Wish.SEND, "yes": Wish.SEND}
@@ -62,7 +62,7 @@ def converse(ask: Ask) -> Sequence[Answer] | Rejection | None:
         match step:
             case Answer():
                 given[step.question] = step
-            case Change():
+            case ChangeAnswer():
                 del given[step.question]
             case Wish.BACK:
                 _take_back(ask, given, number)
@@ -191,7 +191,9 @@ def _review(ask: Ask, given: Mapping[str, Answer]) -> Step:
     for number, question in enumerate(ask.questions, start=1):
         put(f"{number}. {one_line(question.text, 100)}")
         put(textwrap.indent("\n".join(answer_lines(question, given[question.id])), "   "))
-    changes = {str(number): Change(question=question.id) for number, question in enumerate(ask.questions, start=1)}
+    changes = {
+        str(number): ChangeAnswer(question=question.id) for number, question in enumerate(ask.questions, start=1)
+    }
     prompt = tr("Send them? y sends, a number changes that answer, r rejects, q leaves: ")
     while (line := read_line(prompt)) is not None:
         word = line.strip().lower()

@@ -14,9 +14,9 @@ import click
 from sayso.asks.model import Ask
 from sayso.cli.connecting import typed_here
 from sayso.cli.conversation import converse
-from sayso.cli.demo_stage import Agent, scripted_agent, stage
+from sayso.cli.demo_stage import ScriptedAgent, scripted_agent, stage
 from sayso.cli.demo_words import HANDOVER_SECONDS, goodbye, told
-from sayso.cli.session import Session, open_session
+from sayso.cli.session import CliSession, open_session
 from sayso.cli.settling import settle, what_happens
 from sayso.cli.terminal import flowing, is_interactive, put
 from sayso.cli.texts import explained, tr
@@ -65,7 +65,7 @@ def _at_prompts() -> None:
     put(goodbye())
 
 
-def _from_prompts(session: Session, ask: Ask, agent: Agent) -> str | None:
+def _from_prompts(session: CliSession, ask: Ask, agent: ScriptedAgent) -> str | None:
     """What the agent received of what was typed here; None when nothing was."""
     settlement = converse(ask)
     if settlement is None:
@@ -77,7 +77,7 @@ def _from_prompts(session: Session, ask: Ask, agent: Agent) -> str | None:
     return agent.received(HANDOVER_SECONDS)
 
 
-def _from_elsewhere(session: Session, ask: Ask, agent: Agent) -> str | None:
+def _from_elsewhere(session: CliSession, ask: Ask, agent: ScriptedAgent) -> str | None:
     """What the agent received of what was answered in another terminal while we waited."""
     put(tr("There is no terminal here to answer in, and nothing is answered for you. Answer from another one:"))
     command = f"SAYSO_STATE_DIR={session.config.state_dir} {typed_here()} answer {ask.id[:8]}"
@@ -87,7 +87,7 @@ def _from_elsewhere(session: Session, ask: Ask, agent: Agent) -> str | None:
     return agent.received(PATIENCE_SECONDS)
 
 
-def _watch_stdin(agent: Agent) -> None:
+def _watch_stdin(agent: ScriptedAgent) -> None:
     # Closed from the beginning, its number may belong to another file by now.
     while sys.stdin and os.read(0, 1024):
         pass

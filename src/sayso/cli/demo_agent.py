@@ -11,7 +11,7 @@ import threading
 from typing import Any
 
 from sayso import __version__
-from sayso.doctor.client import Client, text_of
+from sayso.doctor.client import StdioClient, text_of
 from sayso.errors import ProtocolError
 from sayso.text import json_line
 
@@ -51,7 +51,7 @@ QUESTIONS: list[dict[str, Any]] = [
 def ask() -> None:
     """Ask all of it in one call and tell what came back."""
     command = [sys.executable, "-m", "sayso.cli", "server"]
-    client = Client(command, name=NAME, version=__version__, environment=os.environ)
+    client = StdioClient(command, name=NAME, version=__version__, environment=os.environ)
     left = _leave_when_alone(client)
     try:
         with client:
@@ -64,7 +64,7 @@ def ask() -> None:
     print(json_line({"text": text_of(result), "data": result.get("structuredContent")}), flush=True)
 
 
-def _leave_when_alone(client: Client) -> threading.Event:
+def _leave_when_alone(client: StdioClient) -> threading.Event:
     """Leave when whoever started us closes our stdin, on purpose or by dying. Set when that has happened."""
     left = threading.Event()
 

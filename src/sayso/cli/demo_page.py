@@ -21,7 +21,7 @@ from sayso.errors import SaysoError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Page:
+class DemoPage:
     """Where it is, and the link that signs a person in."""
 
     address: str
@@ -33,7 +33,7 @@ class Page:
 
 
 @contextmanager
-def page(config: Config, port: int) -> Iterator[Page]:
+def page(config: Config, port: int) -> Iterator[DemoPage]:
     """The page, served on the stage's store until the end of the block."""
     log = config.state_dir / "page.log"
     with log.open("wb") as errors:
@@ -50,7 +50,7 @@ def page(config: Config, port: int) -> Iterator[Page]:
         told = _told(process)
         if told is None:
             raise SaysoError(f"The page could not be served. {said(log)}")
-        yield Page(address=told["address"], page=told["page"], link=told["link"], user=told["user"])
+        yield DemoPage(address=told["address"], page=told["page"], link=told["link"], user=told["user"])
     finally:
         # Meanwhile a second Ctrl-C would only keep it from cleaning up.
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)

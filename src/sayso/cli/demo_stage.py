@@ -24,7 +24,7 @@ from typing import IO
 
 from sayso.asks.guard import SESSION_VARIABLE
 from sayso.asks.model import Ask
-from sayso.cli.session import Session
+from sayso.cli.session import CliSession
 from sayso.cli.texts import language
 from sayso.clients import IN_A_SHELL
 from sayso.config import Config, load
@@ -39,7 +39,7 @@ _INHERITED = ("CLAUDE_PROJECT_DIR", SESSION_VARIABLE, *IN_A_SHELL)
 """What would make the scripted agent pass for the agent that the demo itself may have been started by."""
 
 
-class Agent:
+class ScriptedAgent:
     """The scripted agent's process, and what is heard from it. Readable, for `select`, once something was heard."""
 
     def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
@@ -53,7 +53,7 @@ class Agent:
     def fileno(self) -> int:
         return self._rung.fileno()
 
-    def first_ask(self, session: Session) -> Ask:
+    def first_ask(self, session: CliSession) -> Ask:
         """What it asks, once that is in the store."""
         end = time.monotonic() + START_SECONDS
         while self._process.poll() is None and time.monotonic() < end:
@@ -116,7 +116,7 @@ def stage() -> Iterator[Config]:
 
 
 @contextmanager
-def scripted_agent(config: Config) -> Iterator[Agent]:
+def scripted_agent(config: Config) -> Iterator[ScriptedAgent]:
     """The agent at work in the stage's folder. It hears no Ctrl-C of its own: it is told to leave."""
     log = config.state_dir / "agent.log"
     with log.open("wb") as errors:
@@ -129,7 +129,7 @@ def scripted_agent(config: Config) -> Iterator[Agent]:
             env=environment(config.state_dir),
             start_new_session=True,
         )
-    agent = Agent(process, log)
+    agent = ScriptedAgent(process, log)
     try:
         yield agent
     finally:

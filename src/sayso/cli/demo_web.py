@@ -15,10 +15,10 @@ from importlib import import_module
 from sayso.accounts import LINK_LIFE, Accounts
 from sayso.asks.model import Ask
 from sayso.cli.asks_in_words import headline
-from sayso.cli.demo_page import Page, page
-from sayso.cli.demo_stage import Agent, scripted_agent, stage
+from sayso.cli.demo_page import DemoPage, page
+from sayso.cli.demo_stage import ScriptedAgent, scripted_agent, stage
 from sayso.cli.demo_words import HANDOVER_SECONDS, goodbye, told
-from sayso.cli.session import Session, open_session
+from sayso.cli.session import CliSession, open_session
 from sayso.cli.terminal import bold, flowing, is_interactive, put
 from sayso.cli.texts import mark, plural, tr
 from sayso.text import one_line
@@ -42,7 +42,7 @@ def play(port: int) -> None:
     put(goodbye())
 
 
-def _sign_in(served: Page) -> str:
+def _sign_in(served: DemoPage) -> str:
     about = tr("Open this link in a browser. It signs you in, once, within {n} minutes:", n=LINK_LIFE // 60_000)
     return f"{about}\n\n{served.link}\n"
 
@@ -50,7 +50,7 @@ def _sign_in(served: Page) -> str:
 # With a person
 
 
-def _with_a_person(session: Session, served: Page) -> None:
+def _with_a_person(session: CliSession, served: DemoPage) -> None:
     put(flowing(f"\n1. {_sign_in(served)}"))
     put(flowing(f"2. {tr(_RUN_IT)} {tr('It asks you three questions; answer them in the browser or here.')}"))
     try:
@@ -61,7 +61,7 @@ def _with_a_person(session: Session, served: Page) -> None:
         put()
 
 
-def _how_to_join(session: Session, served: Page) -> str:
+def _how_to_join(session: CliSession, served: DemoPage) -> str:
     """How a person's own agent asks on this page."""
     token = Accounts(session.store).add_token(f"{AGENT}-{secrets.token_hex(2)}")
     server = f"{served.address}/mcp"
@@ -69,14 +69,14 @@ def _how_to_join(session: Session, served: Page) -> str:
     return f'\n{first}\n\nclaude mcp add --transport http sayso-demo {server} --header "Authorization: Bearer {token}"'
 
 
-def _one_round(session: Session) -> str:
+def _one_round(session: CliSession) -> str:
     """What the agent received of one round of questions, in words."""
     put(flowing(f"\n{tr(_STARTING)}"))
     with scripted_agent(session.config) as agent:
         return told(_answered(session, agent, agent.first_ask(session)))
 
 
-def _answered(session: Session, agent: Agent, ask: Ask) -> str | None:
+def _answered(session: CliSession, agent: ScriptedAgent, ask: Ask) -> str | None:
     """What the agent received, wherever it was answered; None when the person does not want to."""
     size = plural(len(ask.questions), "1 question", "{n} questions")
     put(flowing(f"\n{bold(tr('It asks:'))} {headline(ask)} ({size})"))
@@ -99,7 +99,7 @@ def _typed(prompt: str) -> str:
     return _line()
 
 
-def _typed_or(agent: Agent) -> str | None:
+def _typed_or(agent: ScriptedAgent) -> str | None:
     """A line that the person types; None when something is heard from the agent before. Endless, as both may be."""
     ready, _, _ = select.select([0, agent.fileno()], [], [])
     return _line() if 0 in ready else None
@@ -114,7 +114,7 @@ def _line() -> str:
 # Without one
 
 
-def _by_itself(session: Session, served: Page) -> None:
+def _by_itself(session: CliSession, served: DemoPage) -> None:
     put(f"\n{_sign_in(served)}")
     put(tr("There is no terminal here, so the demo plays the person as well. Run it in a terminal to answer yourself."))
     put(f"{tr(_STARTING)}\n")
@@ -129,7 +129,7 @@ def _by_itself(session: Session, served: Page) -> None:
     put(told(received))
 
 
-def _answer(session: Session, served: Page, ask: Ask) -> None:
+def _answer(session: CliSession, served: DemoPage, ask: Ask) -> None:
     """Answer as a script of a person would: by the page's API."""
     accounts = Accounts(session.store)
     accounts.add_user(PLAYER)

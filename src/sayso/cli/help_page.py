@@ -30,13 +30,13 @@ class HelpPage(click.HelpFormatter):
         super().write_dl([(name, _about(text)) for name, text in rows], col_max, col_spacing)
 
 
-class Context(click.Context):
+class HelpContext(click.Context):
     formatter_class = HelpPage
 
 
 def spoken(command: click.Command) -> click.Command:
     """The command with its help, and that of those below it, in the person's language."""
-    command.context_class = Context
+    command.context_class = HelpContext
     command.help = "\n\n".join(map(_paragraph, cleandoc(command.help or "").split("\n\n")))
     if isinstance(command, click.Group):
         for below in command.commands.values():

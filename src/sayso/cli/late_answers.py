@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sayso.asks.desk import Desk, Held
+from sayso.asks.desk import AskDesk, Held
 from sayso.asks.model import Ask, Asker
 from sayso.config import load
 from sayso.store import open_store
@@ -53,7 +53,7 @@ def hand_over(event: Mapping[str, Any]) -> None:
         return
     store = open_store(config)
     try:
-        desk = Desk(store, keeps_history=lambda _: config.history)
+        desk = AskDesk(store, keeps_history=lambda _: config.history)
         session = str(event.get("session_id") or "")
         asker = Asker(client=CLIENT, session=session, project=config.project_name, host=socket.gethostname())
         owed = [ask for ask in desk.undelivered(asker, is_kin=_is_our_client) if _is_settled(ask)]
@@ -62,7 +62,7 @@ def hand_over(event: Mapping[str, Any]) -> None:
         store.close()
 
 
-def _tell(desk: Desk, asks: list[Ask], event: str) -> None:
+def _tell(desk: AskDesk, asks: list[Ask], event: str) -> None:
     held = list(_taken(desk, asks))
     if not held:
         return
@@ -78,7 +78,7 @@ def _tell(desk: Desk, asks: list[Ask], event: str) -> None:
         desk.delivered(one)
 
 
-def _taken(desk: Desk, asks: list[Ask]) -> Iterator[Held]:
+def _taken(desk: AskDesk, asks: list[Ask]) -> Iterator[Held]:
     """Those that are ours to tell: another step of the agent, or a call of its, may have been faster."""
     for ask in asks:
         if held := desk.attach(ask.id):

@@ -145,7 +145,7 @@ def output(operation_id: str, stream: str | None, tail: int | None, grep: str | 
     """
     with open_ops() as ops:
         operation = ops.desk.find(operation_id)
-        page = Page()
+        page = StreamPrinter()
         for part in ops.parts(operation):
             for name in (stream,) if stream else STREAMS:
                 for text in _wanted(ops, part, name, tail, grep):
@@ -186,7 +186,7 @@ def watch(operation_id: str, stream: str | None) -> None:
     """
     with open_ops() as ops:
         operation = ops.desk.find(operation_id)
-        page, places = Page(), dict[tuple[str, str], int]()
+        page, places = StreamPrinter(), dict[tuple[str, str], int]()
         while True:
             operation = ops.desk.get(operation.id)
             for part in ops.parts(operation):
@@ -211,7 +211,7 @@ def _await_end(ops: Ops, operation_id: str) -> Operation:
     return operation
 
 
-class Page:
+class StreamPrinter:
     """Prints what comes from two streams: the name of a stream stands above what is from another than before."""
 
     def __init__(self) -> None:

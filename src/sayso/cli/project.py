@@ -10,7 +10,7 @@ from sayso.accounts import Accounts
 from sayso.agents.model import LONGEST_WAIT, PERMISSION_MODES, SHORTEST_WAIT, Options, Project
 from sayso.agents.projects import Projects
 from sayso.cli.program import settings
-from sayso.cli.session import Session, open_session
+from sayso.cli.session import CliSession, open_session
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.cli.texts import explained, mark, plural, tr
 from sayso.cli.web import yourself
@@ -91,11 +91,11 @@ def show(as_json: bool) -> None:
     Example:
       sayso project list
     """
-    from sayso.agents.desk import Runs
+    from sayso.agents.desk import RunDesk
 
     with open_session(settings()) as session:
         projects = Projects(session.store).all()
-        at_work = [run.project.id for run in Runs(session.store, session.config.runs_dir).open_here()]
+        at_work = [run.project.id for run in RunDesk(session.store, session.config.runs_dir).open_here()]
     if as_json:
         put_json([{**_data(project), "agents_at_work": at_work.count(project.id)} for project in projects])
     elif projects:
@@ -160,18 +160,18 @@ def stop(project: str | None) -> None:
       sayso project stop shop
     """
     from sayso.agents import stopping
-    from sayso.agents.desk import Runs
+    from sayso.agents.desk import RunDesk
 
     with open_session(settings()) as session:
         wanted = _find(Projects(session.store), project).id if project else None
-        runs = Runs(session.store, session.config.runs_dir)
+        runs = RunDesk(session.store, session.config.runs_dir)
         doomed = [run for run in runs.open_here() if wanted in (None, run.project.id)]
         for run in doomed:
             stopping.stop(runs, session.desk, run, session.settler)
     say(plural(len(doomed), "1 agent told to stop.", "{n} agents told to stop."))
 
 
-def _owner(session: Session, user: str | None) -> str:
+def _owner(session: CliSession, user: str | None) -> str:
     accounts = Accounts(session.store)
     if user is None:
         return yourself(accounts, session.config.person)
@@ -180,7 +180,7 @@ def _owner(session: Session, user: str | None) -> str:
     return user
 
 
-def _write_workspace(session: Session, project: Project) -> None:
+def _write_workspace(session: CliSession, project: Project) -> None:
     """Have the workspace's settings name the MCP server, or not, as settings and project say."""
     from sayso.agents import relay_file, workspace
 
@@ -190,7 +190,7 @@ def _write_workspace(session: Session, project: Project) -> None:
         workspace.remove_server(project.directory)
 
 
-def _sync(session: Session, project: Project) -> str:
+def _sync(session: CliSession, project: Project) -> str:
     """Bring one workspace up to date. What is in the way, if anything is."""
     try:
         _write_workspace(session, project)

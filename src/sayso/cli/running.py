@@ -13,7 +13,7 @@ from typing import Any, TextIO
 import click
 
 from sayso import __version__
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, Asker
 from sayso.asks.waiting import Waiting
 from sayso.branches import branch_of
@@ -26,7 +26,7 @@ from sayso.operations.approval import Approvals
 from sayso.operations.operation import Operation, OperationState
 from sayso.operations.order import Order
 from sayso.operations.report import Report, report_on
-from sayso.operations.workshop import Workshop
+from sayso.operations.supervisor import OperationSupervisor
 from sayso.processes import name_of
 from sayso.running.capture import STREAMS
 from sayso.running.excerpt import Excerpts
@@ -72,19 +72,19 @@ def _copy(excerpts: Excerpts, part: Operation, stream: str, to: TextIO) -> None:
         place = piece.next_offset
 
 
-async def _run(config: Config, store: Store, desk: Desk, tool: CommandTool, given: Mapping[str, Any]) -> Report:
+async def _run(config: Config, store: Store, desk: AskDesk, tool: CommandTool, given: Mapping[str, Any]) -> Report:
     catalog = Catalog(config)
     catalog.load()
     async with Waiting(store, desk) as waiting:
-        shop = Workshop(config, store, catalog, Approvals(waiting, _tell))
-        await shop.open()
+        supervisor = OperationSupervisor(config, store, catalog, Approvals(waiting, _tell))
+        await supervisor.open()
         _cancel_on_signal()
         try:
-            job = await shop.start(Order(tool=tool, arguments=given, asker=_asker(config)))
+            job = await supervisor.start(Order(tool=tool, arguments=given, asker=_asker(config)))
             ended = await asyncio.shield(job.end)
-            return await shop.do(report_on, ended, shop.desk, shop.excerpts, SHOWN_BYTES)
+            return await supervisor.do(report_on, ended, supervisor.desk, supervisor.excerpts, SHOWN_BYTES)
         finally:
-            await asyncio.shield(shop.stop())
+            await asyncio.shield(supervisor.stop())
 
 
 def _cancel_on_signal() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Settler
 from sayso.cli.program import settings
 from sayso.config import Config
@@ -23,12 +23,12 @@ MOST_OPEN = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Session:
+class CliSession:
     """One command at work on one store."""
 
     config: Config
     store: Store
-    desk: Desk
+    desk: AskDesk
 
     @property
     def settler(self) -> Settler:
@@ -36,11 +36,11 @@ class Session:
 
 
 @contextmanager
-def open_session(config: Config) -> Iterator[Session]:
+def open_session(config: Config) -> Iterator[CliSession]:
     store = open_store(config)
     try:
-        desk = Desk(store, keeps_history=lambda _: config.history, most_open=config.max_open_asks)
-        yield Session(config=config, store=store, desk=desk)
+        desk = AskDesk(store, keeps_history=lambda _: config.history, most_open=config.max_open_asks)
+        yield CliSession(config=config, store=store, desk=desk)
     finally:
         store.close()
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from sayso.asks.guard import refuse_self_answer
 from sayso.asks.model import Answer, Ask, Problems, State, check_text
 from sayso.asks.truth import Handover, handover
-from sayso.cli.session import Session
+from sayso.cli.session import CliSession
 from sayso.cli.texts import mark, tr, translated
 
 
@@ -24,14 +24,14 @@ HANDOVER_SECONDS = 2.0
 """How long a command stays to see the outcome arrive at an agent that waits for it."""
 
 
-def settle(session: Session, ask: Ask, settlement: Sequence[Answer] | Rejection) -> Ask:
+def settle(session: CliSession, ask: Ask, settlement: Sequence[Answer] | Rejection) -> Ask:
     """Settle as the person wants it. The ask as it is once its agent has been told, or cannot be told for now."""
     if isinstance(settlement, Rejection):
         return reject(session, ask, settlement.reason)
     return answer(session, ask, settlement)
 
 
-def check_open(session: Session, ask: Ask) -> None:
+def check_open(session: CliSession, ask: Ask) -> None:
     """Refuse early what cannot be settled here: somebody was first, or this is the asking agent itself."""
     if not ask.state.answerable:
         # An ended ask stays as it is; the desk has the words for who ended it.
@@ -39,14 +39,14 @@ def check_open(session: Session, ask: Ask) -> None:
     refuse_self_answer(session.desk, ask, session.settler)
 
 
-def answer(session: Session, ask: Ask, answers: Sequence[Answer]) -> Ask:
+def answer(session: CliSession, ask: Ask, answers: Sequence[Answer]) -> Ask:
     """Settle with answers."""
     check_open(session, ask)
     _look_who_waits(session)
     return _handed_over(session, session.desk.answer(ask.id, answers, session.settler))
 
 
-def reject(session: Session, ask: Ask, reason: str) -> Ask:
+def reject(session: CliSession, ask: Ask, reason: str) -> Ask:
     """Settle with a no."""
     problems = Problems()
     check_text(problems, "--reason", reason)
@@ -74,13 +74,13 @@ def what_happens(ask: Ask) -> str:
     return tr("{done}. The agent is not waiting now; it will be told when it asks again.", done=done)
 
 
-def _look_who_waits(session: Session) -> None:
+def _look_who_waits(session: CliSession) -> None:
     """A wait of a dead process is none, and the bell must hang before there is something to hear."""
     session.store.bell()
     session.desk.release_the_dead()
 
 
-def _handed_over(session: Session, settled: Ask) -> Ask:
+def _handed_over(session: CliSession, settled: Ask) -> Ask:
     """Watch the outcome being delivered, if somebody waits for it; for a short while only."""
     ask, end = settled, time.monotonic() + HANDOVER_SECONDS
     while ask.wait and (left := end - time.monotonic()) > 0:

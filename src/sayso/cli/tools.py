@@ -45,8 +45,8 @@ def list_(as_json: bool) -> None:
       sayso tools list --json
     """
     config = settings()
-    stock = Catalog(config).load()
-    tools = sorted(stock.tools.values(), key=lambda tool: tool.name)
+    loaded = Catalog(config).load()
+    tools = sorted(loaded.tools.values(), key=lambda tool: tool.name)
     if as_json:
         put_json([_data(tool) for tool in tools])
         return
@@ -57,7 +57,7 @@ def list_(as_json: bool) -> None:
     else:
         say(tr("There are no tool files here. These are ready-made: {names}", names=", ".join(ready_files())))
         say(tr("Write one into this project: sayso tools init git"))
-    _say_faults(stock.faults)
+    _say_faults(loaded.faults)
 
 
 @command.command()
@@ -138,11 +138,11 @@ def run(name: str, arguments: tuple[str, ...], as_json: bool) -> None:
       sayso tools run git_log max-count=5
     """
     config = settings()
-    stock = Catalog(config).load()
-    tool = stock.tools.get(name)
+    loaded = Catalog(config).load()
+    tool = loaded.tools.get(name)
     if tool is None:
-        _say_faults(stock.faults)
-        hint = f"{did_you_mean(name, stock.tools)} `sayso tools list` shows them.".lstrip()
+        _say_faults(loaded.faults)
+        hint = f"{did_you_mean(name, loaded.tools)} `sayso tools list` shows them.".lstrip()
         raise NotFound(f"There is no tool {name!r} here. {hint}")
     given = _read(tool, arguments)
     from sayso.cli.running import run_tool
@@ -155,7 +155,7 @@ def _checked(path: Path | None, config: Config) -> tuple[int, tuple[Fault, ...]]
     if path is None:
         catalog = Catalog(config)
         faults = catalog.load().faults
-        return catalog.stock.files, faults
+        return catalog.loaded.files, faults
     if path.is_dir():
         loaded = load_dir([path])
         return len(list(path.glob("*.json"))), loaded.faults

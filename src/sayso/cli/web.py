@@ -13,7 +13,7 @@ import click
 from sayso.accounts import LINK_LIFE, SESSION_LIFE, Accounts
 from sayso.cli.agent_guard import refuse_agents
 from sayso.cli.program import settings
-from sayso.cli.session import Session, open_session
+from sayso.cli.session import CliSession, open_session
 from sayso.cli.terminal import bold, draw_link, put, put_json, say
 from sayso.cli.texts import mark, plural, tr
 from sayso.clock import now_ms
@@ -62,7 +62,7 @@ def command(
             _serve(session, accounts, name, as_json)
 
 
-def _serve(session: Session, accounts: Accounts, name: str, as_json: bool) -> None:
+def _serve(session: CliSession, accounts: Accounts, name: str, as_json: bool) -> None:
     import anyio
 
     from sayso.mcp_server.http import McpOverHttp
@@ -94,11 +94,11 @@ def _serve(session: Session, accounts: Accounts, name: str, as_json: bool) -> No
             _tell_of_agents(session)
 
 
-def _tell_of_agents(session: Session) -> None:
+def _tell_of_agents(session: CliSession) -> None:
     """Who goes on without this server."""
-    from sayso.agents.desk import Runs
+    from sayso.agents.desk import RunDesk
 
-    if at_work := Runs(session.store, session.config.runs_dir).open_here():
+    if at_work := RunDesk(session.store, session.config.runs_dir).open_here():
         say(
             plural(
                 len(at_work),

@@ -15,7 +15,7 @@ from typing import Any
 from sayso.asks.model import ALLOWING, Answer, Ask, Asker, Kind, NewAsk, Option, Problems, Question, State
 from sayso.config import Config
 from sayso.dialects import edits, fields
-from sayso.dialects.dialect import Arguments, AskTool, Reply, Request, Tool, description
+from sayso.dialects.dialect import Arguments, AskRequest, AskTool, Tool, ToolReply, description
 from sayso.dialects.outcomes import refusal_words, selected_labels
 from sayso.text import one_line, printable
 
@@ -83,12 +83,12 @@ def read(arguments: Arguments) -> Permission:
     return Permission(tool=str(name), given=dict(given or {}))
 
 
-def allow(given: Mapping[str, Any]) -> Reply:
-    return Reply(text=json.dumps({"behavior": "allow", "updatedInput": given}, ensure_ascii=False))
+def allow(given: Mapping[str, Any]) -> ToolReply:
+    return ToolReply(text=json.dumps({"behavior": "allow", "updatedInput": given}, ensure_ascii=False))
 
 
-def deny(message: str) -> Reply:
-    return Reply(text=json.dumps({"behavior": "deny", "message": message}, ensure_ascii=False))
+def deny(message: str) -> ToolReply:
+    return ToolReply(text=json.dumps({"behavior": "deny", "message": message}, ensure_ascii=False))
 
 
 # Permissions
@@ -111,7 +111,7 @@ def permission_ask(permission: Permission, asker: Asker, config: Config, before:
     )
 
 
-def decision(ask: Ask, permission: Permission) -> Reply:
+def decision(ask: Ask, permission: Permission) -> ToolReply:
     """What the person's answer means for the client."""
     answer = ask.answer(_DECISION)
     if ask.state is State.ANSWERED and answer and answer.text is None and answer.chosen in ((ALLOW.id,), (ALWAYS.id,)):
@@ -206,7 +206,7 @@ def question_tool() -> AskTool:
     return AskTool(name=NAME, title="", description="", schema=_SCHEMA, read=_read_questions)
 
 
-def _read_questions(arguments: Arguments, asker: Asker, config: Config) -> Request:
+def _read_questions(arguments: Arguments, asker: Asker, config: Config) -> AskRequest:
     permission, problems = read(arguments), Problems()
     found = fields.array_of_objects(problems, permission.given, "questions")
     most = config.ask_user_max_questions
@@ -219,7 +219,7 @@ def _read_questions(arguments: Arguments, asker: Asker, config: Config) -> Reque
         problems.add("questions", "two of them have the same text, by which their answers are told apart.")
     problems.check()
     new = NewAsk(tool=NATIVE_QUESTIONS, questions=questions, asker=asker, timeout_ms=config.approve_timeout)
-    return Request(new=new, render=lambda ask: _answers(ask, permission))
+    return AskRequest(new=new, render=lambda ask: _answers(ask, permission))
 
 
 def _question(problems: Problems, raw: Mapping[str, Any], path: str, question_id: str, config: Config) -> Question:
@@ -245,7 +245,7 @@ def _option(problems: Problems, raw: object, path: str, option_id: str) -> Optio
     return fields.object_option(problems, raw, path, option_id)
 
 
-def _answers(ask: Ask, permission: Permission) -> Reply:
+def _answers(ask: Ask, permission: Permission) -> ToolReply:
     if ask.state is State.ANSWERED:
         told = {question.text: _said(question, ask.answer(question.id)) for question in ask.questions}
         return allow({**permission.given, "answers": told})

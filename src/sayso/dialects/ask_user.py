@@ -11,14 +11,14 @@ from typing import Any
 from sayso.asks.model import Asker, Kind, NewAsk, Problems, Question
 from sayso.config import Config
 from sayso.dialects import codenomad, fields, promptmanager
-from sayso.dialects.dialect import Arguments, Request
+from sayso.dialects.dialect import Arguments, AskRequest
 from sayso.dialects.tools import ASK_USER as NAME
 from sayso.errors import Problem
 
 _QUESTION = ("question", "prompt")
 
 
-def read(arguments: Arguments, asker: Asker, config: Config) -> Request:
+def read(arguments: Arguments, asker: Asker, config: Config) -> AskRequest:
     problems = Problems()
     waits = not fields.boolean(problems, arguments, "nonBlocking", "", default=False)
     one = any(arguments.get(name) is not None for name in _QUESTION)
@@ -33,7 +33,7 @@ def read(arguments: Arguments, asker: Asker, config: Config) -> Request:
         new = codenomad.read_questions(problems, arguments, asker, config, _KINDLY, config.ask_user_timeout)
         render = codenomad.render_united
     problems.check()
-    return Request(new=new, render=render, waits=waits)
+    return AskRequest(new=new, render=render, waits=waits)
 
 
 def _read_one(problems: Problems, arguments: Arguments, asker: Asker, config: Config) -> NewAsk:

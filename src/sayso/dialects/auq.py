@@ -5,27 +5,27 @@ from __future__ import annotations
 from sayso.asks.model import Ask, Asker, NewAsk, Problems, State
 from sayso.config import Config
 from sayso.dialects import fields
-from sayso.dialects.dialect import Arguments, Reply, Request
+from sayso.dialects.dialect import Arguments, AskRequest, ToolReply
 from sayso.dialects.outcomes import answers_as_words, outcome_data, refusal_words, timeout_words
 from sayso.dialects.tools import ASK_USER_QUESTIONS as NAME
 
 
-def read(arguments: Arguments, asker: Asker, config: Config) -> Request:
+def read(arguments: Arguments, asker: Asker, config: Config) -> AskRequest:
     """What the arguments ask for; an InvalidInput names every wrong field."""
     problems = Problems()
     new = _read_questions(problems, arguments, asker, config)
     if arguments.get("nonBlocking"):
         problems.add("nonBlocking", "expected to be left out: this tool always waits for the answer.")
     problems.check()
-    return Request(new=new, render=render)
+    return AskRequest(new=new, render=render)
 
 
-def read_united(arguments: Arguments, asker: Asker, config: Config) -> Request:
+def read_united(arguments: Arguments, asker: Asker, config: Config) -> AskRequest:
     problems = Problems()
     new = _read_questions(problems, arguments, asker, config)
     waits = not fields.boolean(problems, arguments, "nonBlocking", "", default=False)
     problems.check()
-    return Request(new=new, render=render, waits=waits)
+    return AskRequest(new=new, render=render, waits=waits)
 
 
 def _read_questions(problems: Problems, arguments: Arguments, asker: Asker, config: Config) -> NewAsk:
@@ -42,11 +42,11 @@ def _read_questions(problems: Problems, arguments: Arguments, asker: Asker, conf
     return NewAsk(tool=NAME, questions=questions, asker=asker, timeout_ms=config.ask_timeout)
 
 
-def render(ask: Ask) -> Reply:
+def render(ask: Ask) -> ToolReply:
     """The outcome in words; a timeout is an error, a person's no is not."""
     data = outcome_data(ask)
     if ask.state is State.ANSWERED:
-        return Reply(text=f"Here are the user's answers:\n\n{answers_as_words(ask)}", data=data)
+        return ToolReply(text=f"Here are the user's answers:\n\n{answers_as_words(ask)}", data=data)
     if ask.state is State.TIMED_OUT:
-        return Reply(text=timeout_words(ask), data=data, is_error=True)
-    return Reply(text=refusal_words(ask), data=data)
+        return ToolReply(text=timeout_words(ask), data=data, is_error=True)
+    return ToolReply(text=refusal_words(ask), data=data)

@@ -11,7 +11,7 @@ from typing import Any
 from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Problems, Question, State, check_text
 from sayso.config import Config
 from sayso.dialects import fields
-from sayso.dialects.dialect import Arguments, AskTool, Reply, Request, description
+from sayso.dialects.dialect import Arguments, AskRequest, AskTool, ToolReply, description
 from sayso.dialects.outcomes import outcome_data, selected_labels, told_in_words
 from sayso.dialects.tools import LONGEST_TITLE, TIMEOUTS
 from sayso.errors import Problem
@@ -58,11 +58,11 @@ def declared_kind(problems: Problems, raw: Mapping[str, Any], path: str) -> Kind
 BY_THE_LETTER = Style(kind=declared_kind, option=fields.text_option)
 
 
-def read(arguments: Arguments, asker: Asker, config: Config) -> Request:
+def read(arguments: Arguments, asker: Asker, config: Config) -> AskRequest:
     problems = Problems()
     new = read_questions(problems, arguments, asker, config, BY_THE_LETTER)
     problems.check()
-    return Request(new=new, render=render)
+    return AskRequest(new=new, render=render)
 
 
 def read_questions(
@@ -185,18 +185,18 @@ def say_problems(problems: Sequence[Problem]) -> str:
     return "Validation error: " + "; ".join(said)
 
 
-def render(ask: Ask) -> Reply:
+def render(ask: Ask) -> ToolReply:
     """Four fields as JSON. A person's no of any kind is `cancelled`; the data says which."""
     told = _four_fields(ask)
     data = {**outcome_data(ask), "result": told}
-    return Reply(text=json.dumps(told, ensure_ascii=False), data=data, message=told_in_words(ask))
+    return ToolReply(text=json.dumps(told, ensure_ascii=False), data=data, message=told_in_words(ask))
 
 
-def render_united(ask: Ask) -> Reply:
+def render_united(ask: Ask) -> ToolReply:
     """The same beside the other dialects: with a sentence on what to do next, and in the data each answer once."""
     message = told_in_words(ask)
     text = json.dumps({"message": message, **_four_fields(ask)}, ensure_ascii=False)
-    return Reply(text=text, data=outcome_data(ask), message=message)
+    return ToolReply(text=text, data=outcome_data(ask), message=message)
 
 
 def _four_fields(ask: Ask) -> dict[str, Any]:

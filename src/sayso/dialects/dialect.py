@@ -22,7 +22,7 @@ so no tool file may take one, whichever profile is shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reply:
+class ToolReply:
     """What the agent gets: a text, the same as data, and whether it is an error."""
 
     text: str
@@ -50,11 +50,11 @@ class Tool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class AskRequest:
     """A call that was understood: what to ask, and how its caller wants the outcome told."""
 
     new: NewAsk
-    render: Callable[[Ask], Reply]
+    render: Callable[[Ask], ToolReply]
     waits: bool = True
     """False when the agent will come for the answer later."""
 
@@ -67,14 +67,14 @@ def say_path_first(problems: Sequence[Problem]) -> str:
 class AskTool(Tool):
     """A tool that puts questions to a person."""
 
-    read: Callable[[Arguments, Asker, Config], Request]
+    read: Callable[[Arguments, Asker, Config], AskRequest]
     say_problems: Callable[[Sequence[Problem]], str] = say_path_first
 
-    def refuse(self, error: InvalidInput) -> Reply:
+    def refuse(self, error: InvalidInput) -> ToolReply:
         """What was wrong with a call, as a result that a model can act on. Nothing was asked."""
         problems = [{"path": problem.path, "text": problem.text} for problem in error.problems]
         data = {"outcome": "invalid", "problems": problems}
-        return Reply(text=self.say_problems(error.problems), data=data, is_error=True)
+        return ToolReply(text=self.say_problems(error.problems), data=data, is_error=True)
 
 
 @cache

@@ -27,7 +27,7 @@ _NO_NEWLINE = "\\ No newline at end of file"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class EditDiff:
     """A diff, and the fields of the tool's input that it tells in full."""
 
     diff: str
@@ -40,7 +40,7 @@ def path_of(tool: str, given: Mapping[str, Any]) -> str:
     return path if isinstance(path, str) else ""
 
 
-def change(tool: str, given: Mapping[str, Any], before: str | None) -> Change | None:
+def change(tool: str, given: Mapping[str, Any], before: str | None) -> EditDiff | None:
     """What the tool would change, `before` being the file as it is; None where that cannot be told."""
     path = path_of(tool, given)
     if not path:
@@ -60,7 +60,7 @@ def change(tool: str, given: Mapping[str, Any], before: str | None) -> Change | 
             told = {"new_source"}
         case _:
             return None
-    return Change(diff=text, told=frozenset(told))
+    return EditDiff(diff=text, told=frozenset(told))
 
 
 def _is_edit(edit: object) -> bool:

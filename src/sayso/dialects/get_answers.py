@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sayso.asks.model import Ask, Problems, State
 from sayso.dialects import fields
-from sayso.dialects.dialect import Arguments, Reply
+from sayso.dialects.dialect import Arguments, ToolReply
 from sayso.dialects.outcomes import answers_as_words, is_wiped, outcome_data, refusal_words
 from sayso.text import iso_time
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class WantedAnswers:
     """Which answers a call wants, and whether it holds on for them."""
 
     ask_id: str | None
     wait: bool
 
 
-def read(arguments: Arguments) -> Wanted:
+def read(arguments: Arguments) -> WantedAnswers:
     problems = Problems()
     ask_id = fields.text(problems, arguments, ["ask_id"], "", required=False)
     if ask_id and not re.fullmatch(r"[0-9a-fA-F-]{32,36}", ask_id):
         problems.add("ask_id", f"expected the whole id from a pending result, got {fields.given(ask_id)}.")
     wait = fields.boolean(problems, arguments, "wait", "", default=False)
     problems.check()
-    return Wanted(ask_id=ask_id.lower().replace("-", "") or None, wait=wait)
+    return WantedAnswers(ask_id=ask_id.lower().replace("-", "") or None, wait=wait)
 
 
 def mention(owed: Owed) -> Iterator[str]:
@@ -52,7 +52,7 @@ def _ids(asks: Sequence[Ask]) -> str:
     return ", ".join(ask.id for ask in asks)
 
 
-def render(asks: Sequence[Ask]) -> Reply:
+def render(asks: Sequence[Ask]) -> ToolReply:
     """What there is: settled asks with their answers, open ones by name."""
     settled = [ask for ask in asks if not ask.state.answerable]
     open_ = [ask for ask in asks if ask.state.answerable]
@@ -66,8 +66,8 @@ def render(asks: Sequence[Ask]) -> Reply:
         words.append(f"Not answered yet, still open. Do not assume an answer:\n{listed}")
     if not settled:
         data["message"] = words[0] if words else "You have no open questions and no answers waiting."
-        return Reply(text=data["message"], data=data)
-    return Reply(text="\n\n".join(words), data=data)
+        return ToolReply(text=data["message"], data=data)
+    return ToolReply(text="\n\n".join(words), data=data)
 
 
 def _name(ask: Ask) -> str:

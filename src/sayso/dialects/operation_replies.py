@@ -7,7 +7,7 @@ from signal import Signals
 from typing import Any
 
 from sayso.clock import now_ms
-from sayso.dialects.dialect import Reply
+from sayso.dialects.dialect import ToolReply
 from sayso.errors import InvalidInput
 from sayso.operations.operation import Operation, OperationState
 from sayso.operations.report import Report
@@ -20,16 +20,16 @@ from sayso.toolfiles.model import Fault
 MOST_FAULTS = 20
 
 
-def refused(error: InvalidInput) -> Reply:
+def refused(error: InvalidInput) -> ToolReply:
     """What was wrong with a call. Nothing was run."""
     problems = [{"path": problem.path, "text": problem.text} for problem in error.problems]
     text = f"Nothing was run. {error}"
-    return Reply(text=text, data={"status": "invalid", "problems": problems, "message": text}, is_error=True)
+    return ToolReply(text=text, data={"status": "invalid", "problems": problems, "message": text}, is_error=True)
 
 
-def failed(what: object) -> Reply:
+def failed(what: object) -> ToolReply:
     """Why nothing was done, for whatever other reason."""
-    return Reply(text=str(what), data={"status": "failed", "message": str(what)}, is_error=True)
+    return ToolReply(text=str(what), data={"status": "failed", "message": str(what)}, is_error=True)
 
 
 _IF_YOU_LEAVE = (
@@ -38,7 +38,7 @@ _IF_YOU_LEAVE = (
 )
 
 
-def started(operation: Operation, hint: str, waits_for: str = "") -> Reply:
+def started(operation: Operation, hint: str, waits_for: str = "") -> ToolReply:
     """The first reply of a background command."""
     if waits_for:
         begun = f"{operation.tool} is operation {operation.id}. It is queued and begins after {waits_for}."
@@ -46,18 +46,18 @@ def started(operation: Operation, hint: str, waits_for: str = "") -> Reply:
         begun = f"Started {operation.tool} as operation {operation.id}."
     text = f"{begun} {hint} {_IF_YOU_LEAVE}"
     status = "queued" if waits_for else "started"
-    return Reply(text=text, data={"id": operation.id, "status": status, "tool": operation.tool, "message": text})
+    return ToolReply(text=text, data={"id": operation.id, "status": status, "tool": operation.tool, "message": text})
 
 
-def result(report: Report) -> Reply:
+def result(report: Report) -> ToolReply:
     """How an operation ended, or how it stands, with what it printed."""
     operation = report.operation
     text = f"{headline(operation)}\n\n{_printed(report)}".rstrip()
     is_error = operation.state.ended and operation.state is not OperationState.COMPLETED
-    return Reply(text=text, data={**data(report), "message": headline(operation)}, is_error=is_error)
+    return ToolReply(text=text, data={**data(report), "message": headline(operation)}, is_error=is_error)
 
 
-def direct_result(report: Report) -> Reply:
+def direct_result(report: Report) -> ToolReply:
     """The result of a call that waited for it: the command's output, and no word about operations."""
     operation = report.operation
     told = data(report)
@@ -65,10 +65,10 @@ def direct_result(report: Report) -> Reply:
         told.pop(name, None)
     if operation.state is not OperationState.COMPLETED:
         text = f"{_direct_headline(operation)}\n\n{_printed(report)}".rstrip()
-        return Reply(text=text, data={**told, "message": _direct_headline(operation)}, is_error=True)
+        return ToolReply(text=text, data={**told, "message": _direct_headline(operation)}, is_error=True)
     quiet = not report.stderr.head and not report.steps
     only = _stream(report, report.stdout, "stdout") if quiet else _printed(report)
-    return Reply(text=only or f"{operation.tool} succeeded and printed nothing.", data=told)
+    return ToolReply(text=only or f"{operation.tool} succeeded and printed nothing.", data=told)
 
 
 def news(reports: Sequence[Report], alerts: Sequence[tuple[Operation, Sequence[str]]]) -> tuple[str, dict[str, Any]]:
@@ -85,7 +85,7 @@ def news(reports: Sequence[Report], alerts: Sequence[tuple[Operation, Sequence[s
     return "\n\n".join(["Since your last call:", *told]) if told else "", facts
 
 
-def listed(operations: Sequence[Operation], faults: Sequence[Fault]) -> Reply:
+def listed(operations: Sequence[Operation], faults: Sequence[Fault]) -> ToolReply:
     """All operations of an agent, and the tool files that are not served."""
     lines = [_line(operation) for operation in operations] or ["You have no operations."]
     told: dict[str, Any] = {"operations": [_facts(operation) for operation in operations]}
@@ -93,7 +93,7 @@ def listed(operations: Sequence[Operation], faults: Sequence[Fault]) -> Reply:
         lines += ["", left_out(faults)]
         told["left_out"] = [str(fault) for fault in faults[:MOST_FAULTS]]
     text = "\n".join(lines)
-    return Reply(text=text, data={**told, "message": text})
+    return ToolReply(text=text, data={**told, "message": text})
 
 
 def still_running(operations: Sequence[Operation], why: str) -> str:
@@ -112,17 +112,17 @@ def left_out(faults: Sequence[Fault]) -> str:
     return f"{files} left out because of faults; `sayso tools validate` shows them all:\n{listed}{more}"
 
 
-def cancelling(operation: Operation) -> Reply:
+def cancelling(operation: Operation) -> ToolReply:
     if operation.state.ended and not operation.cancelled_by:
         text = f"{headline(operation)} There was nothing to cancel."
     elif operation.state.ended:
         text = headline(operation)
     else:
         text = f"Operation {operation.id} ({operation.tool}) is being stopped. What it has printed is kept."
-    return Reply(text=text, data={**_facts(operation), "message": text})
+    return ToolReply(text=text, data={**_facts(operation), "message": text})
 
 
-def piece(operation: Operation, stream: str, part: Piece) -> Reply:
+def piece(operation: Operation, stream: str, part: Piece) -> ToolReply:
     """A range of what an operation printed."""
     facts = {
         "id": operation.id,
@@ -138,12 +138,12 @@ def piece(operation: Operation, stream: str, part: Piece) -> Reply:
     more = f" Read on with offset {part.next_offset}." if part.next_offset < part.seen else ""
     where = f"bytes {part.offset:,} to {part.next_offset:,} of {part.seen:,}" if part.seen else "nothing so far"
     running = "" if operation.state.ended else f" It is {operation.state}."
-    return Reply(
+    return ToolReply(
         text=f"{stream} of {operation.id}: {where}.{skipped}{more}{running}\n\n{part.text}".rstrip(), data=facts
     )
 
 
-def matches(operation: Operation, stream: str, pattern: str, found: Found) -> Reply:
+def matches(operation: Operation, stream: str, pattern: str, found: Found) -> ToolReply:
     """The lines that match."""
     lines = [f"{match.offset}: {match.text}" for match in found.matches]
     facts = {
@@ -157,7 +157,7 @@ def matches(operation: Operation, stream: str, pattern: str, found: Found) -> Re
     count = "1 line matches" if len(lines) == 1 else f"{len(lines)} lines match"
     more = " There are more: give a larger limit." if found.more else ""
     cut = f" {found.cut:,} bytes were not kept and could not be searched." if found.cut else ""
-    return Reply(
+    return ToolReply(
         text="\n".join([f"{stream} of {operation.id}: {count} {pattern!r}.{more}{cut}", "", *lines]), data=facts
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 from sayso.clock import now_ms
 from sayso.operations.operation import Operation
 from sayso.running.folder import Status
-from sayso.running.output import Found, Lines
+from sayso.running.output import Found, OutputLines
 from sayso.text import iso_time
 
 
@@ -39,7 +39,7 @@ def operation_data(operation: Operation, words: str) -> dict[str, Any]:
     }
 
 
-def lines_data(operation: Operation, stream: str, lines: Lines) -> dict[str, Any]:
+def lines_data(operation: Operation, stream: str, lines: OutputLines) -> dict[str, Any]:
     """Part of what it printed."""
     return {
         "id": operation.id,

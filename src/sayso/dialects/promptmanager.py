@@ -7,7 +7,7 @@ from typing import Any
 from sayso.asks.model import Ask, Asker, Kind, NewAsk, Option, Problems, Question, State
 from sayso.config import Config
 from sayso.dialects import fields
-from sayso.dialects.dialect import Arguments, AskTool, Reply, Request, description
+from sayso.dialects.dialect import Arguments, AskRequest, AskTool, ToolReply, description
 from sayso.dialects.outcomes import outcome_data, refusal_words, selected_labels, still_open_words
 
 NAME = "ask_user"
@@ -27,7 +27,7 @@ def tool(config: Config) -> AskTool:
     )
 
 
-def read(arguments: Arguments, asker: Asker, config: Config) -> Request:
+def read(arguments: Arguments, asker: Asker, config: Config) -> AskRequest:
     problems = Problems()
     several = fields.boolean(problems, arguments, "multiSelect", "", default=False)
     options: tuple[Option, ...] = ()
@@ -43,24 +43,24 @@ def read(arguments: Arguments, asker: Asker, config: Config) -> Request:
     problems.check()
     timeout = config.ask_user_timeout or TIMEOUT
     new = NewAsk(tool=NAME, questions=(question,), asker=asker, timeout_ms=timeout)
-    return Request(new=new, render=render)
+    return AskRequest(new=new, render=render)
 
 
-def render(ask: Ask) -> Reply:
+def render(ask: Ask) -> ToolReply:
     """The outcome in PromptManager's words, and only those."""
     data = outcome_data(ask)
     if ask.state is State.ANSWERED:
-        return Reply(text=_answer_words(ask), data=data)
+        return ToolReply(text=_answer_words(ask), data=data)
     if ask.state is State.TIMED_OUT:
-        return Reply(text=TIMED_OUT, data=data, is_error=True)
-    return Reply(text=refusal_words(ask), data=data)
+        return ToolReply(text=TIMED_OUT, data=data, is_error=True)
+    return ToolReply(text=refusal_words(ask), data=data)
 
 
-def render_united(ask: Ask) -> Reply:
+def render_united(ask: Ask) -> ToolReply:
     """The same beside the other dialects, where a late answer can still be had."""
     reply = render(ask)
     if ask.state is State.TIMED_OUT:
-        return Reply(text=still_open_words(ask), data=reply.data)
+        return ToolReply(text=still_open_words(ask), data=reply.data)
     return reply
 
 

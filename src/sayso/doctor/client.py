@@ -21,7 +21,7 @@ LEAVE_SECONDS = 5.0
 """How long a server has to end once its client has left."""
 
 
-class Client:
+class StdioClient:
     """One server and what is said to it. `with` it: leaving ends the server."""
 
     def __init__(
@@ -48,7 +48,7 @@ class Client:
         )
         threading.Thread(target=self._hear, name="sayso-client", daemon=True).start()
 
-    def __enter__(self) -> Client:
+    def __enter__(self) -> StdioClient:
         try:
             self._greet()
         except BaseException:

@@ -16,7 +16,7 @@ from sayso.config import Config, limits
 from sayso.doctor.finding import Finding, fault, note, ok, warning
 from sayso.errors import CannotEdit
 from sayso.install import files
-from sayso.install.entry import Registered, Server
+from sayso.install.entry import Registered, ServerProgram
 from sayso.install.foreground import NEVER, VARIABLE
 from sayso.install.foreground import value as foreground_value
 from sayso.install.hooks import registered_command
@@ -31,7 +31,7 @@ FETCHERS = ("uvx", "uv", "pipx")
 NOT_CONNECTED = "is not connected."
 
 
-def connections(config: Config, machine: Machine, server: Server) -> Iterator[Finding]:
+def connections(config: Config, machine: Machine, server: ServerProgram) -> Iterator[Finding]:
     """Every client that is used on this machine, or that has an entry here."""
     used = [target for target in TARGETS if target.is_used(machine)]
     if not used:
@@ -61,7 +61,7 @@ def foreground(machine: Machine) -> Iterator[Finding]:
     yield note("claude-code", text, "sayso install claude-code --foreground    (for all of its MCP servers)")
 
 
-def connection(target: Target, config: Config, machine: Machine, server: Server) -> Iterator[Finding]:
+def connection(target: Target, config: Config, machine: Machine, server: ServerProgram) -> Iterator[Finding]:
     found: list[tuple[Scope, Registered]] = []
     for scope in Scope:
         if not target.takes(scope):
@@ -105,7 +105,7 @@ def entry(target: Target, scope: Scope, registered: Registered, config: Config, 
     yield from wrong or [ok(target.key, f"{title} is connected: it starts {shlex.join(registered.server.argv)}")]
 
 
-def _other_version(target: Target, title: str, program: str, server: Server, again: str) -> Iterator[Finding]:
+def _other_version(target: Target, title: str, program: str, server: ServerProgram, again: str) -> Iterator[Finding]:
     """Whether it is Sayso, and this one. What fetches programs is not asked: it might fetch one."""
     name = Path(program).stem
     if name in FETCHERS:
@@ -130,7 +130,7 @@ def _version(program: str) -> str:
     return ran.stdout.split()[-1] if ran.returncode == 0 and ran.stdout.split() else ""
 
 
-def _other_state(target: Target, title: str, scope: Scope, server: Server, config: Config) -> Iterator[Finding]:
+def _other_state(target: Target, title: str, scope: Scope, server: ServerProgram, config: Config) -> Iterator[Finding]:
     """A server with another store asks where nobody looks. A project's entry says nothing of one person's folder."""
     again = f"sayso install {target.key}{_flag(scope)}"
     theirs = server.env.get("SAYSO_STATE_DIR")
@@ -155,7 +155,9 @@ def _limits(target: Target, title: str, registered: Registered, config: Config, 
         yield warning(target.key, f"{title}: {given}, but a call is held {held}: the client gives up first.", again)
 
 
-def _leave_to_ask(target: Target, title: str, scope: Scope, server: Server, machine: Machine) -> Iterator[Finding]:
+def _leave_to_ask(
+    target: Target, title: str, scope: Scope, server: ServerProgram, machine: Machine
+) -> Iterator[Finding]:
     """A client that must be asked before it calls our tools calls none where nobody can be asked."""
     if not target.grant:
         return
@@ -172,7 +174,7 @@ def _leave_to_ask(target: Target, title: str, scope: Scope, server: Server, mach
         yield warning(target.key, text, again)
 
 
-def _budget(target: Target, server: Server, config: Config) -> float | None:
+def _budget(target: Target, server: ServerProgram, config: Config) -> float | None:
     given = dict(config.call_limits)
     if told := server.env.get("SAYSO_CALL_LIMITS"):
         given = dict(limits(told))

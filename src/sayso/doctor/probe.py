@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TextIO
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Answer, Ask, Settler
 from sayso.config import Config
-from sayso.doctor.client import Client, text_of
+from sayso.doctor.client import StdioClient, text_of
 from sayso.doctor.finding import Finding, fault, ok
 from sayso.errors import ProtocolError, SaysoError
-from sayso.install.entry import Server
+from sayso.install.entry import ServerProgram
 from sayso.install.targets import Target
 from sayso.store import open_store
 from sayso.store.bell import LOOK_EVERY
@@ -31,7 +31,7 @@ _REPLY = "All is well."
 _TAIL = 600
 
 
-def probe(target: Target, server: Server, config: Config) -> Iterator[Finding]:
+def probe(target: Target, server: ServerProgram, config: Config) -> Iterator[Finding]:
     """The steps as they were gone, each with the time it took; or the first that failed, and what the server said."""
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
         steps: list[Finding] = []
@@ -49,14 +49,14 @@ def probe(target: Target, server: Server, config: Config) -> Iterator[Finding]:
         yield from steps
 
 
-def _go(target: Target, server: Server, config: Config, steps: list[Finding], log: TextIO) -> None:
+def _go(target: Target, server: ServerProgram, config: Config, steps: list[Finding], log: TextIO) -> None:
     """The whole way."""
     begun = time.perf_counter()
 
     def step(text: str) -> None:
         steps.append(ok(target.key, f"{text} ({(time.perf_counter() - begun) * 1000:.0f} ms)"))
 
-    with Client(
+    with StdioClient(
         [server.command, *server.args],
         name=target.known_as,
         version="doctor",
@@ -76,7 +76,7 @@ def _go(target: Target, server: Server, config: Config, steps: list[Finding], lo
         step("answered, and the agent received it")
 
 
-def _asked(client: Client, tool: str, arguments: dict[str, Any], config: Config, mark: str) -> str:
+def _asked(client: StdioClient, tool: str, arguments: dict[str, Any], config: Config, mark: str) -> str:
     """What the agent receives for a question that is answered from the inbox."""
     returned = threading.Event()
     with ThreadPoolExecutor(1) as beside:
@@ -95,7 +95,7 @@ def _asked(client: Client, tool: str, arguments: dict[str, Any], config: Config,
     return text
 
 
-def environment(target: Target, server: Server, environ: Mapping[str, str]) -> dict[str, str]:
+def environment(target: Target, server: ServerProgram, environ: Mapping[str, str]) -> dict[str, str]:
     """What the client hands to the server."""
     kept = {name: environ[name] for name in FEW if name in environ} if target.key in SPARING else dict(environ)
     return {**kept, **server.env}
@@ -118,7 +118,7 @@ def _answer(config: Config, mark: str, returned: threading.Event) -> None:
     """Look for the question as the person's inbox would, and answer it; unless the call is over before."""
     opened = open_store(config)
     try:
-        desk, end = Desk(opened), time.monotonic() + SECONDS / 2
+        desk, end = AskDesk(opened), time.monotonic() + SECONDS / 2
         desk.show_up("doctor", config.person)
         try:
             ask = _found(desk, mark)
@@ -138,7 +138,7 @@ def _answer(config: Config, mark: str, returned: threading.Event) -> None:
         opened.close()
 
 
-def _found(desk: Desk, mark: str) -> Ask | None:
+def _found(desk: AskDesk, mark: str) -> Ask | None:
     return next((ask for ask in desk.inbox(most=1000) if ask.questions and ask.questions[0].text == mark), None)
 
 

@@ -20,13 +20,13 @@ CONNECT_SECONDS = 3.0
 
 
 def tool_files(config: Config) -> Iterator[Finding]:
-    stock = Catalog(config).load()
-    for wrong in stock.faults:
+    loaded = Catalog(config).load()
+    for wrong in loaded.faults:
         yield fault("tools", str(wrong), "Fix that line; `sayso tools validate` checks it again.")
-    if not stock.faults:
+    if not loaded.faults:
         yield (
-            ok("tools", f"agents get {counted(len(stock.tools), 'tool')} from {counted(stock.files, 'tool file')}")
-            if stock.tools
+            ok("tools", f"agents get {counted(len(loaded.tools), 'tool')} from {counted(loaded.files, 'tool file')}")
+            if loaded.tools
             else note("tools", "There are no tool files here, so agents get no commands.", "sayso tools init git")
         )
 

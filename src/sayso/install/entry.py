@@ -11,7 +11,7 @@ MARGIN_SECONDS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class Server:
+class ServerProgram:
     """The program that a client starts to have Sayso."""
 
     name: str
@@ -37,7 +37,7 @@ class Limit:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shape:
+class EntryShape:
     """The keys that a client's entry is made of. Without a key for arguments, the command is a list of all words."""
 
     command: str = "command"
@@ -54,12 +54,12 @@ class Shape:
 class Registered:
     """What a client's file says of a server."""
 
-    server: Server
+    server: ServerProgram
     limit_seconds: float | None
     is_disabled: bool
 
 
-def written(shape: Shape, server: Server, known_as: str) -> dict[str, Any]:
+def written(shape: EntryShape, server: ServerProgram, known_as: str) -> dict[str, Any]:
     """The entry that starts this server. Where the client's limit is raised, the server is told of it."""
     entry: dict[str, Any] = dict(shape.extras)
     entry |= (
@@ -72,7 +72,7 @@ def written(shape: Shape, server: Server, known_as: str) -> dict[str, Any]:
     return entry
 
 
-def environment(shape: Shape, server: Server, known_as: str) -> dict[str, str]:
+def environment(shape: EntryShape, server: ServerProgram, known_as: str) -> dict[str, str]:
     limit = shape.limit
     told = {"SAYSO_CALL_LIMITS": f"{known_as}={limit.seconds - MARGIN_SECONDS}s"} if limit else {}
     return {**server.env, **told}
@@ -90,7 +90,7 @@ def merged(found: Any, wanted: Mapping[str, Any]) -> dict[str, Any]:
     return {**(found if isinstance(found, dict) else {}), **wanted}
 
 
-def read_back(shape: Shape, name: str, entry: Any) -> Registered | None:
+def read_back(shape: EntryShape, name: str, entry: Any) -> Registered | None:
     """The server that an entry starts; None where it names no program."""
     if not isinstance(entry, dict) or not entry.get(shape.command):
         return None
@@ -101,7 +101,7 @@ def read_back(shape: Shape, name: str, entry: Any) -> Registered | None:
     limit = entry.get(shape.limit.key) if shape.limit else None
     key, value = shape.disabled
     return Registered(
-        server=Server(name=name, command=words[0], args=tuple(words[1:]), env=env),
+        server=ServerProgram(name=name, command=words[0], args=tuple(words[1:]), env=env),
         limit_seconds=limit / shape.limit.units if shape.limit and isinstance(limit, int | float) else None,
         is_disabled=entry.get(key) is value,
     )

@@ -15,7 +15,7 @@ from typing import Any
 from sayso.dialects.dialect import ASK_TOOLS
 from sayso.errors import CannotEdit
 from sayso.install import in_json
-from sayso.install.entry import Server
+from sayso.install.entry import ServerProgram
 from sayso.install.notation import at, parsed, with_entry, without_entry
 
 _LEAN_TOOLS = ("ask_user", "get_answers")
@@ -23,7 +23,7 @@ _LEAN_TOOLS = ("ask_user", "get_answers")
 MARK = "Written by `sayso install`; `sayso uninstall` removes it."
 
 
-def tools_of(server: Server) -> tuple[str, ...]:
+def tools_of(server: ServerProgram) -> tuple[str, ...]:
     """Those that this server shows."""
     return _LEAN_TOOLS if "--lean" in server.args else ASK_TOOLS
 

@@ -43,7 +43,7 @@ class Done(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Look:
+class PartPreview:
     """A file as it is, and as it would be with the part."""
 
     path: Path
@@ -62,14 +62,14 @@ class Look:
         return "\n".join(difflib.unified_diff(before, after, str(self.path), str(self.path), lineterm=""))
 
 
-def look(part: Part) -> Look:
+def look(part: Part) -> PartPreview:
     """What adding the part would do. CannotEdit names the file and what is wrong with it."""
     with about(part.path):
         before = files.content(part.path)
         text, mark = _without_mark(before)
         after = part.added(text)
         is_same = after == text and before is not None
-        return Look(
+        return PartPreview(
             path=part.path,
             before=before,
             after=before if is_same and before is not None else (mark + after).encode(),
@@ -98,7 +98,7 @@ def write_in(part: Part) -> None:
             files.write(part.path, seen.after, seen.before)
 
 
-def begin(part: Part, seen: Look, ledger: Ledger, beside: Iterable[Part] = ()) -> Record:
+def begin(part: Part, seen: PartPreview, ledger: Ledger, beside: Iterable[Part] = ()) -> Record:
     """Copy the file before it is changed, and note what it takes to put it back."""
     earlier = ledger.get(part.path)
     added = (*(earlier.added if earlier else ()), *(() if seen.was_in else (_kind(part),)))

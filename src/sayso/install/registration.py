@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from sayso.install import entry, files
-from sayso.install.entry import Registered, Server
+from sayso.install.entry import Registered, ServerProgram
 from sayso.install.ledger import Ledger
 from sayso.install.machine import Machine
 from sayso.install.notation import at, parsed, with_entry, without_entry
-from sayso.install.part import Done, Look, about, add, begin, finish, look, take_back, write_in
+from sayso.install.part import Done, PartPreview, about, add, begin, finish, look, take_back, write_in
 from sayso.install.targets import OwnCommand, Scope, Target
 
 PATIENCE = 60.0
@@ -27,7 +27,7 @@ class EntryPart:
 
     target: Target
     path: Path
-    server: Server
+    server: ServerProgram
 
     @property
     def steps(self) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ class Registration:
     target: Target
     scope: Scope
     machine: Machine
-    server: Server
+    server: ServerProgram
 
     @property
     def part(self) -> EntryPart:
@@ -80,7 +80,7 @@ class Registration:
         assert self.own is not None
         return self.own.add(self.server, self.scope, self._env())
 
-    def look(self) -> Look:
+    def look(self) -> PartPreview:
         return look(self.part)
 
     def add(self, ledger: Ledger) -> Done:

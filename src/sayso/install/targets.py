@@ -11,14 +11,14 @@ from enum import StrEnum
 from pathlib import Path
 
 from sayso.clients import known
-from sayso.install.entry import Limit, Server, Shape
+from sayso.install.entry import EntryShape, Limit, ServerProgram
 from sayso.install.grants import ApprovalsPart, FilePart, RulesPart, copilot_hook, gemini_policy, tools_of
 from sayso.install.machine import Machine
 from sayso.install.part import Part
 
 DAY = 86_400
 Place = Callable[[Machine], Path]
-OwnWords = Callable[[Server, "Scope", Mapping[str, str]], list[str]]
+OwnWords = Callable[[ServerProgram, "Scope", Mapping[str, str]], list[str]]
 Grant = Callable[[Machine, "Scope", str, tuple[str, ...]], Part | None]
 """From the server's name and the tools that ask to what lets the client call them; None where it has nothing."""
 
@@ -51,7 +51,7 @@ class Target:
     user_file: Place
     table: tuple[str, ...] = ("mcpServers",)
     notation: str = "json"
-    shape: Shape = field(default_factory=Shape)
+    shape: EntryShape = field(default_factory=EntryShape)
     project_file: str = ""
     """Relative to the project; empty where the client has no such file."""
     programs: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ class Target:
     def takes(self, scope: Scope) -> bool:
         return scope is Scope.USER or bool(self.project_file)
 
-    def leave_to_ask(self, machine: Machine, scope: Scope, server: Server) -> Part | None:
+    def leave_to_ask(self, machine: Machine, scope: Scope, server: ServerProgram) -> Part | None:
         """What lets the client call this server's tools that ask, and no others, without asking first."""
         other = known(self.known_as).other_names
         tools = tuple(other.get(tool, tool) for tool in tools_of(server))
@@ -221,7 +221,7 @@ TARGETS: tuple[Target, ...] = (
         project_file=".mcp.json",
         home=_claude_home,
         # It begins its first turn without the tools of a server that is still starting, unless this is said.
-        shape=Shape(extras={"type": "stdio", "alwaysLoad": True}),
+        shape=EntryShape(extras={"type": "stdio", "alwaysLoad": True}),
         own=CLAUDE_COMMAND,
         grant=_claude_grant,
         skills=(lambda machine: _claude_home(machine) / "skills", ".claude/skills"),
@@ -236,7 +236,7 @@ TARGETS: tuple[Target, ...] = (
         project_file=".codex/config.toml",
         notation="toml",
         table=("mcp_servers",),
-        shape=Shape(
+        shape=EntryShape(
             # Likewise: without it the first turn has no tools of a server that takes more than a second to start.
             extras={"required": True},
             limit=Limit(key="tool_timeout_sec", seconds=DAY),
@@ -264,7 +264,7 @@ TARGETS: tuple[Target, ...] = (
         user_file=lambda machine: _vs_code(machine) / "mcp.json",
         project_file=".vscode/mcp.json",
         table=("servers",),
-        shape=Shape(extras={"type": "stdio"}),
+        shape=EntryShape(extras={"type": "stdio"}),
     ),
     Target(
         key="gemini",
@@ -273,7 +273,7 @@ TARGETS: tuple[Target, ...] = (
         programs=("gemini",),
         user_file=lambda machine: _gemini_home(machine) / "settings.json",
         project_file=".gemini/settings.json",
-        shape=Shape(limit=GEMINI_LIMIT),
+        shape=EntryShape(limit=GEMINI_LIMIT),
         own=GEMINI_COMMAND,
         grant=_gemini_grant,
         skills=(lambda machine: _gemini_home(machine) / "skills", ".gemini/skills"),
@@ -287,7 +287,7 @@ TARGETS: tuple[Target, ...] = (
         user_file=_opencode_file,
         project_file="opencode.json",
         table=("mcp",),
-        shape=Shape(
+        shape=EntryShape(
             args="",
             env="environment",
             extras={"type": "local", "enabled": True},
@@ -305,7 +305,7 @@ TARGETS: tuple[Target, ...] = (
         user_file=lambda machine: _qwen_home(machine) / "settings.json",
         project_file=".qwen/settings.json",
         # Else the tools are found by a search only.
-        shape=Shape(extras={"alwaysLoadTools": True}, limit=QWEN_LIMIT),
+        shape=EntryShape(extras={"alwaysLoadTools": True}, limit=QWEN_LIMIT),
         grant=_qwen_grant,
         skills=(lambda machine: _qwen_home(machine) / "skills", ".qwen/skills"),
         notes=(lambda machine: _qwen_home(machine) / "QWEN.md", "QWEN.md"),
@@ -316,7 +316,7 @@ TARGETS: tuple[Target, ...] = (
         known_as="copilot-cli",
         programs=("copilot",),
         user_file=lambda machine: _copilot_home(machine) / "mcp-config.json",
-        shape=Shape(extras={"type": "local", "tools": ["*"]}, limit=Limit(key="timeout", seconds=DAY, units=1000)),
+        shape=EntryShape(extras={"type": "local", "tools": ["*"]}, limit=Limit(key="timeout", seconds=DAY, units=1000)),
         grant=_copilot_grant,
     ),
     Target(
@@ -333,7 +333,7 @@ TARGETS: tuple[Target, ...] = (
         user_file=_goose_file,
         notation="yaml",
         table=("extensions",),
-        shape=Shape(
+        shape=EntryShape(
             command="cmd",
             env="envs",
             extras={
@@ -354,7 +354,7 @@ TARGETS: tuple[Target, ...] = (
         user_file=_zed_file,
         project_file=".zed/settings.json",
         table=("context_servers",),
-        shape=Shape(limit=Limit(key="timeout", seconds=600), disabled=("enabled", False)),
+        shape=EntryShape(limit=Limit(key="timeout", seconds=600), disabled=("enabled", False)),
     ),
     Target(
         key="cline",
@@ -363,7 +363,7 @@ TARGETS: tuple[Target, ...] = (
         programs=("cline",),
         home=_cline_home,
         user_file=lambda machine: _cline_home(machine) / "settings" / "cline_mcp_settings.json",
-        shape=Shape(limit=Limit(key="timeout", seconds=3600)),
+        shape=EntryShape(limit=Limit(key="timeout", seconds=3600)),
     ),
     Target(
         key="windsurf",

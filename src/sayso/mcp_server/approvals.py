@@ -20,9 +20,9 @@ from sayso.dialects.approve import Permission
 from sayso.dialects.edits import path_of
 from sayso.errors import InvalidInput, SaysoError, WaitEnded
 from sayso.mcp_server.ask import AskCalls
-from sayso.mcp_server.context import Context
+from sayso.mcp_server.backend import Backend
+from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.heartbeat import beat
-from sayso.mcp_server.office import Office
 from sayso.mcp_server.replies import result
 from sayso.protocol.results import ToolResult
 
@@ -37,11 +37,11 @@ MOST_BYTES = 1024 * 1024
 class ApproveCalls:
     """Serves `approve` of one server process, with which it forgets what was allowed for the rest of the run."""
 
-    def __init__(self, office: Office) -> None:
-        self._office, self._asks = office, AskCalls(office, strict=True)
+    def __init__(self, backend: Backend) -> None:
+        self._backend, self._asks = backend, AskCalls(backend, strict=True)
         self._allowed: set[str] = set()
 
-    async def call(self, ctx: Context) -> ToolResult:
+    async def call(self, ctx: CallContext) -> ToolResult:
         try:
             permission = dialect.read(ctx.arguments)
             if permission.is_question:
@@ -57,7 +57,7 @@ class ApproveCalls:
             logger.exception("A permission could not be asked for")
             return _denied("Sayso failed on this request; its log says why.")
 
-    async def _ask(self, ctx: Context) -> ToolResult:
+    async def _ask(self, ctx: CallContext) -> ToolResult:
         """Claude's own questions: an ask like any other, whose answers go back as part of the tool's input."""
         told = await self._asks.call(dialect.question_tool(), ctx)
         if isinstance(told, ToolResult) and not told.is_error:
@@ -67,40 +67,40 @@ class ApproveCalls:
         texts = told.texts if isinstance(told, ToolResult) else []
         return _denied(" ".join(texts) or "The user could not be asked. Do not assume an answer.")
 
-    async def _permit(self, permission: Permission, ctx: Context) -> ToolResult:
-        await self._office.find_run()
-        asker = self._office.asker_of(ctx)
+    async def _permit(self, permission: Permission, ctx: CallContext) -> ToolResult:
+        await self._backend.find_run()
+        asker = self._backend.asker_of(ctx)
         if permission.exact in self._allowed and not asker.agent:
             logger.info("Allowed %s again, as the user said", permission.tool)
             return result(dialect.allow(permission.given))
         before = await anyio.to_thread.run_sync(self._present_text, permission, ctx)
-        new = await anyio.to_thread.run_sync(dialect.permission_ask, permission, asker, self._office.config, before)
-        waiting = await self._office.waiting()
+        new = await anyio.to_thread.run_sync(dialect.permission_ask, permission, asker, self._backend.config, before)
+        waiting = await self._backend.waiting()
         held = await waiting.hold(new)
         ask = await self._decided(held, waiting, ctx)
         if dialect.is_for_the_rest(ask):
             self._allowed.add(permission.exact)
-        self._office.note_delivery(ctx, held)
+        self._backend.note_delivery(ctx, held)
         return result(dialect.decision(ask, permission))
 
-    async def _decided(self, held: Held, waiting: Waiting, ctx: Context) -> Ask:
+    async def _decided(self, held: Held, waiting: Waiting, ctx: CallContext) -> Ask:
         """The ask once it has ended. Whatever ends this call before that ends the ask too."""
-        office = self._office
+        backend = self._backend
         try:
-            await office.note_in_run(held.ask)
-            office.clean_up()
-            office.send_out(self._asks.notify(held.ask, waiting, after=0))
+            await backend.note_in_run(held.ask)
+            backend.clean_up()
+            backend.send_out(self._asks.notify(held.ask, waiting, after=0))
             return await self._outcome(held, waiting, ctx)
         except BaseException:
             await waiting.release(held, "the call that wanted it has ended")
             raise
 
-    async def _outcome(self, held: Held, waiting: Waiting, ctx: Context) -> Ask:
+    async def _outcome(self, held: Held, waiting: Waiting, ctx: CallContext) -> Ask:
         ask: Ask | None = None
         trouble: SaysoError | None = None
         async with anyio.create_task_group() as beside:
-            beside.start_soon(beat, ctx, ctx.meta, self._office.config.heartbeat)
-            with anyio.CancelScope() as patience, self._office.until_stopped(patience):
+            beside.start_soon(beat, ctx, ctx.meta, self._backend.config.heartbeat)
+            with anyio.CancelScope() as patience, self._backend.until_stopped(patience):
                 try:
                     ask = await waiting.outcome(held)
                 except SaysoError as error:
@@ -112,13 +112,13 @@ class ApproveCalls:
             raise WaitEnded("The server is stopping.")
         return ask
 
-    def _present_text(self, permission: Permission, ctx: Context) -> str | None:
+    def _present_text(self, permission: Permission, ctx: CallContext) -> str | None:
         """The text of the file that an edit would change: empty where there is none, None where it is not known."""
         named = path_of(permission.tool, permission.given)
-        if not named or self._office.asker_of(ctx).agent:
+        if not named or self._backend.asker_of(ctx).agent:
             # An agent that came over HTTP means a file of its own machine.
             return None
-        return _text_of(self._office.folder_of(ctx) / named)
+        return _text_of(self._backend.folder_of(ctx) / named)
 
 
 def _text_of(file: Path) -> str | None:

@@ -14,16 +14,16 @@ from sayso.asks.model import Ask, Asker, Away, NewAsk, State
 from sayso.asks.waiting import Waiting
 from sayso.clients import call_limit
 from sayso.clock import now_ms
-from sayso.dialects.dialect import AskTool, Request
+from sayso.dialects.dialect import AskRequest, AskTool
 from sayso.dialects.outcomes import given_earlier, is_wiped
 from sayso.errors import InvalidInput, NotFound, SaysoError, WaitEnded
 from sayso.mcp_server import elicit
+from sayso.mcp_server.backend import Backend
 from sayso.mcp_server.client_form import ClientForm
-from sayso.mcp_server.context import Context
+from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.elicit import Round
 from sayso.mcp_server.forms import KEYS, Form
 from sayso.mcp_server.heartbeat import beat
-from sayso.mcp_server.office import Office
 from sayso.mcp_server.replies import add, failure, pending, result
 from sayso.notify import Notifier
 from sayso.protocol.results import InputRequired, ToolResult
@@ -41,12 +41,12 @@ _STOPPED = "The server is stopping; the question stays open. Make the same call 
 class AskCalls:
     """Serves the ask tools of one server process."""
 
-    def __init__(self, office: Office, *, strict: bool) -> None:
-        self.office, self.config, self.strict = office, office.config, strict
-        self._notifier = Notifier(office.config)
-        self._goodbyes: set[asyncio.Future[None]] = set()
+    def __init__(self, backend: Backend, *, strict: bool) -> None:
+        self.backend, self.config, self.strict = backend, backend.config, strict
+        self._notifier = Notifier(backend.config)
+        self._leaving: set[asyncio.Future[None]] = set()
 
-    async def call(self, tool: AskTool, ctx: Context) -> Result:
+    async def call(self, tool: AskTool, ctx: CallContext) -> Result:
         """Put the call's questions to a person and wait. Every end is a result; only a cancel is not."""
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         ctx.when_written(partial(self._unless_written, ended))
@@ -55,24 +55,24 @@ class AskCalls:
         finally:
             ended.set_result(None)
 
-    async def _call(self, tool: AskTool, ctx: Context) -> Result:
+    async def _call(self, tool: AskTool, ctx: CallContext) -> Result:
         try:
-            await self.office.find_run()
-            request = tool.read(ctx.arguments, self.office.asker_of(ctx), self.config)
-            waiting = await self.office.waiting()
+            await self.backend.find_run()
+            request = tool.read(ctx.arguments, self.backend.asker_of(ctx), self.config)
+            waiting = await self.backend.waiting()
             if not request.waits:
                 return await self._leave(request, waiting, ctx)
             held = await self._take_up(self._within_limit(request, ctx), waiting, Round.of(ctx))
-            await self.office.note_in_run(held.ask)
+            await self.backend.note_in_run(held.ask)
         except InvalidInput as error:
             return result(tool.refuse(error))
         except SaysoError as error:
             logger.error("Session failed: %s", error)
             return failure(error)
-        self.office.clean_up()
-        return await Call(self, request, held, waiting, ctx).hold_on()
+        self.backend.clean_up()
+        return await HeldCall(self, request, held, waiting, ctx).hold_on()
 
-    def _within_limit(self, request: Request, ctx: Context) -> Request:
+    def _within_limit(self, request: AskRequest, ctx: CallContext) -> AskRequest:
         """The request with what its client's patience makes of its time limit. A modern client goes on waiting in the
         next round."""
         if self.strict or ctx.comes_again:
@@ -80,9 +80,9 @@ class AskCalls:
         limit = call_limit(request.new.asker.client, ctx.meta, self.config)
         return replace(request, new=replace(request.new, call_limit_ms=int(limit * 1000) if limit else None))
 
-    async def _take_up(self, request: Request, waiting: Waiting, came: Round | None) -> Held:
+    async def _take_up(self, request: AskRequest, waiting: Waiting, came: Round | None) -> Held:
         """The ask of this call: the one it brings back, the same one asked before, or a new one."""
-        while leaving := self._goodbyes | self.office.taking_back:
+        while leaving := self._leaving | self.backend.taking_back:
             # The call before was just cancelled: let it let go, or a person is asked twice. Its end may begin one more.
             await asyncio.wait(leaving)
         if came and (held := await self._attach(came, request.new.asker, waiting)):
@@ -101,20 +101,20 @@ class AskCalls:
             return None
         return held
 
-    async def _leave(self, request: Request, waiting: Waiting, ctx: Context) -> Result:
+    async def _leave(self, request: AskRequest, waiting: Waiting, ctx: CallContext) -> Result:
         """Open the ask without waiting for it; if it was asked before and the answer is there, that."""
         ask = await waiting.do(waiting.desk.leave, request.new)
-        await self.office.note_in_run(ask)
-        self.office.clean_up()
+        await self.backend.note_in_run(ask)
+        self.backend.clean_up()
         if not ask.state.answerable and (held := await waiting.attach(ask.id, asker=request.new.asker)):
-            return await Call(self, request, held, waiting, ctx).hold_on()
+            return await HeldCall(self, request, held, waiting, ctx).hold_on()
         if ask.version == 1:
-            self.office.send_out(self.notify(ask, waiting, after=0))
+            self.backend.send_out(self.notify(ask, waiting, after=0))
         return pending(ask)
 
     def say_goodbye(self, held: Held, waiting: Waiting, why: str) -> None:
         """Let go of an ask at once, whatever its call has yet to do before it ends."""
-        self._is_leaving(self.office.start(waiting.release(held, why)))
+        self._is_leaving(self.backend.start(waiting.release(held, why)))
 
     def _unless_written(self, ended: asyncio.Future[None], written: bool) -> None:
         if not written:
@@ -122,14 +122,14 @@ class AskCalls:
 
     def _is_leaving(self, ended: asyncio.Future[None]) -> None:
         if not ended.done():
-            self._goodbyes.add(ended)
-            ended.add_done_callback(self._goodbyes.discard)
+            self._leaving.add(ended)
+            ended.add_done_callback(self._leaving.discard)
 
     async def notify(self, ask: Ask, waiting: Waiting, after: float) -> None:
         """Tell the person in their own way, unless a surface shows the ask or it has been settled by then."""
         if not self._notifier.configured:
             return
-        await self.office.pause(after)
+        await self.backend.pause(after)
         try:
             seen = await waiting.do(waiting.desk.open_surfaces)
             now = await waiting.do(waiting.desk.get, ask.id)
@@ -145,10 +145,10 @@ class AskCalls:
         return self._notifier.configured or bool(await waiting.do(waiting.desk.open_surfaces))
 
 
-class Call:
+class HeldCall:
     """One call of an ask tool while it is held."""
 
-    def __init__(self, calls: AskCalls, request: Request, held: Held, waiting: Waiting, ctx: Context) -> None:
+    def __init__(self, calls: AskCalls, request: AskRequest, held: Held, waiting: Waiting, ctx: CallContext) -> None:
         self._calls, self._request, self._held, self._waiting, self._ctx = calls, request, held, waiting, ctx
         self._meta = ctx.meta
         self._left = False
@@ -197,7 +197,7 @@ class Call:
             return
         shown = form is not None or (self._form is not None and self._form.opens_at_once)
         after = self._calls.config.form_reaction / 1000 if shown else 0
-        self._calls.office.send_out(self._calls.notify(self._held.ask, self._waiting, after))
+        self._calls.backend.send_out(self._calls.notify(self._held.ask, self._waiting, after))
 
     async def _outcome(self) -> Ask | None:
         """The ask once it has ended, or None when the client's patience does first."""
@@ -209,13 +209,13 @@ class Call:
             beside.start_soon(beat, self._ctx, self._meta, config.heartbeat, now_ms() - self._held.ask.created_at)
             if self._form:
                 beside.start_soon(self._form.stay_open)
-            with anyio.move_on_after(limit) as patience, self._calls.office.until_stopped(patience):
+            with anyio.move_on_after(limit) as patience, self._calls.backend.until_stopped(patience):
                 try:
                     ask = await self._waiting.outcome(self._held)
                 except SaysoError as error:
                     trouble = error
                 except asyncio.CancelledError:
-                    over = "its server stopped" if self._calls.office.stopping else "the client's time limit was near"
+                    over = "its server stopped" if self._calls.backend.stopping else "the client's time limit was near"
                     why = over if patience.cancel_called else "the client let go of the call"
                     self._say_goodbye(why)
                     raise
@@ -260,7 +260,7 @@ class Call:
             add(told, "given_earlier", given_earlier(ask, now_ms()))
         if self._form and self._form.lost:
             add(told, "form", f"What was filled in in the client's form came too late. {self._form.lost}")
-        self._calls.office.note_delivery(self._ctx, self._held)
+        self._calls.backend.note_delivery(self._ctx, self._held)
         return told
 
     def _found_settled(self, ask: Ask) -> bool:

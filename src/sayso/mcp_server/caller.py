@@ -12,18 +12,18 @@ from sayso.asks.model import Asker
 from sayso.branches import branch_of
 from sayso.clients import conversation
 from sayso.config import Config
-from sayso.mcp_server.context import Context
+from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.run_link import RunLink
 from sayso.processes import ProcessName, name_of
 
 
-def described(ctx: Context) -> Asker:
+def described(ctx: CallContext) -> Asker:
     """What a request itself tells: which client it is, and its name for the conversation."""
     client = ctx.client
     return Asker(client=_kept(client.name), version=_kept(client.version), session=_kept(conversation(ctx.meta)))
 
 
-def on_stdio(config: Config, link: RunLink | None = None) -> Callable[[Context], Asker]:
+def on_stdio(config: Config, link: RunLink | None = None) -> Callable[[CallContext], Asker]:
     """The agent behind requests on stdio: our parent process is its client. In a run it asks the run's user."""
 
     @lru_cache(maxsize=64)
@@ -41,7 +41,7 @@ def on_stdio(config: Config, link: RunLink | None = None) -> Callable[[Context],
             started=parent.started if parent else "",
         )
 
-    def asker_of(ctx: Context) -> Asker:
+    def asker_of(ctx: CallContext) -> Asker:
         run = link.run if link else None
         asker = here(described(ctx), run.user if run else "", run.id if run else "")
         return replace(asker, branch=branch_of(config.project_name))

@@ -18,7 +18,7 @@ from sayso.config import Config
 from sayso.errors import AlreadySettled, FormUnavailable, InvalidInput, SaysoError
 from sayso.mcp_server import elicit
 from sayso.mcp_server.caller import described
-from sayso.mcp_server.context import Context
+from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.elicit import FormReply, Round
 from sayso.mcp_server.forms import KEYS, Form, answers_from, form_for, form_for_words
 
@@ -31,7 +31,7 @@ MOST_FORMS = 3
 class ClientForm:
     """One ask in the form of the client that asks it. `lost` says who was first when a filled-in form came second."""
 
-    def __init__(self, ask: Ask, ctx: Context, meta: Mapping[str, Any], waiting: Waiting, config: Config) -> None:
+    def __init__(self, ask: Ask, ctx: CallContext, meta: Mapping[str, Any], waiting: Waiting, config: Config) -> None:
         self.lost = ""
         self._ask, self._ctx, self._waiting, self._config = ask, ctx, waiting, config
         wanted = config.forms != "never" and ctx.client.shows_forms and not is_headless(meta)

@@ -13,11 +13,11 @@ from sayso.asks.model import Ask, Asker, Away
 from sayso.asks.waiting import Waiting
 from sayso.clients import call_limit
 from sayso.dialects import get_answers as dialect
-from sayso.dialects.dialect import Reply
+from sayso.dialects.dialect import ToolReply
 from sayso.errors import InvalidInput, NotFound, SaysoError
-from sayso.mcp_server.context import Context
+from sayso.mcp_server.backend import Backend
+from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.heartbeat import beat
-from sayso.mcp_server.office import Office
 from sayso.mcp_server.replies import add, failure, result
 from sayso.protocol.results import ToolResult
 from sayso.store.bell import LOOK_EVERY
@@ -30,16 +30,16 @@ MOST_QUIET = 256
 class CollectCalls:
     """Serves `get_answers` of one server process."""
 
-    def __init__(self, office: Office) -> None:
-        self._office = office
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
         self._quiet: dict[Asker, tuple[int, float]] = {}
         """Agents that were owed nothing: how many asks had been opened here, and until when that is believed."""
 
-    async def call(self, ctx: Context) -> ToolResult:
+    async def call(self, ctx: CallContext) -> ToolResult:
         try:
             wanted = dialect.read(ctx.arguments)
-            waiting = await self._office.waiting()
-            asker = self._office.asker_of(ctx)
+            waiting = await self._backend.waiting()
+            asker = self._backend.asker_of(ctx)
             asks = await self._asked(waiting, asker, wanted.ask_id)
             for_long = wanted.wait and not any(_settled(ask) for ask in asks)
             held = await _take(waiting, asker, asks if for_long else [ask for ask in asks if _settled(ask)])
@@ -47,14 +47,14 @@ class CollectCalls:
                 asks = [ask for ask in asks if not _settled(ask) or any(one.ask.id == ask.id for one in held)]
             return await self._hand_over(ctx, waiting, asks, held)
         except InvalidInput as error:
-            return result(Reply(text=str(error), data={"outcome": "invalid"}, is_error=True))
+            return result(ToolReply(text=str(error), data={"outcome": "invalid"}, is_error=True))
         except SaysoError as error:
             return failure(error)
 
-    async def mention(self, ctx: Context, told: ToolResult) -> None:
+    async def mention(self, ctx: CallContext, told: ToolResult) -> None:
         """Say in another tool's reply that answers to earlier questions of this agent wait for it."""
         try:
-            waiting, asker = await self._office.waiting(), self._office.asker_of(ctx)
+            waiting, asker = await self._backend.waiting(), self._backend.asker_of(ctx)
             opened, now = waiting.desk.opened, anyio.current_time()
             before, until = self._quiet.get(asker, (-1, now))
             if opened == before and now < until:
@@ -77,17 +77,19 @@ class CollectCalls:
     async def _asked(self, waiting: Waiting, asker: Asker, ask_id: str | None) -> list[Ask]:
         """One ask by its id; or all that this agent is owed, without those that calls of its are waiting for."""
         if ask_id is not None:
-            ask = await self._office.look(waiting.desk.get, ask_id)
+            ask = await self._backend.look(waiting.desk.get, ask_id)
             if (ask.asker.agent, ask.asker.project) != (asker.agent, asker.project):
                 raise NotFound(f"No ask of this project has the id {ask_id!r}.")
             return [ask]
-        asks = await self._office.look(waiting.desk.undelivered, asker)
+        asks = await self._backend.look(waiting.desk.undelivered, asker)
         if any(ask.wait for ask in asks):
             await waiting.do(waiting.desk.release_the_dead)
-            asks = await self._office.look(waiting.desk.undelivered, asker)
+            asks = await self._backend.look(waiting.desk.undelivered, asker)
         return [ask for ask in asks if ask.wait is None]
 
-    async def _hand_over(self, ctx: Context, waiting: Waiting, asks: Sequence[Ask], held: Sequence[Held]) -> ToolResult:
+    async def _hand_over(
+        self, ctx: CallContext, waiting: Waiting, asks: Sequence[Ask], held: Sequence[Held]
+    ) -> ToolResult:
         """Tell how the asks stand once one of those held has ended, or the client's patience has."""
         try:
             await self._wait_for_one(ctx, waiting, held)
@@ -103,17 +105,17 @@ class CollectCalls:
             if one.ask.id in still_open:
                 await waiting.release(replace(one, away=Away.AT_WORK), "the agent will come again")
             else:
-                self._office.note_delivery(ctx, one)
+                self._backend.note_delivery(ctx, one)
         return result(dialect.render(asks))
 
-    async def _wait_for_one(self, ctx: Context, waiting: Waiting, held: Sequence[Held]) -> None:
+    async def _wait_for_one(self, ctx: CallContext, waiting: Waiting, held: Sequence[Held]) -> None:
         if not held or any(_settled(one.ask) for one in held):
             return
-        meta, config = ctx.meta, self._office.config
+        meta, config = ctx.meta, self._backend.config
         async with anyio.create_task_group() as beside:
             beside.start_soon(beat, ctx, meta, config.heartbeat)
             limit = call_limit(held[0].ask.asker.client, meta, config)
-            with anyio.move_on_after(limit) as patience, self._office.until_stopped(patience):
+            with anyio.move_on_after(limit) as patience, self._backend.until_stopped(patience):
                 await _first_end(waiting, held)
             beside.cancel_scope.cancel()
 

@@ -7,13 +7,13 @@ from typing import Any, Protocol
 
 from sayso.protocol.connection import Connection
 from sayso.protocol.messages import Json
-from sayso.protocol.request import Client, Request, Tell
+from sayso.protocol.request import ClientInfo, Request, Tell
 
-Handler = Callable[["Context"], Awaitable[Mapping[str, Any]]]
+Handler = Callable[["CallContext"], Awaitable[Mapping[str, Any]]]
 """Serves one method: the result of a request, as it goes on the wire."""
 
 
-class Line(Protocol):
+class ClientLine(Protocol):
     """Carries what is said to the client while a request is served."""
 
     async def say(self, message: Json, about: Request | None) -> None:
@@ -23,18 +23,18 @@ class Line(Protocol):
         """The reply to a request of ours; ProtocolError where it is refused. Cancelling withdraws it."""
 
 
-class Context:
+class CallContext:
     """One request while it is served."""
 
     __slots__ = ("_line", "connection", "request", "state")
 
-    def __init__(self, request: Request, connection: Connection, line: Line) -> None:
+    def __init__(self, request: Request, connection: Connection, line: ClientLine) -> None:
         self.request, self.connection, self._line = request, connection, line
         self.state: str = request.exchange.state if request.exchange is not None else ""
         """What we handed to the client with the round before, or before it lost the connection; empty at first."""
 
     @property
-    def client(self) -> Client:
+    def client(self) -> ClientInfo:
         return self.request.client
 
     @property

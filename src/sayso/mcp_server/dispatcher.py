@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import anyio
 
 from sayso.errors import ProtocolError
-from sayso.mcp_server.context import Context, Handler
-from sayso.protocol.connection import Cancelled, Connection, Event, Reply, Send
+from sayso.mcp_server.context import CallContext, Handler
+from sayso.protocol.connection import Cancelled, ClientReply, Connection, Event, Send
 from sayso.protocol.messages import CONNECTION_CLOSED, INTERNAL_ERROR, Json, RequestId
 from sayso.protocol.request import Request
 
@@ -59,7 +59,7 @@ class Dispatcher:
                     self._start(event)
                 case Cancelled():
                     self._cancel(event.request)
-                case Reply():
+                case ClientReply():
                     self._resolve(event)
         return to_send
 
@@ -132,7 +132,7 @@ class Dispatcher:
     async def _serve(self, request: Request) -> None:
         try:
             handler = self._handlers[request.method]
-            message = request.result(await handler(Context(request, self.connection, self)))
+            message = request.result(await handler(CallContext(request, self.connection, self)))
         except ProtocolError as error:
             message = request.error(error)
         except Exception:
@@ -144,7 +144,7 @@ class Dispatcher:
         self.connection.answered(request)
         await self._transport.answer(message, request)
 
-    def _resolve(self, event: Reply) -> None:
+    def _resolve(self, event: ClientReply) -> None:
         reply = self._waiting.get(event.id)
         if reply is None or reply.done():
             return

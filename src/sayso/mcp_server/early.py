@@ -15,7 +15,7 @@ from sayso.mcp_server.lines import LineCutter
 from sayso.protocol import messages
 from sayso.protocol.connection import Connection, Event, Send
 from sayso.protocol.messages import MAX_LINE, Json
-from sayso.protocol.request import Client, Request
+from sayso.protocol.request import ClientInfo, Request
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ class Lists(Protocol):
     """Knows the tools that a client is shown."""
 
     def look(self) -> None: ...
-    def listed(self, client: Client) -> Json: ...
+    def listed(self, client: ClientInfo) -> Json: ...
 
 
 class EarlyServer:

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from sayso.errors import FormUnavailable, ProtocolError
-from sayso.mcp_server.context import Context
+from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.forms import Form
 from sayso.protocol.messages import INVALID_PARAMS, Json
 from sayso.protocol.methods import faults_of_reply
@@ -46,7 +46,7 @@ class Round:
         return json.dumps(asdict(self))
 
     @classmethod
-    def of(cls, ctx: Context) -> Round | None:
+    def of(cls, ctx: CallContext) -> Round | None:
         """What the call brings back; None where it brings nothing, or what another version of Sayso wrote."""
         try:
             return cls(**json.loads(ctx.state)) if ctx.state else None
@@ -54,7 +54,7 @@ class Round:
             return None
 
 
-async def show(ctx: Context, form: Form) -> FormReply:
+async def show(ctx: CallContext, form: Form) -> FormReply:
     """Put a form before a handshake client's user and wait without limit. Cancelling withdraws it."""
     try:
         reply = await ctx.ask(METHOD, _params(form))
@@ -69,7 +69,7 @@ def _params(form: Form) -> Json:
     return {"mode": "form", "message": form.message, "requestedSchema": form.schema}
 
 
-def brought_back(ctx: Context) -> FormReply | None:
+def brought_back(ctx: CallContext) -> FormReply | None:
     """The form's reply that a modern client brings with its next call. ProtocolError where it is malformed."""
     replies = ctx.params.get("inputResponses") or {}
     if KEY not in replies:

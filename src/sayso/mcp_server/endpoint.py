@@ -18,7 +18,7 @@ from sayso.errors import ProtocolError
 from sayso.mcp_server.context import Handler
 from sayso.mcp_server.dispatcher import Dispatcher
 from sayso.mcp_server.exchange import Exchange, refusal
-from sayso.mcp_server.sessions import Session, Sessions
+from sayso.mcp_server.sessions import HttpSession, HttpSessions
 from sayso.mcp_server.signed import Signed
 from sayso.protocol import events, headers, messages
 from sayso.protocol.connection import Cancelled, Connection
@@ -63,7 +63,7 @@ class Endpoint:
     ) -> None:
         """`key` signs what clients carry for us; processes with the same one go on with each other's sessions."""
         self._connect, self._handlers = connect, handlers
-        self.sessions = Sessions(key, connect, handlers)
+        self.sessions = HttpSessions(key, connect, handlers)
         self.exchanges: set[Exchange] = set()
         self.stopping = False
         """Whether calls that would wait are to go elsewhere."""
@@ -201,7 +201,7 @@ class Endpoint:
             await exchange.answer(_handshake_status, QUICK)
 
     async def _begin_session(self, exchange: Exchange, given: Json) -> None:
-        session = Session(exchange.token, self._connect(), self._handlers)
+        session = HttpSession(exchange.token, self._connect(), self._handlers)
         self._take(exchange, session.dispatcher, given)
         if not exchange.owed:
             raise ProtocolError(INVALID_REQUEST, _MISSING_SESSION)
@@ -227,7 +227,7 @@ class Endpoint:
 
     # Sessions
 
-    async def _session(self, exchange: Exchange) -> Session | None:
+    async def _session(self, exchange: Exchange) -> HttpSession | None:
         """The session that a request names, or a refusal."""
         named = exchange.headers.get(headers.SESSION, "")
         session = self.sessions.find(named, exchange.token) if named else None
@@ -244,7 +244,7 @@ class Endpoint:
             await self._end(session)
             await exchange.refuse(Response(status_code=200))
 
-    async def _end(self, session: Session) -> None:
+    async def _end(self, session: HttpSession) -> None:
         self.sessions.end(session)
         for exchange in list(session.exchanges):
             exchange.cut(refusal(404, _NO_SESSION))
@@ -268,7 +268,7 @@ class Endpoint:
             else:
                 await self._resume(exchange, session, self._events.read(last))
 
-    async def _notices(self, exchange: Exchange, session: Session) -> None:
+    async def _notices(self, exchange: Exchange, session: HttpSession) -> None:
         """The stream for what belongs to no request. A new one takes the place of one whose client is gone."""
         if session.notices:
             session.notices.cut(refusal(409, "Another stream of this session has taken the place of this one."))
@@ -281,7 +281,7 @@ class Endpoint:
             if session.notices is exchange:
                 session.notices = None
 
-    async def _resume(self, exchange: Exchange, session: Session, told: Any) -> None:
+    async def _resume(self, exchange: Exchange, session: HttpSession, told: Any) -> None:
         """Go on with a call whose stream broke: here, in another process, or in one before this."""
         match told:
             case [session.name, {"id": str() | int() as named} as given, str(state)]:
@@ -300,7 +300,7 @@ class Endpoint:
             case _:
                 raise ProtocolError(INVALID_REQUEST, _NO_SUCH_EVENT)
 
-    def _make_resumable(self, exchange: Exchange, session: Session, given: Any) -> None:
+    def _make_resumable(self, exchange: Exchange, session: HttpSession, given: Any) -> None:
         if not isinstance(given, dict) or session.connection.version < RESUMABLE:
             return
 
@@ -311,7 +311,7 @@ class Endpoint:
         short = self._events.write([session.name, {"id": given.get("id")}, ""])
         exchange.bookmark = bookmark
 
-    async def _send_away(self, exchange: Exchange, session: Session, given: Json) -> None:
+    async def _send_away(self, exchange: Exchange, session: HttpSession, given: Json) -> None:
         """A call that begins while this process ends: its client is to come back when another is there."""
         self._make_resumable(exchange, session, given)
         if exchange.bookmark:
@@ -377,7 +377,7 @@ def _abandon(dispatcher: Dispatcher, exchange: Exchange) -> None:
         dispatcher.abandon(request)
 
 
-async def _leave_to(exchange: Exchange, session: Session, named: str | int) -> None:
+async def _leave_to(exchange: Exchange, session: HttpSession, named: str | int) -> None:
     """End what else still serves this request: its client is now here."""
     for other in list(session.exchanges):
         if other is not exchange and any(request.id == named for request in other.requests):

@@ -52,7 +52,7 @@ class Form:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class FormEntry:
     """One question in a form: what its field is called, what stands beside it, and what the message says of it."""
 
     question: Question
@@ -122,7 +122,7 @@ def form_for_words(ask: Ask, content: Mapping[str, Any], client: str) -> Form | 
     )
 
 
-def _wants_words(entry: Entry, content: Mapping[str, Any]) -> bool:
+def _wants_words(entry: FormEntry, content: Mapping[str, Any]) -> bool:
     if content.get(entry.ticked) == _TICKED_AND_MORE or content.get(entry.whether) == _OWN_WORDS:
         return True
     chosen = content.get(entry.key)
@@ -139,7 +139,7 @@ def _numbered(prefix: str, count: int) -> list[str]:
     return [f"{prefix}{number:0{digits}}" for number in range(1, count + 1)]
 
 
-def _entries(ask: Ask, line: int | None) -> list[Entry]:
+def _entries(ask: Ask, line: int | None) -> list[FormEntry]:
     keys = _numbered("q", len(ask.questions))
     if len(keys) == 1:
         return [_alone(ask, ask.questions[0], keys[0], line)]
@@ -147,30 +147,30 @@ def _entries(ask: Ask, line: int | None) -> list[Entry]:
     return [_among(question, key, f"Question {number}", line) for number, (key, question) in numbered]
 
 
-def _alone(ask: Ask, question: Question, key: str, line: int | None) -> Entry:
+def _alone(ask: Ask, question: Question, key: str, line: int | None) -> FormEntry:
     """The only question: the message is about it alone, so its field need not repeat it."""
     named = question.title not in ("", ask.title, question.text) and _fits(question.title, line)
     title = question.title if named else _WANTED[question.kind]
     above = "\n".join([question.text, *_meanings(question, line)])
-    return Entry(question=question, key=key, title=title, above=above, alone=True)
+    return FormEntry(question=question, key=key, title=title, above=above, alone=True)
 
 
-def _among(question: Question, key: str, number: str, line: int | None) -> Entry:
+def _among(question: Question, key: str, number: str, line: int | None) -> FormEntry:
     """One of several: what it says stands beside its field, or in the message where the client would cut it."""
     title = next((text for text in (question.title, question.text) if text and _fits(text, line)), number)
     text = [] if title == question.text else [question.text]
     meanings = _meanings(question, line)
     rest = "\n".join([*text, *meanings])
     if line is None or _fits(rest, line):
-        return Entry(question=question, key=key, title=title, beside=rest)
-    return Entry(question=question, key=key, title=title, above="\n".join([": ".join([title, *text]), *meanings]))
+        return FormEntry(question=question, key=key, title=title, beside=rest)
+    return FormEntry(question=question, key=key, title=title, above="\n".join([": ".join([title, *text]), *meanings]))
 
 
 def _fits(text: str, line: int | None) -> bool:
     return "\n" not in text and len(text) <= (line or _LINE)
 
 
-def _message(ask: Ask, entries: Sequence[Entry]) -> str:
+def _message(ask: Ask, entries: Sequence[FormEntry]) -> str:
     (first, *more) = (entry.above for entry in entries)
     if not more:
         return first if ask.title in ("", ask.questions[0].text) else f"{ask.title}\n\n{first}"
@@ -186,7 +186,7 @@ def _within(lines: int, message: str, ask: Ask) -> str:
     return "\n".join(wrapped)
 
 
-def _fields(entry: Entry, version: str, line: int | None) -> dict[str, Any]:
+def _fields(entry: FormEntry, version: str, line: int | None) -> dict[str, Any]:
     about, question = _about(entry.title, entry.beside), entry.question
     if question.kind is Kind.TEXT:
         return {entry.key: {"type": "string", **about}}
@@ -198,7 +198,7 @@ def _fields(entry: Entry, version: str, line: int | None) -> dict[str, Any]:
     return choice if question.kind is Kind.CONFIRM else {**choice, entry.other: _own_words(entry)}
 
 
-def _boxes(entry: Entry, version: str) -> dict[str, Any]:
+def _boxes(entry: FormEntry, version: str) -> dict[str, Any]:
     """Several choices where the protocol knows only one: a box for each, and at the end that they are meant."""
     boxes = {
         key: {"type": "boolean", "default": False, **_about(_marked(option), _beside_box(entry, option))}
@@ -212,12 +212,12 @@ def _boxes(entry: Entry, version: str) -> dict[str, Any]:
     }
 
 
-def _beside_box(entry: Entry, option: Option) -> str:
+def _beside_box(entry: FormEntry, option: Option) -> str:
     """The question too: a client may show each field by itself."""
     return "" if entry.above else "\n".join(text for text in (entry.question.text, option.description) if text)
 
 
-def _without_optional_text(entry: Entry, fields: Mapping[str, Any], version: str) -> dict[str, Any]:
+def _without_optional_text(entry: FormEntry, fields: Mapping[str, Any], version: str) -> dict[str, Any]:
     """The fields for a client that insists on every text: own words come in a second form, to those who want them."""
     if entry.question.kind is Kind.TEXT and not entry.question.required:
         choice = _choices({_LEFT_OUT: _LEFT_OUT, _OWN_WORDS: _OWN_WORDS}, version)
@@ -232,7 +232,7 @@ def _about(title: str, beside: str) -> dict[str, str]:
     return {"title": title, "description": beside} if beside else {"title": title}
 
 
-def _own_words(entry: Entry) -> dict[str, Any]:
+def _own_words(entry: FormEntry) -> dict[str, Any]:
     choices = "the choices" if entry.alone else f'the choices for "{entry.title}"'
     return {"type": "string", "title": _OTHER.label, "description": f"Only if none of {choices} fits."}
 
@@ -293,7 +293,7 @@ def _offered(question: Question) -> tuple[Option, ...]:
     return (*question.options, _OTHER) if question.kind is Kind.SELECT else question.choices
 
 
-def _answer(entry: Entry, content: Mapping[str, Any]) -> Answer:
+def _answer(entry: FormEntry, content: Mapping[str, Any]) -> Answer:
     question, value, own = entry.question, content.get(entry.key), content.get(entry.other)
     text = own if isinstance(own, str) and own.strip() else None
     match question.kind:

@@ -8,11 +8,11 @@ from typing import Any
 import anyio
 
 from sayso.clients import has_progress
-from sayso.mcp_server.context import Context
+from sayso.mcp_server.context import CallContext
 
 
 async def beat(
-    ctx: Context, meta: Mapping[str, Any], every_ms: int, waited_ms: int = 0, total: int | None = None
+    ctx: CallContext, meta: Mapping[str, Any], every_ms: int, waited_ms: int = 0, total: int | None = None
 ) -> None:
     """Endless until cancelled. The number only rises, also over the rounds of one call: `waited_ms` were before.
     `total` is for how many seconds the call is held at most."""

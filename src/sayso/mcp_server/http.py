@@ -20,22 +20,22 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from sayso.accounts import AgentToken
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Asker
 from sayso.config import Config
 from sayso.dialects.profiles import profile
 from sayso.errors import SaysoError
+from sayso.mcp_server.backend import Backend
 from sayso.mcp_server.caller import described
-from sayso.mcp_server.context import Context, Handler
-from sayso.mcp_server.door import Door
+from sayso.mcp_server.context import CallContext, Handler
 from sayso.mcp_server.endpoint import LARGEST_REQUEST as LARGEST_REQUEST
 from sayso.mcp_server.endpoint import Endpoint, stopping
 from sayso.mcp_server.exchange import Exchange, refusal
 from sayso.mcp_server.metrics import Metrics
-from sayso.mcp_server.office import Office
 from sayso.mcp_server.probes import Probes
 from sayso.mcp_server.server import build
 from sayso.mcp_server.sessions import is_session_name
+from sayso.mcp_server.token_guard import TokenGuard
 from sayso.store import Store
 from sayso.store.bell import Listener
 
@@ -55,9 +55,9 @@ class McpOverHttp:
     def __init__(self, config: Config, store: Store) -> None:
         shown = profile(config)
         self._config, self._store = config, store
-        self._door = Door(store)
+        self._tokens = TokenGuard(store)
         self._metrics = Metrics(tool.name for tool in shown.tools)
-        self._office = Office(
+        self._backend = Backend(
             config,
             asker_of=_asker,
             folder_of=self._folder_of,
@@ -65,10 +65,10 @@ class McpOverHttp:
             lives=self._lives,
             handed_over=self._metrics.handed_over,
         )
-        server = build(shown, self._office)
+        server = build(shown, self._backend)
         handlers = {**server.handlers, "tools/call": self._counted(server.handlers["tools/call"])}
-        self._endpoint = Endpoint(server.connect, handlers, self._office.secret)
-        self._probes = Probes(Desk(store), self._office, self._door, self._metrics, self._endpoint)
+        self._endpoint = Endpoint(server.connect, handlers, self._backend.secret)
+        self._probes = Probes(AskDesk(store), self._backend, self._tokens, self._metrics, self._endpoint)
 
     @property
     def routes(self) -> Sequence[BaseRoute]:
@@ -77,7 +77,7 @@ class McpOverHttp:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request at /mcp."""
         try:
-            token = await self._door.token(scope)
+            token = await self._tokens.token(scope)
         except SaysoError as error:
             # Where the store is, is no business of somebody who may be anybody.
             logger.warning("Cannot tell who is calling: %s", error)
@@ -86,15 +86,15 @@ class McpOverHttp:
             return
         if token is None:
             self._metrics.refused()
-            await self._door.refuse(scope)(scope, receive, send)
+            await self._tokens.refuse(scope)(scope, receive, send)
             return
         await self._endpoint.serve(Exchange(scope, receive, send, token))
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """While requests are served."""
-        await self._door.do(self._office.secret)
-        async with self._office, anyio.create_task_group() as beside:
+        await self._tokens.do(self._backend.secret)
+        async with self._backend, anyio.create_task_group() as beside:
             beside.start_soon(self._watch_tokens)
             try:
                 yield
@@ -103,15 +103,15 @@ class McpOverHttp:
                     await self.hand_over()
                     self._endpoint.cut(lambda _: True, stopping)
                 beside.cancel_scope.cancel()
-        self._door.close()
+        self._tokens.close()
 
     async def hand_over(self) -> None:
         """End waiting calls in a way that lets their clients go on, here once this process is back or elsewhere. Until
         then whoever comes is let in: some call again at once."""
-        if self._office.stopping:
+        if self._backend.stopping:
             return
         waited = bool(self._endpoint.exchanges)
-        self._office.stop_waiting()
+        self._backend.stop_waiting()
         self._endpoint.stopping = True
         self._endpoint.cut(lambda exchange: exchange.method == "GET" and not exchange.owed, stopping)
         with anyio.move_on_after(STOP_GRACE):
@@ -124,7 +124,7 @@ class McpOverHttp:
     def _counted(self, serve: Handler) -> Handler:
         """Count and time tool calls."""
 
-        async def counted(ctx: Context) -> Mapping[str, Any]:
+        async def counted(ctx: CallContext) -> Mapping[str, Any]:
             with self._metrics.call(ctx.tool):
                 return await serve(ctx)
 
@@ -134,7 +134,7 @@ class McpOverHttp:
         """Whether a session that asked here is still there. Of one that its client has named we do not hear the end."""
         return self._endpoint.sessions.lives(asker.session) if is_session_name(asker.session) else True
 
-    def _folder_of(self, ctx: Context) -> Path:
+    def _folder_of(self, ctx: CallContext) -> Path:
         """The folder of the agent's project; where this machine has no such folder, one of the agent's own."""
         token: AgentToken = ctx.exchange.token
         if token.project and Path(token.project).is_dir():
@@ -151,7 +151,7 @@ class McpOverHttp:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(rung.set)
 
-        listener = Listener(await self._door.do(self._store.bell), ring)
+        listener = Listener(await self._tokens.do(self._store.bell), ring)
         try:
             while True:
                 await rung.wait()
@@ -168,13 +168,13 @@ class McpOverHttp:
 
     async def _end_revoked(self) -> None:
         used = self._endpoint.tokens()
-        revoked = used - await self._door.valid() if used else set()
+        revoked = used - await self._tokens.valid() if used else set()
         if revoked:
-            self._endpoint.cut(lambda exchange: exchange.token.name in revoked, self._door.revoked)
+            self._endpoint.cut(lambda exchange: exchange.token.name in revoked, self._tokens.revoked)
             await self._endpoint.end_sessions(revoked)
 
 
-def _asker(ctx: Context) -> Asker:
+def _asker(ctx: CallContext) -> Asker:
     """The agent behind a request: its token says who it is, whatever machine it calls from."""
     exchange: Exchange = ctx.exchange
     return _known(described(ctx), exchange.token, exchange.peer, exchange.session)

@@ -16,10 +16,10 @@ from sayso.config import Config
 from sayso.dialects.dialect import ASK_TOOLS, Tool
 from sayso.dialects.profiles import Profile
 from sayso.protocol.connection import Connection, Served
-from sayso.protocol.request import Client
+from sayso.protocol.request import ClientInfo
 
 if TYPE_CHECKING:
-    from sayso.toolfiles.catalog import Catalog, Stock
+    from sayso.toolfiles.catalog import Catalog, LoadedTools
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class Offer:
     def __init__(self, config: Config, shown: Profile) -> None:
         self.shown, self._config = shown, config
         self._told: set[bool] = set()
-        self._listing: tuple[Stock | None, list[Tool]] = (None, [])
+        self._listing: tuple[LoadedTools | None, list[Tool]] = (None, [])
         self.served = Served(
             name=shown.server_name,
             version=shown.server_version,
@@ -93,18 +93,18 @@ class Offer:
         """Beside other tools, only where there are tool files."""
         if not self.shown.commands:
             return False
-        return self.shown.strict or (self.has_catalog and bool(self.catalog.stock.files))
+        return self.shown.strict or (self.has_catalog and bool(self.catalog.loaded.files))
 
     def refresh(self) -> None:
         """Say what holds now of tool files: which were left out."""
         parts = [self.shown.instructions, self.shown.commands if self.shows_commands else ""]
-        if self.has_catalog and self.catalog.stock.faults:
+        if self.has_catalog and self.catalog.loaded.faults:
             from sayso.dialects import operation_replies
 
-            parts.append(operation_replies.left_out(self.catalog.stock.faults))
+            parts.append(operation_replies.left_out(self.catalog.loaded.faults))
         self.served.instructions = "\n\n".join(part for part in parts if part)
 
-    def tools(self, client: Client) -> list[Tool]:
+    def tools(self, client: ClientInfo) -> list[Tool]:
         """The tools that this client can use."""
         about = known(client.name)
         asking = [
@@ -114,11 +114,11 @@ class Offer:
         ]
         return [*asking, *self._command_tools()]
 
-    def listed(self, client: Client) -> dict[str, Any]:
+    def listed(self, client: ClientInfo) -> dict[str, Any]:
         """The same as the result of `tools/list`."""
         return {"tools": [_definition(tool) for tool in self.tools(client)]}
 
-    def tool(self, client: Client, name: str) -> Tool | None:
+    def tool(self, client: ClientInfo, name: str) -> Tool | None:
         """The tool that this client knows by that name, commands apart."""
         ours = {other: ours for ours, other in known(client.name).other_names.items()}
         return self.shown.tool(ours.get(name, name))
@@ -128,18 +128,18 @@ class Offer:
             return []
         from sayso.dialects import ahma
 
-        stock, known_tools = self._listing
-        if stock is not self.catalog.stock:
-            stock = self.catalog.stock
-            known_tools = [*ahma.tools(), *map(ahma.command_tool, stock.tools.values())]
-            self._listing = stock, known_tools
+        loaded, known_tools = self._listing
+        if loaded is not self.catalog.loaded:
+            loaded = self.catalog.loaded
+            known_tools = [*ahma.tools(), *map(ahma.command_tool, loaded.tools.values())]
+            self._listing = loaded, known_tools
         return known_tools
 
     def _may_have_files(self) -> bool:
         """Whether it is worth loading what reads tool files."""
         return self.has_catalog or self._config.tools_dir is not None or self.has_files()
 
-    def _shows_forms(self, client: Client) -> bool:
+    def _shows_forms(self, client: ClientInfo) -> bool:
         """Whether this client can be shown tools that need a form; said in the log once."""
         able = client.shows_forms
         if able not in self._told:

@@ -13,23 +13,23 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.to_thread
 
-from sayso.mcp_server.context import Context, Handler
+from sayso.mcp_server.backend import Backend
+from sayso.mcp_server.context import CallContext, Handler
 from sayso.mcp_server.dispatcher import Dispatcher
 from sayso.mcp_server.offer import CORE_ANSWERS, RUNNING, Offer
-from sayso.mcp_server.office import Office
 from sayso.protocol.results import ToolResult
 from sayso.toolfiles.changes import Changes
 
 if TYPE_CHECKING:
-    from sayso.mcp_server.commands import CommandCalls, Result
-    from sayso.mcp_server.works import Notify
+    from sayso.mcp_server.agent_commands import Notify
+    from sayso.mcp_server.command_calls import CommandCalls, Result
 
 
 class CommandsOnDemand:
     """Stands for the command tools until they are needed. `async with` it, as them."""
 
-    def __init__(self, office: Office, offer: Offer, notify: Notify) -> None:
-        self._office, self._offer, self._notify = office, offer, notify
+    def __init__(self, backend: Backend, offer: Offer, notify: Notify) -> None:
+        self._backend, self._offer, self._notify = backend, offer, notify
         self._stack = AsyncExitStack()
         self._loading = asyncio.Lock()
         self._dispatcher: Dispatcher | None = None
@@ -71,26 +71,26 @@ class CommandsOnDemand:
     def serves(self, name: str) -> bool:
         return self.loaded is not None and self.loaded.serves(name)
 
-    async def call(self, ctx: Context) -> Result:
+    async def call(self, ctx: CallContext) -> Result:
         return await (await self._load()).call(ctx)
 
     def meet(self) -> None:
         if self.loaded:
             self.loaded.meet()
 
-    async def put_news_first(self, ctx: Context, answer: ToolResult) -> None:
+    async def put_news_first(self, ctx: CallContext, answer: ToolResult) -> None:
         if self.loaded:
             await self.loaded.put_news_first(ctx, answer)
 
-    async def _serve(self, method: str, ctx: Context) -> Mapping[str, Any]:
+    async def _serve(self, method: str, ctx: CallContext) -> Mapping[str, Any]:
         return await (await self._load()).handlers[method](ctx)
 
     async def _load(self) -> CommandCalls:
         async with self._loading:
             if self.loaded is None:
-                from sayso.mcp_server.commands import CommandCalls
+                from sayso.mcp_server.command_calls import CommandCalls
 
-                self.loaded = CommandCalls(self._office, self._offer, self._notify)
+                self.loaded = CommandCalls(self._backend, self._offer, self._notify)
                 if self._dispatcher:
                     self.loaded.speak_to(self._dispatcher)
                 await self._stack.enter_async_context(self.loaded)
@@ -98,7 +98,7 @@ class CommandsOnDemand:
 
     async def _watch(self) -> None:
         """Until there is a tool file; from then on the command tools watch them themselves."""
-        with Changes(self._office.config.tools_dirs) as changes:
+        with Changes(self._backend.config.tools_dirs) as changes:
             while True:
                 await anyio.to_thread.run_sync(changes.arm)
                 if self.loaded or self._offer.has_files():

@@ -9,11 +9,11 @@ import anyio
 from sayso.asks.model import Asker
 from sayso.clients import call_limit, has_progress
 from sayso.dialects import ahma, operation_replies
-from sayso.dialects.dialect import Reply
+from sayso.dialects.dialect import ToolReply
 from sayso.errors import SaysoError
-from sayso.mcp_server.context import Context
+from sayso.mcp_server.agent_commands import AgentCommands
+from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.replies import result
-from sayso.mcp_server.works import Works
 from sayso.operations.operation import Operation, OperationState
 from sayso.protocol.results import ToolResult
 from sayso.running.excerpt import Excerpts
@@ -34,11 +34,11 @@ LEAST_BYTES = 512
 class OperationCalls:
     """Serves the four tools of one server process."""
 
-    def __init__(self, works: Works, catalog: Catalog) -> None:
-        self._works, self._catalog, self._config = works, catalog, works.config
+    def __init__(self, commands: AgentCommands, catalog: Catalog) -> None:
+        self._commands, self._catalog, self._config = commands, catalog, commands.config
 
-    async def call(self, ctx: Context) -> ToolResult:
-        asker = self._works.office.asker_of(ctx)
+    async def call(self, ctx: CallContext) -> ToolResult:
+        asker = self._commands.backend.asker_of(ctx)
         arguments = ctx.arguments
         match ctx.tool:
             case ahma.STATUS:
@@ -49,24 +49,24 @@ class OperationCalls:
                 return await self._cancel(ctx, asker, *ahma.read_cancel(arguments))
         return await self._output(asker, ahma.read_output(arguments))
 
-    async def _status(self, ctx: Context, asker: Asker, operation_id: str) -> ToolResult:
+    async def _status(self, ctx: CallContext, asker: Asker, operation_id: str) -> ToolResult:
         if operation_id:
-            operation = await self._works.find(operation_id, asker)
-            reply = operation_replies.result(await self._works.report(operation))
-            self._works.hand_over(ctx, [operation])
-            return result(Reply(text=reply.text, data=reply.data))
+            operation = await self._commands.find(operation_id, asker)
+            reply = operation_replies.result(await self._commands.report(operation))
+            self._commands.hand_over(ctx, [operation])
+            return result(ToolReply(text=reply.text, data=reply.data))
         recent = await self._recent(asker)
         ended = [operation for operation in recent if operation.state.ended][:MOST_ENDED]
         listed = [operation for operation in recent if not operation.state.ended or operation in ended]
-        return result(operation_replies.listed(listed, self._catalog.stock.faults))
+        return result(operation_replies.listed(listed, self._catalog.loaded.faults))
 
-    async def _await(self, ctx: Context, asker: Asker, wanted: ahma.Awaited) -> ToolResult:
-        operations = [await self._works.find(each, asker) for each in wanted.ids] or await self._under_way(asker)
+    async def _await(self, ctx: CallContext, asker: Asker, wanted: ahma.Awaited) -> ToolResult:
+        operations = [await self._commands.find(each, asker) for each in wanted.ids] or await self._under_way(asker)
         limit = call_limit(asker.client, ctx.meta, self._config)
         await self._until_ended(ctx, operations, min(wanted.seconds, limit or wanted.seconds))
-        shop = await self._works.shop()
-        now = [await shop.do(shop.desk.get, operation.id) for operation in operations]
-        self._works.hand_over(ctx, now)
+        supervisor = await self._commands.supervisor()
+        now = [await supervisor.do(supervisor.desk.get, operation.id) for operation in operations]
+        self._commands.hand_over(ctx, now)
         return result(
             await self._told([each for each in now if each.state.ended], [e for e in now if not e.state.ended])
         )
@@ -74,20 +74,20 @@ class OperationCalls:
     async def _under_way(self, asker: Asker) -> list[Operation]:
         """All that has not ended, and what has but was not told."""
         running = [operation for operation in await self._recent(asker) if not operation.state.ended]
-        return [*await self._works.owed(asker, but=[operation.id for operation in running]), *running]
+        return [*await self._commands.owed(asker, but=[operation.id for operation in running]), *running]
 
     async def _recent(self, asker: Asker) -> list[Operation]:
-        shop = await self._works.shop()
-        recent = await shop.do(shop.desk.recent, asker=asker, most=MOST_LOOKED_AT)
-        return await shop.do(shop.desk.belonging, recent, asker)
+        supervisor = await self._commands.supervisor()
+        recent = await supervisor.do(supervisor.desk.recent, asker=asker, most=MOST_LOOKED_AT)
+        return await supervisor.do(supervisor.desk.belonging, recent, asker)
 
-    async def _until_ended(self, ctx: Context, operations: Sequence[Operation], seconds: float) -> None:
-        shop = await self._works.shop()
+    async def _until_ended(self, ctx: CallContext, operations: Sequence[Operation], seconds: float) -> None:
+        supervisor = await self._commands.supervisor()
         left, troubles = {operation.id for operation in operations}, list[SaysoError]()
 
         async def see_out(operation_id: str) -> None:
             try:
-                await shop.ended(operation_id)
+                await supervisor.ended(operation_id)
                 left.discard(operation_id)
             except SaysoError as error:
                 troubles.append(error)
@@ -103,7 +103,7 @@ class OperationCalls:
         if troubles:
             raise troubles[0]
 
-    async def _beat(self, ctx: Context, left: set[str]) -> None:
+    async def _beat(self, ctx: CallContext, left: set[str]) -> None:
         """Endless until cancelled: tell the client that its call is not forgotten."""
         begun = anyio.current_time()
         while has_progress(ctx.meta):
@@ -113,9 +113,9 @@ class OperationCalls:
                 round(waited, 3), None, f"{counted(len(left), 'operation')} still running, {waited:.0f} s"
             )
 
-    async def _told(self, ended: list[Operation], running: list[Operation]) -> Reply:
+    async def _told(self, ended: list[Operation], running: list[Operation]) -> ToolReply:
         limit = max(LEAST_BYTES, self._config.reply_bytes * FEW // max(FEW, len(ended)))
-        replies = [operation_replies.result(await self._works.report(operation, limit)) for operation in ended]
+        replies = [operation_replies.result(await self._commands.report(operation, limit)) for operation in ended]
         texts = [reply.text for reply in replies]
         if running:
             texts.append(operation_replies.still_running(running, "the time this call could wait"))
@@ -127,28 +127,32 @@ class OperationCalls:
             "running": [{"id": each.id, "tool": each.tool, "status": str(each.state)} for each in running],
             "message": text if running or not ended else f"All {len(ended)} have ended.",
         }
-        return Reply(text=text, data=data, is_error=any(each.state is not OperationState.COMPLETED for each in ended))
+        return ToolReply(
+            text=text, data=data, is_error=any(each.state is not OperationState.COMPLETED for each in ended)
+        )
 
-    async def _cancel(self, ctx: Context, asker: Asker, operation_id: str, reason: str) -> ToolResult:
-        operation = await self._works.find(operation_id, asker)
-        shop = await self._works.shop()
+    async def _cancel(self, ctx: CallContext, asker: Asker, operation_id: str, reason: str) -> ToolResult:
+        operation = await self._commands.find(operation_id, asker)
+        supervisor = await self._commands.supervisor()
         why = f" ({one_line(reason, 200)})" if reason.strip() else ""
-        operation = await shop.cancel(operation.id, f"{one_line(asker.client) or 'the agent'}{why}")
+        operation = await supervisor.cancel(operation.id, f"{one_line(asker.client) or 'the agent'}{why}")
         with anyio.move_on_after(self._config.command_grace / 1000 + CANCEL_SECONDS):
-            operation = await shop.ended(operation.id)
-        self._works.hand_over(ctx, [operation])
+            operation = await supervisor.ended(operation.id)
+        self._commands.hand_over(ctx, [operation])
         return result(operation_replies.cancelling(operation))
 
     async def _output(self, asker: Asker, wanted: ahma.Range) -> ToolResult:
-        operation = await self._works.find(wanted.id, asker)
-        shop = await self._works.shop()
+        operation = await self._commands.find(wanted.id, asker)
+        supervisor = await self._commands.supervisor()
         if operation.is_sequence:
-            steps = await shop.do(shop.desk.steps, operation.id)
+            steps = await supervisor.do(supervisor.desk.steps, operation.id)
             operation = steps[-1] if steps else operation
-        return result(await shop.in_thread(_read, operation, wanted, shop.excerpts, self._config.reply_bytes))
+        return result(
+            await supervisor.in_thread(_read, operation, wanted, supervisor.excerpts, self._config.reply_bytes)
+        )
 
 
-def _read(operation: Operation, wanted: ahma.Range, excerpts: Excerpts, most: int) -> Reply:
+def _read(operation: Operation, wanted: ahma.Range, excerpts: Excerpts, most: int) -> ToolReply:
     folder, stream = operation.folder, wanted.stream
     if wanted.grep:
         found = excerpts.grep(folder, stream, wanted.grep, limit=min(wanted.limit or 100, 1000))

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from sayso.dialects import operation_replies
 from sayso.errors import ProtocolError, SaysoError
-from sayso.mcp_server.context import Context, Handler
-from sayso.mcp_server.works import Works
+from sayso.mcp_server.agent_commands import AgentCommands
+from sayso.mcp_server.context import CallContext, Handler
 from sayso.operations.operation import Operation
 from sayso.protocol.messages import INVALID_PARAMS, Json
 from sayso.toolfiles.catalog import Catalog
@@ -25,8 +25,8 @@ def uri_of(operation_id: str) -> str:
 class OperationResources:
     """Serves the resources of one server process."""
 
-    def __init__(self, works: Works, catalog: Catalog) -> None:
-        self._works, self._catalog = works, catalog
+    def __init__(self, commands: AgentCommands, catalog: Catalog) -> None:
+        self._commands, self._catalog = commands, catalog
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
@@ -38,47 +38,47 @@ class OperationResources:
             "resources/unsubscribe": self.unsubscribe,
         }
 
-    async def list(self, ctx: Context) -> Json:
-        faults = [_left_out()] if self._catalog.stock.faults else []
-        if not self._catalog.stock.files:
+    async def list(self, ctx: CallContext) -> Json:
+        faults = [_left_out()] if self._catalog.loaded.faults else []
+        if not self._catalog.loaded.files:
             return {"resources": faults}
-        shop = await self._works.shop()
-        asker = self._works.office.asker_of(ctx)
-        operations = await shop.do(shop.desk.recent, asker=asker, most=MOST_LISTED)
+        supervisor = await self._commands.supervisor()
+        asker = self._commands.backend.asker_of(ctx)
+        operations = await supervisor.do(supervisor.desk.recent, asker=asker, most=MOST_LISTED)
         return {"resources": [*faults, *map(_described, operations)]}
 
-    async def templates(self, ctx: Context) -> Json:
+    async def templates(self, ctx: CallContext) -> Json:
         about = "How an operation stands or ended, and what it printed."
         template = {"uriTemplate": uri_of("{id}"), "name": "operation", "description": about, "mimeType": _TEXT}
         return {"resourceTemplates": [template]}
 
-    async def read(self, ctx: Context) -> Json:
+    async def read(self, ctx: CallContext) -> Json:
         uri = ctx.params["uri"]
         if uri == LEFT_OUT_URI:
-            faults = self._catalog.stock.faults
+            faults = self._catalog.loaded.faults
             return _contents(uri, operation_replies.left_out(faults) if faults else "No tool file is left out.")
         operation = await self._find(ctx, uri)
-        reply = operation_replies.result(await self._works.report(operation))
-        self._works.hand_over(ctx, [operation])
+        reply = operation_replies.result(await self._commands.report(operation))
+        self._commands.hand_over(ctx, [operation])
         return _contents(uri, reply.text)
 
-    async def subscribe(self, ctx: Context) -> Json:
+    async def subscribe(self, ctx: CallContext) -> Json:
         uri = ctx.params["uri"]
         if uri != LEFT_OUT_URI:
             await self._find(ctx, uri)
         ctx.connection.subscribed.add(uri)
         return {}
 
-    async def unsubscribe(self, ctx: Context) -> Json:
+    async def unsubscribe(self, ctx: CallContext) -> Json:
         ctx.connection.subscribed.discard(ctx.params["uri"])
         return {}
 
-    async def _find(self, ctx: Context, uri: str) -> Operation:
+    async def _find(self, ctx: CallContext, uri: str) -> Operation:
         if not uri.startswith(SCHEME):
             told = f"There is no resource {uri!r}. Operations are {uri_of('ID')}."
             raise ProtocolError(INVALID_PARAMS, told, {"uri": uri})
         try:
-            return await self._works.find(uri.removeprefix(SCHEME).rstrip("/"), self._works.office.asker_of(ctx))
+            return await self._commands.find(uri.removeprefix(SCHEME).rstrip("/"), self._commands.backend.asker_of(ctx))
         except SaysoError as error:
             raise ProtocolError(INVALID_PARAMS, str(error), {"uri": uri}) from error
 

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 _CHUNK: Final = 64 * 1024
 
 
-class Reader(Protocol):
+class PipeReader(Protocol):
     """Feeds chunks as they come; an empty one is the end, and the last."""
 
     def pause(self) -> None: ...

@@ -12,13 +12,13 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.errors import SaysoError
-from sayso.mcp_server.door import Door
+from sayso.mcp_server.backend import Backend
 from sayso.mcp_server.endpoint import Endpoint
 from sayso.mcp_server.exchange import refusal
 from sayso.mcp_server.metrics import CONTENT_TYPE, Metrics
-from sayso.mcp_server.office import Office
+from sayso.mcp_server.token_guard import TokenGuard
 
 logger = logging.getLogger(__name__)
 
@@ -29,8 +29,16 @@ _FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 class Probes:
     """Three routes. Two say next to nothing and are open to all; the numbers are for this machine and for tokens."""
 
-    def __init__(self, desk: Desk, office: Office, door: Door, metrics: Metrics, endpoint: Endpoint) -> None:
-        self._desk, self._office, self._door, self._metrics, self._endpoint = desk, office, door, metrics, endpoint
+    def __init__(
+        self, desk: AskDesk, backend: Backend, tokens: TokenGuard, metrics: Metrics, endpoint: Endpoint
+    ) -> None:
+        self._desk, self._backend, self._tokens, self._metrics, self._endpoint = (
+            desk,
+            backend,
+            tokens,
+            metrics,
+            endpoint,
+        )
         # One at a time: a store that hangs must not take a thread for each look.
         self._looking = anyio.CapacityLimiter(1)
 
@@ -49,7 +57,7 @@ class Probes:
 
     async def ready(self, request: Request) -> Response:
         """It can work: the store answers, and it is not about to stop."""
-        if self._office.stopping:
+        if self._backend.stopping:
             return PlainTextResponse("stopping\n", 503)
         with anyio.move_on_after(READY_SECONDS):
             try:
@@ -62,9 +70,9 @@ class Probes:
     async def numbers(self, request: Request) -> Response:
         """For Prometheus: on this machine without more ado, from elsewhere with any agent's token."""
         try:
-            if not _is_local(request) and await self._door.token(request.scope) is None:
-                return self._door.refuse(request.scope)
-            asks = await self._door.do(self._desk.sizes)
+            if not _is_local(request) and await self._tokens.token(request.scope) is None:
+                return self._tokens.refuse(request.scope)
+            asks = await self._tokens.do(self._desk.sizes)
         except SaysoError as error:
             logger.warning("Cannot count: %s", error)
             return _no_store()

@@ -21,7 +21,7 @@ from sayso.config import Config
 from sayso.dialects import promptmanager, relay
 from sayso.dialects.dialect import AskTool
 from sayso.errors import ConfigError, InvalidInput, RelayRefused, RelayUnreachable
-from sayso.mcp_server.context import Context
+from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.fetching import Response, fetch
 from sayso.mcp_server.heartbeat import beat
 from sayso.mcp_server.replies import failure, result
@@ -49,12 +49,12 @@ _ENDS = frozenset(State) - {State.PENDING}
 class RelayCalls:
     """Serves `ask_user` of one server process. One question is open at a time: a newer one takes its place."""
 
-    def __init__(self, config: Config, relay: RelayFile, asker_of: Callable[[Context], Asker]) -> None:
+    def __init__(self, config: Config, relay: RelayFile, asker_of: Callable[[CallContext], Asker]) -> None:
         self._config, self._relay, self._asker_of = config, relay, asker_of
         self._newest: anyio.CancelScope | None = None
         self._posting = anyio.Lock()
 
-    async def call(self, tool: AskTool, ctx: Context) -> ToolResult:
+    async def call(self, tool: AskTool, ctx: CallContext) -> ToolResult:
         """Every end is a result; only a cancel is not."""
         try:
             new = tool.read(ctx.arguments, self._asker_of(ctx), self._config).new

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from sayso.asks.model import Ask
-from sayso.dialects.dialect import Reply
+from sayso.dialects.dialect import ToolReply
 from sayso.dialects.outcomes import STILL_WAITING, THEIR_OWN, outcome_data
 from sayso.errors import SaysoError
 from sayso.protocol.results import ToolResult
 
 
-def result(reply: Reply) -> ToolResult:
+def result(reply: ToolReply) -> ToolResult:
     data = reply.data
     if data and "outcome" in data:
         # Some clients give the model only this: whose answer it is and what to do next must be in it.
@@ -21,7 +21,7 @@ def result(reply: Reply) -> ToolResult:
 def pending(ask: Ask) -> ToolResult:
     """Not an answer and not an error: the question is open, and how to come back for it."""
     data = {**outcome_data(ask), "outcome": "pending"}
-    return result(Reply(text=STILL_WAITING.format(ask_id=ask.id), data=data))
+    return result(ToolReply(text=STILL_WAITING.format(ask_id=ask.id), data=data))
 
 
 def failure(error: SaysoError) -> ToolResult:
@@ -42,4 +42,4 @@ def add(told: ToolResult, name: str, text: str) -> None:
 
 def _failure(what: str) -> ToolResult:
     data = {"outcome": "failed", "error": what}
-    return result(Reply(text=f"{what} No answer was given; do not assume one.", data=data, is_error=True))
+    return result(ToolReply(text=f"{what} No answer was given; do not assume one.", data=data, is_error=True))

@@ -15,7 +15,7 @@ from sayso.errors import SaysoError
 from sayso.store import Store
 
 if TYPE_CHECKING:
-    from sayso.agents.desk import Runs
+    from sayso.agents.desk import RunDesk
     from sayso.agents.model import Run
 
 logger = logging.getLogger(__name__)
@@ -26,15 +26,15 @@ class RunLink:
 
     def __init__(self, config: Config, token: str) -> None:
         self._config, self._token = config, token
-        self._runs: Runs | None = None
+        self._runs: RunDesk | None = None
         self.run: Run | None = None
 
     async def find(self, store: Store, waiting: Waiting) -> None:
         if self._runs is None:
             # Only now: most servers work for no run, and a fast start is a feature.
-            from sayso.agents.desk import Runs
+            from sayso.agents.desk import RunDesk
 
-            runs = Runs(store, self._config.runs_dir)
+            runs = RunDesk(store, self._config.runs_dir)
             self.run = await waiting.do(runs.active, self._token)
             self._runs = runs
 

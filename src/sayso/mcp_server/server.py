@@ -19,18 +19,18 @@ from sayso.dialects.profiles import Profile
 from sayso.errors import ProtocolError
 from sayso.mcp_server import elicit
 from sayso.mcp_server.ask import AskCalls, Result
+from sayso.mcp_server.backend import AskerOf, Backend
 from sayso.mcp_server.caller import on_stdio
 from sayso.mcp_server.collect import CollectCalls
-from sayso.mcp_server.context import Context, Handler
+from sayso.mcp_server.context import CallContext, Handler
 from sayso.mcp_server.dispatcher import Dispatcher
 from sayso.mcp_server.early import EarlyServer
 from sayso.mcp_server.offer import Offer
-from sayso.mcp_server.office import AskerOf, Office
 from sayso.mcp_server.on_demand import CommandsOnDemand
 from sayso.mcp_server.questions import QuestionCalls
 from sayso.mcp_server.replies import fault
 from sayso.mcp_server.run_link import RunLink
-from sayso.mcp_server.transport import Heard, StdioTransport
+from sayso.mcp_server.transport import EarlyInput, StdioTransport
 from sayso.protocol.connection import Connection
 from sayso.protocol.messages import INVALID_PARAMS, Json
 from sayso.protocol.results import InputRequired, ToolResult
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-Call = Callable[[Context], Awaitable[Result]]
+Call = Callable[[CallContext], Awaitable[Result]]
 
 _INBOX_INSTEAD = " Call ask_user instead: the user answers that in their inbox."
 
@@ -51,30 +51,30 @@ class Calls:
     """The tools that one server shows, and what serves each of them."""
 
     def __init__(
-        self, offer: Offer, office: Office, commands: CommandsOnDemand | None = None, relay: RelayCalls | None = None
+        self, offer: Offer, backend: Backend, commands: CommandsOnDemand | None = None, relay: RelayCalls | None = None
     ) -> None:
-        self._offer, self._office, self._commands, self._relay = offer, office, commands, relay
+        self._offer, self._backend, self._commands, self._relay = offer, backend, commands, relay
         self._strict = offer.shown.strict
-        self._seal = Seal(office.secret, offer.shown.server_name)
-        self._asks = AskCalls(office, strict=self._strict)
-        self._questions = QuestionCalls(office, otherwise="" if self._strict else _INBOX_INSTEAD)
-        self._collect = CollectCalls(office)
+        self._seal = Seal(backend.secret, offer.shown.server_name)
+        self._asks = AskCalls(backend, strict=self._strict)
+        self._questions = QuestionCalls(backend, otherwise="" if self._strict else _INBOX_INSTEAD)
+        self._collect = CollectCalls(backend)
         self._others: dict[str, Call] = {
             tools.GET_ANSWERS: self._collect.call,
             tools.QUESTION_ASK: self._questions.ask,
             tools.QUESTION_SUMMARY: self._questions.summarize,
         }
-        if office.config.approve:
+        if backend.config.approve:
             # Only then, as with all that few servers need.
             from sayso.mcp_server.approvals import NAME, ApproveCalls
 
-            self._others[NAME] = ApproveCalls(office).call
+            self._others[NAME] = ApproveCalls(backend).call
 
-    async def list(self, ctx: Context) -> Json:
+    async def list(self, ctx: CallContext) -> Json:
         self._meet(ctx)
         return self._offer.listed(ctx.client)
 
-    async def call(self, ctx: Context) -> Json:
+    async def call(self, ctx: CallContext) -> Json:
         """Every end is a result, unless there is no such tool or the client cannot do without it."""
         self._meet(ctx)
         self._open_round(ctx)
@@ -90,33 +90,33 @@ class Calls:
             told.state = self._seal.seal(told.state, ctx.params, self._holder(ctx))
         return told if isinstance(told, dict) else told.on_the_wire()
 
-    def _meet(self, ctx: Context) -> None:
+    def _meet(self, ctx: CallContext) -> None:
         if self._commands and not ctx.comes_again:
             self._commands.meet()
 
-    def _open_round(self, ctx: Context) -> None:
+    def _open_round(self, ctx: CallContext) -> None:
         """See that what the client brings back of an earlier round is ours and in order."""
         if (sealed := ctx.params.get("requestState")) is not None:
             ctx.state = self._seal.open(sealed, ctx.params, self._holder(ctx))
         elicit.brought_back(ctx)
 
-    def _holder(self, ctx: Context) -> str:
+    def _holder(self, ctx: CallContext) -> str:
         """Whom a round of a call belongs to: on HTTP the agent whose token it is."""
-        return self._office.asker_of(ctx).agent
+        return self._backend.asker_of(ctx).agent
 
-    async def _told(self, ctx: Context) -> Result | Json:
+    async def _told(self, ctx: CallContext) -> Result | Json:
         if self._commands and self._commands.serves(ctx.tool):
             return await self._commands.call(ctx)
         return await self._serve(self._tool(ctx), ctx)
 
-    def _tool(self, ctx: Context) -> Tool:
+    def _tool(self, ctx: CallContext) -> Tool:
         tool = self._offer.tool(ctx.client, ctx.tool)
         if tool is None:
             names = ", ".join(tool.name for tool in self._offer.tools(ctx.client))
             raise ProtocolError(INVALID_PARAMS, f"There is no tool {ctx.tool!r}. The tools are {names}.")
         return tool
 
-    async def _serve(self, tool: Tool, ctx: Context) -> Result:
+    async def _serve(self, tool: Tool, ctx: CallContext) -> Result:
         if not isinstance(tool, AskTool):
             told = await self._others[tool.name](ctx)
         elif self._relay:
@@ -127,7 +127,7 @@ class Calls:
             await self._add_news(tool, ctx, told)
         return told
 
-    async def _add_news(self, tool: Tool, ctx: Context, told: ToolResult) -> None:
+    async def _add_news(self, tool: Tool, ctx: CallContext, told: ToolResult) -> None:
         """What else this agent is owed: late answers, unless it has just been given those, and results of commands."""
         try:
             if tool.name != tools.GET_ANSWERS:
@@ -138,13 +138,13 @@ class Calls:
             logger.exception("Could not look for what else the agent is owed")
 
 
-class Server:
+class McpServer:
     """What serves the methods of the protocol, for however many connections."""
 
     def __init__(
-        self, offer: Offer, office: Office, commands: CommandsOnDemand | None = None, relay: RelayCalls | None = None
+        self, offer: Offer, backend: Backend, commands: CommandsOnDemand | None = None, relay: RelayCalls | None = None
     ) -> None:
-        calls = Calls(offer, office, commands, relay)
+        calls = Calls(offer, backend, commands, relay)
         self._offer = offer
         self.handlers: dict[str, Handler] = {"tools/list": calls.list, "tools/call": calls.call}
         if commands:
@@ -154,9 +154,9 @@ class Server:
         return self._offer.connect()
 
 
-def build(shown: Profile, office: Office) -> Server:
+def build(shown: Profile, backend: Backend) -> McpServer:
     """A server for many clients: it shows no commands, whose results are for one client."""
-    return Server(Offer(office.config, replace(shown, commands="")), office)
+    return McpServer(Offer(backend.config, replace(shown, commands="")), backend)
 
 
 async def serve_stdio(
@@ -167,9 +167,9 @@ async def serve_stdio(
     link = RunLink(config, relay.stream_token) if relay else None
     asker_of = on_stdio(config, link)
     relayed = _relayed(config, relay, asker_of) if relay and config.profile == RELAYED_PROFILE else None
-    office = Office(config, asker_of=asker_of, link=link)
+    backend = Backend(config, asker_of=asker_of, link=link)
     transport = StdioTransport(read_fd=fds[0], write_fd=fds[1])
-    async with office, _commands(offer, office) as commands, anyio.create_task_group() as tasks:
+    async with backend, _commands(offer, backend) as commands, anyio.create_task_group() as tasks:
         # What was imported stays. Looking through it again and again costs more than all that is made from here on.
         gc.freeze()
         gc.enable()
@@ -181,8 +181,8 @@ async def serve_stdio(
                 if early.listed and early.connection.shook_hands:
                     commands.meet()
 
-        heard = Heard(events=early.left, lines=early.lines, cutter=early.cutter)
-        handlers = Server(offer, office, commands, relayed).handlers
+        heard = EarlyInput(events=early.left, lines=early.lines, cutter=early.cutter)
+        handlers = McpServer(offer, backend, commands, relayed).handlers
         await transport.serve(early.connection, handlers, heard=heard, ready=ready)
         tasks.cancel_scope.cancel()
 
@@ -195,12 +195,12 @@ def _relayed(config: Config, relay: RelayFile, asker_of: AskerOf) -> RelayCalls:
 
 
 @asynccontextmanager
-async def _commands(offer: Offer, office: Office) -> AsyncIterator[CommandsOnDemand | None]:
+async def _commands(offer: Offer, backend: Backend) -> AsyncIterator[CommandsOnDemand | None]:
     """The command tools, where the profile has any."""
     if not offer.shown.commands:
         yield None
         return
-    async with CommandsOnDemand(office, offer, AskCalls(office, strict=offer.shown.strict).notify) as commands:
+    async with CommandsOnDemand(backend, offer, AskCalls(backend, strict=offer.shown.strict).notify) as commands:
         yield commands
 
 

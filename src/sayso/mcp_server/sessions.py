@@ -22,7 +22,7 @@ from sayso.mcp_server.exchange import Exchange
 from sayso.mcp_server.signed import Signed
 from sayso.protocol.connection import Connection
 from sayso.protocol.messages import Json
-from sayso.protocol.request import Client, Request
+from sayso.protocol.request import ClientInfo, Request
 
 SESSION_IDLE = 30 * 60.0
 """Seconds after which a session that nobody uses is forgotten. It holds no ask: those go by the exchange."""
@@ -38,7 +38,7 @@ _LONGEST_PART = 1_000
 _NAMED = "mcp-"
 
 
-class Session:
+class HttpSession:
     """A handshake client's session, and whose token opened it."""
 
     __slots__ = ("connection", "dispatcher", "exchanges", "id", "lost", "name", "notices", "token", "used_at")
@@ -93,29 +93,29 @@ def is_session_name(name: str) -> bool:
     return name.startswith(_NAMED)
 
 
-class Sessions:
+class HttpSessions:
     """Those that this process knows of, by the tokens that opened them."""
 
     def __init__(
         self, key: Callable[[], bytes], connect: Callable[[], Connection], handlers: Mapping[str, Handler]
     ) -> None:
         self._signed, self._connect, self._handlers = Signed(key, "session"), connect, handlers
-        self._open: defaultdict[str, dict[str, Session]] = defaultdict(dict)
+        self._open: defaultdict[str, dict[str, HttpSession]] = defaultdict(dict)
         """Of each token, the one that was used last comes last."""
-        self._by_name: dict[str, Session] = {}
+        self._by_name: dict[str, HttpSession] = {}
         self._ended: OrderedDict[str, None] = OrderedDict()
 
     def count(self) -> int:
         self._forget_idle()
         return len(self._by_name)
 
-    def open(self, session: Session) -> None:
+    def open(self, session: HttpSession) -> None:
         """Keep a session whose handshake has just been made, and name it."""
         token, client = session.token, session.connection.client
         agreed = [session.connection.version, client.name[:200], client.version[:200], _bounded(client.capabilities)]
         self._keep(session, self._signed.write([secrets.token_hex(8), token.name, token.created_at, *agreed]))
 
-    def find(self, session_id: str, token: AgentToken) -> Session | None:
+    def find(self, session_id: str, token: AgentToken) -> HttpSession | None:
         """The session of this id, if it is this agent's and was not ended. One that another process opened goes on
         here."""
         session = self._open[token.name].get(session_id) or self._taken_over(session_id, token)
@@ -123,14 +123,14 @@ class Sessions:
             self._use(session)
         return session
 
-    def end(self, session: Session) -> None:
+    def end(self, session: HttpSession) -> None:
         """Nobody can use it any more."""
         self._forget(session)
         self._ended[session.id] = None
         if len(self._ended) > MOST_ENDED:
             self._ended.popitem(last=False)
 
-    def of(self, tokens: Collection[str]) -> list[Session]:
+    def of(self, tokens: Collection[str]) -> list[HttpSession]:
         """The sessions that these tokens opened."""
         return [session for token in tokens for session in self._open[token].values()]
 
@@ -144,18 +144,18 @@ class Sessions:
         session = self._by_name.get(name)
         return session is not None and session.lives
 
-    def _taken_over(self, session_id: str, token: AgentToken) -> Session | None:
+    def _taken_over(self, session_id: str, token: AgentToken) -> HttpSession | None:
         if session_id in self._ended:
             return None
         match self._signed.read(session_id):
             case [str(), token.name, token.created_at, str(version), str(name), str(about), dict(capabilities)]:
                 connection = self._connect()
                 connection.version = version
-                connection.client = Client({"name": name, "version": about}, capabilities)
-                return self._keep(Session(token, connection, self._handlers), session_id)
+                connection.client = ClientInfo({"name": name, "version": about}, capabilities)
+                return self._keep(HttpSession(token, connection, self._handlers), session_id)
         return None
 
-    def _keep(self, session: Session, session_id: str) -> Session:
+    def _keep(self, session: HttpSession, session_id: str) -> HttpSession:
         session.id, session.name = session_id, session_name(session_id)
         self._by_name[session.name] = session
         self._use(session)
@@ -164,7 +164,7 @@ class Sessions:
             self._forget(idle)
         return session
 
-    def _use(self, session: Session) -> None:
+    def _use(self, session: HttpSession) -> None:
         session.used_at = anyio.current_time()
         theirs = self._open[session.token.name]
         theirs.pop(session.id, None)
@@ -177,7 +177,7 @@ class Sessions:
             if not session.exchanges and session.used_at < long_ago:
                 self._forget(session)
 
-    def _forget(self, session: Session) -> None:
+    def _forget(self, session: HttpSession) -> None:
         self._open[session.token.name].pop(session.id, None)
         self._by_name.pop(session.name, None)
 
@@ -186,5 +186,5 @@ def _bounded(capabilities: Mapping[str, Any]) -> dict[str, Any]:
     """What a client can do, short enough for a header."""
     if len(str(capabilities)) <= _LONGEST_PART:
         return dict(capabilities)
-    shows = Client(None, capabilities).shows_forms
+    shows = ClientInfo(None, capabilities).shows_forms
     return {"elicitation": {}} if shows else {}

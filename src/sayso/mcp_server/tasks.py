@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from sayso.dialects import operation_replies
 from sayso.errors import ProtocolError, SaysoError
-from sayso.mcp_server.context import Context, Handler
+from sayso.mcp_server.agent_commands import AgentCommands
+from sayso.mcp_server.context import CallContext, Handler
 from sayso.mcp_server.offer import TASKS
 from sayso.mcp_server.replies import result
-from sayso.mcp_server.works import Works
 from sayso.operations.operation import Operation, OperationState
 from sayso.protocol.messages import INVALID_PARAMS, Json
 from sayso.text import iso_time, one_line
@@ -20,14 +20,14 @@ POLL_MS = 1000
 class Tasks:
     """Serves the extension's methods for one server process."""
 
-    def __init__(self, works: Works) -> None:
-        self._works = works
+    def __init__(self, commands: AgentCommands) -> None:
+        self._commands = commands
 
     @property
     def handlers(self) -> Mapping[str, Handler]:
         return {"tasks/get": self.get, "tasks/cancel": self.cancel}
 
-    def wanted(self, ctx: Context) -> bool:
+    def wanted(self, ctx: CallContext) -> bool:
         """Whether the client of this request knows tasks."""
         return ctx.comes_again and ctx.client.knows(TASKS)
 
@@ -35,24 +35,24 @@ class Tasks:
         """What a call returns in place of its result."""
         return {"resultType": "task", **self._facts(operation)}
 
-    async def get(self, ctx: Context) -> Json:
+    async def get(self, ctx: CallContext) -> Json:
         operation = await self._find(ctx)
         told = {"resultType": "complete", **self._facts(operation)}
         if operation.state.ended and operation.state is not OperationState.CANCELLED:
-            answer = result(operation_replies.result(await self._works.report(operation)))
+            answer = result(operation_replies.result(await self._commands.report(operation)))
             told["result"] = answer.on_the_wire()
-        self._works.hand_over(ctx, [operation])
+        self._commands.hand_over(ctx, [operation])
         return told
 
-    async def cancel(self, ctx: Context) -> Json:
+    async def cancel(self, ctx: CallContext) -> Json:
         operation = await self._find(ctx)
         client = one_line(operation.asker.client) or "the agent"
-        await (await self._works.shop()).cancel(operation.id, client)
+        await (await self._commands.supervisor()).cancel(operation.id, client)
         return {"resultType": "complete"}
 
-    async def _find(self, ctx: Context) -> Operation:
+    async def _find(self, ctx: CallContext) -> Operation:
         try:
-            return await self._works.find(ctx.params["taskId"], self._works.office.asker_of(ctx))
+            return await self._commands.find(ctx.params["taskId"], self._commands.backend.asker_of(ctx))
         except SaysoError as error:
             raise ProtocolError(INVALID_PARAMS, str(error)) from error
 
@@ -63,7 +63,7 @@ class Tasks:
             "statusMessage": operation_replies.headline(operation),
             "createdAt": iso_time(operation.created_at),
             "lastUpdatedAt": iso_time(operation.changed_at),
-            "ttlMs": self._works.config.keep_operations,
+            "ttlMs": self._commands.config.keep_operations,
             "pollIntervalMs": POLL_MS,
         }
 

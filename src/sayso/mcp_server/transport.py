@@ -21,7 +21,7 @@ from sayso.errors import ProtocolError
 from sayso.mcp_server.context import Handler
 from sayso.mcp_server.dispatcher import Dispatcher
 from sayso.mcp_server.lines import LineCutter
-from sayso.mcp_server.pipes import PolledReader, Reader, ThreadedReader, closing, non_blocking, pollable
+from sayso.mcp_server.pipes import PipeReader, PolledReader, ThreadedReader, closing, non_blocking, pollable
 from sayso.protocol import messages
 from sayso.protocol.connection import Connection, Event, Send
 from sayso.protocol.messages import INVALID_REQUEST, MAX_LINE, TOO_LONG, Json
@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(kw_only=True)
-class Heard:
+class EarlyInput:
     """What a client had said before the event loop was there: what is to be done about it, and what nobody has looked
     at yet."""
 
@@ -64,12 +64,12 @@ class StdioTransport:
         connection: Connection,
         handlers: Mapping[str, Handler],
         *,
-        heard: Heard | None = None,
+        heard: EarlyInput | None = None,
         ready: Callable[[Dispatcher], None] = lambda _: None,
     ) -> None:
         """Serve one client until it leaves. `ready` is called as soon as it can be told things. The pipe is closed when
         a client that still reads has it all."""
-        heard = heard or Heard()
+        heard = heard or EarlyInput()
         with closing(self._read_fd, self._write_fd), non_blocking(self._read_fd, self._write_fd):
             dispatcher = Dispatcher(connection, handlers, self._outbound)
             inbound = Inbound(self._read_fd, heard, self.input_ended)
@@ -106,7 +106,7 @@ class Inbound:
     """What the client says, line by line; None for one that was too long. A server that does not keep up stops
     reading."""
 
-    def __init__(self, fd: int, heard: Heard, ended: asyncio.Event) -> None:
+    def __init__(self, fd: int, heard: EarlyInput, ended: asyncio.Event) -> None:
         self._ended = ended
         self._at_end = self._paused = False
         self._lines, self._cutter = heard.lines, heard.cutter
@@ -114,7 +114,7 @@ class Inbound:
         self._news = asyncio.Event()
         self.is_file = stat.S_ISREG(os.fstat(fd).st_mode)
         """The end of a file is not a client that left: whatever it asked is still answered."""
-        self._reader: Reader = (PolledReader if pollable(fd) else ThreadedReader)(fd, self._feed)
+        self._reader: PipeReader = (PolledReader if pollable(fd) else ThreadedReader)(fd, self._feed)
 
     def __aiter__(self) -> Inbound:
         return self

@@ -23,7 +23,7 @@ Asked = Callable[[str], Awaitable[None]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class WantedApproval:
     """What a person is to agree to."""
 
     tool: CommandTool
@@ -45,7 +45,7 @@ class Approvals:
         once = tool.leaf.approve == "once" and _key(tool, asker) in self._given
         return tool.leaf.approve != "never" and not once
 
-    async def refusal(self, wanted: Wanted, dropped: asyncio.Event, asked: Asked) -> str:
+    async def refusal(self, wanted: WantedApproval, dropped: asyncio.Event, asked: Asked) -> str:
         """Wait for the person; empty if they agreed, else why the command must not run. Once it is `dropped`, nobody is
         bothered with the question any more. It ends with this call, however that ends: a later yes allows nothing."""
         if wanted.tool.leaf.approve == "always":
@@ -59,7 +59,7 @@ class Approvals:
                 self._given.add(key)
             return refused
 
-    async def _ask(self, wanted: Wanted, dropped: asyncio.Event, asked: Asked) -> str:
+    async def _ask(self, wanted: WantedApproval, dropped: asyncio.Event, asked: Asked) -> str:
         held = await self._waiting.hold(_new_ask(wanted))
         if not held.reattached:
             self._tell(held.ask)
@@ -93,13 +93,13 @@ def _key(tool: CommandTool, asker: Asker) -> tuple[str, str]:
     return tool.name, asker.project
 
 
-def _new_ask(wanted: Wanted) -> NewAsk:
+def _new_ask(wanted: WantedApproval) -> NewAsk:
     question = Question(id=SAY_SO, text=_text(wanted), kind=Kind.CONFIRM)
     title = f"Run {wanted.tool.name}?"
     return NewAsk(tool=wanted.tool.name, title=title, questions=(question,), asker=wanted.asker, bound=True)
 
 
-def _text(wanted: Wanted) -> str:
+def _text(wanted: WantedApproval) -> str:
     leaf = wanted.tool.leaf
     what = shlex.join(wanted.argv)
     if leaf.sequence:

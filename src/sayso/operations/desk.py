@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sayso.asks.model import Asker
 from sayso.asks.quota import UNLIMITED, check_commands
-from sayso.asks.sessions import Sessions, always, nobody
+from sayso.asks.sessions import AgentSessions, always, nobody
 from sayso.clock import FAR_FUTURE, Clock, now_ms
 from sayso.errors import AmbiguousId, NotFound
 from sayso.operations import rows
@@ -247,7 +247,7 @@ class OperationDesk:
     def belonging(self, operations: Iterable[Operation], asker: Asker) -> list[Operation]:
         """Those of this session, or of one that is gone."""
         bell = self._store.bell()
-        return Sessions(bell.process, bell.alive, always, nobody).belonging(operations, asker)
+        return AgentSessions(bell.process, bell.alive, always, nobody).belonging(operations, asker)
 
     # Tidying
 
@@ -289,14 +289,14 @@ class OperationDesk:
         def work(tx: Transaction) -> None:
             if not new.parent:
                 check_commands(tx, new.asker, self._most_open)
-            tx.names()
+            tx.wake_only()
             tx.run("insert_operation", **rows.columns(operation))
 
         self._store.write(work)
         return operation
 
     def _change(self, tx: Transaction, after: Operation, before: Operation) -> Operation:
-        tx.names()
+        tx.wake_only()
         now = self._clock()
         if not tx.run("change_operation", **rows.changes(after), id=before.id, version=before.version, now=now):
             raise Conflict

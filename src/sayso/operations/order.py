@@ -10,7 +10,7 @@ from sayso.asks.model import Asker
 from sayso.config import Config
 from sayso.operations.alerts import alert_pattern, alert_streams
 from sayso.operations.operation import NewOperation, new_id
-from sayso.toolfiles.argv import Command, build_argv
+from sayso.toolfiles.argv import Invocation, build_argv
 from sayso.toolfiles.catalog import CommandTool
 
 
@@ -32,12 +32,12 @@ class Order:
     def project(self) -> Path:
         return Path(self.asker.project)
 
-    def command(self, config: Config, folder: Path) -> Command:
+    def command(self, config: Config, folder: Path) -> Invocation:
         """What is executed; an InvalidInput names every argument that does not fit."""
         roots = (self.project, *config.command_roots)
         return build_argv(self.tool.leaf, self.arguments, project=self.project, roots=roots, folder=folder)
 
-    def operation(self, command: Command, config: Config) -> NewOperation:
+    def operation(self, command: Invocation, config: Config) -> NewOperation:
         settings = self.tool.leaf.settings
         return NewOperation(
             id=self.id,
@@ -54,7 +54,7 @@ class Order:
             alert_streams=alert_streams(self.tool.file),
         )
 
-    def _timeout(self, command: Command, config: Config) -> float | None:
+    def _timeout(self, command: Invocation, config: Config) -> float | None:
         """The call's word before the subcommand's, the tool's and the server's. A log is followed until it is stopped,
         a sequence has no limit but its own: its steps have theirs."""
         limit: float | None = command.timeout_seconds

@@ -16,7 +16,7 @@ from sayso.operations.job import Job
 from sayso.operations.operation import NewOperation, Operation, OperationState, step_id
 from sayso.operations.order import Order
 from sayso.running.folder import Reason, Status
-from sayso.toolfiles.argv import Command
+from sayso.toolfiles.argv import Invocation
 from sayso.toolfiles.catalog import CommandTool
 from sayso.toolfiles.leaves import WORKING_DIRECTORY, leaf_name
 from sayso.toolfiles.model import SequenceStep
@@ -28,7 +28,7 @@ _REASONS: dict[OperationState, Reason] = {
 }
 
 
-class Runs(Protocol):
+class StepRunner(Protocol):
     """What a sequence needs of the place where operations are run."""
 
     @property
@@ -43,7 +43,7 @@ class Runs(Protocol):
 class Sequence:
     """One run of a sequence."""
 
-    def __init__(self, runs: Runs, job: Job, order: Order, command: Command) -> None:
+    def __init__(self, runs: StepRunner, job: Job, order: Order, command: Invocation) -> None:
         self._runs, self._job, self._order, self._command = runs, job, order, command
         self._steps = order.tool.leaf.sequence
         limit = job.operation.timeout_seconds

@@ -18,7 +18,7 @@ from sayso.running.environment import Environments
 from sayso.running.folder import Status
 from sayso.running.launch import Launch
 from sayso.running.spawner import Spawner
-from sayso.toolfiles.argv import Command
+from sayso.toolfiles.argv import Invocation
 
 BEFORE_SECONDS = 60.0
 """How long the command that empties a log before it is followed may take."""
@@ -41,7 +41,7 @@ class Starter:
     def environment(self, project: Path) -> Mapping[str, str]:
         return self._environments.for_project(project)
 
-    def start(self, operation: Operation, order: Order, command: Command) -> Future[Status]:
+    def start(self, operation: Operation, order: Order, command: Invocation) -> Future[Status]:
         """Start the command; the future ends with it."""
         if command.files or command.before:
             operation.folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -21,7 +21,7 @@ from sayso.protocol.messages import (
     key_of,
 )
 from sayso.protocol.methods import LOG_LEVELS, METHODS, check_params
-from sayso.protocol.request import Client, Request
+from sayso.protocol.request import ClientInfo, Request
 from sayso.protocol.versions import (
     BATCHES,
     CAPABILITIES_KEY,
@@ -88,7 +88,7 @@ class Cancelled:
         self.request = request
 
 
-class Reply:
+class ClientReply:
     """What a client replied to a request of ours."""
 
     __slots__ = ("error", "id", "result")
@@ -97,7 +97,7 @@ class Reply:
         self.id, self.result, self.error = id, result, error
 
 
-Event = Send | Request | Cancelled | Reply
+Event = Send | Request | Cancelled | ClientReply
 
 
 class Connection:
@@ -107,7 +107,7 @@ class Connection:
         self.served = served
         self.version = ""
         """The version that was agreed on; empty until then, and for what says it with every request."""
-        self.client = Client(None, None)
+        self.client = ClientInfo(None, None)
         """Who shook hands; from 2026-07-28 on each request says it."""
         self.open: dict[RequestId, Request] = {}
         """The requests that have not been answered."""
@@ -169,14 +169,18 @@ class Connection:
         if not messages.is_whole_response(given):
             error = ProtocolError(INVALID_REQUEST, messages.BAD_RESPONSE)
             told = messages.error(None, error)
-            return [Send(told), Reply(self._done(named), None, error)] if waits and named is not None else [Send(told)]
+            return (
+                [Send(told), ClientReply(self._done(named), None, error)]
+                if waits and named is not None
+                else [Send(told)]
+            )
         if not waits or named is None:
             return []
         if "error" in given:
             failed = given["error"]
             error = ProtocolError(failed["code"], failed["message"], failed.get("data"))
-            return [Reply(self._done(named), None, error)]
-        return [Reply(self._done(named), given["result"])]
+            return [ClientReply(self._done(named), None, error)]
+        return [ClientReply(self._done(named), given["result"])]
 
     def _done(self, named: RequestId) -> RequestId:
         self._asked.discard(key_of(named))
@@ -263,7 +267,7 @@ class Connection:
     def _agreed(self, params: Mapping[str, Any]) -> Json:
         wanted = params["protocolVersion"]
         self.version = wanted if wanted in HANDSHAKES else LATEST_HANDSHAKE
-        self.client = Client(params["clientInfo"], params["capabilities"])
+        self.client = ClientInfo(params["clientInfo"], params["capabilities"])
         told = {
             "protocolVersion": self.version,
             "capabilities": self.served.capabilities(modern=False),
@@ -374,7 +378,7 @@ def _refusal(wrong: str, named: RequestId | None) -> Send:
     return Send(messages.error(named, ProtocolError(INVALID_REQUEST, f"Invalid request: {wrong}.")))
 
 
-def _client_in(meta: object) -> Client:
+def _client_in(meta: object) -> ClientInfo:
     """Who makes a request of 2026-07-28."""
     if not isinstance(meta, dict):
         raise ProtocolError(INVALID_PARAMS, _NO_ENVELOPE)
@@ -388,7 +392,9 @@ def _client_in(meta: object) -> Client:
         raise _unsupported("Unsupported protocol version", version)
     info, capabilities = meta.get(CLIENT_KEY), meta[CAPABILITIES_KEY]
     # Whether they are in order is said with all that is wrong with the parameters.
-    return Client(info if isinstance(info, dict) else None, capabilities if isinstance(capabilities, dict) else None)
+    return ClientInfo(
+        info if isinstance(info, dict) else None, capabilities if isinstance(capabilities, dict) else None
+    )
 
 
 def _unsupported(text: str, requested: object) -> ProtocolError:

@@ -12,29 +12,29 @@ from sayso.protocol.versions import CAPABILITIES_KEY, CLIENT_KEY
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 
-class Field:
+class Parameter:
     """One parameter: what it must be, in words and as a check; and what must be inside it."""
 
     def __init__(
         self,
         says: str,
         holds: Callable[[Any], bool],
-        inside: Mapping[str, Field] | None = None,
+        inside: Mapping[str, Parameter] | None = None,
         *,
         needed: bool = False,
     ) -> None:
         self.says, self.holds, self.inside, self.needed = says, holds, inside or {}, needed
 
-    def required(self) -> Field:
-        return Field(self.says, self.holds, self.inside, needed=True)
+    def required(self) -> Parameter:
+        return Parameter(self.says, self.holds, self.inside, needed=True)
 
 
-def _object(**inside: Field) -> Field:
-    return Field("an object", lambda value: isinstance(value, dict), inside)
+def _object(**inside: Parameter) -> Parameter:
+    return Parameter("an object", lambda value: isinstance(value, dict), inside)
 
 
-def _all_of(says: str, each: Callable[[Any], bool]) -> Field:
-    return Field(says, lambda value: isinstance(value, list) and all(map(each, value)))
+def _all_of(says: str, each: Callable[[Any], bool]) -> Parameter:
+    return Parameter(says, lambda value: isinstance(value, list) and all(map(each, value)))
 
 
 def _is_text(value: object) -> bool:
@@ -45,9 +45,9 @@ def _is_token(value: object) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 
-_TEXT = Field("a string", _is_text)
-_BOOLEAN = Field("true or false", lambda value: isinstance(value, bool))
-_LEVEL = Field("one of " + ", ".join(LOG_LEVELS), lambda value: value in LOG_LEVELS)
+_TEXT = Parameter("a string", _is_text)
+_BOOLEAN = Parameter("true or false", lambda value: isinstance(value, bool))
+_LEVEL = Parameter("one of " + ", ".join(LOG_LEVELS), lambda value: value in LOG_LEVELS)
 _CLIENT = _object(name=_TEXT.required(), version=_TEXT.required(), title=_TEXT)
 _CAPABILITIES = _object(
     elicitation=_object(form=_object(), url=_object()),
@@ -57,11 +57,11 @@ _CAPABILITIES = _object(
     sampling=_object(),
     tasks=_object(),
 )
-_META = Field(
+_META = Parameter(
     "an object",
     lambda value: isinstance(value, dict),
     {
-        "progressToken": Field("a string or an integer", _is_token),
+        "progressToken": Parameter("a string or an integer", _is_token),
         CLIENT_KEY: _CLIENT,
         CAPABILITIES_KEY: _CAPABILITIES,
     },
@@ -74,7 +74,7 @@ _TASK = {"taskId": _TEXT.required()}
 class Method:
     """A method in the eras that have it."""
 
-    def __init__(self, params: Mapping[str, Field], *, handshake: bool = True, modern: bool = True) -> None:
+    def __init__(self, params: Mapping[str, Parameter], *, handshake: bool = True, modern: bool = True) -> None:
         self.params, self.handshake, self.modern = {**params, "_meta": _META}, handshake, modern
 
 
@@ -118,8 +118,10 @@ CACHED = frozenset(("server/discover", "tools/list", "resources/list", "resource
 """Whose results say, from 2026-07-28 on, how long they may be kept: not at all."""
 
 _FORM_REPLY = {
-    "action": Field("accept, decline or cancel", lambda value: value in ("accept", "decline", "cancel"), needed=True),
-    "content": Field(
+    "action": Parameter(
+        "accept, decline or cancel", lambda value: value in ("accept", "decline", "cancel"), needed=True
+    ),
+    "content": Parameter(
         "an object of strings, numbers, booleans and lists of strings",
         lambda value: isinstance(value, dict) and all(map(_is_plain, value.values())),
     ),
@@ -143,7 +145,7 @@ def faults_of_reply(reply: Mapping[str, Any]) -> str:
     return "; ".join(_faults(reply, _FORM_REPLY, ""))
 
 
-def _faults(given: Mapping[str, Any], fields: Mapping[str, Field], where: str) -> Iterator[str]:
+def _faults(given: Mapping[str, Any], fields: Mapping[str, Parameter], where: str) -> Iterator[str]:
     for name, field in fields.items():
         value = given.get(name)
         if value is None:

@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 Tell = Callable[[bool], None]
 
 
-class Client:
+class ClientInfo:
     """Who calls, as the client itself says."""
 
     __slots__ = ("capabilities", "name", "version")
@@ -50,7 +50,7 @@ class Request:
         method: str,
         params: Mapping[str, Any],
         version: str,
-        client: Client,
+        client: ClientInfo,
         server: Mapping[str, str],
     ) -> None:
         self.id, self.method, self.params, self.version, self.client = id, method, params, version, client

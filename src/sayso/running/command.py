@@ -35,7 +35,7 @@ QUICK_SECONDS = 0.004
 """A command that ends sooner is not reported as started first."""
 
 
-class Command:
+class RunningCommand:
     """One command, its output and all that descends from it. Made ahead of need, used once."""
 
     def __init__(self) -> None:

@@ -71,7 +71,7 @@ open(sys.argv[1], "wb").write(taken)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class EnvironmentChange:
     """What the login shell makes of the environment it starts from."""
 
     set: Mapping[str, str] = field(default_factory=dict)
@@ -115,7 +115,7 @@ class Environments:
                 self._known = dict(list(self._known.items())[-MOST_REMEMBERED:])
             return self._known[state].copy()
 
-    def _ask(self, project: Path, key: str) -> Change:
+    def _ask(self, project: Path, key: str) -> EnvironmentChange:
         """Run the login shell. When that fails the environment stays as it is, until something about it changes."""
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -124,17 +124,17 @@ class Environments:
             self._remember(key, change)
         except (OSError, ValueError) as error:
             logger.warning("commands run in the server's own environment: login shell %s: %s", self._shell, error)
-            return Change()
+            return EnvironmentChange()
         return change
 
-    def _remembered(self, key: str) -> Change | None:
+    def _remembered(self, key: str) -> EnvironmentChange | None:
         try:
             fields = json.loads((self._folder / f"{key}.json").read_bytes())
-            return Change(set=fields["set"], unset=tuple(fields["unset"]))
+            return EnvironmentChange(set=fields["set"], unset=tuple(fields["unset"]))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def _remember(self, key: str, change: Change) -> None:
+    def _remember(self, key: str, change: EnvironmentChange) -> None:
         descriptor, path = tempfile.mkstemp(dir=self._folder)
         with open(descriptor, "w", encoding="ascii") as file:
             json.dump({"set": dict(change.set), "unset": change.unset}, file)
@@ -212,6 +212,6 @@ def _parse(taken: bytes) -> dict[str, str]:
     return {name: value for name, _, value in pairs if name not in OF_THE_SHELL}
 
 
-def _difference(base: Mapping[str, str], taken: Mapping[str, str]) -> Change:
+def _difference(base: Mapping[str, str], taken: Mapping[str, str]) -> EnvironmentChange:
     changed = {name: value for name, value in taken.items() if base.get(name) != value}
-    return Change(set=changed, unset=tuple(sorted(base.keys() - taken.keys())))
+    return EnvironmentChange(set=changed, unset=tuple(sorted(base.keys() - taken.keys())))

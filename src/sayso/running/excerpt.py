@@ -12,7 +12,7 @@ from pathlib import Path
 from sayso.config import Config
 from sayso.running import output
 from sayso.running.masking import Masks, default_masks
-from sayso.running.output import Found, Lines, Match, Piece
+from sayso.running.output import Found, Match, OutputLines, Piece
 from sayso.text import printable
 
 _CONTEXT = 8192
@@ -80,16 +80,16 @@ class Excerpts:
             return Piece(text="", offset=0, next_offset=0, seen=0)
         return self._piece(folder, stream, output.tail(folder, stream, limit=limit))
 
-    def lines(self, folder: Path, stream: str, *, offset: int = 0, limit: int = 16384) -> Lines:
+    def lines(self, folder: Path, stream: str, *, offset: int = 0, limit: int = 16384) -> OutputLines:
         """Whole lines from `offset` on, and the one begun after them."""
         if not folder.is_dir():
-            return Lines(text="", offset=0, next_offset=0, seen=0)
+            return OutputLines(text="", offset=0, next_offset=0, seen=0)
         return self._lines(folder, stream, output.lines(folder, stream, offset=offset, limit=limit))
 
-    def newest_lines(self, folder: Path, stream: str, *, limit: int = 16384) -> Lines:
+    def newest_lines(self, folder: Path, stream: str, *, limit: int = 16384) -> OutputLines:
         """The lines at the end, and the one begun after them."""
         if not folder.is_dir():
-            return Lines(text="", offset=0, next_offset=0, seen=0)
+            return OutputLines(text="", offset=0, next_offset=0, seen=0)
         return self._lines(folder, stream, output.newest_lines(folder, stream, limit=limit))
 
     def last_lines(self, folder: Path, stream: str, count: int) -> Piece:
@@ -117,7 +117,7 @@ class Excerpts:
         """Any text with its secrets hidden."""
         return self._masks.hide(text)
 
-    def _lines(self, folder: Path, stream: str, raw: Lines) -> Lines:
+    def _lines(self, folder: Path, stream: str, raw: OutputLines) -> OutputLines:
         begun = Piece(text=raw.unfinished, offset=raw.next_offset, next_offset=raw.seen, seen=raw.seen)
         unfinished = self._piece(folder, stream, begun).text if begun.text else ""
         return replace(raw, text=self._piece(folder, stream, raw).text, unfinished=unfinished)

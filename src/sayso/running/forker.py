@@ -30,10 +30,10 @@ def main() -> None:
     # Endless on purpose: this process lives exactly as long as the server holds the other end.
     while asked := control.recv(256):
         for _ in asked:
-            _bear(control)
+            _fork_runner(control)
 
 
-def _bear(control: socket.socket) -> None:
+def _fork_runner(control: socket.socket) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         try:

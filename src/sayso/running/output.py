@@ -42,7 +42,7 @@ class Piece:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lines(Piece):
+class OutputLines(Piece):
     """Whole lines of a stream, and how far the one after them has come: what is to be shown of it until it is whole."""
 
     unfinished: str = ""
@@ -100,16 +100,16 @@ def read(folder: Path, stream: str, *, offset: int = 0, limit: int = 16384) -> P
     return _decode(_part_from(folder, stream, offset, limit))
 
 
-def lines(folder: Path, stream: str, *, offset: int = 0, limit: int = 16384) -> Lines:
+def lines(folder: Path, stream: str, *, offset: int = 0, limit: int = 16384) -> OutputLines:
     """Whole lines from `offset` on, at most `limit` bytes; a line that is longer, or was cut, comes in parts."""
     part = _part_from(folder, stream, offset, limit)
     if part.is_last and len(part.data) < limit:
         return _growing(part)
     whole = part.data[: part.data.rfind(b"\n") + 1] or part.data
-    return Lines(**vars(_decode(replace(part, data=whole))))
+    return OutputLines(**vars(_decode(replace(part, data=whole))))
 
 
-def newest_lines(folder: Path, stream: str, *, limit: int = 16384) -> Lines:
+def newest_lines(folder: Path, stream: str, *, limit: int = 16384) -> OutputLines:
     """The lines at the end, at most `limit` bytes of them, none from before a cut."""
     part = _last_part(folder, stream, limit)
     # The rest of a line whose beginning is left out is left out too, unless there is nothing else.
@@ -230,10 +230,10 @@ def _decode(part: _Part) -> Piece:
     return Piece(text=text, offset=part.begin, next_offset=part.begin + used, seen=part.seen, skipped=part.skipped)
 
 
-def _growing(part: _Part) -> Lines:
+def _growing(part: _Part) -> OutputLines:
     """All that is there of the end of a stream; its last line may go on."""
     end = part.data.rfind(b"\n") + 1
-    return Lines(
+    return OutputLines(
         text=part.data[:end].decode(errors="replace"),
         offset=part.begin,
         next_offset=part.begin + end,

@@ -20,7 +20,7 @@ from functools import partial
 
 from sayso.errors import SpawnerUnavailable
 from sayso.running import forker, isolated
-from sayso.running.hold import Hold
+from sayso.running.runner_line import RunnerLine
 
 logger = logging.getLogger(__name__)
 
@@ -38,16 +38,16 @@ MOST_DEATHS = 20
 RECEIVE_FLAGS = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
 
 
-class Pool:
+class RunnerPool:
     """Runners of one spawner process. All fields are guarded by the condition; only the thread reads the lines."""
 
     def __init__(self, *, size: int, idle_seconds: float) -> None:
         self._size = size
         self._idle_seconds = idle_seconds
         self._changed = threading.Condition()
-        self._idle: deque[Hold] = deque()
-        self._starting: set[Hold] = set()
-        self._busy: set[Hold] = set()
+        self._idle: deque[RunnerLine] = deque()
+        self._starting: set[RunnerLine] = set()
+        self._busy: set[RunnerLine] = set()
         self._coming = 0
         self._waiting = 0
         self._deaths = 0
@@ -66,18 +66,18 @@ class Pool:
         return self._closed
 
     @property
-    def idle(self) -> tuple[Hold, ...]:
+    def idle(self) -> tuple[RunnerLine, ...]:
         """The runners that wait to be used."""
         with self._changed:
             return tuple(self._idle)
 
     @property
-    def busy(self) -> tuple[Hold, ...]:
+    def busy(self) -> tuple[RunnerLine, ...]:
         """The runners that were taken and have not hung up."""
         with self._changed:
             return (*self._starting, *self._busy)
 
-    def take(self) -> Hold | None:
+    def take(self) -> RunnerLine | None:
         """A runner for one operation, as soon as one is there; None when the pool closed meanwhile."""
         with self._changed:
             if not self._idle:
@@ -90,7 +90,7 @@ class Pool:
             self._starting.add(runner)
             return runner
 
-    def see_started(self, runner: Hold) -> None:
+    def see_started(self, runner: RunnerLine) -> None:
         """Hear the first word of a runner that was given its launch. By then it may all be over."""
         there = False
         try:
@@ -107,7 +107,7 @@ class Pool:
                     # Otherwise it is replaced when it hangs up: a fork would hold up whoever waits for the result.
                     self._refill()
 
-    def discard(self, runner: Hold) -> None:
+    def discard(self, runner: RunnerLine) -> None:
         """Forget a runner that was taken and found dead."""
         with self._changed:
             self._starting.discard(runner)
@@ -185,7 +185,7 @@ class Pool:
         while self._idle:
             self._hang_up(self._idle.popleft())
 
-    def _hang_up(self, runner: Hold) -> None:
+    def _hang_up(self, runner: RunnerLine) -> None:
         self._selector.unregister(runner.line)
         runner.line.close()
 
@@ -212,16 +212,16 @@ class Pool:
         os.set_inheritable(fds[0], False)
         line = socket.socket(fileno=fds[0])
         line.settimeout(START_SECONDS)
-        runner = Hold(pid, line)
+        runner = RunnerLine(pid, line)
         self._selector.register(runner.line, selectors.EVENT_READ, partial(self._hear, runner))
         self._idle.append(runner)
 
-    def _hear(self, runner: Hold) -> None:
+    def _hear(self, runner: RunnerLine) -> None:
         with self._changed:
             if runner in self._idle:
                 self._idle.remove(runner)
                 self._hang_up(runner)
-                self._mourn(runner)
+                self._replace_dead(runner)
             # Whoever took it since listens to it.
             if runner not in self._busy:
                 return
@@ -231,7 +231,7 @@ class Pool:
                 self._hang_up(runner)
                 self._refill()
 
-    def _mourn(self, runner: Hold) -> None:
+    def _replace_dead(self, runner: RunnerLine) -> None:
         self._deaths += 1
         logger.warning("idle runner %d died and is replaced", runner.pid)
         if self._deaths < MOST_DEATHS:

@@ -13,7 +13,7 @@ import select
 import socket
 
 from sayso.running import record
-from sayso.running.command import CHUNK, HAS_SUBREAPER, Command, say
+from sayso.running.command import CHUNK, HAS_SUBREAPER, RunningCommand, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,11 +43,11 @@ def serve(line: socket.socket) -> NoReturn:
         _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     if not select.select([line], [], [], 0)[0]:
         _rehearse()
-    _serve_once(Command(), line)
+    _serve_once(RunningCommand(), line)
     os._exit(0)
 
 
-def _serve_once(command: Command, line: socket.socket) -> None:
+def _serve_once(command: RunningCommand, line: socket.socket) -> None:
     # Endless on purpose: an idle runner lives exactly as long as the server that keeps it.
     message, _, more = _read_line(line)
     if not message:
@@ -62,7 +62,7 @@ def _serve_once(command: Command, line: socket.socket) -> None:
 
 def _rehearse() -> None:
     """Run a command that does nothing: what a fork shares is copied at the first touch, which is slow, so touch it."""
-    command = Command()
+    command = RunningCommand()
     ours, theirs = socket.socketpair()
     with ours, theirs:
         say(ours, json.dumps(REHEARSAL).encode())

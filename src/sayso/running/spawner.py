@@ -17,9 +17,9 @@ from sayso.errors import SpawnerUnavailable
 from sayso.running import tree
 from sayso.running.command import KILL_SECONDS
 from sayso.running.folder import Status, cancel
-from sayso.running.hold import Hold, endless, follow
 from sayso.running.launch import Launch
-from sayso.running.pool import CLOSE_SECONDS, START_SECONDS, Pool
+from sayso.running.pool import CLOSE_SECONDS, START_SECONDS, RunnerPool
+from sayso.running.runner_line import RunnerLine, endless, follow
 
 MOST_TRIES = 3
 NO_FORK = "This system cannot run commands for Sayso: they need Linux or macOS. On Windows, use Sayso inside WSL."
@@ -34,7 +34,7 @@ class Spawner:
         self._pool_size = pool_size
         self._idle_seconds = idle_seconds
         self._lock = threading.Lock()
-        self._pools: list[Pool] = []
+        self._pools: list[RunnerPool] = []
         self._adopted: dict[Path, Future[Status]] = {}
         self._longest_grace = 0.0
         self._closed = False
@@ -96,7 +96,7 @@ class Spawner:
         for pool in pools:
             pool.join(CLOSE_SECONDS)
 
-    def _hand_over(self, launch: Launch) -> tuple[Pool, Hold]:
+    def _hand_over(self, launch: Launch) -> tuple[RunnerPool, RunnerLine]:
         message = launch.message()
         for _ in range(MOST_TRIES):
             pool = self._open_pool()
@@ -106,7 +106,7 @@ class Spawner:
                 pool.discard(runner)
         raise SpawnerUnavailable("No command can be started now: the spawner ends as soon as it starts. See the log.")
 
-    def _open_pool(self) -> Pool:
+    def _open_pool(self) -> RunnerPool:
         with self._lock:
             if self._closed:
                 raise SpawnerUnavailable(CLOSED)
@@ -117,13 +117,13 @@ class Spawner:
                 self._pools.append(self._new_pool())
             return self._pools[-1]
 
-    def _new_pool(self) -> Pool:
+    def _new_pool(self) -> RunnerPool:
         try:
-            return Pool(size=self._pool_size, idle_seconds=self._idle_seconds)
+            return RunnerPool(size=self._pool_size, idle_seconds=self._idle_seconds)
         except OSError as error:
             raise SpawnerUnavailable(f"No command can be started now: {error}. Try again later.") from error
 
-    def _close(self) -> tuple[list[Pool], dict[Path, Future[Status]], list[Hold]]:
+    def _close(self) -> tuple[list[RunnerPool], dict[Path, Future[Status]], list[RunnerLine]]:
         """Start nothing more. What there was: the pools, the adopted operations, and the runners that were idle."""
         with self._lock:
             self._closed = True

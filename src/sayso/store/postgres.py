@@ -37,7 +37,7 @@ _KEEP_ALIVE = {"idle": 10, "interval": 5, "count": 3}
 """Seconds, seconds and tries after which each side takes a silent other one for dead."""
 
 
-class Pool:
+class SharedConnections:
     """Connections that threads share. Made when they are needed, and not waited for when none can be made."""
 
     def __init__(self, address: str, *, most: int) -> None:
@@ -86,7 +86,7 @@ class PostgresTransaction:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def names(self, *processes: str) -> None:
+    def wake_only(self, *processes: str) -> None:
         """Of no use here: whoever listens hears of every change."""
 
     def all(self, query: str, /, **parameters: object) -> list[Row]:
@@ -110,7 +110,7 @@ class PostgresStore(Store):
         self._bell: PostgresBell | None = None
         self._lock = threading.Lock()
         self._bring_up_to_date()
-        self._pool = Pool(address, most=2 * self.threads)
+        self._pool = SharedConnections(address, most=2 * self.threads)
 
     def read(self, work: Callable[[Transaction], T]) -> T:
         with _explained(self.where), self._pool.lent() as connection, connection.transaction():
@@ -175,7 +175,7 @@ class PostgresBell(Bell):
         super().__init__()
         self._address = address
         # Its own: whoever asks who is alive may be holding on to a connection of the store's.
-        self._pool = Pool(address, most=2)
+        self._pool = SharedConnections(address, most=2)
         self._connection: Connection | None = None
         try:
             self._connection = self._hang()

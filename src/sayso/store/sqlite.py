@@ -28,7 +28,7 @@ class SqliteTransaction:
         self._connection = connection
         self.named: frozenset[str] | None = None
 
-    def names(self, *processes: str) -> None:
+    def wake_only(self, *processes: str) -> None:
         self.named = (self.named or frozenset()).union(processes)
 
     def all(self, query: str, /, **parameters: object) -> list[Row]:

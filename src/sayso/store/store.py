@@ -30,7 +30,7 @@ class Transaction(Protocol):
     def one(self, query: str, /, **parameters: object) -> Row | None: ...
     def run(self, query: str, /, **parameters: object) -> int: ...
 
-    def names(self, *processes: str) -> None:
+    def wake_only(self, *processes: str) -> None:
         """What is changed here is news to the waits of these processes only. Without a word, to everyone's."""
 
 

@@ -18,7 +18,7 @@ from sayso.toolfiles.line import ArgumentFile, command_line
 
 
 @dataclass(frozen=True, kw_only=True)
-class Command:
+class Invocation:
     """All that is needed to run one call. `before` is a command to run first, whose failure does not matter."""
 
     argv: tuple[str, ...]
@@ -42,7 +42,7 @@ def check_arguments(leaf: Leaf, arguments: Mapping[str, object]) -> tuple[Proble
 
 def build_argv(
     leaf: Leaf, arguments: Mapping[str, object], *, project: Path, roots: Sequence[Path], folder: Path
-) -> Command:
+) -> Invocation:
     """The command of a call; an InvalidInput names every argument that does not fit.
 
     `roots` are the directories that paths may lie in, `folder` is the operation's own, for values passed by file.
@@ -57,7 +57,7 @@ def build_argv(
     line = command_line(leaf, given, folder)
     timeout = given.get(TIMEOUT_SECONDS.name, leaf.settings.timeout_seconds)
     stdin = leaf.stdin if line.stdin is None else line.stdin
-    return Command(
+    return Invocation(
         argv=tuple(line.words),
         cwd=cwd,
         env=line.env,

@@ -31,7 +31,7 @@ class CommandTool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stock:
+class LoadedTools:
     """What the directories gave when they were last loaded."""
 
     tools: Mapping[str, CommandTool] = field(default_factory=dict)
@@ -51,25 +51,25 @@ class Catalog:
     def __init__(self, config: Config, *, reserved: Collection[str] = ()) -> None:
         self._config, self._reserved = config, reserved
         self._seen: _Signature = ()
-        self.stock = Stock()
+        self.loaded = LoadedTools()
 
-    def load(self) -> Stock:
+    def load(self) -> LoadedTools:
         """Read and check all files."""
         self._seen = self._signature()
         found = load_dir(self._directories(), reserved=self._reserved)
         tools = [CommandTool(file=file, leaf=leaf) for file in found.tools for leaf in leaves(file)]
-        self.stock = Stock(tools={tool.name: tool for tool in tools}, faults=found.faults, files=len(self._seen))
+        self.loaded = LoadedTools(tools={tool.name: tool for tool in tools}, faults=found.faults, files=len(self._seen))
         for fault in found.faults:
             logger.warning("A tool file was left out: %s", fault)
         if found.tools:
             logger.info("Serving %d command tools from %d tool files", len(tools), len(found.tools))
-        return self.stock
+        return self.loaded
 
-    def look(self) -> Stock | None:
+    def look(self) -> LoadedTools | None:
         """Load again if a file has changed, come or gone. What there was before, if that changed anything."""
         if self._signature() == self._seen:
             return None
-        before = self.stock
+        before = self.loaded
         return before if self.load() != before else None
 
     def _directories(self) -> list[Path]:

@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, kw_only=True)
-class Field:
+class FieldSpec:
     """One field. `types` are JSON types; an object has a `shape` of its own, or `items` for the values of any key."""
 
     name: str
@@ -23,7 +23,7 @@ class Field:
     maximum: int | None = None
     min_size: int | None = None
     max_size: int | None = None
-    items: Field | None = None
+    items: FieldSpec | None = None
     keys: str | None = None
     shape: str | None = None
 
@@ -34,42 +34,42 @@ class Field:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shape:
+class ObjectSpec:
     """One kind of object in a tool file, and the class of the model that it becomes."""
 
     name: str
     meaning: str
     model: type[Any]
-    fields: tuple[Field, ...]
+    fields: tuple[FieldSpec, ...]
 
     @cached_property
-    def by_name(self) -> dict[str, Field]:
+    def by_name(self) -> dict[str, FieldSpec]:
         return {field.name: field for field in self.fields}
 
 
-def text(name: str, meaning: str, **more: Any) -> Field:
-    return Field(name=name, types=("string",), meaning=meaning, **{"min_size": 1, "max_size": 4000, **more})
+def text(name: str, meaning: str, **more: Any) -> FieldSpec:
+    return FieldSpec(name=name, types=("string",), meaning=meaning, **{"min_size": 1, "max_size": 4000, **more})
 
 
-def switch(name: str, meaning: str, **more: Any) -> Field:
-    return Field(name=name, types=("boolean",), meaning=meaning, **more)
+def switch(name: str, meaning: str, **more: Any) -> FieldSpec:
+    return FieldSpec(name=name, types=("boolean",), meaning=meaning, **more)
 
 
-def whole(name: str, meaning: str, least: int, most: int, **more: Any) -> Field:
-    return Field(name=name, types=("integer",), meaning=meaning, minimum=least, maximum=most, **more)
+def whole(name: str, meaning: str, least: int, most: int, **more: Any) -> FieldSpec:
+    return FieldSpec(name=name, types=("integer",), meaning=meaning, minimum=least, maximum=most, **more)
 
 
-def record(name: str, meaning: str, shape: str, **more: Any) -> Field:
-    return Field(name=name, types=("object",), meaning=meaning, shape=shape, **more)
+def record(name: str, meaning: str, shape: str, **more: Any) -> FieldSpec:
+    return FieldSpec(name=name, types=("object",), meaning=meaning, shape=shape, **more)
 
 
-def array(name: str, meaning: str, items: Field, **more: Any) -> Field:
-    return Field(name=name, types=("array",), meaning=meaning, items=items, **more)
+def array(name: str, meaning: str, items: FieldSpec, **more: Any) -> FieldSpec:
+    return FieldSpec(name=name, types=("array",), meaning=meaning, items=items, **more)
 
 
-def records(name: str, meaning: str, shape: str, **more: Any) -> Field:
+def records(name: str, meaning: str, shape: str, **more: Any) -> FieldSpec:
     return array(name, meaning, record("", "", shape), **more)
 
 
-def mapping(name: str, meaning: str, **more: Any) -> Field:
-    return Field(name=name, types=("object",), meaning=meaning, **more)
+def mapping(name: str, meaning: str, **more: Any) -> FieldSpec:
+    return FieldSpec(name=name, types=("object",), meaning=meaning, **more)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sayso.toolfiles import model
-from sayso.toolfiles.fields import Field, Shape, array, mapping, record, records, switch, text, whole
+from sayso.toolfiles.fields import FieldSpec, ObjectSpec, array, mapping, record, records, switch, text, whole
 
 NAME = "^[A-Za-z0-9][A-Za-z0-9_-]*$"
 OPTION_NAME = "^-{0,2}[A-Za-z0-9][A-Za-z0-9_.-]*$"
@@ -19,8 +19,8 @@ _WEEK = 7 * 24 * 3600
 
 _WORD = text("", "", min_size=0)
 _CODE = whole("", "", 0, 255)
-_SCALAR = Field(name="", types=("string", "number", "boolean"), meaning="")
-_ANY = Field(name="", types=("string", "number", "boolean", "array", "object"), meaning="")
+_SCALAR = FieldSpec(name="", types=("string", "number", "boolean"), meaning="")
+_ANY = FieldSpec(name="", types=("string", "number", "boolean", "array", "object"), meaning="")
 
 _SETTINGS = (
     whole("timeout_seconds", "Stop the command after this many seconds.", 1, _WEEK),
@@ -62,13 +62,13 @@ _RUNNING = (
     record("availability_check", "How to find out whether the program is there.", "AvailabilityCheck"),
 )
 
-TOOL = Shape(
+TOOL = ObjectSpec(
     name="Tool",
     meaning="One tool file.",
     model=model.ToolFile,
     fields=(
         text("$schema", "For editors: where the JSON Schema of this format lies.", attribute="", since=2),
-        Field(
+        FieldSpec(
             name="schema_version",
             types=("integer",),
             meaning="Version of the format: `2`. A file without it is of version 1.",
@@ -103,7 +103,7 @@ TOOL = Shape(
     ),
 )
 
-SUBCOMMAND = Shape(
+SUBCOMMAND = ObjectSpec(
     name="Subcommand",
     meaning="A word of the command line. One without subcommands of its own is one MCP tool, `{tool}_{path}`.",
     model=model.Subcommand,
@@ -125,7 +125,7 @@ SUBCOMMAND = Shape(
             "The program takes `--`: put it before the positional arguments, so that they may begin with a dash.",
             since=2,
         ),
-        Field(
+        FieldSpec(
             name="stdin",
             types=("string",),
             meaning="Text for the command's standard input. Default: none.",
@@ -139,7 +139,7 @@ SUBCOMMAND = Shape(
 
 _TYPES = ("string", "boolean", "integer", "number", "array", "object")
 
-OPTION = Shape(
+OPTION = ObjectSpec(
     name="Option",
     meaning="One option or positional argument.",
     model=model.OptionSpec,
@@ -165,10 +165,10 @@ OPTION = Shape(
             max_size=64,
         ),
         array("enum", "The values allowed.", _SCALAR, since=2, min_size=1, max_size=200),
-        Field(name="default", types=_ANY.types, meaning="Used when a call leaves it out.", since=2),
+        FieldSpec(name="default", types=_ANY.types, meaning="Used when a call leaves it out.", since=2),
         text("pattern", "A regular expression that the text, or each element, must match.", since=2),
-        Field(name="minimum", types=("number",), meaning="The least number allowed.", since=2),
-        Field(name="maximum", types=("number",), meaning="The greatest number allowed.", since=2),
+        FieldSpec(name="minimum", types=("number",), meaning="The least number allowed.", since=2),
+        FieldSpec(name="maximum", types=("number",), meaning="The greatest number allowed.", since=2),
         whole("minItems", "The fewest elements.", 0, 10_000, since=2, attribute="min_items"),
         whole("maxItems", "The most elements.", 0, 10_000, since=2, attribute="max_items"),
         text(
@@ -181,7 +181,7 @@ OPTION = Shape(
     ),
 )
 
-ITEMS = Shape(
+ITEMS = ObjectSpec(
     name="Items",
     meaning="The elements of an array.",
     model=model.ItemsSpec,
@@ -192,7 +192,7 @@ ITEMS = Shape(
     ),
 )
 
-HINTS = Shape(
+HINTS = ObjectSpec(
     name="Hints",
     meaning="What the model may do while a command of this kind runs.",
     model=model.Hints,
@@ -206,7 +206,7 @@ HINTS = Shape(
     ),
 )
 
-AVAILABILITY_CHECK = Shape(
+AVAILABILITY_CHECK = ObjectSpec(
     name="AvailabilityCheck",
     meaning="A command that succeeds when the program is there.",
     model=model.AvailabilityCheck,
@@ -219,7 +219,7 @@ AVAILABILITY_CHECK = Shape(
     ),
 )
 
-SEQUENCE_STEP = Shape(
+SEQUENCE_STEP = ObjectSpec(
     name="SequenceStep",
     meaning="One step of a sequence. It starts when the one before has succeeded.",
     model=model.SequenceStep,
@@ -233,14 +233,14 @@ SEQUENCE_STEP = Shape(
     ),
 )
 
-OUTPUT = Shape(
+OUTPUT = ObjectSpec(
     name="Output",
     meaning="What is kept of a command's output.",
     model=model.OutputSpec,
     fields=(whole("max_bytes", "The most bytes of each stream: its beginning and its end.", 1024, 2**30, since=2),),
 )
 
-ANNOTATIONS = Shape(
+ANNOTATIONS = ObjectSpec(
     name="Annotations",
     meaning="MCP tool annotations. They are hints, not promises.",
     model=model.Annotations,
@@ -253,7 +253,7 @@ ANNOTATIONS = Shape(
     ),
 )
 
-LIVELOG = Shape(
+LIVELOG = ObjectSpec(
     name="Livelog",
     meaning="A log that is followed in the background.",
     model=model.Livelog,
@@ -278,7 +278,7 @@ LIVELOG = Shape(
     ),
 )
 
-LLM_PROVIDER = Shape(
+LLM_PROVIDER = ObjectSpec(
     name="LlmProvider",
     meaning="An OpenAI-compatible service.",
     model=model.LlmProvider,
@@ -289,7 +289,7 @@ LLM_PROVIDER = Shape(
     ),
 )
 
-LIVELOG_PARAMETER = Shape(
+LIVELOG_PARAMETER = ObjectSpec(
     name="LivelogParameter",
     meaning="Something a call may fill in.",
     model=model.LivelogParameter,
@@ -319,7 +319,7 @@ SHAPES = {
 }
 
 
-def build(shape: Shape, value: Mapping[str, Any], **more: Any) -> Any:
+def build(shape: ObjectSpec, value: Mapping[str, Any], **more: Any) -> Any:
     """The part of the model that a structurally sound object stands for. null is the same as not given."""
     parts: dict[str, Any] = {}
     for field in shape.fields:
@@ -328,7 +328,7 @@ def build(shape: Shape, value: Mapping[str, Any], **more: Any) -> Any:
     return shape.model(**parts, **more)
 
 
-def _built(field: Field, value: Any) -> Any:
+def _built(field: FieldSpec, value: Any) -> Any:
     if field.shape is not None:
         return build(SHAPES[field.shape], value)
     if field.items is not None and isinstance(value, list):

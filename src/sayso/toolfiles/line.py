@@ -36,9 +36,9 @@ class ArgumentFile:
             file.write(self.content)
 
 
-def command_line(leaf: Leaf, given: Mapping[str, object], folder: Path) -> Line:
+def command_line(leaf: Leaf, given: Mapping[str, object], folder: Path) -> CommandLine:
     """The line of a call whose values have been checked. Its `problems` are values that no word can carry safely."""
-    line = Line(folder=folder, env=dict(leaf.settings.env))
+    line = CommandLine(folder=folder, env=dict(leaf.settings.env))
     for segment in leaf.segments:
         line.words += segment.words
         if leaf.positional_args_first and segment is leaf.segments[-1]:
@@ -54,7 +54,7 @@ def command_line(leaf: Leaf, given: Mapping[str, object], folder: Path) -> Line:
 
 
 @dataclass
-class Line:
+class CommandLine:
     folder: Path
     words: list[str] = field(default_factory=list)
     env: dict[str, str] = field(default_factory=dict)

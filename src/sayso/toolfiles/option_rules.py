@@ -10,7 +10,7 @@ from sayso.toolfiles.arguments import check_value
 from sayso.toolfiles.jsontext import Path
 from sayso.toolfiles.leaves import CALL_OPTIONS
 from sayso.toolfiles.model import OptionSpec, OptionType
-from sayso.toolfiles.structure import Finding
+from sayso.toolfiles.structure import Flaw
 from sayso.toolfiles.values import compiled, is_of
 
 _STYLES: dict[OptionType, tuple[str, ...]] = {
@@ -25,14 +25,14 @@ _POSITIONAL_STYLES = ("csv", "stdin")
 _FLAG_FIELDS = ("alias", "file_flag")
 
 
-def check_option(spec: OptionSpec, where: Path) -> Iterator[Finding]:
+def check_option(spec: OptionSpec, where: Path) -> Iterator[Flaw]:
     """The faults of an entry of `options`."""
     yield from _style(spec, where, _STYLES[spec.type])
     if spec.end_of_options:
         yield _misplaced(where, "end_of_options", "on a positional argument", spec.end_of_options)
     for call_option in CALL_OPTIONS:
         if spec.name == call_option.name and spec.type != call_option.type:
-            yield Finding(
+            yield Flaw(
                 where=(*where, "type"),
                 kind="type",
                 expected=f"`{call_option.type}`: every tool has a `{spec.name}` of its own",
@@ -41,7 +41,7 @@ def check_option(spec: OptionSpec, where: Path) -> Iterator[Finding]:
     yield from _either(spec, where)
 
 
-def check_positional(spec: OptionSpec, where: Path) -> Iterator[Finding]:
+def check_positional(spec: OptionSpec, where: Path) -> Iterator[Flaw]:
     """The faults of an entry of `positional_args`, which has no flag."""
     yield from _style(spec, where, tuple(style for style in _STYLES[spec.type] if style in _POSITIONAL_STYLES))
     for name in _FLAG_FIELDS:
@@ -50,7 +50,7 @@ def check_positional(spec: OptionSpec, where: Path) -> Iterator[Finding]:
     yield from _either(spec, where)
 
 
-def _either(spec: OptionSpec, where: Path) -> Iterator[Finding]:
+def _either(spec: OptionSpec, where: Path) -> Iterator[Flaw]:
     yield from _only_for_types(spec, where)
     yield from _bounds(spec, where)
     yield from _files(spec, where)
@@ -59,21 +59,21 @@ def _either(spec: OptionSpec, where: Path) -> Iterator[Finding]:
     for index, value in enumerate(spec.enum):
         if not is_of(value, _element(spec)):
             expected = f"values of the type `{_element(spec)}`"
-            yield Finding(where=(*where, "enum", index), kind="type", expected=expected, actual=quoted(value))
+            yield Flaw(where=(*where, "enum", index), kind="type", expected=expected, actual=quoted(value))
     if spec.default is not None and not broken:
         for problem in check_value(spec, spec.default):
             expected = "a value that a call could give"
-            yield Finding(where=(*where, "default"), kind="type", expected=expected, actual=str(problem))
+            yield Flaw(where=(*where, "default"), kind="type", expected=expected, actual=str(problem))
 
 
 def _element(spec: OptionSpec) -> OptionType:
     return spec.item_type if spec.type == "array" else spec.type
 
 
-def _style(spec: OptionSpec, where: Path, allowed: tuple[str, ...]) -> Iterator[Finding]:
+def _style(spec: OptionSpec, where: Path, allowed: tuple[str, ...]) -> Iterator[Flaw]:
     if spec.style is not None and spec.style not in allowed:
         words = ", ".join(f"`{style}`" for style in allowed) or "no style at all"
-        yield Finding(
+        yield Flaw(
             where=(*where, "style"),
             kind="enum",
             expected=f"{words} here, for the type `{spec.type}`",
@@ -82,7 +82,7 @@ def _style(spec: OptionSpec, where: Path, allowed: tuple[str, ...]) -> Iterator[
         )
 
 
-def _only_for_types(spec: OptionSpec, where: Path) -> Iterator[Finding]:
+def _only_for_types(spec: OptionSpec, where: Path) -> Iterator[Flaw]:
     """Fields that say nothing about a value of this type."""
     element = _element(spec)
     numbers, texts = element in ("integer", "number"), element == "string"
@@ -101,16 +101,16 @@ def _only_for_types(spec: OptionSpec, where: Path) -> Iterator[Finding]:
             yield _misplaced(where, name, where_allowed, f"the type {spec.type}")
 
 
-def _bounds(spec: OptionSpec, where: Path) -> Iterator[Finding]:
+def _bounds(spec: OptionSpec, where: Path) -> Iterator[Flaw]:
     pairs = (("maximum", spec.minimum, spec.maximum), ("maxItems", spec.min_items, spec.max_items))
     for name, low, high in pairs:
         if low is not None and high is not None and low > high:
-            yield Finding(where=(*where, name), kind="range", expected=f"at least {quoted(low)}", actual=quoted(high))
+            yield Flaw(where=(*where, name), kind="range", expected=f"at least {quoted(low)}", actual=quoted(high))
 
 
-def _files(spec: OptionSpec, where: Path) -> Iterator[Finding]:
+def _files(spec: OptionSpec, where: Path) -> Iterator[Flaw]:
     if spec.file_flag and not spec.file_arg:
-        yield Finding(
+        yield Flaw(
             where=(*where, "file_arg"),
             kind="missing",
             expected="`file_arg`: true beside `file_flag`",
@@ -123,11 +123,11 @@ def _files(spec: OptionSpec, where: Path) -> Iterator[Finding]:
         yield _misplaced(where, "style", "without `file_arg`", spec.style)
 
 
-def _pattern(spec: OptionSpec, where: Path) -> Iterator[Finding]:
+def _pattern(spec: OptionSpec, where: Path) -> Iterator[Flaw]:
     try:
         compiled(spec.pattern or "")
     except re.error as error:
-        yield Finding(
+        yield Flaw(
             where=(*where, "pattern"),
             kind="pattern",
             expected="a regular expression",
@@ -136,8 +136,8 @@ def _pattern(spec: OptionSpec, where: Path) -> Iterator[Finding]:
         )
 
 
-def _misplaced(where: Path, name: str, allowed: str, actual: object) -> Finding:
-    return Finding(
+def _misplaced(where: Path, name: str, allowed: str, actual: object) -> Flaw:
+    return Flaw(
         where=(*where, name),
         kind="unknown",
         expected=f"`{name}` only {allowed}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sayso.toolfiles.arguments import expected
-from sayso.toolfiles.fields import Field, Shape
+from sayso.toolfiles.fields import FieldSpec, ObjectSpec
 from sayso.toolfiles.format import SHAPES
 from sayso.toolfiles.leaves import CALL_OPTIONS
 
@@ -16,7 +16,7 @@ def reference_markdown() -> str:
     return "\n\n".join([*blocks, _call()]) + "\n"
 
 
-def _shape(shape: Shape) -> str:
+def _shape(shape: ObjectSpec) -> str:
     head = f"### {shape.name}\n\n{shape.meaning} A field in **bold** must be there.\n"
     rows = [f"| {_name(field)} | {_takes(field)} | {field.since} | {field.meaning} |" for field in shape.fields]
     return "\n".join([head, "| Field | Takes | Since | Meaning |", "|---|---|---|---|", *rows])
@@ -28,11 +28,11 @@ def _call() -> str:
     return "\n".join([head, "| Argument | Takes | Meaning |", "|---|---|---|", *rows])
 
 
-def _name(field: Field) -> str:
+def _name(field: FieldSpec) -> str:
     return f"**`{field.name}`**" if field.required else f"`{field.name}`"
 
 
-def _takes(field: Field) -> str:
+def _takes(field: FieldSpec) -> str:
     """What a field takes, short enough for a table."""
     if field.enum:
         return ", ".join(f"`{word}`" for word in field.enum)
@@ -43,7 +43,7 @@ def _takes(field: Field) -> str:
     return " ".join(_plain(field))
 
 
-def _plain(field: Field) -> Iterator[str]:
+def _plain(field: FieldSpec) -> Iterator[str]:
     yield " or ".join(field.types)
     if field.minimum is not None and field.maximum is not None:
         yield f"{field.minimum:,} to {field.maximum:,}"

@@ -17,7 +17,7 @@ from sayso.toolfiles.jsontext import Path
 from sayso.toolfiles.leaves import CALL_OPTIONS, CLEAR, leaf_name, split_command
 from sayso.toolfiles.model import Livelog, OptionSpec
 from sayso.toolfiles.option_rules import check_option, check_positional
-from sayso.toolfiles.structure import Finding
+from sayso.toolfiles.structure import Flaw
 from sayso.toolfiles.values import compiled
 
 MAX_NAME = 52
@@ -29,7 +29,7 @@ _CALL_NAMES = {option.name for option in CALL_OPTIONS}
 _ONLY_ON_LEAVES = ("positional_args", "positional_args_first", "end_of_options", "stdin", "sequence")
 
 
-def check_rules(document: object, structure: Sequence[Finding]) -> list[Finding]:
+def check_rules(document: object, structure: Sequence[Flaw]) -> list[Flaw]:
     """Everything wrong with the document that its structure alone does not show. `structure` is what that shows."""
     unknown_version = any(finding.where == ("schema_version",) for finding in structure)
     if unknown_version or not isinstance(document, dict):
@@ -44,10 +44,10 @@ class _Walk:
     """One pass over a tool file. `names` are the MCP tools met so far."""
 
     unsound: Sequence[Path]
-    found: list[Finding] = field(default_factory=list)
+    found: list[Flaw] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
 
-    def add(self, *findings: Finding) -> None:
+    def add(self, *findings: Flaw) -> None:
         self.found += findings
 
     def sound(self, where: Path) -> bool:
@@ -103,7 +103,7 @@ class _Walk:
         self.once(name, self.names, place)
         if len(name) > MAX_NAME:
             expected = f"at most {MAX_NAME} characters in the name of the tool, {quoted(name)}"
-            self.add(Finding(where=place, kind="size", expected=expected, actual=str(len(name))))
+            self.add(Flaw(where=place, kind="size", expected=expected, actual=str(len(name))))
 
     def once(self, name: str, taken: set[str], where: Path) -> bool:
         """Whether the name is free, and from now on it is not."""
@@ -111,7 +111,7 @@ class _Walk:
         taken.add(name)
         if not free:
             self.add(
-                Finding(
+                Flaw(
                     where=where,
                     kind="duplicate",
                     expected="a name of its own",
@@ -128,7 +128,7 @@ def _records(raw: Raw, key: str) -> list[tuple[int, Raw]]:
     return [(index, item) for index, item in enumerate(items) if isinstance(item, dict)]
 
 
-def _leaf(raw: Raw, specs: Mapping[str, Specs], where: Path) -> Iterator[Finding]:
+def _leaf(raw: Raw, specs: Mapping[str, Specs], where: Path) -> Iterator[Flaw]:
     for key, found in specs.items():
         if raw.get("sequence") and any(spec.name not in _CALL_NAMES for spec, _ in found):
             yield _misplaced((*where, key), "in a subcommand without a `sequence`, whose steps have their own")
@@ -137,7 +137,7 @@ def _leaf(raw: Raw, specs: Mapping[str, Specs], where: Path) -> Iterator[Finding
         yield _misplaced((*where, "positional_args_first"), "without `end_of_options`: options must come before `--`")
     fed = [place for found in specs.values() for spec, place in found if spec.style == "stdin"]
     if len(fed) + (raw.get("stdin") is not None) > 1:
-        yield Finding(
+        yield Flaw(
             where=(*fed[-1], "style"),
             kind="duplicate",
             expected="one source of standard input",
@@ -146,10 +146,10 @@ def _leaf(raw: Raw, specs: Mapping[str, Specs], where: Path) -> Iterator[Finding
         )
 
 
-def _modes(raw: Raw, where: Path) -> Iterator[Finding]:
+def _modes(raw: Raw, where: Path) -> Iterator[Flaw]:
     both = (raw.get("synchronous"), raw.get("force_synchronous"))
     if None not in both and both[0] != both[1]:
-        yield Finding(
+        yield Flaw(
             where=(*where, "force_synchronous"),
             kind="duplicate",
             expected=f"the same as `synchronous`, {quoted(both[0])}",
@@ -158,7 +158,7 @@ def _modes(raw: Raw, where: Path) -> Iterator[Finding]:
         )
 
 
-def _command(raw: Raw, key: str, where: Path) -> Iterator[Finding]:
+def _command(raw: Raw, key: str, where: Path) -> Iterator[Flaw]:
     command = raw.get(key)
     if not isinstance(command, str) or not command:
         return
@@ -168,19 +168,19 @@ def _command(raw: Raw, key: str, where: Path) -> Iterator[Finding]:
         words = ()
     if not words or not words[0]:
         expected = "a program and its words, with every quote closed"
-        yield Finding(where=(*where, key), kind="pattern", expected=expected, actual=quoted(command))
+        yield Flaw(where=(*where, key), kind="pattern", expected=expected, actual=quoted(command))
 
 
-def _check_commands(raw: Raw, where: Path) -> Iterator[Finding]:
+def _check_commands(raw: Raw, where: Path) -> Iterator[Flaw]:
     check = raw.get("availability_check")
     if isinstance(check, dict):
         yield from _command(check, "command", (*where, "availability_check"))
 
 
-def _livelog(raw: Raw) -> Iterator[Finding]:
+def _livelog(raw: Raw) -> Iterator[Flaw]:
     given, wanted = raw.get("livelog"), raw.get("tool_type") == "livelog"
     if wanted and given is None:
-        yield Finding(where=("livelog",), kind="missing", expected="`livelog`, an object", actual="nothing",
+        yield Flaw(where=("livelog",), kind="missing", expected="`livelog`, an object", actual="nothing",
                       suggestion='Describe the log to follow, or remove "tool_type".')  # fmt: skip
     if given is not None and not wanted:
         yield _misplaced(("livelog",), 'beside "tool_type": "livelog"')
@@ -188,13 +188,13 @@ def _livelog(raw: Raw) -> Iterator[Finding]:
         yield _misplaced(("livelog",), "in a tool without subcommands and without a sequence")
 
 
-def _log_source(livelog: Livelog) -> Iterator[Finding]:
+def _log_source(livelog: Livelog) -> Iterator[Flaw]:
     names: set[str] = set()
     where: Path
     for index, parameter in enumerate(livelog.parameters):
         if parameter.name in names | _CALL_NAMES | {CLEAR.name}:
             where = ("livelog", "parameters", index, "name")
-            yield Finding(where=where, kind="duplicate", expected="a name of its own", actual=quoted(parameter.name))
+            yield Flaw(where=where, kind="duplicate", expected="a name of its own", actual=quoted(parameter.name))
         names.add(parameter.name)
     templates: dict[Path, str] = {("livelog", "source_args", i): arg for i, arg in enumerate(livelog.source_args)}
     templates |= {("livelog", "env", name): value for name, value in livelog.env.items()}
@@ -202,15 +202,15 @@ def _log_source(livelog: Livelog) -> Iterator[Finding]:
         for name in re.findall(r"\$\{(\w+)\}", template):
             if name not in names:
                 expected = "the name of one of `parameters`: " + (", ".join(sorted(names)) or "there are none")
-                yield Finding(where=place, kind="unknown", expected=expected, actual=quoted(name))
+                yield Flaw(where=place, kind="unknown", expected=expected, actual=quoted(name))
     try:
         compiled(livelog.prefilter_regex or "")
     except re.error as error:
         where = ("livelog", "prefilter_regex")
-        yield Finding(where=where, kind="pattern", expected="a regular expression", actual=str(error))
+        yield Flaw(where=where, kind="pattern", expected="a regular expression", actual=str(error))
 
 
-def _texts(value: object, where: Path) -> Iterator[Finding]:
+def _texts(value: object, where: Path) -> Iterator[Flaw]:
     """Texts that no command line can carry, anywhere in the file."""
     if isinstance(value, dict):
         for key, content in value.items():
@@ -220,10 +220,10 @@ def _texts(value: object, where: Path) -> Iterator[Finding]:
             yield from _texts(item, (*where, index))
     elif isinstance(value, str) and re.search("[\0\ud800-\udfff]", value):
         expected = "text without NUL characters and without halves of surrogate pairs"
-        yield Finding(where=where, kind="pattern", expected=expected, actual=quoted(value))
+        yield Flaw(where=where, kind="pattern", expected=expected, actual=quoted(value))
 
 
-def _misplaced(where: Path, allowed: str) -> Finding:
-    return Finding(
+def _misplaced(where: Path, allowed: str) -> Flaw:
+    return Flaw(
         where=where, kind="unknown", expected=f"`{where[-1]}` only {allowed}", actual="it here", suggestion="Remove it."
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sayso.toolfiles.fields import Field, Shape
+from sayso.toolfiles.fields import FieldSpec, ObjectSpec
 from sayso.toolfiles.format import SHAPES, TOOL
 from sayso.toolfiles.leaves import Leaf
 from sayso.toolfiles.model import SCHEMA_VERSION, OptionSpec
@@ -38,7 +38,7 @@ def input_schema(leaf: Leaf) -> Json:
     return {**schema, "required": required} if required else schema
 
 
-def _shape(shape: Shape) -> Json:
+def _shape(shape: ObjectSpec) -> Json:
     schema: Json = {
         "description": shape.meaning,
         "type": "object",
@@ -49,14 +49,14 @@ def _shape(shape: Shape) -> Json:
     return {**schema, "required": required} if required else schema
 
 
-def _field(field: Field) -> Json:
+def _field(field: FieldSpec) -> Json:
     content = _content(field)
     if not field.required:
         content = _or_null(content)
     return {"description": field.meaning, **content} if field.meaning else content
 
 
-def _content(field: Field) -> Json:
+def _content(field: FieldSpec) -> Json:
     if field.shape is not None:
         return {"$ref": f"#/$defs/{field.shape}"}
     if field.enum:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from sayso.text import quoted
-from sayso.toolfiles.fields import Field, Shape
+from sayso.toolfiles.fields import FieldSpec, ObjectSpec
 from sayso.toolfiles.format import SHAPES, TOOL
 from sayso.toolfiles.jsontext import Path
 from sayso.toolfiles.model import SCHEMA_VERSION, FaultKind
@@ -23,7 +23,7 @@ _RENAMED = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class Flaw:
     """A fault before it is known in which file and on which line it stands."""
 
     where: Path
@@ -33,19 +33,19 @@ class Finding:
     suggestion: str = ""
 
 
-def check_structure(document: object) -> list[Finding]:
+def check_structure(document: object) -> list[Flaw]:
     """Everything that is structurally wrong with the document, in its own order."""
     if isinstance(document, dict) and (version := _newer_version(document)):
         return [version]
     return list(_check_shape(document, TOOL, ()))
 
 
-def _newer_version(document: dict[str, object]) -> Finding | None:
+def _newer_version(document: dict[str, object]) -> Flaw | None:
     """A file of a later version is told as such, and not as a heap of unknown fields."""
     version = document.get("schema_version")
     if not is_of(version, "integer") or not isinstance(version, int | float) or version <= SCHEMA_VERSION:
         return None
-    return Finding(
+    return Flaw(
         where=("schema_version",),
         kind="enum",
         expected=f"a version up to {SCHEMA_VERSION}",
@@ -54,13 +54,13 @@ def _newer_version(document: dict[str, object]) -> Finding | None:
     )
 
 
-def _check_shape(value: object, shape: Shape, where: Path) -> Iterator[Finding]:
+def _check_shape(value: object, shape: ObjectSpec, where: Path) -> Iterator[Flaw]:
     if not isinstance(value, dict):
-        yield Finding(where=where, kind="type", expected="an object", actual=described(value))
+        yield Flaw(where=where, kind="type", expected="an object", actual=described(value))
         return
     for field in shape.fields:
         if field.required and field.name not in value:
-            yield Finding(
+            yield Flaw(
                 where=(*where, field.name),
                 kind="missing",
                 expected=f"`{field.name}`, {expectation(field)}",
@@ -75,9 +75,9 @@ def _check_shape(value: object, shape: Shape, where: Path) -> Iterator[Finding]:
             yield from _check_field(content, known, (*where, name))
 
 
-def _unknown(name: str, shape: Shape, where: Path) -> Finding:
+def _unknown(name: str, shape: ObjectSpec, where: Path) -> Flaw:
     hint = _RENAMED.get(name) or nearest(name, shape.by_name)
-    return Finding(
+    return Flaw(
         where=(*where, name),
         kind="unknown",
         expected=f"a field of {shape.name}" + ("" if hint else f": {', '.join(shape.by_name)}"),
@@ -86,14 +86,14 @@ def _unknown(name: str, shape: Shape, where: Path) -> Finding:
     )
 
 
-def _check_field(value: object, field: Field, where: Path) -> Iterator[Finding]:
+def _check_field(value: object, field: FieldSpec, where: Path) -> Iterator[Flaw]:
     if not any(is_of(value, name) for name in field.types):
         suggestion = _right_type(value, field)
         expected = expectation(field)
-        yield Finding(where=where, kind="type", expected=expected, actual=described(value), suggestion=suggestion)
+        yield Flaw(where=where, kind="type", expected=expected, actual=described(value), suggestion=suggestion)
     elif field.enum and value not in field.enum:
         hint = nearest(value, field.enum)
-        yield Finding(where=where, kind="enum", expected=expectation(field), actual=quoted(value), suggestion=hint)
+        yield Flaw(where=where, kind="enum", expected=expectation(field), actual=quoted(value), suggestion=hint)
     elif isinstance(value, str):
         yield from _check_text(value, field, where)
     elif isinstance(value, int | float) and not isinstance(value, bool):
@@ -104,46 +104,46 @@ def _check_field(value: object, field: Field, where: Path) -> Iterator[Finding]:
         yield from _check_object(value, field, where)
 
 
-def _check_text(value: str, field: Field, where: Path) -> Iterator[Finding]:
+def _check_text(value: str, field: FieldSpec, where: Path) -> Iterator[Flaw]:
     yield from _check_size(len(value), "characters", field, where)
     if value and field.pattern and not compiled(field.pattern).search(value):
         expected = f"text that matches `{field.pattern}`"
-        yield Finding(where=where, kind="pattern", expected=expected, actual=quoted(value))
+        yield Flaw(where=where, kind="pattern", expected=expected, actual=quoted(value))
 
 
-def _check_range(value: float, field: Field, where: Path) -> Iterator[Finding]:
+def _check_range(value: float, field: FieldSpec, where: Path) -> Iterator[Flaw]:
     low, high = field.minimum, field.maximum
     if (low is not None and value < low) or (high is not None and value > high):
-        yield Finding(where=where, kind="range", expected=expectation(field), actual=quoted(value))
+        yield Flaw(where=where, kind="range", expected=expectation(field), actual=quoted(value))
 
 
-def _check_array(value: list[object], field: Field, where: Path) -> Iterator[Finding]:
+def _check_array(value: list[object], field: FieldSpec, where: Path) -> Iterator[Flaw]:
     yield from _check_size(len(value), "elements", field, where)
     for index, item in enumerate(value):
         if field.items is not None:
             yield from _check_field(item, field.items, (*where, index))
 
 
-def _check_object(value: dict[str, object], field: Field, where: Path) -> Iterator[Finding]:
+def _check_object(value: dict[str, object], field: FieldSpec, where: Path) -> Iterator[Flaw]:
     if field.shape is not None:
         yield from _check_shape(value, SHAPES[field.shape], where)
         return
     for key, content in value.items():
         if field.keys and not compiled(field.keys).search(key):
             expected = f"a name that matches `{field.keys}`"
-            yield Finding(where=(*where, key), kind="pattern", expected=expected, actual=quoted(key))
+            yield Flaw(where=(*where, key), kind="pattern", expected=expected, actual=quoted(key))
         if field.items is not None:
             yield from _check_field(content, field.items, (*where, key))
 
 
-def _check_size(size: int, unit: str, field: Field, where: Path) -> Iterator[Finding]:
+def _check_size(size: int, unit: str, field: FieldSpec, where: Path) -> Iterator[Flaw]:
     low, high = field.min_size or 0, field.max_size
     if size < low or (high is not None and size > high):
         expected = f"at least {low} {unit}" if size < low else f"at most {high:,} {unit}"
-        yield Finding(where=where, kind="size", expected=expected, actual=f"{size:,}")
+        yield Flaw(where=where, kind="size", expected=expected, actual=f"{size:,}")
 
 
-def expectation(field: Field) -> str:
+def expectation(field: FieldSpec) -> str:
     """What a field takes, in words."""
     if field.enum:
         return "one of " + ", ".join(quoted(word) for word in field.enum)
@@ -152,7 +152,7 @@ def expectation(field: Field) -> str:
     return " or ".join(with_article(name) for name in field.types)
 
 
-def _right_type(value: object, field: Field) -> str:
+def _right_type(value: object, field: FieldSpec) -> str:
     """How to fix a value of the wrong type, where that is obvious."""
     if isinstance(value, str) and _unquoted(value, field.types):
         return f"Write {value.strip().lower()} without quotes."

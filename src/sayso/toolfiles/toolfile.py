@@ -16,7 +16,7 @@ from sayso.toolfiles.jsontext import Path as Where
 from sayso.toolfiles.leaves import Leaf, leaf_name, leaves
 from sayso.toolfiles.model import Fault, FaultKind, SequenceStep, ToolFile
 from sayso.toolfiles.rules import check_rules
-from sayso.toolfiles.structure import Finding, check_structure
+from sayso.toolfiles.structure import Flaw, check_structure
 from sayso.toolfiles.values import nearest
 
 MAX_BYTES = 1024 * 1024
@@ -178,7 +178,7 @@ def _duplicates(document: Document, file: Path) -> Iterator[Fault]:
         yield _fault(file, line, "duplicate", "each field once", "it again", hint, path=path_text(where))
 
 
-def _placed(finding: Finding, document: Document, file: Path) -> Fault:
+def _placed(finding: Flaw, document: Document, file: Path) -> Fault:
     return Fault(
         file=file,
         line=document.line(finding.where),

@@ -12,10 +12,9 @@ from sayso.asks.draft import Draft, Said, answers
 from sayso.asks.model import ALLOWING, DENYING, Ask, Kind, Question
 from sayso.text import one_line
 from sayso.tui import draft as drafts
-from sayso.tui.bars import Line, Steps
-from sayso.tui.field import Field
+from sayso.tui.bars import Steps, TextLine
+from sayso.tui.field import TextField
 from sayso.tui.outline import copy_text, whole_text
-from sayso.tui.pace import Pace
 from sayso.tui.programs import editor
 from sayso.tui.reflexes import REST
 from sayso.tui.review import Review
@@ -24,6 +23,7 @@ from sayso.tui.screen import Copy, OpenNear, Read
 from sayso.tui.settling import SettlingScreen
 from sayso.tui.shared import Shared
 from sayso.tui.step import Step
+from sayso.tui.ticker import Ticker
 
 _NOT_FOR_PERMISSIONS = ("choose", "submit", "send", "accept", "skip", "next", "previous", "go_to")
 
@@ -33,14 +33,14 @@ class AnswerScreen(SettlingScreen):
 
     def __init__(self, shared: Shared, ask: Ask, draft: Draft) -> None:
         super().__init__(shared, ask, replace(draft, step=0) if ask.is_permission else draft)
-        self._pace = Pace(self, shared.wording.clock, self.tick)
+        self._ticker = Ticker(self, shared.wording.clock, self.tick)
 
     def body(self) -> ComposeResult:
-        yield Line(id="who")
-        yield Line(id="truth")
+        yield TextLine(id="who")
+        yield TextLine(id="truth")
         yield Steps()
         yield Step(self.shared, self._entered)
-        yield Line(id="check")
+        yield TextLine(id="check")
         yield Review(self.shared)
 
     def on_mount(self) -> None:
@@ -96,7 +96,7 @@ class AnswerScreen(SettlingScreen):
     def _tell_who(self) -> None:
         ask, wording = self.ask, self.shared.wording
         standing = wording.standing(ask) if self.answerable else ""
-        self._pace.keep((wording.age_lasts(ask.created_at), wording.standing_lasts(ask) if standing else None))
+        self._ticker.keep((wording.age_lasts(ask.created_at), wording.standing_lasts(ask) if standing else None))
         least = [wording.project(ask), wording.age(ask.created_at), standing]
         whole = [wording.project(ask), wording.client(ask), wording.host(ask), *least[1:]]
         where, short = (" · ".join(part for part in parts if part) for parts in (whole, least))
@@ -105,10 +105,10 @@ class AnswerScreen(SettlingScreen):
         if ask.title.strip():
             title = Content.styled(one_line(ask.title, 200), "bold").truncate(2 * width - 2, ellipsis=True)
             told = Content("\n").join([title, told])
-        self.query_one("#who", Line).show(told)
+        self.query_one("#who", TextLine).show(told)
 
     def _show_step(self) -> None:
-        question, review, check = self.question, self.query_one(Review), self.query_one("#check", Line)
+        question, review, check = self.question, self.query_one(Review), self.query_one("#check", TextLine)
         self.step.display = question is not None
         review.display = check.display = question is None
         self._show_tabs()
@@ -122,7 +122,7 @@ class AnswerScreen(SettlingScreen):
     def _show_review(self) -> None:
         texts, key = self.shared.texts, self.shared.keys.shown("submit")
         told = texts.review_title.format(key=key) if self.answerable else texts.review_ended
-        self.query_one("#check", Line).show(told)
+        self.query_one("#check", TextLine).show(told)
         self.query_one(Review).show(self.ask, self.draft, texts.send_all if self.answerable else "")
 
     def _hint(self, question: Question) -> str:
@@ -255,7 +255,7 @@ class AnswerScreen(SettlingScreen):
 
     def action_back(self) -> None:
         """Out of a field, out of the ask."""
-        if isinstance(self.focused, Field):
+        if isinstance(self.focused, TextField):
             self.step.leave_field()
         else:
             self.run_worker(self._go_back(), group="back")

@@ -29,8 +29,8 @@ from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.errors import ConfigError, StoreError
 from sayso.tui.inbox import InboxScreen
+from sayso.tui.inbox_watcher import InboxWatcher, LoopBell
 from sayso.tui.keys import shown_key
-from sayso.tui.lookout import Ears, Lookout
 from sayso.tui.markdown import load_parser
 from sayso.tui.presence import Presence
 from sayso.tui.programs import give_to_tmux, pager, read, terminal_behind_tmux
@@ -108,9 +108,9 @@ class SaysoApp(App[int], inherit_bindings=False):
         # A page that glides redraws it twenty times, which a line over SSH shows late and a held key outruns.
         self.animation_level = "none"
         self.failure: ConfigError | None = None
-        self._ears = Ears()
-        self.shared = Shared.build(config, environ, self._ears.hear, clock, ticks)
-        self._lookout = Lookout(self.shared, changed=self._changed, failed=self._failed)
+        self._bell = LoopBell()
+        self.shared = Shared.build(config, environ, self._bell.hear, clock, ticks)
+        self._watcher = InboxWatcher(self.shared, changed=self._changed, failed=self._failed)
         self.signals = Signals(config, environ, self._write, terminal_behind_tmux)
         self.shared.keys.bind(self, "everywhere")
         self.shared.typing.begin(self, super().on_event)
@@ -144,8 +144,8 @@ class SaysoApp(App[int], inherit_bindings=False):
         self.app_suspend_signal.subscribe(self, lambda _: self._presence.covered(), immediate=True)
         self.app_resume_signal.subscribe(self, lambda _: self._presence.used())
         self.signals.take_title()
-        self._ears.begin(loop, self._lookout.look_soon)
-        self._lookout.look_soon()
+        self._bell.begin(loop, self._watcher.look_soon)
+        self._watcher.look_soon()
         self.run_worker(self._watch(), group="watch")
         self.set_interval(_ROUNDS_EVERY, self._make_rounds)
         self._presence.used()
@@ -188,7 +188,7 @@ class SaysoApp(App[int], inherit_bindings=False):
 
     async def _watch(self) -> None:
         try:
-            await self._lookout.watch()
+            await self._watcher.watch()
         except ConfigError as error:
             self.failure = error
             self.exit(error.exit_code)
@@ -216,11 +216,11 @@ class SaysoApp(App[int], inherit_bindings=False):
         board, wording = self.shared.board, self.shared.wording
         board.trouble_since = wording.clock() if board.trouble_since is None else board.trouble_since
         board.trouble = self.shared.texts.trouble.format(when=wording.when(board.trouble_since), error=error)
-        self._lookout.look_later()
+        self._watcher.look_later()
         self._show_board()
 
     def _make_rounds(self) -> None:
-        self.run_worker(self._lookout.release_the_dead(), group="dead", exclusive=True)
+        self.run_worker(self._watcher.release_the_dead(), group="dead", exclusive=True)
 
     # Telling the person
 

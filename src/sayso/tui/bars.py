@@ -12,13 +12,13 @@ from textual.widget import Widget
 
 from sayso.text import one_line
 from sayso.tui.keys import shown_key
-from sayso.tui.shared import Board, Shared
+from sayso.tui.shared import InboxBoard, Shared
 
 _MOST_LINES = 2
 """Lines of keys at most, where the styles allow so many."""
 
 
-class Line(Widget):
+class TextLine(Widget):
     """One or more lines of text of ours, wrapped."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
@@ -45,7 +45,7 @@ class TopBar(Widget):
         self._shared = shared
         self._left, self._right = Content(""), ""
 
-    def tell(self, board: Board, right: str) -> None:
+    def tell(self, board: InboxBoard, right: str) -> None:
         """Agents that have many open are told apart, so that the question of another shows in the counts."""
         texts, asks, crowds = self._shared.texts, board.lone, board.crowds
         waiting = sum(ask.attended for ask in asks)

@@ -14,19 +14,19 @@ from textual.worker import Worker
 
 from sayso.errors import NotFound, StoreError
 from sayso.operations.operation import Operation
-from sayso.operations.window import LOOK_SECONDS, OperationWindow, Overview
+from sayso.operations.reader import LOOK_SECONDS, OperationReader, Overview
 from sayso.running.capture import STREAMS
 from sayso.text import one_line
-from sayso.tui.bars import Line
+from sayso.tui.bars import TextLine
 from sayso.tui.commandlist import CommandList, standing_lasts
-from sayso.tui.commandview import Sight, facts, printed
+from sayso.tui.commandview import CommandSnapshot, facts, printed
 from sayso.tui.dialogs import ask_whether
 from sayso.tui.link import SURFACE
-from sayso.tui.pace import Pace
 from sayso.tui.prose import Pages, Prose, page
 from sayso.tui.rows import Rows
 from sayso.tui.screen import Copy, Open, Read, SaysoScreen, Trouble
 from sayso.tui.shared import Shared
+from sayso.tui.ticker import Ticker
 
 _PAGE = 100
 _SHOWN_BYTES = 32_768
@@ -47,15 +47,15 @@ class CommandsScreen(SaysoScreen[None]):
         self._told: dict[str, str] = {}
         self._overview: Overview | None = None
         self._stream = STREAMS[0]
-        self._sight: Sight | None = None
+        self._snapshot: CommandSnapshot | None = None
         self._looking: Timer | None = None
         self._follows = True
         self._stale = self._finding = self._reading = False
-        self._pace = Pace(self, shared.wording.clock, self.tick)
+        self._pace = Ticker(self, shared.wording.clock, self.tick)
         self._following: Timer | None = None
 
     def body(self) -> ComposeResult:
-        yield Line(id="empty")
+        yield TextLine(id="empty")
         with Horizontal(id="inbox"):
             yield CommandList(self.shared, words=lambda operation: self._told.get(operation.id, ""))
             with Vertical(id="beside"):
@@ -64,7 +64,7 @@ class CommandsScreen(SaysoScreen[None]):
                     yield Prose(id="printed")
 
     def on_mount(self) -> None:
-        self.query_one("#empty", Line).show(self.shared.texts.commands_loading)
+        self.query_one("#empty", TextLine).show(self.shared.texts.commands_loading)
         self.query_one(CommandList).focus()
         super().board_changed()
         self._look()
@@ -76,8 +76,8 @@ class CommandsScreen(SaysoScreen[None]):
 
     def tick(self) -> None:
         self.query_one(CommandList).tick()
-        if self._sight and _runs(self._sight):
-            self._tell_standing(self._sight)
+        if self._snapshot and _runs(self._snapshot):
+            self._tell_standing(self._snapshot)
         self._show_end()
 
     # Looking
@@ -107,10 +107,10 @@ class CommandsScreen(SaysoScreen[None]):
         """What runs, and as many of those that ended as were shown before."""
         least = max(_PAGE, len(self._overview.ended) if self._overview else 0)
 
-        def look(window: OperationWindow) -> tuple[Overview, dict[str, str]]:
-            window.desk.end_the_dead()
-            overview = window.overview(most=least)
-            return overview, {each.id: window.words(each) for each in (*overview.under_way, *overview.ended)}
+        def look(reader: OperationReader) -> tuple[Overview, dict[str, str]]:
+            reader.desk.end_the_dead()
+            overview = reader.overview(most=least)
+            return overview, {each.id: reader.words(each) for each in (*overview.under_way, *overview.ended)}
 
         try:
             overview, told = await self._ask(look)
@@ -124,7 +124,7 @@ class CommandsScreen(SaysoScreen[None]):
         """In place of the work of this group that is under way. Not a coroutine, which might never be awaited."""
         _: Worker[None] = self.run_worker(work, group=group, exclusive=True)
 
-    async def _ask(self, work: Callable[[OperationWindow], T]) -> T:
+    async def _ask(self, work: Callable[[OperationReader], T]) -> T:
         try:
             return await self.shared.link.ask(work)
         except StoreError as error:
@@ -134,7 +134,7 @@ class CommandsScreen(SaysoScreen[None]):
     def _show(self, overview: Overview) -> None:
         found = (*overview.under_way, *overview.ended)
         self.query_one(CommandList).show(found)
-        empty = self.query_one("#empty", Line)
+        empty = self.query_one("#empty", TextLine)
         empty.show(self.shared.texts.commands_empty)
         empty.display = not found
         self.show_whether_empty(not found)
@@ -152,9 +152,9 @@ class CommandsScreen(SaysoScreen[None]):
         return listed.cursor >= listed.count() - 10
 
     async def _find_more(self, known: Overview) -> None:
-        def look(window: OperationWindow) -> tuple[Overview, dict[str, str]]:
-            older = window.overview(before=known.ended[-1], most=_PAGE)
-            return older, {each.id: window.words(each) for each in older.ended}
+        def look(reader: OperationReader) -> tuple[Overview, dict[str, str]]:
+            older = reader.overview(before=known.ended[-1], most=_PAGE)
+            return older, {each.id: reader.words(each) for each in older.ended}
 
         try:
             older, told = await self._ask(look)
@@ -187,7 +187,7 @@ class CommandsScreen(SaysoScreen[None]):
     def _look_at_what_runs(self) -> None:
         """Nothing rings when a command prints; while one that runs is on the screen it is looked at."""
         assert self._following is not None
-        if self._sight is None or not _runs(self._sight) or not self.is_current:
+        if self._snapshot is None or not _runs(self._snapshot) or not self.is_current:
             self._following.pause()
         elif self._follows and not self._reading:
             self._read()
@@ -199,29 +199,29 @@ class CommandsScreen(SaysoScreen[None]):
     async def _look_into(self, operation: Operation) -> None:
         stream = self._stream
 
-        def look(window: OperationWindow) -> Sight:
-            view = window.view(operation.id)
-            lines = window.newest_lines(view.part, stream, limit=_SHOWN_BYTES)
-            here, sizes = window.is_here(view.part), window.printed(view.part)
-            return Sight(view=view, stream=stream, lines=lines, printed=sizes, here=here)
+        def look(reader: OperationReader) -> CommandSnapshot:
+            view = reader.view(operation.id)
+            lines = reader.newest_lines(view.part, stream, limit=_SHOWN_BYTES)
+            here, sizes = reader.is_here(view.part), reader.printed(view.part)
+            return CommandSnapshot(view=view, stream=stream, lines=lines, printed=sizes, here=here)
 
         self._reading = True
         try:
-            sight = await self._ask(look)
+            snapshot = await self._ask(look)
         except (StoreError, NotFound):
             return
         finally:
             self._reading = False
         if self.alive and self._operation and self._operation.id == operation.id:
-            self._tell(sight)
+            self._tell(snapshot)
 
-    def _tell(self, sight: Sight) -> None:
-        before, self._sight = self._sight, sight
-        is_another = before is None or before.view.part.id != sight.view.part.id
+    def _tell(self, snapshot: CommandSnapshot) -> None:
+        before, self._snapshot = self._snapshot, snapshot
+        is_another = before is None or before.view.part.id != snapshot.view.part.id
         self._follows |= is_another
-        self._tell_standing(sight)
-        if before is None or is_another or before.lines != sight.lines:
-            self.query_one("#printed", Prose).show(printed(self.shared, sight))
+        self._tell_standing(snapshot)
+        if before is None or is_another or before.lines != snapshot.lines:
+            self.query_one("#printed", Prose).show(printed(self.shared, snapshot))
         self._show_end()
 
     def _show_end(self) -> None:
@@ -232,13 +232,13 @@ class CommandsScreen(SaysoScreen[None]):
         if self.alive and self._follows:
             self.query_one("#output").scroll_end(animate=False, immediate=True)
 
-    def _tell_standing(self, sight: Sight) -> None:
-        operation = sight.view.operation
+    def _tell_standing(self, snapshot: CommandSnapshot) -> None:
+        operation = snapshot.view.operation
         words = self._told.get(operation.id, "")
         self._pace.keep([standing_lasts(self.shared, operation)])
-        if self._following and _runs(sight):
+        if self._following and _runs(snapshot):
             self._following.resume()
-        self.query_one("#preview", Prose).show(facts(self.shared, sight.view, words))
+        self.query_one("#preview", Prose).show(facts(self.shared, snapshot.view, words))
 
     # Doing
 
@@ -263,12 +263,12 @@ class CommandsScreen(SaysoScreen[None]):
     def action_stream(self) -> None:
         """The other stream."""
         self._stream = STREAMS[(STREAMS.index(self._stream) + 1) % len(STREAMS)]
-        self._sight = None
+        self._snapshot = None
         self._read()
 
     def action_copy(self) -> None:
-        if self._sight:
-            self.post_message(Copy(self._sight.lines.text + self._sight.lines.unfinished))
+        if self._snapshot:
+            self.post_message(Copy(self._snapshot.lines.text + self._snapshot.lines.unfinished))
 
     def action_whole(self) -> None:
         if operation := self._operation:
@@ -277,8 +277,8 @@ class CommandsScreen(SaysoScreen[None]):
     async def _read_whole(self, operation: Operation) -> None:
         stream = self._stream
 
-        def look(window: OperationWindow) -> str:
-            lines = window.newest_lines(window.view(operation.id).part, stream, limit=_READ_BYTES)
+        def look(reader: OperationReader) -> str:
+            lines = reader.newest_lines(reader.view(operation.id).part, stream, limit=_READ_BYTES)
             return lines.text + lines.unfinished
 
         try:
@@ -301,7 +301,7 @@ class CommandsScreen(SaysoScreen[None]):
             return
         by = f"{self.shared.config.person} in the {SURFACE}"
         try:
-            await self._ask(lambda window: window.cancel(operation, by))
+            await self._ask(lambda reader: reader.cancel(operation, by))
         except (StoreError, NotFound) as error:
             self.warn(texts.not_sent.format(error=error))
         else:
@@ -314,5 +314,5 @@ class CommandsScreen(SaysoScreen[None]):
         page(self.query_one("#output"), 1)
 
 
-def _runs(sight: Sight) -> bool:
-    return not sight.view.operation.state.ended
+def _runs(snapshot: CommandSnapshot) -> bool:
+    return not snapshot.view.operation.state.ended

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from textual.content import Content
 
-from sayso.operations.window import View
+from sayso.operations.reader import View
 from sayso.running.capture import STREAMS
-from sayso.running.output import Lines
+from sayso.running.output import OutputLines
 from sayso.text import one_line
 from sayso.tui.commandlist import standing
 from sayso.tui.markdown import Block
@@ -17,12 +17,12 @@ from sayso.tui.shared import Shared
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sight:
+class CommandSnapshot:
     """What was found of one command at one look: the end of one stream, and the sizes of both."""
 
     view: View
     stream: str
-    lines: Lines
+    lines: OutputLines
     printed: tuple[int, ...]
     here: bool
 
@@ -49,14 +49,14 @@ def facts(shared: Shared, view: View, words: str) -> Sequence[Block]:
     return blocks
 
 
-def printed(shared: Shared, sight: Sight) -> Sequence[Block]:
+def printed(shared: Shared, snapshot: CommandSnapshot) -> Sequence[Block]:
     """The end of a stream, as it is now."""
-    texts, lines = shared.texts, sight.lines
-    if not sight.here:
-        told = texts.output_elsewhere.format(host=one_line(sight.view.part.host, 80))
+    texts, lines = shared.texts, snapshot.lines
+    if not snapshot.here:
+        told = texts.output_elsewhere.format(host=one_line(snapshot.view.part.host, 80))
         return [Block(content=Content.styled(told, "$muted"))]
-    sizes = " · ".join(f"{name} {size:,}" for name, size in zip(STREAMS, sight.printed, strict=True))
-    title = texts.output_title.format(stream=sight.stream, sizes=sizes)
+    sizes = " · ".join(f"{name} {size:,}" for name, size in zip(STREAMS, snapshot.printed, strict=True))
+    title = texts.output_title.format(stream=snapshot.stream, sizes=sizes)
     blocks = [Block(content=Content.styled(title, "bold $primary"))]
     if lines.offset:
         left_out = texts.output_before.format(n=f"{lines.offset:,}", key=shared.keys.shown("whole"))

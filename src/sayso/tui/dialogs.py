@@ -13,8 +13,8 @@ from textual.style import Style
 
 from sayso.asks.model import Ask
 from sayso.config import user_file
-from sayso.tui.bars import KeyBar, Line
-from sayso.tui.field import Field
+from sayso.tui.bars import KeyBar, TextLine
+from sayso.tui.field import TextField
 from sayso.tui.keys import shown_key
 from sayso.tui.markdown import Block
 from sayso.tui.prose import Pages, Prose
@@ -26,14 +26,14 @@ _CONTEXTS = ("everywhere", "inbox", "answer", "field", "history", "commands", "l
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reply:
+class DialogReply:
     """What was typed, and whether the person meant it."""
 
     text: str
     confirmed: bool
 
 
-class ReasonDialog(ModalScreen[Reply]):
+class ReasonDialog(ModalScreen[DialogReply]):
     """One field, confirmed by the key that is done with a field."""
 
     AUTO_FOCUS = ""
@@ -46,17 +46,17 @@ class ReasonDialog(ModalScreen[Reply]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog"):
-            yield Line(id="title")
-            yield Line(id="about")
-            yield Field(self._shared.keys, id="reason")
-            yield Line(id="confirm")
+            yield TextLine(id="title")
+            yield TextLine(id="about")
+            yield TextField(self._shared.keys, id="reason")
+            yield TextLine(id="confirm")
 
     def on_mount(self) -> None:
-        self.query_one("#title", Line).show(Content.styled(self._title, "bold"))
-        self.query_one("#about", Line).show(self._about)
+        self.query_one("#title", TextLine).show(Content.styled(self._title, "bold"))
+        self.query_one("#about", TextLine).show(self._about)
         self.query_one("#about").display = bool(self._about)
-        self.query_one("#confirm", Line).show(self._ways_out())
-        field = self.query_one(Field)
+        self.query_one("#confirm", TextLine).show(self._ways_out())
+        field = self.query_one(TextField)
         field.placeholder = Content(self._hint)
         field.put(self._text)
         field.focus()
@@ -72,16 +72,16 @@ class ReasonDialog(ModalScreen[Reply]):
         ways = [way.stylize(Style.from_meta({"@click": click})) for way, click in clicks]
         return Content(" · ").join([*ways, newline])
 
-    @on(Field.Done)
+    @on(TextField.Done)
     def action_confirm(self) -> None:
         if self._shared.reflexes.deliberate():
-            self.dismiss(Reply(text=self.query_one(Field).text.strip(), confirmed=True))
+            self.dismiss(DialogReply(text=self.query_one(TextField).text.strip(), confirmed=True))
 
     def action_back(self) -> None:
-        self.dismiss(Reply(text=self.query_one(Field).text, confirmed=False))
+        self.dismiss(DialogReply(text=self.query_one(TextField).text, confirmed=False))
 
 
-async def ask_for_rejection(screen: SaysoScreen[None], ask: Ask, begun: str) -> Reply:
+async def ask_for_rejection(screen: SaysoScreen[None], ask: Ask, begun: str) -> DialogReply:
     """Why all of an ask is rejected. To be awaited in a worker."""
     shared = screen.shared
     dialog = ReasonDialog(
@@ -96,7 +96,7 @@ async def ask_for_rejection(screen: SaysoScreen[None], ask: Ask, begun: str) -> 
     return await screen.app.push_screen_wait(dialog)
 
 
-async def ask_what_is_unclear(screen: SaysoScreen[None], place: int, begun: str) -> Reply:
+async def ask_what_is_unclear(screen: SaysoScreen[None], place: int, begun: str) -> DialogReply:
     """What the agent should explain about one question. To be awaited in a worker."""
     texts = screen.shared.texts
     dialog = ReasonDialog(
@@ -121,19 +121,19 @@ class SureDialog(ModalScreen[bool]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog"):
-            yield Line(id="title")
-            yield Line(id="about")
-            yield Line(id="confirm")
+            yield TextLine(id="title")
+            yield TextLine(id="about")
+            yield TextLine(id="confirm")
 
     def on_mount(self) -> None:
         texts, keys = self._shared.texts, self._shared.keys
-        self.query_one("#title", Line).show(Content.styled(self._title, "bold"))
-        self.query_one("#about", Line).show(self._about)
+        self.query_one("#title", TextLine).show(Content.styled(self._title, "bold"))
+        self.query_one("#about", TextLine).show(self._about)
         confirm = Content(texts.confirm.format(key=keys.shown("confirm")))
         back = Content(texts.go_back.format(key=keys.shown("back")))
         clicks = ((confirm, "screen.confirm"), (back, "screen.back"))
         ways = [way.stylize(Style.from_meta({"@click": click})) for way, click in clicks]
-        self.query_one("#confirm", Line).show(Content(" · ").join(ways))
+        self.query_one("#confirm", TextLine).show(Content(" · ").join(ways))
         self._shared.reflexes.present(self, 0)
 
     def action_confirm(self) -> None:

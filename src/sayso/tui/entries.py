@@ -7,9 +7,9 @@ from typing import Generic, Protocol, TypeVar
 
 from textual.content import Content
 
-from sayso.tui.pace import Pace
 from sayso.tui.rows import Rows
 from sayso.tui.shared import Shared
+from sayso.tui.ticker import Ticker
 
 _RESTS_AFTER = 3_000
 """Milliseconds after which a cursor at the top, left alone, stays at the top and not on its thing."""
@@ -17,14 +17,14 @@ _AGES_EVERY = 10_000
 """Milliseconds between two drawings of ages at least: rows that are due one after the other are drawn together."""
 
 
-class Versioned(Protocol):
+class VersionedEntry(Protocol):
     @property
     def id(self) -> str: ...
     @property
     def version(self) -> int | str: ...
 
 
-T = TypeVar("T", bound=Versioned)
+T = TypeVar("T", bound=VersionedEntry)
 
 
 class Entries(Rows, Generic[T]):
@@ -37,7 +37,7 @@ class Entries(Rows, Generic[T]):
         self._versions: list[tuple[str, int | str]] = []
         self._drawn: dict[str, str] = {}
         self._moved_at = 0
-        self._pace = Pace(self, shared.wording.clock, self.tick)
+        self._ticker = Ticker(self, shared.wording.clock, self.tick)
 
     # What a kind of list says
 
@@ -110,8 +110,8 @@ class Entries(Rows, Generic[T]):
 
     def _keep_pace(self) -> None:
         wording, seen = self._shared.wording, [self._items[place] for place in self._visible()]
-        self._pace.keep(max(wording.age_lasts(self.since(item)), _AGES_EVERY) for item in seen)
-        self._pace.keep(self.standing_lasts(item) for item in seen)
+        self._ticker.keep(max(wording.age_lasts(self.since(item)), _AGES_EVERY) for item in seen)
+        self._ticker.keep(self.standing_lasts(item) for item in seen)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)

@@ -14,29 +14,29 @@ from sayso.tui.keys import Keys
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-class Field(TextArea):
+class TextField(TextArea):
     """Enter is done, another key begins a new line. Going up from the first line leads out."""
 
     class Done(Message):
         """The person is done with this field."""
 
-        def __init__(self, field: Field) -> None:
+        def __init__(self, field: TextField) -> None:
             super().__init__()
             self.field = field
 
         @property
-        def control(self) -> Field:
+        def control(self) -> TextField:
             return self.field
 
     class LeftUp(Message):
         """The person wants to what stands above."""
 
-        def __init__(self, field: Field) -> None:
+        def __init__(self, field: TextField) -> None:
             super().__init__()
             self.field = field
 
         @property
-        def control(self) -> Field:
+        def control(self) -> TextField:
             return self.field
 
     def __init__(self, keys: Keys, *, id: str) -> None:

@@ -10,11 +10,11 @@ from textual.containers import Horizontal
 from textual.timer import Timer
 from textual.widgets import Input
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, State
 from sayso.errors import StoreError
 from sayso.tui.asklist import AskList
-from sayso.tui.bars import Line
+from sayso.tui.bars import TextLine
 from sayso.tui.markdown import Block
 from sayso.tui.outline import copy_text, record, whole_text
 from sayso.tui.prose import Pages, Prose, page
@@ -47,7 +47,7 @@ class HistoryScreen(SaysoScreen[None]):
 
     def body(self) -> ComposeResult:
         yield Input(placeholder=self.shared.texts.history_hint, id="filter", compact=True)
-        yield Line(id="empty")
+        yield TextLine(id="empty")
         with Horizontal(id="inbox"):
             yield AskList(self.shared, since=lambda ask: ask.ended_at or 0, marks=self._marks)
             with Pages(id="beside"):
@@ -98,7 +98,7 @@ class HistoryScreen(SaysoScreen[None]):
         self._more = more
         self._show()
 
-    def _read_on(self, desk: Desk, after: Ask | None, least: int) -> tuple[list[Ask], Ask | None]:
+    def _read_on(self, desk: AskDesk, after: Ask | None, least: int) -> tuple[list[Ask], Ask | None]:
         """What fits, and where to go on. Bounded: the rest is read when it is scrolled to."""
         found: list[Ask] = []
         search, project = self._words, self._project
@@ -122,7 +122,7 @@ class HistoryScreen(SaysoScreen[None]):
     def _show(self) -> None:
         texts = self.shared.texts
         self.query_one(AskList).show(self._asks)
-        empty = self.query_one("#empty", Line)
+        empty = self.query_one("#empty", TextLine)
         filtered = self._words or self._project or self._outcome
         empty.show(texts.history_none if filtered else texts.history_empty)
         empty.display = not self._asks

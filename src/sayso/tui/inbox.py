@@ -12,12 +12,12 @@ from textual.timer import Timer
 from textual.widgets import Input
 
 from sayso.asks.crowds import Crowd, Entry, by_source, fold
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.guard import refuse_self_answer
 from sayso.asks.model import Ask
 from sayso.errors import AlreadySettled, NotFound, NotYours, StoreError
 from sayso.tui.asklist import AskList
-from sayso.tui.bars import Line
+from sayso.tui.bars import TextLine
 from sayso.tui.markdown import Block
 from sayso.tui.outline import copy_text, crowd_preview, preview, whole_text
 from sayso.tui.prose import Prose
@@ -47,7 +47,7 @@ class InboxScreen(SaysoScreen[None]):
 
     def body(self) -> ComposeResult:
         yield Input(placeholder=self.shared.texts.filter_hint, id="filter", compact=True)
-        yield Line(id="empty")
+        yield TextLine(id="empty")
         with Horizontal(id="inbox"):
             yield AskList(self.shared, since=lambda ask: ask.created_at, marks=self._marks)
             with VerticalScroll(id="beside", can_focus=False):
@@ -76,7 +76,7 @@ class InboxScreen(SaysoScreen[None]):
         board, texts = self.shared.board, self.shared.texts
         asks = self._wanted(board.asks)
         self._show(asks)
-        empty = self.query_one("#empty", Line)
+        empty = self.query_one("#empty", TextLine)
         filtered = texts.empty_filtered.format(key=self.shared.keys.shown("back"))
         empty.show(texts.loading if not board.looked else filtered if board.asks else texts.empty)
         empty.display = not asks
@@ -281,7 +281,7 @@ class InboxScreen(SaysoScreen[None]):
             return
         settler = self.shared.settler
 
-        def reject(desk: Desk) -> Ask:
+        def reject(desk: AskDesk) -> Ask:
             refuse_self_answer(desk, ask, settler)
             return desk.reject(ask.id, said.text, settler)
 

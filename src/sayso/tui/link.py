@@ -14,14 +14,14 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.config import Config
 from sayso.errors import SaysoError, StoreError, StoreUnavailable
 from sayso.store import Store, open_store
 from sayso.store.bell import LOOK_EVERY, Listener
 
 if TYPE_CHECKING:
-    from sayso.operations.window import OperationWindow
+    from sayso.operations.reader import OperationReader
 
 SURFACE = "terminal"
 _SILENCE = 5 * LOOK_EVERY
@@ -48,20 +48,20 @@ class Link:
         # Begun now, while the screen is built. What goes wrong is told to the first who asks.
         self._work.put(self._open_early)
 
-    async def do(self, work: Callable[[Desk], T]) -> T:
+    async def do(self, work: Callable[[AskDesk], T]) -> T:
         """Run work of the desk in its thread. Once handed over it is done, even if nobody waits for it any more."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
         self._work.put(partial(self._perform, work, done, loop))
         return await done
 
-    async def ask(self, work: Callable[[OperationWindow], T]) -> T:
+    async def ask(self, work: Callable[[OperationReader], T]) -> T:
         """The same for what agents run."""
-        from sayso.operations.window import OperationWindow
+        from sayso.operations.reader import OperationReader
 
-        def look(_: Desk) -> T:
+        def look(_: AskDesk) -> T:
             assert self._store is not None
-            return work(OperationWindow(self._store, self._config))
+            return work(OperationReader(self._store, self._config))
 
         return await self.do(look)
 
@@ -100,7 +100,7 @@ class Link:
         with suppress(SaysoError):
             self._desk()
 
-    def _perform(self, work: Callable[[Desk], T], done: asyncio.Future[T], loop: asyncio.AbstractEventLoop) -> None:
+    def _perform(self, work: Callable[[AskDesk], T], done: asyncio.Future[T], loop: asyncio.AbstractEventLoop) -> None:
         try:
             result = work(self._desk())
         except BaseException as error:
@@ -110,14 +110,14 @@ class Link:
         else:
             _tell(loop, _succeed, done, result)
 
-    def _desk(self) -> Desk:
+    def _desk(self) -> AskDesk:
         if self._store is not None and _identity(self._config) != self._identity:
             self._drop()
         if self._store is None:
             self._store = self._open()
         if self._listener is None or time.monotonic() - self._last_sign > _SILENCE:
             self._listen(self._store)
-        return Desk(self._store, keeps_history=lambda _: self._config.history)
+        return AskDesk(self._store, keeps_history=lambda _: self._config.history)
 
     def _open(self) -> Store:
         # Whoever had a store must not make an empty one in its place while it is only away.
@@ -126,7 +126,7 @@ class Link:
         store = open_store(self._config)
         try:
             if self._seen:
-                Desk(store).show_up(SURFACE, self._config.person)
+                AskDesk(store).show_up(SURFACE, self._config.person)
         except BaseException:
             store.close()
             raise
@@ -137,13 +137,13 @@ class Link:
         self._seen = True
         if self._store is not None:
             with suppress(SaysoError):
-                Desk(self._store).show_up(SURFACE, self._config.person)
+                AskDesk(self._store).show_up(SURFACE, self._config.person)
 
     def _go_away(self) -> None:
         self._seen = False
         if self._store is not None:
             with suppress(SaysoError):
-                Desk(self._store).go_away()
+                AskDesk(self._store).go_away()
 
     def _listen(self, store: Store) -> None:
         if self._listener:
@@ -175,7 +175,7 @@ class Link:
     def _say_goodbye(self) -> None:
         if self._store is not None:
             with suppress(StoreError):
-                Desk(self._store).go_away()
+                AskDesk(self._store).go_away()
         self._drop()
 
     def _drop(self) -> None:

@@ -9,10 +9,10 @@ from textual.app import ComposeResult
 from textual.message import Message
 from textual.screen import Screen, ScreenResultType
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask
 from sayso.errors import StoreError
-from sayso.tui.bars import KeyBar, Line, TopBar
+from sayso.tui.bars import KeyBar, TextLine, TopBar
 from sayso.tui.shared import Shared
 
 T = TypeVar("T")
@@ -73,7 +73,7 @@ class SaysoScreen(Screen[ScreenResultType]):
 
     def compose(self) -> ComposeResult:
         yield TopBar(self.shared)
-        yield Line(id="trouble")
+        yield TextLine(id="trouble")
         yield from self.body()
         yield KeyBar(self.shared)
 
@@ -89,7 +89,7 @@ class SaysoScreen(Screen[ScreenResultType]):
         """Show what is known now. Never touches what the person is entering."""
         board = self.shared.board
         self.query_one(TopBar).tell(board, self.special())
-        trouble = self.query_one("#trouble", Line)
+        trouble = self.query_one("#trouble", TextLine)
         trouble.show(board.trouble)
         trouble.display = bool(board.trouble)
 
@@ -119,7 +119,7 @@ class SaysoScreen(Screen[ScreenResultType]):
         """Only what makes sense now is offered."""
         return action not in self.NEED_A_ROW or not self.has_class("-empty")
 
-    async def do(self, work: Callable[[Desk], T]) -> T:
+    async def do(self, work: Callable[[AskDesk], T]) -> T:
         """Have the desk do something. When the store is away, the banner says so too."""
         try:
             return await self.shared.link.do(work)

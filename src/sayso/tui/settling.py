@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from textual.timer import Timer
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.draft import Draft, answers, to_json
 from sayso.asks.guard import refuse_self_answer
 from sayso.asks.model import Ask, Question
 from sayso.errors import AlreadySettled, InvalidInput, NotFound, NotYours, StoreError
-from sayso.tui.bars import Line
+from sayso.tui.bars import TextLine
 from sayso.tui.dialogs import ask_for_rejection, ask_what_is_unclear
 from sayso.tui.markdown import plain_line
 from sayso.tui.screen import SaysoScreen
@@ -110,7 +110,7 @@ class SettlingScreen(SaysoScreen[None]):
         if self._settled or not self.alive:
             return
         truth = self.shared.wording.truth(self.ask if self._there else None)
-        line = self.query_one("#truth", Line)
+        line = self.query_one("#truth", TextLine)
         line.show(truth)
         line.display = bool(truth)
         line.set_class(not self.answerable, "-ended")
@@ -138,7 +138,7 @@ class SettlingScreen(SaysoScreen[None]):
             reason = elaboration(ask, place, question, said.text)
             await self._settle(lambda desk: desk.reject(ask.id, reason, self.shared.settler), "asked_back")
 
-    async def _settle(self, work: Callable[[Desk], Ask], done: str) -> None:
+    async def _settle(self, work: Callable[[AskDesk], Ask], done: str) -> None:
         """Settle it, say so and leave; `done` names the text for it. What was entered stays when somebody was first, or
         it cannot be done."""
         if self._settling or self._settled:
@@ -155,10 +155,10 @@ class SettlingScreen(SaysoScreen[None]):
         finally:
             self._settling = False
 
-    async def _settle_once(self, work: Callable[[Desk], Ask]) -> Ask | None:
+    async def _settle_once(self, work: Callable[[AskDesk], Ask]) -> Ask | None:
         ask, settler = self.ask, self.shared.settler
 
-        def settle_and_forget(desk: Desk) -> Ask:
+        def settle_and_forget(desk: AskDesk) -> Ask:
             refuse_self_answer(desk, ask, settler)
             settled = work(desk)
             desk.keep_draft(ask.id, settler.person, "")

@@ -19,7 +19,7 @@ from sayso.tui.wording import Wording
 
 
 @dataclass
-class Board:
+class InboxBoard:
     """What is known right now. The app writes it after each look at the desk, the screens show it."""
 
     asks: Sequence[Ask] = ()
@@ -85,7 +85,7 @@ class Shared:
     link: Link
     reflexes: Reflexes
     typing: TypeAhead
-    board: Board = field(default_factory=Board)
+    board: InboxBoard = field(default_factory=InboxBoard)
 
     @classmethod
     def build(

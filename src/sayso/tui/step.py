@@ -17,9 +17,9 @@ from sayso.asks.draft import Said, answer
 from sayso.asks.model import Kind, Question
 from sayso.text import printable
 from sayso.tui import draft as drafts
-from sayso.tui.bars import Line
+from sayso.tui.bars import TextLine
 from sayso.tui.choices import Choices
-from sayso.tui.field import Field
+from sayso.tui.field import TextField
 from sayso.tui.outline import question_blocks
 from sayso.tui.programs import edit, editor
 from sayso.tui.prose import Pages, Prose, page
@@ -56,18 +56,18 @@ class Step(Vertical):
     def compose(self) -> ComposeResult:
         with Pages(id="reading"):
             yield Prose(id="question")
-        yield Line(id="hint")
+        yield TextLine(id="hint")
         yield Choices(self._shared)
-        yield Field(self._shared.keys, id="own")
-        yield Field(self._shared.keys, id="note")
+        yield TextField(self._shared.keys, id="own")
+        yield TextField(self._shared.keys, id="note")
 
     @property
-    def _own(self) -> Field:
-        return self.query_one("#own", Field)
+    def _own(self) -> TextField:
+        return self.query_one("#own", TextField)
 
     @property
-    def _note(self) -> Field:
-        return self.query_one("#note", Field)
+    def _note(self) -> TextField:
+        return self.query_one("#note", TextField)
 
     @property
     def _choices(self) -> Choices:
@@ -91,7 +91,7 @@ class Step(Vertical):
 
     def _show_hints(self, told: str) -> None:
         texts = self._shared.texts
-        hint = self.query_one("#hint", Line)
+        hint = self.query_one("#hint", TextLine)
         hint.show(told)
         hint.display = bool(told)
         # As content, for Textual reads a plain text here as its markup.
@@ -192,15 +192,15 @@ class Step(Vertical):
     def _noted(self) -> None:
         self._say(replace(self._said, note=self._note.text))
 
-    @on(Field.Done)
-    def _done_writing(self, event: Field.Done) -> None:
+    @on(TextField.Done)
+    def _done_writing(self, event: TextField.Done) -> None:
         """On to the next question; but a note is no answer, and leads back to where one is given."""
         if event.field is self._note and answer(self._question, self._said).skipped:
             (self._choices if self._choices.display else self._own).focus()
         else:
             self.post_message(self.Finished())
 
-    @on(Field.LeftUp)
+    @on(TextField.LeftUp)
     def leave_field(self) -> None:
         """To the options, or where there are none to the question."""
         (self._choices if self._choices.display else self.query_one("#reading")).focus()

@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 from sayso.asks.model import Answer, Ask
 from sayso.dialects.asks_as_data import ask_data, event_data
 from sayso.web import commands_api
-from sayso.web.openapi import Call, Operation, document, read_call
+from sayso.web.openapi import ApiCall, ApiOperation, document, read_call
 from sayso.web.schemas import QUERY_LIMIT, QUERY_PROJECT, QUERY_SEARCH, SCHEMAS, query_id
 from sayso.web.sessions import required_caller
 from sayso.web.site import no_such_ask, site_of
@@ -21,11 +21,11 @@ Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 PAGE = 100
 
 
-async def me(call: Call) -> dict[str, Any]:
+async def me(call: ApiCall) -> dict[str, Any]:
     return {"user": call.visitor.user, "surface": call.visitor.surface}
 
 
-async def inbox(call: Call) -> dict[str, Any]:
+async def inbox(call: ApiCall) -> dict[str, Any]:
     site, most = site_of(call.request), call.query.get("limit", PAGE)
     after = await site.ask(call.query["after"], call.visitor.user) if "after" in call.query else None
     await site.do(site.desk.release_the_dead)
@@ -35,7 +35,7 @@ async def inbox(call: Call) -> dict[str, Any]:
     return _page(asks, most)
 
 
-async def history(call: Call) -> dict[str, Any]:
+async def history(call: ApiCall) -> dict[str, Any]:
     site, most = site_of(call.request), call.query.get("limit", PAGE)
     before = await site.ask(call.query["before"], call.visitor.user) if "before" in call.query else None
     if before and before.ended_at is None:
@@ -51,30 +51,30 @@ async def history(call: Call) -> dict[str, Any]:
     return _page(asks, most)
 
 
-async def show(call: Call) -> dict[str, Any]:
+async def show(call: ApiCall) -> dict[str, Any]:
     return ask_data(await _ask(call))
 
 
-async def events(call: Call) -> dict[str, Any]:
+async def events(call: ApiCall) -> dict[str, Any]:
     site, ask = site_of(call.request), await _ask(call)
     return {"events": [event_data(event) for event in await site.do(site.desk.events, ask.id)]}
 
 
-async def answer(call: Call) -> dict[str, Any]:
+async def answer(call: ApiCall) -> dict[str, Any]:
     site, ask = site_of(call.request), await _ask(call)
     given = [Answer(**{**item, "chosen": tuple(item.get("chosen", ()))}) for item in call.body["answers"]]
     return ask_data(await site.do(site.desk.answer, ask.id, given, call.visitor.settler))
 
 
-async def reject(call: Call) -> dict[str, Any]:
+async def reject(call: ApiCall) -> dict[str, Any]:
     site, ask = site_of(call.request), await _ask(call)
     reason = call.body.get("reason", "")
     return ask_data(await site.do(site.desk.reject, ask.id, reason, call.visitor.settler))
 
 
 OPERATIONS = (
-    Operation(method="GET", path="/api/me", summary="Who is calling.", work=me, answer="Me"),
-    Operation(
+    ApiOperation(method="GET", path="/api/me", summary="Who is calling.", work=me, answer="Me"),
+    ApiOperation(
         method="GET",
         path="/api/asks",
         summary="The asks that can be answered: those whose agents wait first, each part oldest first.",
@@ -87,7 +87,7 @@ OPERATIONS = (
         },
         errors=[404],
     ),
-    Operation(
+    ApiOperation(
         method="GET",
         path="/api/history",
         summary="The asks that ended, newest first.",
@@ -101,10 +101,10 @@ OPERATIONS = (
         },
         errors=[404],
     ),
-    Operation(
+    ApiOperation(
         method="GET", path="/api/asks/{ask}", summary="Everything about an ask.", work=show, answer="Ask", errors=[404]
     ),
-    Operation(
+    ApiOperation(
         method="GET",
         path="/api/asks/{ask}/events",
         summary="What happened to an ask.",
@@ -112,7 +112,7 @@ OPERATIONS = (
         answer="Events",
         errors=[404],
     ),
-    Operation(
+    ApiOperation(
         method="POST",
         path="/api/asks/{ask}/answer",
         summary="Answer an ask. The first valid answer wins.",
@@ -121,7 +121,7 @@ OPERATIONS = (
         body="Answers",
         errors=[404, 409],
     ),
-    Operation(
+    ApiOperation(
         method="POST",
         path="/api/asks/{ask}/reject",
         summary="Reject an ask, with a reason for the agent.",
@@ -140,7 +140,7 @@ def routes() -> list[BaseRoute]:
     return [*made, Route("/api/openapi.json", _document)]
 
 
-def _endpoint(operation: Operation) -> Endpoint:
+def _endpoint(operation: ApiOperation) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         visitor = await required_caller(request)
         call = await read_call(operation, request, visitor, SCHEMAS)
@@ -153,7 +153,7 @@ async def _document(request: Request) -> Response:
     return JSONResponse(document(OPERATIONS, SCHEMAS))
 
 
-async def _ask(call: Call) -> Ask:
+async def _ask(call: ApiCall) -> Ask:
     return await site_of(call.request).ask(call.request.path_params["ask"], call.visitor.user)
 
 

@@ -1,4 +1,4 @@
-"""The application: every route, behind the wall, with what runs beside them."""
+"""The application: every route, behind the host guard, with what runs beside them."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from sayso.agents.conductor import Conductor
+from sayso.agents.supervisor import RunSupervisor
 from sayso.config import Config
 from sayso.errors import InvalidInput, SaysoError
 from sayso.store import Store
 from sayso.web import api, commands, settings, sign_in, talk, talk_events, views
 from sayso.web.boards import Drawing
 from sayso.web.conversations import Conversations
-from sayso.web.door import Door, own_path
 from sayso.web.events import News, events, presence
 from sayso.web.pages import asset, command_row, conversation_row, page, row
+from sayso.web.private_path import PrivatePath, own_path
 from sayso.web.refusal import error_data, status_of, wants_json
 from sayso.web.relay import Relay
-from sayso.web.security import HEADERS, Wall
+from sayso.web.security import HEADERS, HostGuard
 from sayso.web.sessions import browser
 from sayso.web.site import Site
 from sayso.web.talk_events import Streams
@@ -55,9 +55,9 @@ def build(
     When it stops, the event streams end first, then the lifespans, the last one first.
     """
     site = Site(config, store)
-    conductor, streams = Conductor(config, store, address), Streams(site)
-    conversations = Conversations(conductor.runs, site.desk)
-    command = partial(command_row, words=site.window.words)
+    supervisor, streams = RunSupervisor(config, store, address), Streams(site)
+    conversations = Conversations(supervisor.runs, site.desk)
+    command = partial(command_row, words=site.reader.words)
     news = News(site, conversations, Drawing(ask=row, command=command, conversation=conversation_row))
     relay = Relay(config)
 
@@ -66,7 +66,7 @@ def build(
         async with AsyncExitStack() as stack:
             for lifespan in lifespans:
                 await stack.enter_async_context(lifespan())
-            await stack.enter_async_context(conductor.running())
+            await stack.enter_async_context(supervisor.running())
             await stack.enter_async_context(relay.running())
             await stack.enter_async_context(news.running())
             await stack.enter_async_context(streams.running())
@@ -75,8 +75,8 @@ def build(
     app = Starlette(
         routes=[*routes, *relay.routes, *_routes()],
         middleware=[
-            Middleware(Wall, names=site.names),
-            Middleware(Door, path=site.names.path, keeps_cookies=site.names.keeps_cookies),
+            Middleware(HostGuard, names=site.names),
+            Middleware(PrivatePath, path=site.names.path, keeps_cookies=site.names.keeps_cookies),
         ],
         exception_handlers={
             HTTPException: _http_error,
@@ -87,7 +87,7 @@ def build(
         lifespan=running,
     )
     app.state.site, app.state.news, app.state.failures = site, news, sign_in.Failures()
-    app.state.conductor, app.state.streams, app.state.conversations = conductor, streams, conversations
+    app.state.supervisor, app.state.streams, app.state.conversations = supervisor, streams, conversations
     return app
 
 
@@ -194,7 +194,7 @@ async def _sayso_error(request: Request, error: Exception) -> Response:
 
 async def _our_fault(request: Request, error: Exception) -> Response:
     response = await _told(request, 500, "Something went wrong here. It was logged; trying again may help.")
-    # This one is answered outside the wall.
+    # This one is answered outside the host guard.
     response.headers.update(HEADERS)
     return response
 

@@ -10,9 +10,9 @@ from typing import Generic, Protocol, TypeVar
 
 from sayso.asks.crowds import Entry, Folded
 from sayso.operations.operation import Operation
-from sayso.operations.window import Overview
+from sayso.operations.reader import Overview
 from sayso.text import json_line
-from sayso.web.conversations import Page, Talked
+from sayso.web.conversations import ConversationPage, Talked
 from sayso.web.sessions import Visitor
 
 PAGE = 100
@@ -22,7 +22,7 @@ END = b""
 _MOST_UNREAD = 64
 
 
-class Reader:
+class OpenStream:
     """One open stream."""
 
     def __init__(self, visitor: Visitor) -> None:
@@ -40,14 +40,14 @@ class Reader:
             self.unread.put_nowait(event)
 
 
-class Versioned(Protocol):
+class VersionedItem(Protocol):
     @property
     def id(self) -> str: ...
     @property
     def version(self) -> int | str: ...
 
 
-T = TypeVar("T", bound=Versioned)
+T = TypeVar("T", bound=VersionedItem)
 
 
 class Listing(Generic[T]):
@@ -91,16 +91,16 @@ class Drawing:
     conversation: Callable[[Talked], str]
 
 
-class Board:
+class StreamBoard:
     """What one person's streams were last told."""
 
     def __init__(self, drawing: Drawing) -> None:
-        self.readers: set[Reader] = set()
+        self.readers: set[OpenStream] = set()
         self._inbox = Listing("inbox", "asks", drawing.ask)
         self._commands = Listing("commands", "operations", drawing.command)
         self._conversations = Listing("conversations", "conversations", drawing.conversation)
 
-    def update(self, inbox: Folded, commands: Overview, talk: Page) -> list[bytes]:
+    def update(self, inbox: Folded, commands: Overview, talk: ConversationPage) -> list[bytes]:
         """Take in what is there now. The events that tell of what changed."""
         told = (
             self._inbox.update(inbox.entries, more=inbox.last is not None),

@@ -13,9 +13,9 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from sayso.errors import NotFound
 from sayso.operations.operation import Operation
-from sayso.operations.window import OperationWindow, View
+from sayso.operations.reader import OperationReader, View
 from sayso.running.capture import STREAMS
-from sayso.running.output import Found, Lines
+from sayso.running.output import Found, OutputLines
 from sayso.web.fields import read_form
 from sayso.web.pages import page
 from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
@@ -33,7 +33,7 @@ class Panel:
     """What a page shows of one stream: its end, or a part from a place on."""
 
     stream: str
-    lines: Lines
+    lines: OutputLines
     is_newest: bool = True
 
     @property
@@ -52,15 +52,15 @@ class Search:
 
 async def show_list(request: Request) -> Response:
     visitor, site = await required_browser(request), site_of(request)
-    await site.do(site.window.desk.end_the_dead)
+    await site.do(site.reader.desk.end_the_dead)
     before = await _before(request, visitor)
-    overview = await site.do(site.window.overview, person=visitor.user, before=before)
+    overview = await site.do(site.reader.overview, person=visitor.user, before=before)
     return page(
         request,
         "commands.html",
         visitor,
         operations=overview.ended if before else (*overview.under_way, *overview.ended),
-        words=site.window.words,
+        words=site.reader.words,
         older=f"commands?before={overview.ended[-1].id}" if overview.more else "",
         first_page=before is None,
     )
@@ -77,7 +77,7 @@ async def cancel(request: Request) -> Response:
     visitor, site = await required_browser(request), site_of(request)
     visitor.check_form((await read_form(request)).one(CSRF_FIELD))
     operation = await _operation(request, visitor)
-    await site.do(site.window.cancel, operation, f"{visitor.user} in the {visitor.surface}")
+    await site.do(site.reader.cancel, operation, f"{visitor.user} in the {visitor.surface}")
     return RedirectResponse(f"/commands/{operation.id}", 303)
 
 
@@ -93,9 +93,9 @@ async def whole_output(request: Request) -> Response:
 
 async def _all_of(site: Site, operation: Operation, stream: str) -> AsyncIterator[str]:
     """Piece by piece, as much as there is at the beginning: never all of it in memory."""
-    place, end = 0, (await site.read(site.window.printed, operation))[STREAMS.index(stream)]
+    place, end = 0, (await site.read(site.reader.printed, operation))[STREAMS.index(stream)]
     while place < end:
-        part = await site.read(site.window.lines, operation, stream, offset=place, limit=_CHUNK)
+        part = await site.read(site.reader.lines, operation, stream, offset=place, limit=_CHUNK)
         if part.skipped:
             yield f"\n[{part.skipped:,} bytes were not kept]\n"
         yield part.text + part.unfinished
@@ -105,42 +105,42 @@ async def _all_of(site: Site, operation: Operation, stream: str) -> AsyncIterato
 
 
 async def _command_page(request: Request, site: Site, visitor: Visitor, operation: Operation) -> Response:
-    await site.do(site.window.desk.end_the_dead)
-    view = await site.do(site.window.view, operation.id)
+    await site.do(site.reader.desk.end_the_dead)
+    view = await site.do(site.reader.view, operation.id)
 
     def render() -> Response:
-        window = site.window
+        reader = site.reader
         return page(
             request,
             "command.html",
             visitor,
             operation=view.operation,
             view=view,
-            here=window.is_here(view.part),
-            words=window.words,
-            panels=[_panel(request, window, view, stream) for stream in STREAMS],
-            search=_search(request, window, view),
+            here=reader.is_here(view.part),
+            words=reader.words,
+            panels=[_panel(request, reader, view, stream) for stream in STREAMS],
+            search=_search(request, reader, view),
         )
 
     # Reading and masking take their time; nobody else should have to wait for it.
     return await anyio.to_thread.run_sync(render)
 
 
-def _panel(request: Request, window: OperationWindow, view: View, stream: str) -> Panel:
+def _panel(request: Request, reader: OperationReader, view: View, stream: str) -> Panel:
     place = request.query_params.get(stream, "")
     if not _OFFSET.fullmatch(place):
-        return Panel(stream=stream, lines=window.newest_lines(view.part, stream, limit=SHOWN_BYTES))
-    lines = window.lines(view.part, stream, offset=int(place), limit=SHOWN_BYTES)
+        return Panel(stream=stream, lines=reader.newest_lines(view.part, stream, limit=SHOWN_BYTES))
+    lines = reader.lines(view.part, stream, offset=int(place), limit=SHOWN_BYTES)
     return Panel(stream=stream, lines=lines, is_newest=False)
 
 
-def _search(request: Request, window: OperationWindow, view: View) -> Search:
+def _search(request: Request, reader: OperationReader, view: View) -> Search:
     """Lines with these words in them, however they are written."""
     words = request.query_params.get("find", "").replace("\0", "").strip()[:200]
     if not words:
         return Search()
     pattern = f"(?i){re.escape(words)}"
-    found = [(stream, window.grep(view.part, stream, pattern, limit=MOST_MATCHES)) for stream in STREAMS]
+    found = [(stream, reader.grep(view.part, stream, pattern, limit=MOST_MATCHES)) for stream in STREAMS]
     return Search(words=words, found=tuple(found))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from sayso.dialects.operations_as_data import found_data, lines_data, operation_data
 from sayso.operations import operation as model
 from sayso.running.capture import STREAMS
-from sayso.web.openapi import Call, Operation
+from sayso.web.openapi import ApiCall, ApiOperation
 from sayso.web.schemas import QUERY_LIMIT, QUERY_PROJECT, query_operation
 from sayso.web.site import site_of
 
@@ -30,33 +30,33 @@ _GREP = {
 }
 
 
-async def recent(call: Call) -> dict[str, Any]:
+async def recent(call: ApiCall) -> dict[str, Any]:
     site, most = site_of(call.request), call.query.get("limit", PAGE)
     before = await site.operation(call.query["before"], call.visitor.user) if "before" in call.query else None
     found = await site.do(
-        site.window.recent,
+        site.reader.recent,
         project=call.query.get("project"),
         person=call.visitor.user,
         before=before,
         most=most + 1,
     )
     shown = found[:most]
-    data = [operation_data(operation, site.window.words(operation)) for operation in shown]
+    data = [operation_data(operation, site.reader.words(operation)) for operation in shown]
     return {"operations": data, "next": shown[-1].id if len(found) > most else None}
 
 
-async def show(call: Call) -> dict[str, Any]:
+async def show(call: ApiCall) -> dict[str, Any]:
     site = site_of(call.request)
-    view = await site.do(site.window.view, (await _operation(call)).id)
-    steps = [operation_data(step, site.window.words(step)) for step in view.steps]
-    return operation_data(view.operation, site.window.words(view.operation)) | {"steps": steps}
+    view = await site.do(site.reader.view, (await _operation(call)).id)
+    steps = [operation_data(step, site.reader.words(step)) for step in view.steps]
+    return operation_data(view.operation, site.reader.words(view.operation)) | {"steps": steps}
 
 
-async def output(call: Call) -> dict[str, Any]:
+async def output(call: ApiCall) -> dict[str, Any]:
     site, operation = site_of(call.request), await _operation(call)
     stream = call.query.get("stream", STREAMS[0])
     lines = await site.read(
-        site.window.lines,
+        site.reader.lines,
         operation,
         stream,
         offset=call.query.get("offset", 0),
@@ -65,26 +65,26 @@ async def output(call: Call) -> dict[str, Any]:
     return lines_data(operation, stream, lines)
 
 
-async def search(call: Call) -> dict[str, Any]:
+async def search(call: ApiCall) -> dict[str, Any]:
     site, operation = site_of(call.request), await _operation(call)
     stream = call.query.get("stream", STREAMS[0])
     most = call.query.get("limit", MATCHES)
-    found = await site.read(site.window.grep, operation, stream, call.query.get("grep", ""), limit=most)
+    found = await site.read(site.reader.grep, operation, stream, call.query.get("grep", ""), limit=most)
     return found_data(operation, stream, found)
 
 
-async def cancel(call: Call) -> dict[str, Any]:
+async def cancel(call: ApiCall) -> dict[str, Any]:
     site, operation = site_of(call.request), await _operation(call)
-    wanted = await site.do(site.window.cancel, operation, f"{call.visitor.user} through the {call.visitor.surface}")
-    return operation_data(wanted, site.window.words(wanted)) | {"steps": []}
+    wanted = await site.do(site.reader.cancel, operation, f"{call.visitor.user} through the {call.visitor.surface}")
+    return operation_data(wanted, site.reader.words(wanted)) | {"steps": []}
 
 
-async def _operation(call: Call) -> model.Operation:
+async def _operation(call: ApiCall) -> model.Operation:
     return await site_of(call.request).operation(call.request.path_params["operation"], call.visitor.user)
 
 
 OPERATIONS = (
-    Operation(
+    ApiOperation(
         method="GET",
         path="/api/operations",
         summary="The commands that agents run and ran, newest first.",
@@ -97,7 +97,7 @@ OPERATIONS = (
         },
         errors=[404],
     ),
-    Operation(
+    ApiOperation(
         method="GET",
         path="/api/operations/{operation}",
         summary="Everything about a command but its output; of a sequence also the steps that have begun.",
@@ -105,7 +105,7 @@ OPERATIONS = (
         answer="OperationWithSteps",
         errors=[404],
     ),
-    Operation(
+    ApiOperation(
         method="GET",
         path="/api/operations/{operation}/output",
         summary="Whole lines of what a command printed, from a place on, secrets hidden.",
@@ -114,7 +114,7 @@ OPERATIONS = (
         query={"stream": _STREAM, "offset": _OFFSET, "limit": _LIMIT},
         errors=[404],
     ),
-    Operation(
+    ApiOperation(
         method="GET",
         path="/api/operations/{operation}/search",
         summary="The first lines of what a command printed in which a regular expression is found.",
@@ -123,7 +123,7 @@ OPERATIONS = (
         query={"grep": _GREP, "stream": _STREAM, "limit": QUERY_LIMIT},
         errors=[404],
     ),
-    Operation(
+    ApiOperation(
         method="POST",
         path="/api/operations/{operation}/cancel",
         summary="Have a command stopped, with every process it has started. One that has ended stays as it is.",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sayso.agents.desk import Runs
+from sayso.agents.desk import RunDesk
 from sayso.agents.model import Conversation, Run
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 
 CONVERSATIONS = 50
 """The most conversations that one page lists."""
@@ -32,7 +32,7 @@ class Talked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Page:
+class ConversationPage:
     """A part of the list, newest first; `older` is the address of the next part, if there is any."""
 
     rows: Sequence[Talked] = ()
@@ -42,25 +42,25 @@ class Page:
 class Conversations:
     """Lists them. The newest are asked for after each ring of the bell, and read only when they have changed."""
 
-    def __init__(self, runs: Runs, desk: Desk) -> None:
+    def __init__(self, runs: RunDesk, desk: AskDesk) -> None:
         self._runs, self._desk = runs, desk
         self._known: dict[str, tuple[list[tuple[str, int]], list[Conversation]]] = {}
 
-    def newest(self, user: str) -> Page:
+    def newest(self, user: str) -> ConversationPage:
         versions = self._runs.conversation_versions(user, most=CONVERSATIONS + 1)
         known = self._known.get(user)
         if known is None or known[0] != versions:
             known = self._known[user] = versions, self._runs.conversations(user, most=CONVERSATIONS + 1)
         return self._page(user, known[1])
 
-    def before(self, user: str, latest: Run) -> Page:
+    def before(self, user: str, latest: Run) -> ConversationPage:
         """Those that were last spoken in before the conversation of this latest turn."""
         return self._page(user, self._runs.conversations(user, before=latest, most=CONVERSATIONS + 1))
 
-    def _page(self, user: str, found: Sequence[Conversation]) -> Page:
+    def _page(self, user: str, found: Sequence[Conversation]) -> ConversationPage:
         waiting = self._desk.runs_that_wait(user)
         shown = found[:CONVERSATIONS]
-        return Page(
+        return ConversationPage(
             rows=[Talked(conversation=each, waits=each.latest.id in waiting) for each in shown],
             older=f"talk?before={shown[-1].id}" if len(found) > CONVERSATIONS else "",
         )

@@ -21,10 +21,10 @@ from sayso.asks.crowds import Folded
 from sayso.asks.model import Ask
 from sayso.errors import NotFound, SaysoError
 from sayso.operations.operation import Operation
-from sayso.operations.window import Overview
+from sayso.operations.reader import Overview
 from sayso.store.bell import Listener
-from sayso.web.boards import PAGE, Board, Drawing, Reader
-from sayso.web.conversations import Conversations, Page
+from sayso.web.boards import PAGE, Drawing, OpenStream, StreamBoard
+from sayso.web.conversations import ConversationPage, Conversations
 from sayso.web.fields import read_form
 from sayso.web.presence import GRACE, Tabs, Told, told
 from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
@@ -33,7 +33,7 @@ from sayso.web.watching import Watching
 
 logger = logging.getLogger(__name__)
 
-Seen = tuple[Folded, Overview, Page]
+Seen = tuple[Folded, Overview, ConversationPage]
 
 SURFACE = "browser"
 MOST_WATCHED = 16
@@ -57,8 +57,8 @@ class News:
 
     def __init__(self, site: Site, conversations: Conversations, drawing: Drawing) -> None:
         self._site, self._conversations, self._drawing = site, conversations, drawing
-        self._boards: dict[str, Board] = {}
-        self._watching = Watching(site.window)
+        self._boards: dict[str, StreamBoard] = {}
+        self._watching = Watching(site.reader)
         self._rung = asyncio.Event()
         self._waiters: set[asyncio.Event] = set()
         self.stopping = False
@@ -91,7 +91,7 @@ class News:
     async def stream(self, visitor: Visitor, watched: Sequence[Operation] = ()) -> AsyncIterator[bytes]:
         """What one stream says, until its session ends, it is cut off, or the server stops. With it goes what becomes
         of the commands that are looked at in this browser."""
-        reader = Reader(visitor)
+        reader = OpenStream(visitor)
         try:
             await self._join(reader)
             for operation in watched:
@@ -130,11 +130,11 @@ class News:
 
     # Coming and going
 
-    async def _join(self, reader: Reader) -> None:
+    async def _join(self, reader: OpenStream) -> None:
         board = self._boards.get(reader.user)
         if board is None:
             # Looked at before anyone else can find it, so that nobody is told an empty inbox.
-            fresh = Board(self._drawing)
+            fresh = StreamBoard(self._drawing)
             for seen in (await self._site.do(self._seen_by, [reader.user])).values():
                 fresh.update(*seen)
             board = self._boards.setdefault(reader.user, fresh)
@@ -162,7 +162,7 @@ class News:
             elif self._present and not person:
                 await self._go_away()
 
-    def _leave(self, reader: Reader) -> None:
+    def _leave(self, reader: OpenStream) -> None:
         board = self._boards.get(reader.user)
         if board:
             board.readers.discard(reader)
@@ -170,10 +170,10 @@ class News:
                 del self._boards[reader.user]
                 self._left_at[reader.user] = anyio.current_time()
 
-    def _readers(self) -> list[Reader]:
+    def _readers(self) -> list[OpenStream]:
         return [reader for board in self._boards.values() for reader in board.readers]
 
-    async def _next(self, reader: Reader) -> bytes:
+    async def _next(self, reader: OpenStream) -> bytes:
         try:
             async with asyncio.timeout(BEAT):
                 return await reader.unread.get()
@@ -230,7 +230,7 @@ class News:
         return {
             user: (
                 site.desk.folded(person=user, most=PAGE),
-                site.window.overview(person=user),
+                site.reader.overview(person=user),
                 self._conversations.newest(user),
             )
             for user in users
@@ -239,7 +239,7 @@ class News:
 
     def _end_the_dead(self) -> None:
         self._site.desk.release_the_dead()
-        self._site.window.desk.end_the_dead()
+        self._site.reader.desk.end_the_dead()
 
     async def _go_away(self) -> None:
         self._present = False
@@ -250,7 +250,7 @@ class News:
             logger.warning("Could not say goodbye to the store: %s", error)
 
 
-def _tell(board: Board, inbox: Folded, commands: Overview, talk: Page) -> None:
+def _tell(board: StreamBoard, inbox: Folded, commands: Overview, talk: ConversationPage) -> None:
     for event in board.update(inbox, commands, talk):
         for reader in board.readers:
             reader.tell(event)

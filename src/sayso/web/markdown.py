@@ -37,7 +37,7 @@ _SCHEMES = {"http", "https", "mailto"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shown:
+class ShownText:
     """The part of a text that is shown, and how many characters are not."""
 
     html: Markup
@@ -45,12 +45,12 @@ class Shown:
 
 
 @lru_cache(maxsize=256)
-def shown(text: str) -> Shown:
+def shown(text: str) -> ShownText:
     """A text as HTML, cut where it is too long."""
     kept = text[:MOST_CHARACTERS]
     safe = printable(kept)
     html = _PARSER.render(safe) if _is_tame(safe) else f"<pre>{nh3.clean_text(safe)}</pre>"
-    return Shown(html=Markup(_clean(html)), left_out=len(text) - len(kept))  # noqa: S704
+    return ShownText(html=Markup(_clean(html)), left_out=len(text) - len(kept))  # noqa: S704
 
 
 @lru_cache(maxsize=1024)

@@ -26,7 +26,7 @@ _INTEGER = re.compile(r"-?[0-9]{1,18}")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call:
+class ApiCall:
     """One call of an operation, its input checked."""
 
     request: Request
@@ -36,13 +36,13 @@ class Call:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Operation:
+class ApiOperation:
     """One row of the table. The query's and the body's schemas are both published and enforced."""
 
     method: str
     path: str
     summary: str
-    work: Callable[[Call], Awaitable[Any]]
+    work: Callable[[ApiCall], Awaitable[Any]]
     answer: str
     """The name of the schema of what it returns."""
     query: Mapping[str, Schema] = field(default_factory=dict)
@@ -73,7 +73,9 @@ _IDS = {"ask": "Id", "operation": "OperationId"}
 """The schema of each name that stands in a path."""
 
 
-async def read_call(operation: Operation, request: Request, visitor: Visitor, schemas: Mapping[str, Schema]) -> Call:
+async def read_call(
+    operation: ApiOperation, request: Request, visitor: Visitor, schemas: Mapping[str, Schema]
+) -> ApiCall:
     """The input of a call; a refusal that names everything that is wrong with it."""
     problems = Problems()
     query = _read_query(operation, request, problems)
@@ -82,10 +84,10 @@ async def read_call(operation: Operation, request: Request, visitor: Visitor, sc
         body = await _read_json(request)
         _validate(problems, "body", body, {"$ref": f"#/components/schemas/{operation.body}", **_components(schemas)})
     problems.check()
-    return Call(request=request, visitor=visitor, query=query, body=body)
+    return ApiCall(request=request, visitor=visitor, query=query, body=body)
 
 
-def _read_query(operation: Operation, request: Request, problems: Problems) -> dict[str, Any]:
+def _read_query(operation: ApiOperation, request: Request, problems: Problems) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name, schema in operation.query.items():
         given = request.query_params.getlist(name)
@@ -136,7 +138,7 @@ def _in_words(rule: object, wanted: Any, given: object, otherwise: str) -> str:
 # The document
 
 
-def document(operations: Sequence[Operation], schemas: Mapping[str, Schema]) -> dict[str, Any]:
+def document(operations: Sequence[ApiOperation], schemas: Mapping[str, Schema]) -> dict[str, Any]:
     """The OpenAPI description of the table."""
     paths: dict[str, Any] = {}
     for operation in operations:
@@ -154,7 +156,7 @@ def document(operations: Sequence[Operation], schemas: Mapping[str, Schema]) -> 
     }
 
 
-def _described(operation: Operation) -> dict[str, Any]:
+def _described(operation: ApiOperation) -> dict[str, Any]:
     errors = [*_ALWAYS, *operation.errors, *([400, 413, 415, 422] if operation.body else [])]
     errors += [422] if operation.query else []
     described: dict[str, Any] = {
@@ -171,14 +173,14 @@ def _described(operation: Operation) -> dict[str, Any]:
     return described
 
 
-def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
+def _path_parameters(operation: ApiOperation) -> list[dict[str, Any]]:
     return [
         {"name": name, "in": "path", "required": True, "schema": {"$ref": f"#/components/schemas/{_IDS[name]}"}}
         for name in re.findall(r"{(\w+)}", operation.path)
     ]
 
 
-def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
+def _query_parameters(operation: ApiOperation) -> list[dict[str, Any]]:
     return [{"name": name, "in": "query", "schema": schema} for name, schema in operation.query.items()]
 
 

@@ -23,7 +23,7 @@ from sayso.operations.operation import Operation
 from sayso.text import iso_time, lasting, one_line, printable
 from sayso.web import cards, command_wording, entries, markdown, talk_wording, tool_wording, wording
 from sayso.web.conversations import Talked
-from sayso.web.door import door_of, own_path
+from sayso.web.private_path import door_of, own_path
 from sayso.web.sessions import Visitor
 
 THEMES = {"auto": "As this device", "light": "Light", "dark": "Dark"}
@@ -33,7 +33,7 @@ LOOK_LIFE = 365 * 86_400
 
 
 @dataclass(frozen=True, kw_only=True)
-class Look:
+class Appearance:
     """What a person chose for this browser."""
 
     theme: str = "auto"
@@ -43,9 +43,9 @@ class Look:
         return f"{self.theme}.{self.after}"
 
 
-def look_of(request: Request) -> Look:
+def look_of(request: Request) -> Appearance:
     theme, _, after = request.cookies.get(LOOK_COOKIE, "").partition(".")
-    return Look(theme=theme if theme in THEMES else "auto", after=after if after in AFTER else "stay")
+    return Appearance(theme=theme if theme in THEMES else "auto", after=after if after in AFTER else "stay")
 
 
 def page(

@@ -23,7 +23,7 @@ _LONGEST = 10**12
 _LONGEST_NAME = 64
 
 
-class Sight(StrEnum):
+class TabReport(StrEnum):
     """What a tab tells of itself."""
 
     USED = "used"
@@ -38,7 +38,7 @@ class Told:
 
     tab: str
     number: int
-    sight: Sight
+    sight: TabReport
     ago: float
     """Seconds since the tab was last used."""
 
@@ -48,9 +48,9 @@ def told(fields: Fields) -> Told:
     tab, sight = fields.one("tab"), fields.one("sight")
     if not 0 < len(tab) <= _LONGEST_NAME:
         raise HTTPException(400, f"`tab` is a name of 1 to {_LONGEST_NAME} characters.")
-    if sight not in list(Sight):
-        raise HTTPException(400, f"`sight` is {quoted(sight)}. It can be {', '.join(Sight)}.")
-    return Told(tab=tab, number=_whole(fields, "number"), sight=Sight(sight), ago=_whole(fields, "ago") / 1000)
+    if sight not in list(TabReport):
+        raise HTTPException(400, f"`sight` is {quoted(sight)}. It can be {', '.join(TabReport)}.")
+    return Told(tab=tab, number=_whole(fields, "number"), sight=TabReport(sight), ago=_whole(fields, "ago") / 1000)
 
 
 def _whole(fields: Fields, name: str) -> int:
@@ -81,9 +81,9 @@ class Tabs:
         if before and before.number >= told.number:
             return
         until = {
-            Sight.USED: now - told.ago + self._away_after,
-            Sight.HIDDEN: now,
-            Sight.LEFT: min(before.until if before else now, now + GRACE),
+            TabReport.USED: now - told.ago + self._away_after,
+            TabReport.HIDDEN: now,
+            TabReport.LEFT: min(before.until if before else now, now + GRACE),
         }[told.sight]
         self._tabs.pop(key, None)
         self._tabs[key] = _Tab(user=visitor.user, number=told.number, until=until)

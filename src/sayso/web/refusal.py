@@ -20,7 +20,7 @@ from sayso.errors import (
     TooManyOpen,
     TooManyRuns,
 )
-from sayso.web.door import own_path
+from sayso.web.private_path import own_path
 
 FOR_PROGRAMS = ("/api/", "/claude/")
 _STATUS: Sequence[tuple[type[SaysoError], int]] = (

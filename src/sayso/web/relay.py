@@ -28,7 +28,7 @@ from sayso.errors import AlreadySettled
 from sayso.processes import name_of
 from sayso.running.folder import read_runner
 from sayso.web.fields import read_body
-from sayso.web.relayed import Questions, Relayed
+from sayso.web.relayed import Relayed, RelayedQuestions
 from sayso.web.security import is_loopback
 from sayso.web.sessions import CSRF_HEADER, required_browser
 from sayso.web.site import site_of
@@ -49,7 +49,7 @@ class Relay:
     """The three routes. Work with them inside `running()`."""
 
     def __init__(self, config: Config) -> None:
-        self._config, self._questions = config, Questions(config)
+        self._config, self._questions = config, RelayedQuestions(config)
 
     @property
     def routes(self) -> Sequence[BaseRoute]:

@@ -17,9 +17,9 @@ import anyio
 import anyio.to_thread
 
 from sayso.agents import relay_file
-from sayso.agents.desk import Runs
+from sayso.agents.desk import RunDesk
 from sayso.agents.model import Run
-from sayso.asks.desk import Desk, Held
+from sayso.asks.desk import AskDesk, Held
 from sayso.asks.model import Ask, NewAsk, State
 from sayso.asks.waiting import Waiting
 from sayso.clock import now_ms
@@ -56,7 +56,7 @@ class Relayed:
         self.ended.set()
 
 
-class Questions:
+class RelayedQuestions:
     """Work with it inside `running()`."""
 
     def __init__(self, config: Config) -> None:
@@ -73,8 +73,8 @@ class Questions:
         """On a store of its own: a process tells a store only once what it waits for."""
         store = await anyio.to_thread.run_sync(open_store, self._config)
         self._key = await anyio.to_thread.run_sync(store.secret, relay_file.KEY)
-        self._desk = Desk(store, keeps_history=lambda _: self._config.history)
-        self.runs = Runs(store, self._config.runs_dir)
+        self._desk = AskDesk(store, keeps_history=lambda _: self._config.history)
+        self.runs = RunDesk(store, self._config.runs_dir)
         try:
             async with Waiting(store, self._desk) as self._waiting:
                 self._start(self._sweep())

@@ -1,4 +1,4 @@
-"""The wall around every route: which names the server answers to, whose pages may call it, what browsers are told.
+"""The guard before every route: which names the server answers to, whose pages may call it, what browsers are told.
 
 A page of another site cannot reach it under a name of its own (DNS rebinding), nor send anything to it. Nor does
 another server of this machine get our cookies: browsers send them to every port of a host, so people are let in under a
@@ -129,7 +129,7 @@ def is_loopback(host: str | None) -> bool:
     return address is not None and address.is_loopback
 
 
-class Wall:
+class HostGuard:
     """Middleware that refuses foreign names and pages, and sets the headers of every response."""
 
     def __init__(self, app: ASGIApp, *, names: Names) -> None:

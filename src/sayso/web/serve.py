@@ -47,7 +47,7 @@ HandOver = Callable[[], Awaitable[None]]
 """Sends away those who wait for an answer, in a way that lets them go on with another process."""
 
 
-class Connection(H11Protocol):
+class HttpConnection(H11Protocol):
     """A connection ends with what is no HTTP on it, and leaves nothing behind. Who connects and says nothing is sent
     away after a while, and sooner when somebody else needs the place; whoever is being served stays."""
 
@@ -89,7 +89,7 @@ class Connection(H11Protocol):
 
     def _make_room(self) -> None:
         """End the connection that has been silent for longest; where all are being served, this newest one."""
-        others = [one for one in self.connections if isinstance(one, Connection) and one is not self]
+        others = [one for one in self.connections if isinstance(one, HttpConnection) and one is not self]
         idle = [one for one in others if not one._is_served and not one.transport.is_closing()]
         if idle:
             min(idle, key=lambda one: one._heard).transport.abort()
@@ -116,7 +116,7 @@ class Connection(H11Protocol):
             super().send_400_response(msg)
 
 
-class Server(uvicorn.Server):
+class WebServer(uvicorn.Server):
     """Stops in the order that lets clients go on: waiting calls, newcomers, event streams, the rest."""
 
     def __init__(self, config: uvicorn.Config, hand_over: HandOver) -> None:
@@ -144,10 +144,10 @@ class Server(uvicorn.Server):
 
 async def serve(app: Starlette, *listening: socket.socket, hand_over: HandOver) -> None:
     """Serve until a signal ends it; then `hand_over` comes first."""
-    Connection.most = _room_for_connections()
+    HttpConnection.most = _room_for_connections()
     settings = uvicorn.Config(
         app,
-        http=Connection,
+        http=HttpConnection,
         lifespan="on",
         ws="none",
         log_config=None,
@@ -161,7 +161,7 @@ async def serve(app: Starlette, *listening: socket.socket, hand_over: HandOver) 
     # What was imported stays, so that nobody need look through it again and again.
     gc.freeze()
     with _signals_do_nothing_more():
-        await Server(settings, hand_over).serve(list(listening))
+        await WebServer(settings, hand_over).serve(list(listening))
 
 
 def _room_for_connections() -> int:

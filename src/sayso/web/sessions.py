@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from sayso.accounts import SESSION_LIFE
 from sayso.asks.model import Settler
-from sayso.web.door import door_of
+from sayso.web.private_path import door_of
 from sayso.web.site import Site, site_of
 
 CSRF_FIELD = "csrf"

@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from sayso.accounts import LINK_LIFE, opens_on_other_devices
 from sayso.web.fields import read_form
-from sayso.web.pages import AFTER, LOOK_COOKIE, LOOK_LIFE, THEMES, Look, page
+from sayso.web.pages import AFTER, LOOK_COOKIE, LOOK_LIFE, THEMES, Appearance, page
 from sayso.web.sessions import CSRF_FIELD, Visitor, home_of, required_browser
 from sayso.web.site import site_of
 
@@ -26,7 +26,7 @@ async def change(request: Request) -> Response:
     fields = await read_form(request)
     visitor.check_form(fields.one(CSRF_FIELD))
     theme, after = fields.one("theme"), fields.one("after")
-    look = Look(theme=theme if theme in THEMES else "auto", after=after if after in AFTER else "stay")
+    look = Appearance(theme=theme if theme in THEMES else "auto", after=after if after in AFTER else "stay")
     response = RedirectResponse("/settings?saved=1", 303)
     response.set_cookie(
         LOOK_COOKIE,

@@ -12,10 +12,10 @@ from starlette.responses import RedirectResponse, Response
 from sayso.accounts import LINK_REFUSED
 from sayso.errors import SignInRefused
 from sayso.web.devices import device_of
-from sayso.web.door import own_path
 from sayso.web.events import News
 from sayso.web.fields import read_form
 from sayso.web.pages import page
+from sayso.web.private_path import own_path
 from sayso.web.sessions import (
     CSRF_FIELD,
     FORM_COOKIE,

@@ -13,12 +13,12 @@ import anyio.to_thread
 from starlette.requests import Request
 
 from sayso.accounts import Accounts
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask
 from sayso.config import Config
 from sayso.errors import NotFound
 from sayso.operations.operation import Operation
-from sayso.operations.window import OperationWindow
+from sayso.operations.reader import OperationReader
 from sayso.store import Store
 from sayso.web.security import names
 
@@ -33,9 +33,9 @@ class Site:
 
     def __init__(self, config: Config, store: Store) -> None:
         self.config, self.store = config, store
-        self.desk = Desk(store, keeps_history=lambda _: config.history)
+        self.desk = AskDesk(store, keeps_history=lambda _: config.history)
         self.accounts = Accounts(store)
-        self.window = OperationWindow(store, config)
+        self.reader = OperationReader(store, config)
         self.secure = config.web_url.startswith("https://")
         self.names = names(config, self.accounts.private_name, self.accounts.private_path)
         self._threads = anyio.CapacityLimiter(store.threads)
@@ -71,7 +71,7 @@ class Site:
         if not _OPERATION_ID.fullmatch(operation_id):
             raise no_such_command()
         try:
-            operation = await self.do(self.window.desk.get, operation_id)
+            operation = await self.do(self.reader.desk.get, operation_id)
         except NotFound:
             raise no_such_command() from None
         if operation.asker.owner not in ("", user):

@@ -11,8 +11,8 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from sayso.agents import stopping
-from sayso.agents.conductor import Conductor
 from sayso.agents.model import Project, Run, RunState
+from sayso.agents.supervisor import RunSupervisor
 from sayso.asks.model import MAX_TEXT
 from sayso.errors import InvalidInput, NotFound, Problem, RunGoesOn, SaysoError, TooManyRuns
 from sayso.web.conversations import Conversations
@@ -47,10 +47,10 @@ async def show_all(request: Request) -> Response:
 async def begin(request: Request) -> Response:
     """Start a conversation in one of this person's projects."""
     visitor, fields = await _form(request)
-    conductor, prompt = _conductor(request), fields.one("prompt")
+    supervisor, prompt = _supervisor(request), fields.one("prompt")
     try:
         project = await _project(request, visitor, fields.one("project"))
-        run = await conductor.start(project, _checked(prompt))
+        run = await supervisor.start(project, _checked(prompt))
     except (InvalidInput, NotFound, TooManyRuns) as error:
         chosen = fields.one("project")
         return await _overview(request, visitor, refused=error, prompt=prompt, chosen=chosen)
@@ -67,7 +67,7 @@ async def go_on(request: Request) -> Response:
     turns, prompt = await _turns(request, visitor), fields.one("prompt")
     try:
         project = await _project(request, visitor, str(turns[-1].project.id))
-        await _conductor(request).start(project, _checked(prompt), turns[-1].conversation)
+        await _supervisor(request).start(project, _checked(prompt), turns[-1].conversation)
     except (InvalidInput, NotFound, TooManyRuns, RunGoesOn) as error:
         if _SCRIPT in request.headers:
             return JSONResponse(error_data(str(error)), status_of(error))
@@ -81,14 +81,14 @@ async def stop(request: Request) -> Response:
     run = (await _turns(request, visitor))[-1]
     if run.state is RunState.RUNNING:
         site = site_of(request)
-        await site.do(stopping.stop, _conductor(request).runs, site.desk, run, visitor.settler)
+        await site.do(stopping.stop, _supervisor(request).runs, site.desk, run, visitor.settler)
     return _done(request, run)
 
 
 async def of_run(request: Request) -> Response:
     """From a run, which is what an ask knows of, to its conversation."""
     visitor, run_id = await required_browser(request), str(request.path_params["run"])
-    run = await site_of(request).do(_conductor(request).runs.get, run_id) if _ID.fullmatch(run_id) else None
+    run = await site_of(request).do(_supervisor(request).runs.get, run_id) if _ID.fullmatch(run_id) else None
     if run is None or run.user != visitor.user:
         raise HTTPException(404, _GONE)
     return RedirectResponse(f"/talk/{run.conversation}", 303)
@@ -106,7 +106,7 @@ def _done(request: Request, run: Run) -> Response:
 async def _overview(
     request: Request, visitor: Visitor, *, refused: SaysoError | None = None, prompt: str = "", chosen: str = ""
 ) -> Response:
-    site, conductor = site_of(request), _conductor(request)
+    site, supervisor = site_of(request), _supervisor(request)
     before = await _latest(request, visitor, request.query_params.get("before", ""))
     listed: Conversations = request.app.state.conversations
     found = await (site.do(listed.before, visitor.user, before) if before else site.do(listed.newest, visitor.user))
@@ -116,7 +116,7 @@ async def _overview(
         visitor,
         status=status_of(refused) if refused else 200,
         refused=str(refused or ""),
-        projects=await site.do(conductor.projects.all, visitor.user),
+        projects=await site.do(supervisor.projects.all, visitor.user),
         chosen=int(chosen) if chosen.isdecimal() else 0,
         prompt=prompt,
         most=MAX_TEXT,
@@ -146,7 +146,7 @@ async def _conversation(
 
 def transcript_of(request: Request, visitor: Visitor) -> Transcript:
     site, conversation = site_of(request), _id(request)
-    return Transcript(_conductor(request).runs, site.desk, conversation, user=visitor.user, csrf=visitor.csrf)
+    return Transcript(_supervisor(request).runs, site.desk, conversation, user=visitor.user, csrf=visitor.csrf)
 
 
 # What a request is about
@@ -160,7 +160,7 @@ async def _form(request: Request) -> tuple[Visitor, Fields]:
 
 
 async def _turns(request: Request, visitor: Visitor) -> list[Run]:
-    return await site_of(request).do(_conductor(request).runs.turns, _id(request), visitor.user)
+    return await site_of(request).do(_supervisor(request).runs.turns, _id(request), visitor.user)
 
 
 async def _latest(request: Request, visitor: Visitor, conversation: str) -> Run | None:
@@ -168,14 +168,14 @@ async def _latest(request: Request, visitor: Visitor, conversation: str) -> Run 
     if not _ID.fullmatch(conversation):
         return None
     try:
-        return (await site_of(request).do(_conductor(request).runs.turns, conversation, visitor.user))[-1]
+        return (await site_of(request).do(_supervisor(request).runs.turns, conversation, visitor.user))[-1]
     except NotFound:
         return None
 
 
 async def _project(request: Request, visitor: Visitor, given: str) -> Project:
     number = int(given) if given.isdecimal() and len(given) < 18 else 0
-    return await site_of(request).do(_conductor(request).projects.of, visitor.user, number)
+    return await site_of(request).do(_supervisor(request).projects.of, visitor.user, number)
 
 
 def _checked(prompt: str) -> str:
@@ -193,6 +193,6 @@ def _id(request: Request) -> str:
     return conversation
 
 
-def _conductor(request: Request) -> Conductor:
-    conductor: Conductor = request.app.state.conductor
-    return conductor
+def _supervisor(request: Request) -> RunSupervisor:
+    supervisor: RunSupervisor = request.app.state.supervisor
+    return supervisor

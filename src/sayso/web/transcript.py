@@ -14,10 +14,10 @@ from typing import Any
 from markupsafe import Markup
 
 from sayso.agents.costs import Cost, costs
-from sayso.agents.desk import Runs
+from sayso.agents.desk import RunDesk
 from sayso.agents.kinds import AGENTS
 from sayso.agents.model import EventKind, Run, RunEvent
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask
 from sayso.errors import NotFound
 from sayso.text import json_line
@@ -58,7 +58,7 @@ class Turn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shown:
+class ShownConversation:
     """The whole conversation, and the place from which a stream goes on."""
 
     turns: tuple[Turn, ...]
@@ -68,7 +68,7 @@ class Shown:
 class Transcript:
     """One reader's conversation. Plain code; it keeps what the reader has been told."""
 
-    def __init__(self, runs: Runs, desk: Desk, conversation: str, *, user: str, csrf: str) -> None:
+    def __init__(self, runs: RunDesk, desk: AskDesk, conversation: str, *, user: str, csrf: str) -> None:
         self._runs, self._desk = runs, desk
         self._conversation, self._user, self._csrf = conversation, user, csrf
         self._place, self._turn = Place(), 0
@@ -85,7 +85,7 @@ class Transcript:
 
     # A page
 
-    def whole(self) -> Shown:
+    def whole(self) -> ShownConversation:
         """Everything so far. A conversation that is somebody else's is not found."""
         turns: list[Turn] = []
         place = Place()
@@ -98,7 +98,7 @@ class Transcript:
             found = Turn(run=run, parts=parts, cost=cost.get(run.turn), waits=self._waits(run), left_out=left_out)
             turns.append(found)
             place = Place(turn=run.turn, seq=_last_whole(events))
-        return Shown(turns=tuple(turns), place=place)
+        return ShownConversation(turns=tuple(turns), place=place)
 
     def _parts(self, run: Run, events: list[RunEvent]) -> Iterator[Markup]:
         results = {event.body["id"]: event for event in events if event.kind is EventKind.TOOL_RESULT}

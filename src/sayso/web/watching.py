@@ -14,7 +14,7 @@ import anyio
 import anyio.to_thread
 
 from sayso.errors import NotFound, SaysoError
-from sayso.operations.window import LOOK_SECONDS, OperationWindow, View
+from sayso.operations.reader import LOOK_SECONDS, OperationReader, View
 from sayso.running.capture import STREAMS
 from sayso.text import json_line
 
@@ -37,8 +37,8 @@ class _Watched:
 class Watching:
     """All commands that are looked at through this process."""
 
-    def __init__(self, window: OperationWindow) -> None:
-        self._window = window
+    def __init__(self, reader: OperationReader) -> None:
+        self._reader = reader
         self._watched: dict[str, _Watched] = {}
         self._news = asyncio.Event()
         self._rings = 0
@@ -100,8 +100,8 @@ class Watching:
                 tell(event)
 
     def _event(self, operation_id: str, known: View | None) -> tuple[View, bytes]:
-        view = known or self._window.view(operation_id)
-        printed = dict(zip(STREAMS, self._window.printed(view.part), strict=True))
+        view = known or self._reader.view(operation_id)
+        printed = dict(zip(STREAMS, self._reader.printed(view.part), strict=True))
         data = {
             "id": operation_id,
             "mark": view.mark,

@@ -12,7 +12,7 @@ from tests.e2e.clients.driver import ClientProgram
 from tests.e2e.clients.events import CallResult
 from tests.e2e.stdio.harness import Place
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Answer, Ask, Asker, NewAsk, Question, Settler, State
 from sayso.errors import AlreadySettled
 
@@ -54,7 +54,7 @@ def own_answers(result: CallResult) -> list[str]:
 def test_two_surfaces_settle_at_the_same_moment_a_thousand_times_and_one_wins_each_time(
     open_sqlite: OpenStore,
 ) -> None:
-    desks = [Desk(open_sqlite()), Desk(open_sqlite())]
+    desks = [AskDesk(open_sqlite()), AskDesk(open_sqlite())]
     people = [Settler(person="ada", surface="terminal"), Settler(person="bo", surface="browser")]
     questions = [Question(id="1", text=f"Who is first in race {number}?") for number in range(RACES)]
     asks = [desks[0].leave(NewAsk(tool="race", questions=(one,), asker=Asker(client="race"))) for one in questions]

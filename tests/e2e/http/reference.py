@@ -12,14 +12,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from sayso.errors import ProtocolError
-from sayso.mcp_server.context import Context, Handler
+from sayso.mcp_server.context import CallContext, Handler
 from sayso.mcp_server.transport import StdioTransport
 from sayso.protocol.connection import Connection, Served
 from sayso.protocol.messages import INVALID_PARAMS, MISSING_CAPABILITY
 from sayso.protocol.seal import Seal
 
 Result = Mapping[str, Any]
-Tool = Callable[[Context], Awaitable[Result]]
+Tool = Callable[[CallContext], Awaitable[Result]]
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 SOUND = "UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA="
@@ -61,7 +61,7 @@ def resource(uri: str, kind: str, said: str) -> dict[str, Any]:
 
 
 def content(*parts: Mapping[str, Any]) -> Tool:
-    async def tool(ctx: Context) -> Result:
+    async def tool(ctx: CallContext) -> Result:
         return {"content": list(parts)}
 
     return tool
@@ -82,26 +82,26 @@ GREETING = {
 ROOTS = {"method": "roots/list", "params": {}}
 
 
-async def fail(ctx: Context) -> Result:
+async def fail(ctx: CallContext) -> Result:
     return {"isError": True, "content": [text("This tool intentionally returns an error for testing")]}
 
 
-async def progress(ctx: Context) -> Result:
+async def progress(ctx: CallContext) -> Result:
     for at in (0, 50, 100):
         await ctx.progress(at, 100)
         await asyncio.sleep(0)
     return {"content": [text("Done")]}
 
 
-async def log(ctx: Context) -> Result:
+async def log(ctx: CallContext) -> Result:
     for said in ("started", "at work", "done"):
         for send in ctx.connection.log("info", "reference", said):
             await ctx._line.say(send.message, ctx.request)
     return {"content": [text("Done")]}
 
 
-def ask(params: Callable[[Context], Mapping[str, Any]]) -> Tool:
-    async def tool(ctx: Context) -> Result:
+def ask(params: Callable[[CallContext], Mapping[str, Any]]) -> Tool:
+    async def tool(ctx: CallContext) -> Result:
         reply = await ctx.ask("elicitation/create", params(ctx))
         told = f"action={reply['action']}, content={json.dumps(reply.get('content'))}"
         return {"content": [text(f"Elicitation completed: {told}")]}
@@ -129,14 +129,14 @@ ENUMS = form(
 )
 
 
-def asked_message(ctx: Context) -> Mapping[str, Any]:
+def asked_message(ctx: CallContext) -> Mapping[str, Any]:
     return form(ctx.arguments["message"], "username email", username=STRING, email=STRING)
 
 
 def rounds(*steps: Mapping[str, Any]) -> Tool:
     """A call of several rounds, each of which needs replies to all requests of a step."""
 
-    async def tool(ctx: Context) -> Result:
+    async def tool(ctx: CallContext) -> Result:
         at = 0
         if sealed := ctx.params.get("requestState"):
             at = int(SEAL.open(sealed, ctx.params, ""))
@@ -154,19 +154,19 @@ def rounds(*steps: Mapping[str, Any]) -> Tool:
     return tool
 
 
-async def what_the_client_can(ctx: Context) -> Result:
+async def what_the_client_can(ctx: CallContext) -> Result:
     able = ctx.client.capabilities
     asked = {**({"name": NAME} if "elicitation" in able else {}), **({"hello": GREETING} if "sampling" in able else {})}
     return {"resultType": "input_required", "inputRequests": asked}
 
 
-async def sample(ctx: Context) -> Result:
+async def sample(ctx: CallContext) -> Result:
     said = text(ctx.arguments["prompt"])
     reply = await ctx.ask("sampling/createMessage", {"messages": [{"role": "user", "content": said}], "maxTokens": 9})
     return {"content": [text(f"LLM response: {json.dumps(reply['content'])}")]}
 
 
-async def reconnect(ctx: Context) -> Result:
+async def reconnect(ctx: CallContext) -> Result:
     """Over HTTP, the stream ends before the answer, and the client comes back for that."""
     if ctx.exchange is not None and not ctx.state:
         ctx.note("told to come back")
@@ -175,7 +175,7 @@ async def reconnect(ctx: Context) -> Result:
     return {"content": [text("You are back.")]}
 
 
-async def needs_sampling(ctx: Context) -> Result:
+async def needs_sampling(ctx: CallContext) -> Result:
     if "sampling" not in ctx.client.capabilities:
         needed: Result = {"requiredCapabilities": {"sampling": {}}}
         raise ProtocolError(MISSING_CAPABILITY, "This tool needs sampling.", needed)
@@ -221,29 +221,29 @@ RESOURCES: dict[str, dict[str, str]] = {
 }
 
 
-async def list_tools(ctx: Context) -> Result:
+async def list_tools(ctx: CallContext) -> Result:
     def schema(name: str) -> Mapping[str, Any]:
         return SCHEMA_2020 if name == "json_schema_2020_12_tool" else {"type": "object"}
 
     return {"tools": [{"name": name, "description": name, "inputSchema": schema(name)} for name in TOOLS]}
 
 
-async def call_tool(ctx: Context) -> Result:
+async def call_tool(ctx: CallContext) -> Result:
     tool = TOOLS.get(ctx.params["name"])
     if tool is None:
         raise ProtocolError(INVALID_PARAMS, f"There is no tool {ctx.params['name']!r}.")
     return await tool(ctx)
 
 
-async def list_resources(ctx: Context) -> Result:
+async def list_resources(ctx: CallContext) -> Result:
     return {"resources": [{"uri": uri, "name": uri, "mimeType": each["mimeType"]} for uri, each in RESOURCES.items()]}
 
 
-async def list_templates(ctx: Context) -> Result:
+async def list_templates(ctx: CallContext) -> Result:
     return {"resourceTemplates": [{"uriTemplate": "test://template/{id}/data", "name": "template"}]}
 
 
-async def read_resource(ctx: Context) -> Result:
+async def read_resource(ctx: CallContext) -> Result:
     uri: str = ctx.params["uri"]
     if uri.startswith("test://template/"):
         told = {"mimeType": "application/json", "text": json.dumps({"id": uri.split("/")[3]})}
@@ -254,7 +254,7 @@ async def read_resource(ctx: Context) -> Result:
     return {"contents": [{"uri": uri, **told}]}
 
 
-async def nothing(ctx: Context) -> Result:
+async def nothing(ctx: CallContext) -> Result:
     return {}
 
 

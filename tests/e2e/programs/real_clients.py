@@ -27,7 +27,7 @@ from tests.e2e.programs.seats import MODES, SEATS, Client, Seat, at_work, let_pa
 from tests.e2e.programs.words import as_documented, in_general
 from tests.e2e.stdio.test_instant_start import busy_machine
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Answer, Ask, State
 from sayso.install.targets import BY_KEY
 from sayso.running import tree
@@ -124,7 +124,7 @@ class Talk:
 
 
 @contextmanager
-def looking(home: Home) -> Iterator[Desk]:
+def looking(home: Home) -> Iterator[AskDesk]:
     """A person with an open inbox."""
     with home.desk() as desk:
         desk.show_up("web", "mira")
@@ -134,11 +134,11 @@ def looking(home: Home) -> Iterator[Desk]:
             desk.go_away()
 
 
-def open_asks(desk: Desk) -> list[Ask]:
+def open_asks(desk: AskDesk) -> list[Ask]:
     return [ask for ask in desk.inbox() if ask.state is State.PENDING]
 
 
-def await_asks(desk: Desk, count: int, talk: Talk, client: Client) -> list[Ask]:
+def await_asks(desk: AskDesk, count: int, talk: Talk, client: Client) -> list[Ask]:
     """The open asks, once they are in the inbox. A person at a terminal may have to say more than once that it shall
     go on: many clients begin before their servers are ready."""
     nudges, since = 0, time.monotonic()
@@ -155,7 +155,7 @@ def await_asks(desk: Desk, count: int, talk: Talk, client: Client) -> list[Ask]:
     return open_asks(desk)
 
 
-def give(desk: Desk, ask: Ask, text: str = THE_ANSWER) -> None:
+def give(desk: AskDesk, ask: Ask, text: str = THE_ANSWER) -> None:
     desk.answer(ask.id, [Answer(question=ask.questions[0].id, text=text)], SOMEONE)
 
 

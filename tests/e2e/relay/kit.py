@@ -22,10 +22,10 @@ from tests.orphan import Orphan
 from tests.web.house import USER, House, Reply, Web, new_house
 
 from sayso.agents import relay_file
-from sayso.agents.desk import Runs
+from sayso.agents.desk import RunDesk
 from sayso.agents.model import Ending, NewRun, Options, Project, Run, RunState
 from sayso.agents.projects import Projects
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Settler
 from sayso.store import open_store
 
@@ -50,7 +50,7 @@ class Bench:
         self.house, self.place = house, house.place
         config = self.place.config()
         self._store = open_store(config)
-        self.runs, self.desk = Runs(self._store, config.runs_dir), Desk(self._store)
+        self.runs, self.desk = RunDesk(self._store, config.runs_dir), AskDesk(self._store)
         self.project = self.add_project(USER)
         self._secret = house.session()
 

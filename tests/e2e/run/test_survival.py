@@ -151,7 +151,7 @@ def test_what_was_queued_and_what_comes_next_in_a_sequence_is_not_run_by_nobody(
 
 def test_a_person_can_see_and_cancel_what_an_agent_runs(place: Place) -> None:
     from sayso.operations.operation import OperationState
-    from sayso.operations.window import OperationWindow
+    from sayso.operations.reader import OperationReader
     from sayso.store import open_store
 
     background(place)
@@ -164,7 +164,7 @@ def test_a_person_can_see_and_cancel_what_an_agent_runs(place: Place) -> None:
         eventually(lambda: with_argument(tokens[1]))
         store = open_store(place.config())
         try:
-            window = OperationWindow(store, place.config())
+            window = OperationReader(store, place.config())
             seen = {each.tool: each for each in window.recent(project=str(place.project))}
             assert {each.state for each in seen.values()} == {OperationState.RUNNING}
             assert window.report(seen["bg"]).stdout.head == "hello\n"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self, TypeVar
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Answer, Ask, Question, Settler, State
 from sayso.config import Config
 from sayso.store import open_store
@@ -25,7 +25,7 @@ class Person:
         self.settler = Settler(person="ada", surface="test")
         self._store = open_store(config)
         self._bell = self._store.bell()
-        self.desk = Desk(self._store)
+        self.desk = AskDesk(self._store)
 
     def wait_until(self, look: Callable[[], T | None], timeout: float = WAIT) -> T:
         """What `look` finds, looking again after each ring of the bell."""

@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from tests.e2e.stdio.harness import WAIT, Agent, Person, Place, data_of, question
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Asker, Kind, NewAsk, Option, Question, Settler
 from sayso.clock import now_ms
 from sayso.store import open_store
@@ -31,7 +31,7 @@ def put_ended_asks(place: Place, count: int) -> None:
     """Rejected sixty days ago: far beyond the seven days that ended asks are kept."""
     store = open_store(place.config())
     with closing(store):
-        desk = Desk(store, clock=lambda: now_ms() - LONG_AGO)
+        desk = AskDesk(store, clock=lambda: now_ms() - LONG_AGO)
         options = (Option(id="1", label="a"), Option(id="2", label="b"))
         asked = Question(id="1", text="Long ago?", kind=Kind.SELECT, options=options)
         first = desk.leave(NewAsk(tool="ask_user_questions", questions=(asked,), asker=Asker(client="old")))

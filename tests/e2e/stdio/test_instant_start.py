@@ -23,7 +23,7 @@ from tests.e2e.stdio.pipe import HANDSHAKES, MODERN, VERSIONS, Json, Pipe
 from sayso.config import PROFILES, load
 from sayso.dialects.profiles import profile
 from sayso.mcp_server.offer import TASKS, Offer
-from sayso.protocol.request import Client
+from sayso.protocol.request import ClientInfo
 
 SAYSO = Path(sys.executable).with_name("sayso")
 CLIENT = {"name": "tester", "version": "7"}
@@ -65,7 +65,7 @@ def opening(version: str, capabilities: Json) -> list[Json]:
 def answers_of_the_sdk(place: Place, name: str, said: list[Json], capabilities: Json) -> list[Json]:
     """What the SDK's server answers with the same name, instructions and tools."""
     offer = Offer(load(flags={"profile": name}, environ=place.environment, cwd=place.project), _shown(place, name))
-    listed = offer.listed(Client(CLIENT, capabilities))["tools"]
+    listed = offer.listed(ClientInfo(CLIENT, capabilities))["tools"]
 
     async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in listed])

@@ -15,7 +15,7 @@ import psutil
 from playwright.sync_api import Locator, Page
 from tests.web.house import USER, WAIT, House, Reply, new_house
 
-from sayso.agents.desk import Runs
+from sayso.agents.desk import RunDesk
 from sayso.agents.model import EventKind, Options, Run, RunEvent
 from sayso.agents.projects import Projects
 from sayso.asks.model import Ask
@@ -60,7 +60,7 @@ class Stage:
 
     def __init__(self, house: House, store: Store) -> None:
         self.house, self.store = house, store
-        self.runs = Runs(store, house.place.config().runs_dir)
+        self.runs = RunDesk(store, house.place.config().runs_dir)
         self.projects = Projects(store)
         self.folder = house.place.folder
 

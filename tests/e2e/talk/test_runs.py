@@ -19,7 +19,7 @@ from tests.e2e.talk.stage import OPTIONS, STAND_IN, Stage, ask, begin, card, new
 from tests.web.house import USER
 
 from sayso.agents import stopping
-from sayso.agents.desk import Runs
+from sayso.agents.desk import RunDesk
 from sayso.agents.model import EventKind, Run, RunState
 from sayso.asks.model import Ask, Settler, State
 
@@ -108,7 +108,7 @@ def _stop_by_command(stage: Stage, conversation: str) -> None:
 def _stop_from_another_machine(stage: Stage, conversation: str) -> None:
     """That one can only note it; the server here has to do it."""
     run = stage.latest(conversation)
-    elsewhere = Runs(stage.store, stage.folder / "none")
+    elsewhere = RunDesk(stage.store, stage.folder / "none")
     elsewhere._host = "elsewhere"
     stopping.stop(elsewhere, stage.house.desk, run, Settler(person=USER, surface="terminal"))
 

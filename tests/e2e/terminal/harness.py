@@ -19,7 +19,7 @@ import psutil
 from tests.asks.samples import flood
 from tests.e2e.stdio.harness import Place
 
-from sayso.asks.desk import Desk, Held
+from sayso.asks.desk import AskDesk, Held
 from sayso.asks.model import Asker, Kind, NewAsk, Option, Question
 from sayso.store import open_store
 
@@ -143,7 +143,7 @@ class Agents:
 
     def __init__(self, place: Place) -> None:
         self._store = open_store(place.config())
-        self.desk = Desk(self._store)
+        self.desk = AskDesk(self._store)
 
     def permission(self, title: str) -> Held:
         """Ask for a permission as Claude Code does."""

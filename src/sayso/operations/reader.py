@@ -14,7 +14,7 @@ from sayso.operations.report import Report, report_on
 from sayso.running import output
 from sayso.running.capture import STREAMS
 from sayso.running.excerpt import Excerpts
-from sayso.running.output import Found, Lines, Piece
+from sayso.running.output import Found, OutputLines, Piece
 from sayso.store import Store
 
 LOOK_SECONDS = 0.2
@@ -59,7 +59,7 @@ class View:
         return ".".join(str(each.version) for each in (self.operation, *self.steps))
 
 
-class OperationWindow:
+class OperationReader:
     """Operations as the people of one store see them. Output is made harmless for a terminal, secrets are hidden."""
 
     def __init__(self, store: Store, config: Config) -> None:
@@ -106,11 +106,11 @@ class OperationWindow:
     def output(self, operation: Operation, stream: str, *, offset: int = 0, limit: int = _AT_ONCE) -> Piece:
         return self._excerpts.read(operation.folder, stream, offset=offset, limit=limit)
 
-    def lines(self, operation: Operation, stream: str, *, offset: int = 0, limit: int = _AT_ONCE) -> Lines:
+    def lines(self, operation: Operation, stream: str, *, offset: int = 0, limit: int = _AT_ONCE) -> OutputLines:
         """Whole lines from a place on, and the one begun after them."""
         return self._excerpts.lines(operation.folder, stream, offset=offset, limit=limit)
 
-    def newest_lines(self, operation: Operation, stream: str, *, limit: int = _AT_ONCE) -> Lines:
+    def newest_lines(self, operation: Operation, stream: str, *, limit: int = _AT_ONCE) -> OutputLines:
         return self._excerpts.newest_lines(operation.folder, stream, limit=limit)
 
     def last_lines(self, operation: Operation, stream: str, count: int) -> Piece:

@@ -1,4 +1,4 @@
-"""What a workshop does beside its work: heed who wants what cancelled, look for alerts, delete what is old."""
+"""What the supervisor does beside its work: heed who wants what cancelled, look for alerts, delete what is old."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sayso.running import folder as runner_folder
 
 if TYPE_CHECKING:
     from sayso.operations.job import Job
-    from sayso.operations.workshop import Workshop
+    from sayso.operations.supervisor import OperationSupervisor
 
 logger = logging.getLogger(__name__)
 
@@ -27,11 +27,11 @@ LOOK_PAUSE = 0.05
 """Seconds to let a burst of changes pass: most are our own, and nobody who cancels a running command waits for this."""
 
 
-class Chores:
-    """The chores of one workshop. Each is endless until it is cancelled."""
+class Upkeep:
+    """The background work of one supervisor. Each is endless until it is cancelled."""
 
-    def __init__(self, shop: Workshop, config: Config) -> None:
-        self._shop = shop
+    def __init__(self, supervisor: OperationSupervisor, config: Config) -> None:
+        self._supervisor = supervisor
         self._limits = Limits(age_ms=config.keep_operations, total_bytes=config.keep_operations_bytes)
         self._models = anyio.CapacityLimiter(MODEL_THREADS)
         self.ending = threading.Event()
@@ -40,10 +40,10 @@ class Chores:
     async def watch(self) -> None:
         """Look after each ring of the bell, and about once a second without."""
         while True:
-            await self._shop.news()
+            await self._supervisor.news()
             await anyio.sleep(LOOK_PAUSE)
             try:
-                if self._shop.jobs:
+                if self._supervisor.jobs:
                     await self._heed_cancels()
                     await self._look_for_alerts()
             except StoreError as error:
@@ -53,31 +53,31 @@ class Chores:
         """Delete what is old now and then."""
         while True:
             try:
-                await self._shop.in_thread(self._shop.desk.collect, self._limits, self.ending)
+                await self._supervisor.in_thread(self._supervisor.desk.collect, self._limits, self.ending)
             except SaysoError as error:
                 logger.warning("Old operations could not be deleted: %s", error)
             await anyio.sleep(TIDY_EVERY)
 
     async def _heed_cancels(self) -> None:
-        for operation in await self._shop.do(self._shop.desk.wanted_cancelled):
-            job = self._shop.jobs.get(operation.id)
+        for operation in await self._supervisor.do(self._supervisor.desk.wanted_cancelled):
+            job = self._supervisor.jobs.get(operation.id)
             if job and not job.dropped.is_set():
                 job.operation = operation
                 job.dropped.set()
-                await self._shop.do(runner_folder.cancel, operation.folder)
+                await self._supervisor.do(runner_folder.cancel, operation.folder)
 
     async def _look_for_alerts(self) -> None:
-        for job in [job for job in self._shop.jobs.values() if job.looks_for_alerts]:
-            if await self._shop.in_thread(job.look):
-                self._shop.tell(job)
+        for job in [job for job in self._supervisor.jobs.values() if job.looks_for_alerts]:
+            if await self._supervisor.in_thread(job.look):
+                self._supervisor.tell(job)
             if job.detection and (lines := job.detection.chunk()):
-                self._shop.beside(self._have_looked_at(job, job.detection, lines))
+                self._supervisor.beside(self._have_looked_at(job, job.detection, lines))
 
     async def _have_looked_at(self, job: Job, detection: Detection, lines: list[str]) -> None:
-        """Ask the model, without anybody having to wait for it: neither the command nor the other chores."""
+        """Ask the model, without anybody having to wait for it: neither the command nor the other background work."""
 
         def look() -> list[str]:
-            return detection.look(lines, self._shop.environment_of(job))
+            return detection.look(lines, self._supervisor.environment_of(job))
 
         alerts: list[str] = []
         try:
@@ -89,4 +89,4 @@ class Chores:
             detection.looked(alerts)
         if alerts and not job.end.done():
             job.report(alerts)
-            self._shop.tell(job)
+            self._supervisor.tell(job)

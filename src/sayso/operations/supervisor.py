@@ -17,23 +17,23 @@ import anyio.to_thread
 
 from sayso.config import Config
 from sayso.errors import SaysoError, SpawnerUnavailable, StoreError
-from sayso.operations.approval import Approvals, Wanted
+from sayso.operations.approval import Approvals, WantedApproval
 from sayso.operations.availability import install_hint
-from sayso.operations.chores import Chores
+from sayso.operations.bell_waiter import BellWaiter
 from sayso.operations.desk import OperationDesk
-from sayso.operations.hearing import Hearing
 from sayso.operations.job import Job
+from sayso.operations.lock_queues import LockQueues
 from sayso.operations.operation import TO_BE_ASKED, Operation, OperationState
 from sayso.operations.order import Order
 from sayso.operations.sequence import Sequence
 from sayso.operations.starter import Starter
-from sayso.operations.turns import Turns
+from sayso.operations.upkeep import Upkeep
 from sayso.running import folder as runner_folder
 from sayso.running.excerpt import Excerpts
 from sayso.running.folder import Status
 from sayso.store import Store
 from sayso.store.insistence import insistently
-from sayso.toolfiles.argv import Command
+from sayso.toolfiles.argv import Invocation
 from sayso.toolfiles.catalog import Catalog, CommandTool
 
 logger = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ STOPPED = "the server, which was stopped"
 LEFT = "the server, whose client left"
 
 
-class Workshop:
+class OperationSupervisor:
     """The operations of one process. `open` it, and end with `leave` or `stop`."""
 
     def __init__(self, config: Config, store: Store, catalog: Catalog, approvals: Approvals) -> None:
@@ -64,26 +64,26 @@ class Workshop:
         self.observers: list[Observer] = []
         """Called on the event loop when a job begins to run, has something to report, or has ended."""
         self._starter = Starter(config)
-        self._turns = Turns(self._begin, self.news)
+        self._lock_queues = LockQueues(self._begin, self.news)
         self._store_threads = anyio.CapacityLimiter(store.threads)
         self._launch_threads = anyio.CapacityLimiter(LAUNCH_THREADS)
         self._recovering = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._hearing = Hearing(store)
-        self._chores = Chores(self, config)
+        self._bell_waiter = BellWaiter(store)
+        self._upkeep = Upkeep(self, config)
 
     async def open(self) -> None:
         """Take over what earlier servers left, and begin to listen."""
         await self.recover()
-        self._hearing.open()
-        self._spawn(self._chores.watch())
-        self._spawn(self._chores.tidy())
+        self._bell_waiter.open()
+        self._spawn(self._upkeep.watch())
+        self._spawn(self._upkeep.tidy())
 
     # Running
 
     @property
     def tools(self) -> Mapping[str, CommandTool]:
-        return self._catalog.stock.tools
+        return self._catalog.loaded.tools
 
     async def start(self, order: Order) -> Job:
         """Open the operation and see it through. An InvalidInput or ToolUnavailable says why nothing was begun."""
@@ -136,7 +136,7 @@ class Workshop:
 
     async def news(self) -> None:
         """Wait until the store has changed, or a second is over."""
-        await self._hearing.news()
+        await self._bell_waiter.news()
 
     # Ending
 
@@ -180,8 +180,8 @@ class Workshop:
             logger.warning("Could not note that operation %s is left: %s", sequence.id, error)
 
     async def _close(self) -> None:
-        self._chores.ending.set()
-        await self._hearing.close()
+        self._upkeep.ending.set()
+        await self._bell_waiter.close()
         if ends := [job.end for job in self.jobs.values()]:
             await asyncio.wait(ends, timeout=CLOSE_SECONDS)
         for task in self._tasks:
@@ -191,7 +191,7 @@ class Workshop:
 
     # Seeing one through
 
-    def _open(self, order: Order) -> tuple[Command, Operation]:
+    def _open(self, order: Order) -> tuple[Invocation, Operation]:
         command = order.command(self._config, self.desk.folder_of(order.id))
         self._starter.check(order)
         new = order.operation(command, self._config)
@@ -201,7 +201,7 @@ class Workshop:
             return command, self.desk.open(new)
         return command, self.desk.open_running(new)
 
-    async def _see_through(self, job: Job, order: Order, command: Command) -> None:
+    async def _see_through(self, job: Job, order: Order, command: Invocation) -> None:
         try:
             status = await self._status(job, order, command)
             await self._finish(job, status)
@@ -217,12 +217,12 @@ class Workshop:
             job.leave()
             self.jobs.pop(job.id, None)
 
-    async def _status(self, job: Job, order: Order, command: Command) -> Status | None:
+    async def _status(self, job: Job, order: Order, command: Invocation) -> Status | None:
         """How it ended; None when somebody ended it before it began."""
         if job.operation.state is OperationState.QUEUED:
             if refused := await self._refusal(job, order, command):
                 return Status(reason="cancelled", text=refused)
-            job.operation = await self._turns.take(job)
+            job.operation = await self._lock_queues.take(job)
             if job.operation.state.ended:
                 return None
         if order.tool.leaf.sequence:
@@ -230,20 +230,20 @@ class Workshop:
             return await Sequence(self, job, order, command).run()
         return await self._execute(job, order, command)
 
-    async def _refusal(self, job: Job, order: Order, command: Command) -> str:
+    async def _refusal(self, job: Job, order: Order, command: Invocation) -> str:
         async def asked(ask_id: str) -> None:
             if job.operation.say_so != ask_id:
                 job.operation = await self.do(self.desk.awaits, job.id, ask_id)
 
         if self._approvals.needed(order.tool, order.asker):
             job.wait_for(SAY_SO)
-            wanted = Wanted(tool=order.tool, argv=command.argv, cwd=str(command.cwd), asker=order.asker)
+            wanted = WantedApproval(tool=order.tool, argv=command.argv, cwd=str(command.cwd), asker=order.asker)
             if refused := await self._approvals.refusal(wanted, job.dropped, asked):
                 return refused
         await asked("")
         return ""
 
-    async def _execute(self, job: Job, order: Order, command: Command) -> Status:
+    async def _execute(self, job: Job, order: Order, command: Invocation) -> Status:
         try:
             ended = await self.in_thread(self._starter.start, job.operation, order, command)
         except (SaysoError, OSError) as error:
@@ -311,7 +311,7 @@ class Workshop:
         return await anyio.to_thread.run_sync(lambda: work(*args, **kwargs), limiter=self._launch_threads)
 
     def beside(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something that nobody waits for; it ends with this workshop."""
+        """Do something that nobody waits for; it ends with this supervisor."""
         self._spawn(work)
 
     def environment_of(self, job: Job) -> Mapping[str, str]:

@@ -14,16 +14,16 @@ from typing import Any, TypeVar, TypeVarTuple
 import anyio
 import anyio.to_thread
 
-from sayso.asks.desk import Desk, Held, Retention
+from sayso.asks.desk import AskDesk, Held, Retention
 from sayso.asks.model import Ask, Asker
 from sayso.asks.sessions import Lives, always
 from sayso.asks.waiting import Waiting
 from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.errors import SaysoError
-from sayso.mcp_server.context import Context
-from sayso.mcp_server.looks import Looks
+from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.run_link import RunLink
+from sayso.mcp_server.store_threads import StoreThreads
 from sayso.protocol.request import Tell
 from sayso.store import Store, open_store
 
@@ -34,14 +34,14 @@ Ts = TypeVarTuple("Ts")
 ERRANDS_GRACE = 1.0
 """Seconds that a notification under way may keep an ending process: clients kill what does not end within two."""
 
-AskerOf = Callable[[Context], Asker]
+AskerOf = Callable[[CallContext], Asker]
 """Tells who is behind a request; each transport knows that in its own way."""
 
-FolderOf = Callable[[Context], Path]
+FolderOf = Callable[[CallContext], Path]
 """The folder that an agent's project lies in, as far as this machine knows."""
 
 
-class Office:
+class Backend:
     """Holds the store open for the calls of one process. `async with` it; leaving lets go of every ask."""
 
     def __init__(
@@ -66,7 +66,7 @@ class Office:
         self._opening = asyncio.Lock()
         self._waiting: Waiting | None = None
         self._store: Store | None = store
-        self._looks: Looks | None = None
+        self._store_threads: StoreThreads | None = None
         self._link = link
         self._secret = b""
         self._patience: set[anyio.CancelScope] = set()
@@ -80,7 +80,7 @@ class Office:
         self._cleaning: asyncio.Task[None] | None = None
         self._ending = threading.Event()
 
-    async def __aenter__(self) -> Office:
+    async def __aenter__(self) -> Backend:
         return self
 
     async def __aexit__(
@@ -101,7 +101,7 @@ class Office:
                 if self._store is None:
                     self._store = await anyio.to_thread.run_sync(open_store, self.config)
                     self._stack.callback(self._store.close)
-                desk = Desk(
+                desk = AskDesk(
                     self._store,
                     keeps_history=lambda _: self.config.history,
                     lives=self._lives,
@@ -112,10 +112,10 @@ class Office:
 
     async def look(self, work: Callable[[*Ts], T], *args: *Ts) -> T:
         """What plain code finds that only reads, for a call that may be cancelled meanwhile."""
-        if self._looks is None:
-            self._looks = Looks((await self.store()).threads)
-            self._stack.callback(self._looks.close)
-        return await self._looks.look(work, *args)
+        if self._store_threads is None:
+            self._store_threads = StoreThreads((await self.store()).threads)
+            self._stack.callback(self._store_threads.close)
+        return await self._store_threads.look(work, *args)
 
     def secret(self) -> bytes:
         """The key that seals what clients hand back to us, the same in every process of the store."""
@@ -150,11 +150,11 @@ class Office:
         if self._link:
             await self._link.note(ask, await self.waiting())
 
-    def note_delivery(self, ctx: Context, held: Held) -> None:
+    def note_delivery(self, ctx: CallContext, held: Held) -> None:
         """Once the response to this request has been written, the held ask counts as delivered; else it is let go. If
         the client's cancel crosses the response, the ask is owed again."""
         assert self._waiting is not None
-        ctx.when_written(Handover(self, self._waiting, held).tell)
+        ctx.when_written(OutcomeDelivery(self, self._waiting, held).tell)
         ctx.when_written(self._handed_over)
 
     def clean_up(self) -> None:
@@ -162,7 +162,7 @@ class Office:
         if self._waiting and (self._cleaning is None or self._cleaning.done()):
             self._cleaning = self.start(self._tidy(self._waiting.desk))
 
-    async def _tidy(self, desk: Desk) -> None:
+    async def _tidy(self, desk: AskDesk) -> None:
         config = self.config
         keep = Retention(
             ended=config.keep_ended, undelivered=config.keep_undelivered, unattended=config.keep_unattended
@@ -176,11 +176,11 @@ class Office:
             logger.info("Cleaned up %d expired sessions", done.deleted + done.expired)
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Do something beside the calls; leaving the office waits for it."""
+        """Do something beside the calls; leaving waits for it."""
         return _start(work, self._tasks)
 
     def send_out(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something that may take long or come to nothing; leaving the office waits a moment at most."""
+        """Do something that may take long or come to nothing; leaving waits a moment at most."""
         _start(work, self._errands)
 
     @contextmanager
@@ -201,27 +201,27 @@ class Office:
             patience.cancel()
 
     async def pause(self, seconds: float) -> None:
-        """Wait so long, or until the office is left."""
+        """Wait so long, or until the backend is left."""
         with anyio.move_on_after(seconds):
             await self._leaving.wait()
 
 
-class Handover:
+class OutcomeDelivery:
     """What becomes of one ask whose outcome is in a response."""
 
-    def __init__(self, office: Office, waiting: Waiting, held: Held) -> None:
-        self._office, self._waiting, self._held = office, waiting, held
+    def __init__(self, backend: Backend, waiting: Waiting, held: Held) -> None:
+        self._backend, self._waiting, self._held = backend, waiting, held
         self._noted: asyncio.Task[None] | None = None
 
     def tell(self, written: bool) -> None:
         """Whether the response has been written; or, after that, that nobody will have read it."""
         if written:
-            self._noted = self._office.start(self._waiting.delivered(self._held))
+            self._noted = self._backend.start(self._waiting.delivered(self._held))
             return
         owed_again = self._take_back(self._noted) if self._noted else self._let_go()
-        task = self._office.start(owed_again)
-        self._office.taking_back.add(task)
-        task.add_done_callback(self._office.taking_back.discard)
+        task = self._backend.start(owed_again)
+        self._backend.taking_back.add(task)
+        task.add_done_callback(self._backend.taking_back.discard)
 
     async def _let_go(self) -> None:
         await self._waiting.release(self._held, "the result could not be handed over")

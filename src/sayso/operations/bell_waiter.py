@@ -11,7 +11,7 @@ from sayso.store import Store
 from sayso.store.bell import LOOK_EVERY, Listener
 
 
-class Hearing:
+class BellWaiter:
     """One listener for all who wait. It hangs on the bell from `open` to `close`."""
 
     def __init__(self, store: Store) -> None:

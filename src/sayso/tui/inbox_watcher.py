@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask
 from sayso.errors import NotFound, StoreError
 from sayso.tui.shared import Shared
@@ -23,7 +23,7 @@ _AGAIN_AFTER = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sight:
+class InboxSnapshot:
     """What one look has shown."""
 
     asks: Sequence[Ask]
@@ -31,7 +31,7 @@ class Sight:
     saved: Mapping[str, str] = field(default_factory=dict)
 
 
-class Lookout:
+class InboxWatcher:
     """Writes the board and calls `changed` with the asks that are new, or `failed` when the store is away."""
 
     def __init__(
@@ -68,7 +68,7 @@ class Lookout:
     async def release_the_dead(self) -> None:
         """Agents that died hold nothing any more; the ring that follows shows it."""
         try:
-            await self._shared.link.do(Desk.release_the_dead)
+            await self._shared.link.do(AskDesk.release_the_dead)
         except StoreError as error:
             self._failed(error)
 
@@ -79,39 +79,39 @@ class Lookout:
             self._shared.board.drafts |= await self._shared.link.do(self._begun)
             self._changed(())
 
-    def _take_in(self, sight: Sight) -> None:
+    def _take_in(self, snapshot: InboxSnapshot) -> None:
         board = self._shared.board
-        self._shared.link.watch_over(frozenset(ask.wait.process for ask in sight.asks if ask.wait))
+        self._shared.link.watch_over(frozenset(ask.wait.process for ask in snapshot.asks if ask.wait))
         first, board.looked = not board.looked, True
-        board.show(sight.asks)
+        board.show(snapshot.asks)
         board.trouble, board.trouble_since = "", None
-        board.drafts |= sight.saved.keys()
-        board.unsaved = {key: body for key, body in board.unsaved.items() if sight.saved.get(key) != body}
+        board.drafts |= snapshot.saved.keys()
+        board.unsaved = {key: body for key, body in board.unsaved.items() if snapshot.saved.get(key) != body}
         if first:
-            board.seen |= {ask.id for ask in sight.asks}
-        elif sight.new:
+            board.seen |= {ask.id for ask in snapshot.asks}
+        elif snapshot.new:
             told_apart = {ask.id for ask in board.lone}
-            alone = [ask for ask in sight.new if ask.id in told_apart]
+            alone = [ask for ask in snapshot.new if ask.id in told_apart]
             board.newest = max(alone, key=lambda ask: ask.created_at, default=board.newest)
-        self._changed(() if first else sight.new)
+        self._changed(() if first else snapshot.new)
 
     # In the desk's thread
 
-    def _everything(self, desk: Desk) -> Sight:
+    def _everything(self, desk: AskDesk) -> InboxSnapshot:
         """All asks; and what could not be kept while the store was away is kept now."""
         person, unsaved = self._shared.config.person, dict(self._shared.board.unsaved)
         for ask_id, body in unsaved.items():
             desk.keep_draft(ask_id, person, body)
         asks = _all_as_they_are(desk, self._shared.board.asks)
         known = {ask.id for ask in self._shared.board.asks}
-        return Sight(asks=asks, new=[ask for ask in asks if ask.id not in known], saved=unsaved)
+        return InboxSnapshot(asks=asks, new=[ask for ask in asks if ask.id not in known], saved=unsaved)
 
-    def _begun(self, desk: Desk) -> set[str]:
+    def _begun(self, desk: AskDesk) -> set[str]:
         """Those that something was entered for before. Looked for once: what is new nobody can have begun."""
         return desk.drafts(self._shared.config.person) & {ask.id for ask in self._shared.board.asks}
 
 
-def _all_as_they_are(desk: Desk, known: Sequence[Ask]) -> list[Ask]:
+def _all_as_they_are(desk: AskDesk, known: Sequence[Ask]) -> list[Ask]:
     """Every ask that can be answered, oldest first. Only those are read that are not known as they are now."""
     kept = {ask.id: ask for ask in known}
     versions = desk.versions()
@@ -124,7 +124,7 @@ def _all_as_they_are(desk: Desk, known: Sequence[Ask]) -> list[Ask]:
     return [kept[ask_id] for ask_id in versions if ask_id in kept and kept[ask_id].state.answerable]
 
 
-def _all(desk: Desk) -> list[Ask]:
+def _all(desk: AskDesk) -> list[Ask]:
     """Every ask that can be answered, oldest first."""
     asks = page = desk.inbox(most=_PAGE)
     while len(page) == _PAGE:
@@ -133,7 +133,7 @@ def _all(desk: Desk) -> list[Ask]:
     return asks
 
 
-class Ears:
+class LoopBell:
     """Hears the bell in its thread and tells a loop of it, from the moment there is one."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The workshop of one server process, opened at the first call that needs it, and what its agent has yet to hear."""
+"""The commands of the agents of one server: their supervisor, opened at first need, and what is yet to be told."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import anyio
 from sayso.asks.model import Ask, Asker
 from sayso.asks.waiting import Waiting
 from sayso.errors import AmbiguousId, NotFound, SaysoError
-from sayso.mcp_server.context import Context
-from sayso.mcp_server.office import Office
+from sayso.mcp_server.backend import Backend
+from sayso.mcp_server.context import CallContext
 from sayso.operations.approval import Approvals
 from sayso.operations.desk import OperationDesk
 from sayso.operations.job import Job
 from sayso.operations.operation import Operation
 from sayso.operations.report import Report, report_on
-from sayso.operations.workshop import Workshop
+from sayso.operations.supervisor import OperationSupervisor
 from sayso.toolfiles.catalog import Catalog
 
 logger = logging.getLogger(__name__)
@@ -31,51 +31,51 @@ Notify = Callable[[Ask, Waiting, float], Coroutine[Any, Any, None]]
 Observer = Callable[[Job], None]
 
 
-class Works:
-    """Opens the workshop when it is needed, and knows what the agent has not heard of yet."""
+class AgentCommands:
+    """Opens the supervisor when it is needed, and knows what the agent has not heard of yet."""
 
-    def __init__(self, office: Office, catalog: Catalog, notify: Notify, observer: Observer) -> None:
-        self.office, self.config = office, office.config
+    def __init__(self, backend: Backend, catalog: Catalog, notify: Notify, observer: Observer) -> None:
+        self.backend, self.config = backend, backend.config
         self._catalog, self._notify, self._observer = catalog, notify, observer
         self._opening = asyncio.Lock()
-        self._shop: Workshop | None = None
+        self._supervisor: OperationSupervisor | None = None
         self._offered: set[str] = set()
 
-    async def shop(self) -> Workshop:
-        """The workshop. Nothing is opened, listened to or started before somebody asks for it."""
+    async def supervisor(self) -> OperationSupervisor:
+        """The supervisor. Nothing is opened, listened to or started before somebody asks for it."""
         # Not to be cancelled halfway: what a half-opened one has taken over, no other would see through.
         with anyio.CancelScope(shield=True):
-            shop = await self._opened()
-        return shop  # noqa: RET504
+            supervisor = await self._opened()
+        return supervisor  # noqa: RET504
 
-    async def _opened(self) -> Workshop:
+    async def _opened(self) -> OperationSupervisor:
         async with self._opening:
-            if self._shop is None:
-                waiting = await self.office.waiting()
-                approvals = Approvals(waiting, lambda ask: self.office.send_out(self._notify(ask, waiting, 0.0)))
-                shop = Workshop(self.config, await self.office.store(), self._catalog, approvals)
-                shop.observers.append(self._observer)
-                await shop.open()
-                self._shop = shop
-            return self._shop
+            if self._supervisor is None:
+                waiting = await self.backend.waiting()
+                approvals = Approvals(waiting, lambda ask: self.backend.send_out(self._notify(ask, waiting, 0.0)))
+                supervisor = OperationSupervisor(self.config, await self.backend.store(), self._catalog, approvals)
+                supervisor.observers.append(self._observer)
+                await supervisor.open()
+                self._supervisor = supervisor
+            return self._supervisor
 
     async def leave(self) -> None:
         """The client has gone."""
-        if self._shop:
+        if self._supervisor:
             with anyio.CancelScope(shield=True):
-                await self._shop.leave()
+                await self._supervisor.leave()
 
     async def stop(self) -> None:
         """Somebody wants this server to end, and all it has begun."""
-        if self._shop:
+        if self._supervisor:
             with anyio.CancelScope(shield=True):
-                await self._shop.stop()
+                await self._supervisor.stop()
 
     async def find(self, operation_id: str, asker: Asker) -> Operation:
         """The operation of this asker with that id, or whose id begins so."""
-        shop = await self.shop()
+        supervisor = await self.supervisor()
         try:
-            found = await shop.do(shop.desk.find, operation_id)
+            found = await supervisor.do(supervisor.desk.find, operation_id)
         except (NotFound, AmbiguousId):
             found = None
         if found is None or not _is_of(found, asker):
@@ -83,35 +83,41 @@ class Works:
         return found
 
     async def report(self, operation: Operation, limit: int | None = None) -> Report:
-        shop = await self.shop()
+        supervisor = await self.supervisor()
         most = self.config.reply_bytes if limit is None else limit
-        return await shop.in_thread(report_on, operation, shop.desk, shop.excerpts, most)
+        return await supervisor.in_thread(report_on, operation, supervisor.desk, supervisor.excerpts, most)
 
     async def owed(self, asker: Asker, *, but: Iterable[str] = ()) -> list[Operation]:
         """What has ended since the agent was last told, and is not on its way to it already."""
-        shop = await self.shop()
+        supervisor = await self.supervisor()
         known = {*self._offered, *but}
-        return [operation for operation in await shop.do(shop.desk.undelivered, asker) if operation.id not in known]
+        return [
+            operation
+            for operation in await supervisor.do(supervisor.desk.undelivered, asker)
+            if operation.id not in known
+        ]
 
     async def has_news(self, asker: Asker) -> bool:
-        """Whether there may be something to tell. Opens no workshop: most who ask a question run no commands."""
-        if self._shop:
+        """Whether there may be something to tell. Opens no supervisor: most who ask a question run no commands."""
+        if self._supervisor:
             return True
-        desk = OperationDesk(await self.office.store(), self.config.operations_dir)
-        return await (await self.office.waiting()).do(_has_ended, desk, asker)
+        desk = OperationDesk(await self.backend.store(), self.config.operations_dir)
+        return await (await self.backend.waiting()).do(_has_ended, desk, asker)
 
     async def alerts(self, asker: Asker) -> list[tuple[Operation, list[str]]]:
         """Lines that running commands have reported since the agent was last told."""
-        shop = await self.shop()
-        jobs = {job.id: job for job in shop.jobs.values() if job.untold_alerts and _is_of(job.operation, asker)}
+        supervisor = await self.supervisor()
+        jobs = {job.id: job for job in supervisor.jobs.values() if job.untold_alerts and _is_of(job.operation, asker)}
         told = []
-        for operation in await shop.do(shop.desk.belonging, [job.operation for job in jobs.values()], asker):
+        for operation in await supervisor.do(
+            supervisor.desk.belonging, [job.operation for job in jobs.values()], asker
+        ):
             lines = jobs[operation.id].untold_alerts
             told.append((operation, list(lines)))
             lines.clear()
         return told
 
-    def hand_over(self, ctx: Context, operations: Iterable[Operation]) -> None:
+    def hand_over(self, ctx: CallContext, operations: Iterable[Operation]) -> None:
         """Those that have ended count as delivered once the response to this request has been written."""
         ids = [operation.id for operation in operations if operation.state.ended and operation.background]
         self._offered.update(ids)
@@ -119,15 +125,15 @@ class Works:
 
     def _handed_over(self, ids: list[str], written: bool) -> None:
         if written:
-            self.office.start(self._note_delivered(ids))
+            self.backend.start(self._note_delivered(ids))
         else:
             self._offered.difference_update(ids)
 
     async def _note_delivered(self, ids: list[str]) -> None:
-        shop = await self.shop()
+        supervisor = await self.supervisor()
         for operation_id in ids:
             try:
-                await shop.do(shop.desk.delivered, operation_id)
+                await supervisor.do(supervisor.desk.delivered, operation_id)
             except SaysoError as error:
                 # The agent may hear of it once more; better than never.
                 logger.warning("Could not note the delivery of operation %s: %s", operation_id, error)

@@ -13,7 +13,7 @@ from starlette.types import Scope
 
 from sayso.accounts import Accounts, AgentToken
 from sayso.mcp_server.exchange import refusal
-from sayso.mcp_server.looks import Looks
+from sayso.mcp_server.store_threads import StoreThreads
 from sayso.store import Store
 
 P = ParamSpec("P")
@@ -22,13 +22,13 @@ _CHALLENGE = 'Bearer realm="sayso"'
 _HOW = "Send `Authorization: Bearer TOKEN` with a token that `sayso token add NAME` made."
 
 
-class Door:
+class TokenGuard:
     """Looks at tokens. Each request is looked up anew, so that a revoked token is out at once."""
 
     def __init__(self, store: Store) -> None:
         self._accounts = Accounts(store)
         self._threads = anyio.CapacityLimiter(store.threads)
-        self._looks = Looks(store.threads)
+        self._store_threads = StoreThreads(store.threads)
 
     async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run plain code of the accounts or the desk in a thread."""
@@ -37,10 +37,10 @@ class Door:
     async def token(self, scope: Scope) -> AgentToken | None:
         """Whose request this is."""
         secret = _secret(scope)
-        return await self._looks.look(self._accounts.token, secret) if secret else None
+        return await self._store_threads.look(self._accounts.token, secret) if secret else None
 
     def close(self) -> None:
-        self._looks.close()
+        self._store_threads.close()
 
     async def valid(self) -> set[str]:
         """The names of the tokens that let agents in."""

@@ -13,7 +13,7 @@ _SHORTEST = 50
 """Milliseconds between two wakings at least."""
 
 
-class Pace:
+class Ticker:
     """One timer, set for the next change only. While nothing that changes is seen there is none."""
 
     def __init__(self, widget: Widget, clock: Clock, tick: Callable[[], None]) -> None:

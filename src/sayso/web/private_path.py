@@ -26,7 +26,7 @@ def own_path(scope: Scope) -> str:
     return str(scope["path"]).removeprefix(door_of(scope))
 
 
-class Door:
+class PrivatePath:
     """Middleware that serves below the unguessable path what is otherwise at the root."""
 
     def __init__(self, app: ASGIApp, *, path: str, keeps_cookies: Callable[[str], bool]) -> None:

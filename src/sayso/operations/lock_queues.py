@@ -12,7 +12,7 @@ from sayso.operations.job import Job, lock_key
 from sayso.operations.operation import Operation
 
 
-class Turns:
+class LockQueues:
     """The queues of one process. `begin` asks the store, `news` returns when it may be worth asking again."""
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The book of asks, open for one transaction at one moment: each entry is one compare-and-set and leaves an event.
+"""The asks as a table, open for one transaction at one moment: each entry is one compare-and-set and leaves an event.
 
 It knows how a change is kept. Which changes there are is told where they belong: opening, holding, settling, delivery.
 """
@@ -14,7 +14,7 @@ from sayso.errors import NotFound
 from sayso.store import Conflict, Transaction
 
 
-class Book:
+class AskTable:
     """The asks as one transaction sees them, and may change them."""
 
     def __init__(self, tx: Transaction, now: int, most_open: int = quota.UNLIMITED) -> None:
@@ -60,14 +60,14 @@ class Book:
             away=Away.UNKNOWN if wait else Away.AT_WORK,
         )
         self.tx.run("insert_ask", **rows.columns(ask, new))
-        self.tx.names()
+        self.tx.wake_only()
         self._note(ask, None, kind="opened")
         return ask
 
     def change(self, after: Ask, before: Ask, *, kind: str, by: Settler | None = None, detail: str = "") -> Ask:
         """Have it be `after` if it still is `before`, else the transaction is run again on what there is then."""
         changed = replace(after, version=before.version + 1, changed_at=self.now)
-        self.tx.names(*(wait.process for wait in (before.wait, after.wait) if wait))
+        self.tx.wake_only(*(wait.process for wait in (before.wait, after.wait) if wait))
         if not self.tx.run("change_ask", **rows.changes(changed), version=before.version):
             raise Conflict
         self._note(changed, before.state, kind=kind, by=by, detail=detail)

@@ -16,7 +16,7 @@ from sayso.running.command import CANCEL, CHUNK, STARTED
 from sayso.running.folder import Status, await_end, parse_status
 
 
-class Hold:
+class RunnerLine:
     """The line to one runner, and what it says of the operation it was given: that it started, and how it ended."""
 
     def __init__(self, pid: int, line: socket.socket) -> None:

@@ -18,7 +18,7 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 
-class Looks:
+class StoreThreads:
     """Threads that stay, as many as the store can serve at once. They start when they are needed."""
 
     def __init__(self, threads: int) -> None:

@@ -15,23 +15,23 @@ from sayso.clients import call_limit
 from sayso.clock import now_ms
 from sayso.dialects import ahma, operation_replies
 from sayso.errors import InvalidInput, SaysoError
-from sayso.mcp_server.context import Context, Handler
+from sayso.mcp_server.agent_commands import AgentCommands, Notify
+from sayso.mcp_server.backend import Backend
+from sayso.mcp_server.context import CallContext, Handler
 from sayso.mcp_server.dispatcher import Dispatcher
 from sayso.mcp_server.offer import Offer
-from sayso.mcp_server.office import Office
 from sayso.mcp_server.operation_calls import OperationCalls
 from sayso.mcp_server.operation_resources import LEFT_OUT_URI, OperationResources, uri_of
 from sayso.mcp_server.push import Push
 from sayso.mcp_server.replies import result
 from sayso.mcp_server.tasks import Tasks
-from sayso.mcp_server.works import Notify, Works
 from sayso.operations.job import Job
 from sayso.operations.operation import Operation, OperationState
 from sayso.operations.order import Order
-from sayso.operations.workshop import SAY_SO, Workshop
+from sayso.operations.supervisor import SAY_SO, OperationSupervisor
 from sayso.protocol.messages import Json
 from sayso.protocol.results import ToolResult
-from sayso.toolfiles.catalog import CommandTool, Stock
+from sayso.toolfiles.catalog import CommandTool, LoadedTools
 from sayso.toolfiles.changes import Changes
 from sayso.toolfiles.guidance import start_hint
 
@@ -51,20 +51,20 @@ Result = ToolResult | Json
 class CommandCalls:
     """Serves the command tools of a stdio server's one client. `async with` it: entering watches the tool files."""
 
-    def __init__(self, office: Office, offer: Offer, notify: Notify) -> None:
-        self._office, self._offer, self._config = office, offer, office.config
+    def __init__(self, backend: Backend, offer: Offer, notify: Notify) -> None:
+        self._backend, self._offer, self._config = backend, offer, backend.config
         self.catalog = offer.catalog
         self._push = Push()
-        self._works = Works(office, self.catalog, notify, self._observe)
-        self._operations = OperationCalls(self._works, self.catalog)
-        self._resources = OperationResources(self._works, self.catalog)
-        self._tasks = Tasks(self._works)
+        self._commands = AgentCommands(backend, self.catalog, notify, self._observe)
+        self._operations = OperationCalls(self._commands, self.catalog)
+        self._resources = OperationResources(self._commands, self.catalog)
+        self._tasks = Tasks(self._commands)
         self._tokens: dict[str, str | int] = {}
-        self._held: dict[str, Context] = {}
+        self._held: dict[str, CallContext] = {}
         """The open calls that wait for their commands."""
         self._met = False
         self._watching: asyncio.Task[None] | None = None
-        self._end = self._works.leave
+        self._end = self._commands.leave
 
     async def __aenter__(self) -> CommandCalls:
         self._watching = asyncio.get_running_loop().create_task(self._watch())
@@ -79,7 +79,7 @@ class CommandCalls:
 
     def stop_on_leaving(self) -> None:
         """The server was told to end: take every command along instead of letting them go on."""
-        self._end = self._works.stop
+        self._end = self._commands.stop
 
     # What there is
 
@@ -93,26 +93,26 @@ class CommandCalls:
         self._push.dispatcher = dispatcher
 
     def serves(self, name: str) -> bool:
-        return name in self.catalog.stock.tools or (name in ahma.NAMES and self._offer.shows_commands)
+        return name in self.catalog.loaded.tools or (name in ahma.NAMES and self._offer.shows_commands)
 
     def meet(self) -> None:
         """A client that comes for the first time hears which tool files were left out."""
-        if not self._met and self.catalog.stock.faults:
-            self._office.send_out(self._say_what_is_left_out())
+        if not self._met and self.catalog.loaded.faults:
+            self._backend.send_out(self._say_what_is_left_out())
         self._met = True
 
     # Calls
 
-    async def call(self, ctx: Context) -> Result:
+    async def call(self, ctx: CallContext) -> Result:
         """Every end is a result; only a cancel is not."""
         answer = await self._answer(ctx)
         if isinstance(answer, ToolResult):
             await self.put_news_first(ctx, answer)
         return answer
 
-    async def _answer(self, ctx: Context) -> Result:
+    async def _answer(self, ctx: CallContext) -> Result:
         try:
-            tool = self.catalog.stock.tools.get(ctx.tool)
+            tool = self.catalog.loaded.tools.get(ctx.tool)
             return await (self._run(tool, ctx) if tool else self._operations.call(ctx))
         except InvalidInput as error:
             return result(operation_replies.refused(error))
@@ -120,12 +120,12 @@ class CommandCalls:
             logger.warning("A call of %s failed: %s", ctx.tool, error)
             return result(operation_replies.failed(error))
 
-    async def _run(self, tool: CommandTool, ctx: Context) -> Result:
-        order = Order(tool=tool, arguments=ctx.arguments, asker=self._office.asker_of(ctx))
-        shop = await self._works.shop()
-        job = await shop.start(order)
+    async def _run(self, tool: CommandTool, ctx: CallContext) -> Result:
+        order = Order(tool=tool, arguments=ctx.arguments, asker=self._backend.asker_of(ctx))
+        supervisor = await self._commands.supervisor()
+        job = await supervisor.start(order)
         if not job.operation.background:
-            return await self._wait_for(shop, job, ctx)
+            return await self._wait_for(supervisor, job, ctx)
         with anyio.move_on_after(FIRST_MOMENT):
             await job.under_way.wait()
         if self._tasks.wanted(ctx):
@@ -135,68 +135,68 @@ class CommandCalls:
             await asyncio.shield(job.end)
         return await self._first_reply(job, tool, ctx)
 
-    async def _wait_for(self, shop: Workshop, job: Job, ctx: Context) -> ToolResult:
+    async def _wait_for(self, supervisor: OperationSupervisor, job: Job, ctx: CallContext) -> ToolResult:
         """The result of a command that is waited for. A client that lets go of the call ends the command."""
         self._held[job.id] = ctx
         try:
             if not await self._allowed_in_time(job, ctx):
-                await shop.postpone(job)
+                await supervisor.postpone(job)
                 text = "Not run: nobody allowed it while this call could wait. Call again to ask once more."
                 return result(operation_replies.failed(text))
             operation = await asyncio.shield(job.end)
         except asyncio.CancelledError:
             with anyio.CancelScope(shield=True):
-                await shop.cancel(job.id, "the client, which let go of the call")
+                await supervisor.cancel(job.id, "the client, which let go of the call")
             raise
         finally:
             del self._held[job.id]
-        return result(operation_replies.direct_result(await self._works.report(operation)))
+        return result(operation_replies.direct_result(await self._commands.report(operation)))
 
-    async def _allowed_in_time(self, job: Job, ctx: Context) -> bool:
+    async def _allowed_in_time(self, job: Job, ctx: CallContext) -> bool:
         """Whether it could begin before the client's patience ends. Only a person's say-so can take that long."""
         limit = call_limit(job.operation.asker.client, ctx.meta, self._config)
         with anyio.move_on_after(limit if job.operation.state is OperationState.QUEUED else None):
             await job.running.wait()
         return job.running.is_set() or job.waits_for != SAY_SO
 
-    async def _first_reply(self, job: Job, tool: CommandTool, ctx: Context) -> ToolResult:
+    async def _first_reply(self, job: Job, tool: CommandTool, ctx: CallContext) -> ToolResult:
         operation = job.operation
         never_ran = operation.status is not None and operation.status.reason == "spawn_failed"
         inline = tool.leaf.settings.inline_ms if tool.leaf.settings.inline_ms is not None else self._config.inline_ms
         if operation.state.ended and (inline or never_ran):
-            reply, told = operation_replies.result(await self._works.report(operation)), [operation]
+            reply, told = operation_replies.result(await self._commands.report(operation)), [operation]
         else:
             reply, told = operation_replies.started(operation, start_hint(tool.file, tool.leaf), job.waits_for), []
             self._promise_progress(job, ctx)
-        self._works.hand_over(ctx, told)
+        self._commands.hand_over(ctx, told)
         return result(reply)
 
-    async def put_news_first(self, ctx: Context, answer: ToolResult) -> None:
+    async def put_news_first(self, ctx: CallContext, answer: ToolResult) -> None:
         """Put the results that the agent has not heard of in front of a reply, whichever tool's it is."""
         try:
-            if self._offer.shows_commands and await self._works.has_news(self._office.asker_of(ctx)):
+            if self._offer.shows_commands and await self._commands.has_news(self._backend.asker_of(ctx)):
                 await self._put_first(ctx, answer)
         except SaysoError as error:  # the reply itself counts as handed over, whatever becomes of an addition to it
             logger.warning("Could not look for results of commands: %s", error)
 
-    async def _put_first(self, ctx: Context, answer: ToolResult) -> None:
-        asker = self._office.asker_of(ctx)
+    async def _put_first(self, ctx: CallContext, answer: ToolResult) -> None:
+        asker = self._backend.asker_of(ctx)
         told = answer.data or {}
         own: list[Json] = told.get("finished", [])
-        owed = await self._works.owed(asker, but=[str(each.get("id", "")) for each in (told, *own)])
+        owed = await self._commands.owed(asker, but=[str(each.get("id", "")) for each in (told, *own)])
         limit = max(LEAST_NEWS, self._config.reply_bytes // max(NEWS_SHARE, len(owed)))
-        reports = [await self._works.report(operation, limit) for operation in owed]
-        text, facts = operation_replies.news(reports, await self._works.alerts(asker))
+        reports = [await self._commands.report(operation, limit) for operation in owed]
+        text, facts = operation_replies.news(reports, await self._commands.alerts(asker))
         if text:
             answer.say_before(text)
             if answer.data is not None:
                 finished = [*own, *facts.get("finished", [])]
                 answer.data = {**told, **facts, **({"finished": finished} if finished else {})}
-            self._works.hand_over(ctx, owed)
+            self._commands.hand_over(ctx, owed)
 
     # Telling
 
-    def _promise_progress(self, job: Job, ctx: Context) -> None:
+    def _promise_progress(self, job: Job, ctx: CallContext) -> None:
         """A handshake client that gave a token hears of the end after its reply; only the strict profile does that."""
         token = ctx.request.progress_token
         if self._offer.shown.strict and not ctx.comes_again and token is not None:
@@ -206,19 +206,19 @@ class CommandCalls:
         if written:
             self._tokens[job.id] = token
             if job.operation.state.ended:
-                self._office.send_out(self._late_progress(job.operation))
+                self._backend.send_out(self._late_progress(job.operation))
 
     async def _say_what_is_left_out(self) -> None:
-        faults = self.catalog.stock.faults
+        faults = self.catalog.loaded.faults
         text = operation_replies.left_out(faults) if faults else "All tool files are in order again."
         await self._push.say("error" if faults else "info", "toolfiles", text)
 
     def _observe(self, job: Job) -> None:
         if job.operation.background:
-            self._office.send_out(self._announce(job))
+            self._backend.send_out(self._announce(job))
         if lines := list(job.new_alerts):
             job.new_alerts.clear()
-            self._office.send_out(self._report(job, lines))
+            self._backend.send_out(self._report(job, lines))
 
     async def _report(self, job: Job, lines: list[str]) -> None:
         """What a running command reports, while it runs: as a log message, and as progress of the call that waits."""
@@ -237,7 +237,7 @@ class CommandCalls:
 
     async def _late_progress(self, operation: Operation) -> None:
         if (token := self._tokens.pop(operation.id, None)) is not None:
-            reply = operation_replies.result(await self._works.report(operation))
+            reply = operation_replies.result(await self._commands.report(operation))
             await self._push.late_progress(token, reply.text)
 
     async def _watch(self) -> None:
@@ -250,8 +250,8 @@ class CommandCalls:
                     await self._announce_tools(before)
                 await changes.wait()
 
-    async def _announce_tools(self, before: Stock) -> None:
-        now = self.catalog.stock
+    async def _announce_tools(self, before: LoadedTools) -> None:
+        now = self.catalog.loaded
         self._offer.refresh()
         if now.tools != before.tools or bool(now.files) != bool(before.files):
             await self._push.tools_changed()

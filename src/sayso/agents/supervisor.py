@@ -20,12 +20,12 @@ import anyio.to_thread
 
 from sayso.accounts import Accounts
 from sayso.agents import stopping
-from sayso.agents.desk import Runs
+from sayso.agents.desk import RunDesk
 from sayso.agents.follower import Follower
 from sayso.agents.launching import Launcher
 from sayso.agents.model import Ending, NewRun, Project, Run, RunState
 from sayso.agents.projects import Projects
-from sayso.asks.desk import Desk
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Settler
 from sayso.config import Config
 from sayso.errors import NotFound, SaysoError, SpawnerUnavailable, StoreError
@@ -46,13 +46,13 @@ SURFACE = "server"
 _THREADS = 32
 
 
-class Conductor:
+class RunSupervisor:
     """The runs of one process. Work with it inside `running()`."""
 
     def __init__(self, config: Config, store: Store, address: str) -> None:
-        self.runs, self.projects = Runs(store, config.runs_dir), Projects(store)
+        self.runs, self.projects = RunDesk(store, config.runs_dir), Projects(store)
         self._config, self._accounts = config, Accounts(store)
-        self._desk = Desk(store, keeps_history=lambda _: config.history)
+        self._desk = AskDesk(store, keeps_history=lambda _: config.history)
         self._launcher = Launcher(config, store, address)
         self._tasks: set[asyncio.Task[None]] = set()
         self._threads = anyio.CapacityLimiter(_THREADS)
