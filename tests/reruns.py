@@ -21,6 +21,7 @@ class Reruns:
     never_in: Sequence[str]
     most: int = MOST
     tried_again: list[str] = field(default_factory=list)
+    """Each with the reason why."""
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         for item in items:
@@ -30,7 +31,7 @@ class Reruns:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         # The word is that of pytest-rerunfailures, which pytest's own types do not know.
         if str(report.outcome) == "rerun":
-            self.tried_again.append(report.nodeid)
+            self.tried_again.append(f"{report.nodeid}\n{report.longreprtext}")
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if len(self.tried_again) > self.most and session.exitstatus == pytest.ExitCode.OK:

@@ -27,6 +27,7 @@ from tests.asks.samples import flood, never_twice
 from tests.e2e.stdio.harness import Place, new_place
 from tests.operations.works import Works
 from tests.orphan import Orphan
+from tests.ports import lasting_port
 
 from sayso.accounts import Accounts
 from sayso.asks.desk import AskDesk, Held
@@ -172,7 +173,7 @@ class House:
         self._store = open_store(place.config())
         self.desk, self.accounts = AskDesk(self._store, clock=never_twice(now_ms)), Accounts(self._store)
         self.works = Works(self._store, place.config().operations_dir)
-        self.web = Web(place, "--port", "0", "--user", self._user(), *flags, before=before)
+        self.web = Web(place, "--port", str(lasting_port()), "--user", self._user(), *flags, before=before)
 
     def _user(self) -> str:
         self.accounts.add_user(USER)

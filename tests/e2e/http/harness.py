@@ -21,6 +21,7 @@ from mcp.client.client import Client
 from mcp.client.session import ElicitationFnT
 from mcp.client.streamable_http import streamable_http_client
 from tests.e2e.stdio.harness import TOOL, WAIT, Person, Place
+from tests.ports import lasting_port
 
 from sayso.accounts import Accounts
 from sayso.store import open_store
@@ -61,7 +62,7 @@ class Replica:
     def __init__(self, place: Place, *flags: str, port: int = 0) -> None:
         self._place, self._flags = place, flags
         self._log = Path(tempfile.mkstemp(prefix="web-", suffix=".log", dir=place.folder)[1])
-        self._start(port)
+        self._start(port or lasting_port())
 
     def _start(self, port: int) -> None:
         with self._log.open("a") as log:

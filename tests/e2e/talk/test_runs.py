@@ -28,10 +28,18 @@ OLD_TOKEN = "6f0f2f9e-0000-4000-8000-00000000dead"
 
 
 @pytest.fixture(scope="module")
-def fragile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    """A stage whose server tests may stop, if they start it again."""
+def _fragile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     with new_stage(relay_dir=str(tmp_path_factory.mktemp("relay"))) as stage:
         yield stage
+
+
+@pytest.fixture
+def fragile(_fragile: Stage) -> Iterator[Stage]:
+    """A stage whose server tests may stop, if they start it again. No agent is at work on it before or after."""
+    yield _fragile
+    if _fragile.runs.open_here():
+        stopped = _fragile.house.place.run("project", "stop")
+        assert stopped.returncode == 0, stopped.stderr
 
 
 @pytest.fixture(scope="module")
