@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
 import venv
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -26,15 +28,24 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def fresh(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment that has the wheel, and for its dependencies those that are installed here."""
+    """The programs of an environment that has the wheel, and what a user gets with it, as it is installed here."""
     folder = tmp_path_factory.mktemp("fresh")
     venv.create(folder, with_pip=False)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(folder / "bin" / "python")]
     subprocess.run([*pip, "install", "--quiet", "--no-deps", "--no-index", str(wheel)], check=True, timeout=SECONDS)
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    dependencies = folder / "lib" / version / "site-packages" / "dependencies.pth"
-    dependencies.write_text(sysconfig.get_paths()["purelib"])
+    packages = folder / "lib" / version / "site-packages"
+    for part in parts_of_dependencies():
+        (packages / part.name).symlink_to(part)
     return folder / "bin"
+
+
+def parts_of_dependencies() -> set[Path]:
+    """The folders and modules of all that is locked for users, and of nothing that only we work with."""
+    locked = re.findall(r"(?m)^([A-Za-z0-9_.-]+)==", (ROOT / "locks" / "sayso.txt").read_text("utf-8"))
+    here = Path(sysconfig.get_paths()["purelib"])
+    installed = [each for name in locked for each in metadata.distributions(name=name)]
+    return {here / file.parts[0] for each in installed for file in each.files or () if file.parts[0] != ".."}
 
 
 def run(*words: str | Path, home: Path) -> subprocess.CompletedProcess[str]:
@@ -65,6 +76,25 @@ def test_a_question_goes_its_whole_way_with_what_the_wheel_installed(fresh: Path
     asked = run(fresh / "sayso", "doctor", "--client", "cursor", home=tmp_path)
     assert asked.returncode == 0, asked.stdout
     assert "answered, and the agent received it" in asked.stdout
+
+
+def test_the_doctor_examines_an_installation_that_has_only_what_users_get(fresh: Path, tmp_path: Path) -> None:
+    examined = run(fresh / "sayso", "doctor", "--json", home=tmp_path)
+    assert examined.stderr == ""
+    (versions,) = [found for found in json.loads(examined.stdout)["findings"] if found["subject"] == "versions"]
+    assert f"Sayso {__version__}" in versions["text"]
+    assert "textual" in versions["text"]
+
+
+def test_every_module_can_be_imported_with_only_what_users_get(fresh: Path, tmp_path: Path) -> None:
+    extras = {"sayso.store.postgres"}
+    every = (
+        "import importlib, pkgutil, sayso\n"
+        "for each in pkgutil.walk_packages(sayso.__path__, 'sayso.'):\n"
+        f"    each.name in {extras} or each.name.endswith('__main__') or importlib.import_module(each.name)\n"
+    )
+    done = run(fresh / "python", "-c", every, home=tmp_path)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("path", texts())

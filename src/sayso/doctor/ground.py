@@ -27,7 +27,7 @@ _PRIVATE = stat.S_IRWXG | stat.S_IRWXO
 
 def versions() -> Iterator[Finding]:
     parts = [f"Python {platform.python_version()}", f"SQLite {sqlite3.sqlite_version}"]
-    parts += [f"{name} {metadata.version(name)}" for name in ("mcp", "textual", "starlette")]
+    parts += [f"{name} {metadata.version(name)}" for name in ("textual", "starlette")]
     yield ok("versions", f"Sayso {__version__}; {', '.join(parts)}; {platform.system()} {platform.machine()}")
 
 
