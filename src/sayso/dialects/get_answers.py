@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sayso.asks.model import Ask, Problems, State
 from sayso.dialects import fields
 from sayso.dialects.dialect import Arguments, ToolReply
-from sayso.dialects.outcomes import answers_as_words, is_wiped, outcome_data, refusal_words
+from sayso.dialects.outcomes import THEIR_OWN, answers_as_words, is_wiped, outcome_data, refusal_words
 from sayso.text import iso_time
 
 if TYPE_CHECKING:
@@ -57,17 +57,20 @@ def render(asks: Sequence[Ask]) -> ToolReply:
     settled = [ask for ask in asks if not ask.state.answerable]
     open_ = [ask for ask in asks if ask.state.answerable]
     data: dict[str, Any] = {
+        # Some clients give the model only this: it must know whose answers these are, and what has none.
+        "message": _words(settled, open_, _told_beside_answers),
         "answers": [{**outcome_data(ask), "wiped": True} if is_wiped(ask) else outcome_data(ask) for ask in settled],
         "pending": [outcome_data(ask) for ask in open_],
     }
-    words = [f"{_name(ask)}\n{_told(ask)}" for ask in settled]
+    return ToolReply(text=_words(settled, open_, _told), data=data)
+
+
+def _words(settled: Sequence[Ask], open_: Sequence[Ask], told: Callable[[Ask], str]) -> str:
+    words = [f"{_name(ask)}\n{told(ask)}" for ask in settled]
     if open_:
         listed = "\n".join(_name(ask) for ask in open_)
         words.append(f"Not answered yet, still open. Do not assume an answer:\n{listed}")
-    if not settled:
-        data["message"] = words[0] if words else "You have no open questions and no answers waiting."
-        return ToolReply(text=data["message"], data=data)
-    return ToolReply(text="\n\n".join(words), data=data)
+    return "\n\n".join(words) or "You have no open questions and no answers waiting."
 
 
 def _name(ask: Ask) -> str:
@@ -81,3 +84,7 @@ def _told(ask: Ask) -> str:
         f"Here are the user's answers:\n{answers_as_words(ask)}" if ask.state is State.ANSWERED else refusal_words(ask)
     )
     return f"Asked at {iso_time(ask.created_at)}, settled at {iso_time(ask.ended_at)}. {told}"
+
+
+def _told_beside_answers(ask: Ask) -> str:
+    return THEIR_OWN if ask.state is State.ANSWERED and not is_wiped(ask) else _told(ask)

@@ -271,13 +271,19 @@ def test_a_late_answer_says_when_and_to_what_it_was_given(kind: ClientKind, plac
 # get_answers
 
 
+@pytest.mark.finding("F-89")
 def test_get_answers_gives_all_that_is_owed_and_names_what_is_still_open(program: ClientProgram, ada: Person) -> None:
     asks = [left_open(program, ada, "ask_user", {"question": f"Owed {n}?", "nonBlocking": True})[1] for n in range(3)]
     ada.answer(asks[0], "zero")
     ada.reject(asks[1], "not that one")
     result = program.call("get_answers")
-    for words in ("→ zero", "The user rejected these questions. Reason: not that one", "Not answered yet", asks[2].id):
+    refused, open_ = "The user rejected these questions. Reason: not that one", "Not answered yet, still open. Do not"
+    for words in ("→ zero", refused, open_, asks[2].id):
         assert words in result.text
+    # Claude Code and Codex show their models nothing else.
+    for words in ("Owed 0?\nThe person you work for answered this", "Owed 1?\nAsked at", refused, open_, "Owed 2?"):
+        assert words in result.structured["message"]
+    assert "zero" not in result.structured["message"], "each answer is there once"
     assert [one["ask_id"] for one in result.structured["answers"]] == [asks[0].id, asks[1].id]
     assert [one["ask_id"] for one in result.structured["pending"]] == [asks[2].id]
     for ask in asks[:2]:
