@@ -37,11 +37,23 @@ def test_a_process_that_is_gone_has_no_name() -> None:
     assert name_of(child.pid) is None
 
 
+@pytest.mark.parametrize("platform", [sys.platform, "darwin"])
+def test_a_process_that_has_ended_has_no_name_though_its_parent_has_not_asked(
+    monkeypatch: pytest.MonkeyPatch, platform: str
+) -> None:
+    monkeypatch.setattr("sayso.processes.sys", SimpleNamespace(platform=platform))
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as child:
+        assert name_of(child.pid) is not None
+        child.kill()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        assert name_of(child.pid) is None
+
+
 def test_where_there_is_no_proc_the_name_does_not_depend_on_language_and_time_zone(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A stand-in for `ps` that tells, in place of the moment, in which language and zone it was asked."""
-    (tmp_path / "ps").write_text('#!/bin/sh\necho " 1 $LC_ALL $TZ"\n')
+    (tmp_path / "ps").write_text('#!/bin/sh\necho " 1 S $LC_ALL $TZ"\n')
     (tmp_path / "ps").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")

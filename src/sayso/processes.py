@@ -9,6 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+ENDED = (b"Z", b"X")
+"""The states in which a process is only still listed."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessName:
@@ -19,7 +22,8 @@ class ProcessName:
 
 
 def name_of(pid: int) -> ProcessName | None:
-    """The full name of a running process, or None when there is none."""
+    """The full name of a running process, or None when there is none. One that has ended runs no more, though its
+    parent may never ask how: in containers that is common."""
     found = _look_up(pid)
     return found[0] if found else None
 
@@ -88,16 +92,20 @@ def _from_proc(pid: int) -> tuple[ProcessName, int] | None:
             after_command = file.read().rpartition(b")")[2].split()
     except OSError:
         return None
+    if after_command[0] in ENDED:
+        return None
     return ProcessName(pid=pid, started=after_command[19].decode()), int(after_command[1])
 
 
 def _from_ps(pid: int) -> tuple[ProcessName, int] | None:
-    command = ["ps", "-o", "ppid=,lstart=", "-p", str(pid)]
+    command = ["ps", "-o", "ppid=,stat=,lstart=", "-p", str(pid)]
     # The moment is told in the reader's language and time; everyone must read the same.
     env = {**os.environ, "LC_ALL": "C", "TZ": "UTC"}
     try:
         told = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False, env=env).stdout
     except (OSError, subprocess.SubprocessError):
         return None
-    found = told.split(maxsplit=1)
-    return (ProcessName(pid=pid, started=found[1].strip()), int(found[0])) if len(found) == 2 else None
+    found = told.split(maxsplit=2)
+    if len(found) < 3 or found[1].startswith("Z"):
+        return None
+    return ProcessName(pid=pid, started=found[2].strip()), int(found[0])
