@@ -8,7 +8,7 @@ TOOLS := $(VENV)/.tools-ready
 # Most tests wait for processes more than they compute, so there are more at work than there are cores.
 WORKERS ?= 4
 
-.PHONY: start test test-clients test-claude check bench promises soak fuzz lock clean
+.PHONY: start test compiled test-clients test-claude check bench promises soak fuzz lock clean
 
 # `make start` needs what a user needs, and nothing else.
 $(READY): locks/sayso.txt pyproject.toml scripts/set_up.py
@@ -40,10 +40,15 @@ check: $(DEV)
 
 # Real processes on a busy machine: some tests that fail are tried again, twice at most, named at the end, and more than
 # two fail the run (tests/reruns.py).
-# Files are handed out in the order of tests/conftest.py, longest first. Each worker reads every test, so what was
-# compiled is kept for the next run.
-test: check $(TOOLS)
-	env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --reruns 2
+# Files are handed out in the order of tests/conftest.py, longest first. Each worker reads every test, so they are
+# compiled once before, while the checks run and the tools are set up.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest
+test: $(DEV)
+	@$(MAKE) --no-print-directory --jobs 3 --output-sync check compiled $(TOOLS)
+	$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder --reruns 2
+
+compiled: $(DEV)
+	@$(PYTEST) --collect-only --quiet > /dev/null || true
 
 # Not part of `test`: the real programs of agents' clients from npm are close to a gigabyte.
 test-clients: $(DEV)
