@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -332,9 +333,9 @@ def test_operations_that_ended_long_ago_are_deleted_with_their_folders(
     old, young = fill(operations, clock, [10, 10])
     running = operations.open_running(new())
     clock.forward(7 * DAY - 2 * HOUR)
-    assert operations.collect(Limits(age_ms=7 * DAY, total_bytes=10**9)) == 0
+    assert operations.collect(Limits(age_ms=7 * DAY, total_bytes=10**9), threading.Event()) == 0
     clock.forward(HOUR)
-    assert operations.collect(Limits(age_ms=7 * DAY, total_bytes=10**9)) == 1
+    assert operations.collect(Limits(age_ms=7 * DAY, total_bytes=10**9), threading.Event()) == 1
     assert not old.folder.exists()
     assert young.folder.exists()
     with pytest.raises(NotFound, match="Old ones are deleted"):
@@ -344,13 +345,13 @@ def test_operations_that_ended_long_ago_are_deleted_with_their_folders(
 
 def test_the_oldest_go_when_all_together_take_too_much(operations: OperationDesk, clock: FakeClock) -> None:
     ended = fill(operations, clock, [40_000] * 5)
-    assert operations.collect(Limits(age_ms=7 * DAY, total_bytes=100_000)) == 3
+    assert operations.collect(Limits(age_ms=7 * DAY, total_bytes=100_000), threading.Event()) == 3
     assert [each.folder.exists() for each in ended] == [False, False, False, True, True]
-    assert operations.collect(Limits(age_ms=7 * DAY, total_bytes=100_000)) == 0
+    assert operations.collect(Limits(age_ms=7 * DAY, total_bytes=100_000), threading.Event()) == 0
 
 
 def test_many_old_operations_go_in_several_steps(operations: OperationDesk, clock: FakeClock) -> None:
     fill(operations, clock, [1] * 120)
     clock.forward(30 * DAY)
-    assert operations.collect(Limits(age_ms=7 * DAY, total_bytes=10**9)) == 120
+    assert operations.collect(Limits(age_ms=7 * DAY, total_bytes=10**9), threading.Event()) == 120
     assert operations.recent() == []

@@ -1,39 +1,34 @@
-"""The desk of runs: the only place where a run changes state. Each change is one compare-and-set.
+"""The desk of runs: the only place where a run changes state.
 
-Plain synchronous code, safe from any thread and process. The page sees nothing but what is kept here, so a run belongs
-to no browser tab; its agent is held by a runner, so it does not depend on one server process either.
+The page sees nothing but what is kept here, so a run belongs to no browser tab; its agent is held by a runner, so it
+does not depend on one server process either.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
-import socket
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from secrets import token_hex
+from typing import Any
 
 from sayso.agents import rows
 from sayso.agents.model import Conversation, Ending, EventKind, NewEvent, NewRun, Run, RunEvent, RunState
-from sayso.clock import FAR_FUTURE, Clock, now_ms
+from sayso.clock import FAR_FUTURE
+from sayso.detached import DetachedDesk, DetachedQueries
 from sayso.errors import NotFound, RunGoesOn, TooManyRuns
 from sayso.running import folder as runner_folder
-from sayso.store import Conflict, Row, Store, Transaction
-from sayso.store.steps import STEP, in_steps
+from sayso.store import Row, Transaction
 
 _KILLED_WITHIN = 15.0
 """Seconds in which an agent that could not be halted must be dead."""
-RunEdit = Callable[[Run], Run]
 
 
-class RunDesk:
-    """Opens, feeds and ends runs. `folders` is where each gets a folder of its own."""
+class RunDesk(DetachedDesk[Run]):
+    """Opens, feeds and ends runs."""
 
-    def __init__(self, store: Store, folders: Path, *, clock: Clock = now_ms) -> None:
-        self._store, self._folders, self._clock = store, folders, clock
-        self._host = socket.gethostname()
+    queries = DetachedQueries(by_id="run_by_id", change="change_run", open_here="open_runs_here", delete="delete_run")
 
     # Running
 
@@ -73,7 +68,7 @@ class RunDesk:
 
     def active(self, token: str) -> Run | None:
         """The run that is now streaming with this token, with its project and its user."""
-        return self._store.read(lambda tx: self._one(tx, "run_by_token", token=token)) if token else None
+        return next(iter(self._all("run_by_token", token=token)), None) if token else None
 
     def append(self, run_id: str, *events: NewEvent) -> None:
         """Add events to a run. The bell rings, and every page that shows the run takes them in."""
@@ -108,8 +103,8 @@ class RunDesk:
     def halt(self, run_id: str, by: str) -> bool:
         """Note who wants the run to end, and see to it that its agent does nothing more. False where it may: when it
         runs on another machine, whose server ends it then."""
-        run = self._edit(run_id, lambda run: run if run.stopped_by else replace(run, stopped_by=by))
-        if run.state.ended:
+        run = self._note_stop(run_id, by)
+        if run.ended:
             return True
         if run.host != self._host:
             return False
@@ -120,10 +115,10 @@ class RunDesk:
 
     def want_stopped(self, run_id: str, by: str) -> Run:
         """Note who wants the run to end, and have its runner end all its processes, if it is on this machine."""
-        run = self._edit(run_id, lambda run: run if run.stopped_by else replace(run, stopped_by=by))
-        if not run.state.ended and run.host == self._host:
-            runner_folder.cancel(run.folder)
-        return run
+        return self._cancel(self._note_stop(run_id, by))
+
+    def _note_stop(self, run_id: str, by: str) -> Run:
+        return self._edit(run_id, lambda run: run if run.stopped_by else replace(run, stopped_by=by))
 
     def end(self, run_id: str, state: RunState, ending: Ending) -> Run:
         """The agent has ended. Its token is forgotten; what has ended stays as it is."""
@@ -131,37 +126,11 @@ class RunDesk:
             run_id, lambda run: replace(run, state=state, ending=ending, token="", ended_at=self._clock())
         )
 
-    # What the dead left
-
     def adopt_orphans(self) -> list[Run]:
         """The runs on this machine that no living process follows; this process does from now on."""
-        return [mine for orphan in self._orphans() if (mine := self._adopt(orphan))]
-
-    def _orphans(self) -> list[Run]:
-        bell, runs = self._store.bell(), self.open_here()
-        processes = {run.process for run in runs} - {bell.process}
-        dead = processes - bell.alive(processes) if processes else set()
-        return [run for run in runs if run.process in dead]
-
-    def _adopt(self, orphan: Run) -> Run | None:
-        process = self._store.bell().process
-
-        def work(tx: Transaction) -> Run | None:
-            run = self._get(tx, orphan.id)
-            if run.state.ended or run.process != orphan.process:
-                return None
-            return self._change(tx, replace(run, process=process), run)
-
-        return self._store.write(work)
+        return self._adopt(self._orphans())
 
     # Looking
-
-    def get(self, run_id: str) -> Run:
-        return self._store.read(lambda tx: self._get(tx, run_id))
-
-    def open_here(self) -> list[Run]:
-        """The runs on this machine that have not ended, whoever follows them."""
-        return self._all("open_runs_here", host=self._host)
 
     def open_of(self, user: str) -> list[Run]:
         """The runs of a user that have not ended."""
@@ -200,37 +169,11 @@ class RunDesk:
         found = self._store.read(lambda tx: tx.all("run_events", run_id=run_id, after=after, most=most))
         return [rows.read_event(row) for row in found]
 
-    # Tidying
-
     def collect(self, age_ms: int, ending: threading.Event) -> int:
-        """Delete conversations of this machine that ended long ago. In small steps, on a connection of its own."""
-        with self._store.aside() as store:
-            apart = RunDesk(store, self._folders, clock=self._clock)
-            return in_steps(lambda: apart._collect_some(age_ms), ending)
-
-    def _collect_some(self, age_ms: int) -> int:
-        old = self._all("old_runs", ended_before=self._clock() - age_ms, host=self._host, most=STEP)
-        for run in old:
-            shutil.rmtree(run.folder, ignore_errors=True)
-        if old:
-            self._store.write(lambda tx: _delete(tx, old))
-        return len(old)
+        """Delete conversations of this machine that ended long ago."""
+        return self._collect(ending, "old_runs", ended_before=self._clock() - age_ms)
 
     # Within a transaction
-
-    def _edit(self, run_id: str, edit: RunEdit) -> Run:
-        def work(tx: Transaction) -> Run:
-            run = self._get(tx, run_id)
-            after = run if run.state.ended else edit(run)
-            return run if after is run else self._change(tx, after, run)
-
-        return self._store.write(work)
-
-    def _change(self, tx: Transaction, after: Run, before: Run) -> Run:
-        now = self._clock()
-        if not tx.run("change_run", **rows.changes(after), id=before.id, version=before.version, now=now):
-            raise Conflict
-        return replace(after, version=before.version + 1, changed_at=now)
 
     def _insert(self, tx: Transaction, run_id: str, events: Sequence[NewEvent], counted: Row | None) -> None:
         if counted is None:
@@ -247,31 +190,16 @@ class RunDesk:
             raise _no_such_run()
         return found
 
-    def _get(self, tx: Transaction, run_id: str) -> Run:
-        run = self._one(tx, "run_by_id", id=run_id)
-        if run is None:
-            raise _no_such_run()
-        return run
-
-    def _one(self, tx: Transaction, query: str, **parameters: object) -> Run | None:
-        row = tx.one(query, **parameters)
-        return self._read(tx, row) if row else None
-
-    def _all(self, query: str, **parameters: object) -> list[Run]:
-        def work(tx: Transaction) -> list[Run]:
-            return [self._read(tx, row) for row in tx.all(query, **parameters)]
-
-        return self._store.read(work)
-
     def _read(self, tx: Transaction, row: Row) -> Run:
         project = tx.one("project_by_id", id=row["project_id"])
         assert project is not None
-        return rows.read_run(row, rows.read_project(project), self._folders / row["id"])
+        return rows.read_run(row, rows.read_project(project), self.folder_of(row["id"]))
 
+    def _columns(self, process: Run) -> dict[str, Any]:
+        return rows.changes(process)
 
-def _delete(tx: Transaction, runs: Iterable[Run]) -> None:
-    for run in runs:
-        tx.run("delete_run", id=run.id)
+    def _not_found(self, process_id: str) -> NotFound:
+        return _no_such_run()
 
 
 def _no_such_run() -> NotFound:

@@ -8,6 +8,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from sayso.running.folder import DetachedProcess
+
 SHORTEST_WAIT, LONGEST_WAIT = 30, 900
 """Seconds between which a project may set how long its agents wait for an answer."""
 
@@ -75,13 +77,9 @@ class NewRun:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
-    """One turn of a headless agent. Times are milliseconds since 1970.
+class Run(DetachedProcess):
+    """One turn of a headless agent. The token names its stream to the relay, and is empty once the run has ended."""
 
-    The token names its stream to the relay, and is empty once the run has ended.
-    """
-
-    id: str
     project: Project
     user: str
     conversation: str
@@ -90,21 +88,13 @@ class Run:
     agent: str
     session: str
     """The agent's own name for the conversation, by which the next turn resumes it."""
-    host: str
-    process: str
-    """The process that follows it."""
-    folder: Path
-    """Where its runner leaves what it prints."""
     prompt: str
     started_at: int
-    changed_at: int
     state: RunState = RunState.RUNNING
-    version: int = 1
     ending: Ending | None = None
     stopped_by: str = ""
     seen: int = 0
     """Bytes of its output that have become events."""
-    ended_at: int | None = None
 
     def lasted_ms(self, now: int) -> int:
         return (self.ended_at or now) - self.started_at

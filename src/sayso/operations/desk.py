@@ -1,45 +1,40 @@
-"""The desk of operations: the only place where an operation changes state. Each change is one compare-and-set.
-
-A runner does its work without us and leaves its status in the operation's folder. So an operation outlives the
-server that began it: whoever looks next takes the status from the folder.
-"""
+"""The desk of operations: the only place where an operation changes state."""
 
 from __future__ import annotations
 
-import shutil
-import socket
 import sys
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 from sayso.asks.model import Asker
 from sayso.asks.quota import UNLIMITED, check_commands
 from sayso.asks.sessions import AgentSessions, always, nobody
 from sayso.clock import FAR_FUTURE, Clock, now_ms
+from sayso.detached import DetachedDesk, DetachedQueries
 from sayso.errors import AmbiguousId, NotFound
 from sayso.operations import rows
 from sayso.operations.operation import Limits, NewOperation, Operation, OperationState, end_of, lost, state_after
 from sayso.running import folder as runner_folder
 from sayso.running.folder import Status
-from sayso.store import Conflict, Row, Store, Transaction
-from sayso.store.steps import STEP, in_steps
+from sayso.store import Row, Store, Transaction
 
 _MOST_NAMED = 10
 _ID_CHARACTERS = set("0123456789abcdef.")
 
 
-class OperationDesk:
-    """Opens, starts, ends and delivers operations. `folders` is where each gets a folder of its own."""
+class OperationDesk(DetachedDesk[Operation]):
+    """Opens, starts, ends and delivers operations."""
+
+    queries = DetachedQueries(
+        by_id="operation_by_id", change="change_operation", open_here="open_operations", delete="delete_operation"
+    )
 
     def __init__(self, store: Store, folders: Path, *, clock: Clock = now_ms, most_open: int = UNLIMITED) -> None:
-        self._store, self._folders, self._clock, self._most_open = store, folders, clock, most_open
-        self._host = socket.gethostname()
-
-    def folder_of(self, operation_id: str) -> Path:
-        """Where an operation of this machine keeps what it prints, whether it is there already or not."""
-        return self._folders / operation_id
+        super().__init__(store, folders, clock=clock)
+        self._most_open = most_open
 
     # Running
 
@@ -60,13 +55,11 @@ class OperationDesk:
     def awaits(self, operation_id: str, say_so: str) -> Operation:
         """Note by which ask a person is to allow it; empty: somebody has."""
 
-        def work(tx: Transaction) -> Operation:
-            operation = _get(tx, operation_id)
-            if operation.state is not OperationState.QUEUED or operation.say_so == say_so:
-                return operation
-            return self._change(tx, replace(operation, say_so=say_so), operation)
+        def edit(operation: Operation) -> Operation:
+            open_yet = operation.state is OperationState.QUEUED and operation.say_so != say_so
+            return replace(operation, say_so=say_so) if open_yet else operation
 
-        return self._store.write(work)
+        return self._edit(operation_id, edit)
 
     def begin(self, operation_id: str) -> Operation | None:
         """Set it running; None while another holds its lock, or a living one was in the queue before it."""
@@ -74,7 +67,7 @@ class OperationDesk:
         bell = self._store.bell()
 
         def work(tx: Transaction) -> Operation | None:
-            operation, now = _get(tx, operation_id), self._clock()
+            operation, now = self._get(tx, operation_id), self._clock()
             if operation.state is not OperationState.QUEUED:
                 return operation
             if operation.lock and _is_taken(tx, operation, bell.alive):
@@ -86,42 +79,34 @@ class OperationDesk:
     def end(self, operation_id: str, status: Status) -> Operation:
         """Take over how it ended. What has ended stays as it is."""
 
-        def work(tx: Transaction) -> Operation:
-            operation, now = _get(tx, operation_id), self._clock()
-            if operation.state.ended:
-                return operation
+        def edit(operation: Operation) -> Operation:
+            now = self._clock()
             ended_at = end_of(status, operation, now)
             ended = replace(operation, state=state_after(status, operation), status=status, ended_at=ended_at)
-            if not operation.background:
-                ended = replace(ended, delivered_at=now)
-            return self._change(tx, ended, operation)
+            return ended if operation.background else replace(ended, delivered_at=now)
 
-        return self._store.write(work)
+        return self._edit(operation_id, edit)
 
     def want_cancelled(self, operation_id: str, by: str) -> Operation:
         """Note that somebody wants it to end, and tell its runner if it is on this machine. A queued one ends now."""
 
-        def work(tx: Transaction) -> Operation:
-            operation = _get(tx, operation_id)
-            if operation.state.ended or operation.cancelled_by:
+        def edit(operation: Operation) -> Operation:
+            if operation.cancelled_by:
                 return operation
             wanted = replace(operation, cancelled_by=by)
             if operation.state is OperationState.QUEUED:
                 never_ran = Status(reason="cancelled", text=f"Cancelled before it began, by {by}.")
                 wanted = replace(wanted, state=OperationState.CANCELLED, status=never_ran, ended_at=self._clock())
-            return self._change(tx, wanted, operation)
+            return wanted
 
-        operation = self._store.write(work)
-        if operation.state is OperationState.RUNNING and operation.host == self._host:
-            runner_folder.cancel(operation.folder)
-        return operation
+        return self._cancel(self._edit(operation_id, edit))
 
     def delivered(self, operation_id: str) -> Operation:
         """The agent has been told how it ended."""
 
         def work(tx: Transaction) -> Operation:
-            operation = _get(tx, operation_id)
-            if not operation.state.ended or operation.delivered:
+            operation = self._get(tx, operation_id)
+            if not operation.ended or operation.delivered:
                 return operation
             return self._change(tx, replace(operation, delivered_at=self._clock()), operation)
 
@@ -131,7 +116,7 @@ class OperationDesk:
 
     def recover(self) -> list[Operation]:
         """Take over what dead processes saw through: what has ended gets its status, what runs is ours now."""
-        return [mine for orphan in self.end_the_dead() if (mine := self._adopt(orphan))]
+        return self._adopt(self.end_the_dead())
 
     def end_the_dead(self) -> list[Operation]:
         """End what nobody sees through and whose runner has ended. What is left: orphans whose command still runs."""
@@ -143,35 +128,7 @@ class OperationDesk:
                 self.end(orphan.id, runner_folder.read_status(orphan.folder) or lost(orphan))
         return running
 
-    def open_here(self) -> list[Operation]:
-        """The operations on this machine that have not ended, whoever sees them through."""
-        return self._all("open_operations", host=self._host)
-
-    def _orphans(self) -> list[Operation]:
-        operations = self._all("open_operations", host=self._host)
-        processes = {operation.process for operation in operations} - {self._store.bell().process}
-        if not processes:
-            return []
-        dead = processes - self._store.bell().alive(processes)
-        return [operation for operation in operations if operation.process in dead]
-
-    def _adopt(self, orphan: Operation) -> Operation | None:
-        process = self._store.bell().process
-
-        def work(tx: Transaction) -> Operation | None:
-            operation = _get(tx, orphan.id)
-            if operation.state.ended or operation.process != orphan.process:
-                return None
-            started = operation.started_at or self._clock()
-            mine = replace(operation, process=process, state=OperationState.RUNNING, started_at=started)
-            return self._change(tx, mine, operation)
-
-        return self._store.write(work)
-
     # Looking
-
-    def get(self, operation_id: str) -> Operation:
-        return self._store.read(lambda tx: _get(tx, operation_id))
 
     def find(self, short_id: str) -> Operation:
         """The operation whose id begins so. A sequence is meant where its steps begin so too."""
@@ -249,26 +206,10 @@ class OperationDesk:
         bell = self._store.bell()
         return AgentSessions(bell.process, bell.alive, always, nobody).belonging(operations, asker)
 
-    # Tidying
-
-    def collect(self, limits: Limits, ending: threading.Event | None = None) -> int:
-        """Delete what ended long ago, and the oldest of what is too much on disk. How many went. In small steps, on a
-        connection of its own; the rest is left for another time once `ending` is set."""
-        ending, before = ending or threading.Event(), self._clock() - limits.age_ms
-        with self._store.aside() as store:
-            apart = OperationDesk(store, self._folders, clock=self._clock)
-            old = in_steps(lambda: apart._collect_some("old_operations", ended_before=before), ending)
-            return old + in_steps(
-                lambda: apart._collect_some("crowded_operations", total_bytes=limits.total_bytes), ending
-            )
-
-    def _collect_some(self, query: str, **limit: int) -> int:
-        found = self._all(query, host=self._host, most=STEP, **limit)
-        for operation in found:
-            shutil.rmtree(operation.folder, ignore_errors=True)
-        if found:
-            self._store.write(lambda tx: _delete(tx, found))
-        return len(found)
+    def collect(self, limits: Limits, ending: threading.Event) -> int:
+        """Delete what ended long ago, and the oldest of what is too much on disk. How many went."""
+        old = self._collect(ending, "old_operations", ended_before=self._clock() - limits.age_ms)
+        return old + self._collect(ending, "crowded_operations", total_bytes=limits.total_bytes)
 
     # Within a transaction
 
@@ -295,28 +236,14 @@ class OperationDesk:
         self._store.write(work)
         return operation
 
-    def _change(self, tx: Transaction, after: Operation, before: Operation) -> Operation:
-        tx.wake_only()
-        now = self._clock()
-        if not tx.run("change_operation", **rows.changes(after), id=before.id, version=before.version, now=now):
-            raise Conflict
-        return replace(after, version=before.version + 1, changed_at=now)
+    def _read(self, tx: Transaction, row: Row) -> Operation:
+        return rows.read(row)
 
-    def _all(self, query: str, **parameters: object) -> list[Operation]:
-        found: list[Row] = self._store.read(lambda tx: tx.all(query, **parameters))
-        return [rows.read(row) for row in found]
+    def _columns(self, process: Operation) -> dict[str, Any]:
+        return rows.changes(process)
 
-
-def _get(tx: Transaction, operation_id: str) -> Operation:
-    row = tx.one("operation_by_id", id=operation_id)
-    if row is None:
-        raise NotFound(f"No operation has the id {operation_id!r}. Old ones are deleted after a while.")
-    return rows.read(row)
-
-
-def _delete(tx: Transaction, operations: Iterable[Operation]) -> None:
-    for operation in operations:
-        tx.run("delete_operation", id=operation.id)
+    def _not_found(self, process_id: str) -> NotFound:
+        return NotFound(f"No operation has the id {process_id!r}. Old ones are deleted after a while.")
 
 
 def _is_taken(tx: Transaction, operation: Operation, alive: Callable[[set[str]], set[str]]) -> bool:

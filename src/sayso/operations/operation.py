@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 from secrets import token_hex
 
 from sayso.asks.model import Asker
-from sayso.running.folder import Status
+from sayso.running.folder import DetachedProcess, Status
 
 
 class OperationState(StrEnum):
@@ -64,23 +63,16 @@ class NewOperation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Operation(NewOperation):
-    """One run of a command. Times are milliseconds since 1970; the folder holds what it printed."""
+class Operation(NewOperation, DetachedProcess):
+    """One run of a command."""
 
-    folder: Path
-    host: str
     server: str
     """The process that opened it, whose client is told of its end while that process lives."""
-    process: str
-    """The process that sees it through."""
     created_at: int
-    changed_at: int
     state: OperationState = OperationState.QUEUED
-    version: int = 1
     status: Status | None = None
     cancelled_by: str = ""
     started_at: int | None = None
-    ended_at: int | None = None
     delivered_at: int | None = None
 
     @property

@@ -63,6 +63,25 @@ class RunnerName:
     mark: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class DetachedProcess:
+    """A process that outlives its server, as the store knows it. Times are milliseconds since 1970."""
+
+    id: str
+    host: str
+    process: str
+    """The process of Sayso that sees it through."""
+    folder: Path
+    """Where its runner leaves what it prints."""
+    changed_at: int
+    version: int = 1
+    ended_at: int | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self.ended_at is not None
+
+
 def parse_status(text: bytes) -> Status:
     """A Status from what the runner wrote."""
     fields: dict[str, Any] = json.loads(text)
