@@ -60,12 +60,12 @@ def _at_prompts() -> None:
     with stage() as config, open_session(config) as session, scripted_agent(config) as agent:
         put(flowing(tr("The sample agent is starting. It connects to `sayso server` over MCP and asks…") + "\n"))
         ask = agent.first_ask(session)
-        received = _from_prompts(session, ask, agent) if is_interactive() else _from_elsewhere(session, ask, agent)
+        received = from_prompts(session, ask, agent) if is_interactive() else _from_elsewhere(session, ask, agent)
     put(told(received))
     put(goodbye())
 
 
-def _from_prompts(session: CliSession, ask: Ask, agent: ScriptedAgent) -> str | None:
+def from_prompts(session: CliSession, ask: Ask, agent: ScriptedAgent) -> str | None:
     """What the agent received of what was typed here; None when nothing was."""
     settlement = converse(ask)
     if settlement is None:

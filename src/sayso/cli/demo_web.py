@@ -15,11 +15,12 @@ from importlib import import_module
 from sayso.accounts import LINK_LIFE, Accounts
 from sayso.asks.model import Ask
 from sayso.cli.asks_in_words import headline
+from sayso.cli.demo import from_prompts
 from sayso.cli.demo_page import DemoPage, page
 from sayso.cli.demo_stage import ScriptedAgent, scripted_agent, stage
 from sayso.cli.demo_words import HANDOVER_SECONDS, goodbye, told
 from sayso.cli.session import CliSession, open_session
-from sayso.cli.terminal import bold, flowing, is_interactive, put
+from sayso.cli.terminal import bold, draws_screens, flowing, is_interactive, put
 from sayso.cli.texts import mark, plural, tr
 from sayso.text import one_line
 
@@ -28,6 +29,8 @@ PLAYER = "sample-person"
 
 _RUN_IT = mark("Press Enter to run the sample agent.")
 _OR_ELSE = mark("Or type a letter, then Enter: c to connect an agent of your own, q to end the demo.")
+_IN_THE_INBOX = mark("Answer in the browser. Or press Enter to answer here, in the terminal inbox.")
+_AT_PROMPTS = mark("Answer in the browser. Or press Enter to answer here.")
 _STARTING = mark("The sample agent is starting. It connects to `sayso server` over MCP and asks…")
 
 
@@ -81,13 +84,15 @@ def _answered(session: CliSession, agent: ScriptedAgent, ask: Ask) -> str | None
     size = plural(len(ask.questions), "1 question", "{n} questions")
     put(flowing(f"\n{bold(tr('It asks:'))} {headline(ask)} ({size})"))
     while session.desk.get(ask.id).state.answerable:
-        put(flowing("\n" + tr("Answer in the browser. Or press Enter to answer here, in the terminal inbox.")))
+        put(flowing("\n" + tr(_IN_THE_INBOX if draws_screens() else _AT_PROMPTS)))
         put(flowing(tr("Or type q, then Enter, to leave it unanswered.")))
         match _typed_or(agent):
             case None:
                 break
             case "q":
                 return None
+        if not draws_screens():
+            return from_prompts(session, ask, agent)
         # It closes by itself once the agent has its answer, so that nobody looks at an empty inbox and wonders.
         import_module("sayso.tui.app").run(session.config, until=agent.fileno())
     return agent.received(HANDOVER_SECONDS)

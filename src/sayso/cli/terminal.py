@@ -101,8 +101,12 @@ def is_interactive() -> bool:
 
 
 def draws_screens() -> bool:
-    """Whether a full screen can be drawn here: a terminal that says what it is, and does not say that it is dumb."""
-    return is_interactive() and os.environ.get("TERM", "") not in ("", "dumb", "unknown")
+    """Whether a full screen can be drawn here: a terminal that says what it is, and does not say that it is dumb.
+
+    Textual draws on stderr: if that goes elsewhere, keys would act on what nobody sees.
+    """
+    seen = is_interactive() and bool(sys.stderr) and sys.stderr.isatty()
+    return seen and os.environ.get("TERM", "") not in ("", "dumb", "unknown")
 
 
 def forget_typed_ahead() -> None:

@@ -80,3 +80,17 @@ def test_an_agent_of_ones_own_can_be_connected_to_the_demo(place: Place, size: t
             assert b'"serverInfo"' in reply.read()
         newcomer.keys("q", "Enter")
         assert newcomer.ended() == 0
+
+
+@pytest.mark.finding("F-64")
+def test_the_demo_is_answered_at_prompts_where_no_screen_can_be_drawn(place: Place) -> None:
+    with terminal(place) as newcomer:
+        newcomer.start("env TERM=dumb sayso demo --web")
+        newcomer.sees("q to end the demo.")
+        newcomer.keys("Enter")
+        newcomer.sees("Or press Enter to answer here.")
+        newcomer.keys("Enter")
+        newcomer.sees("Number, label or own words:")
+        assert newcomer.told("alternate_on") == "0"
+        newcomer.keys("C-c")
+        assert newcomer.ended() == 0

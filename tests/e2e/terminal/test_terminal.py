@@ -371,6 +371,17 @@ def test_a_held_key_answers_none_of_five_asks_in_a_real_terminal(place: Place) -
     assert states == [State.PENDING] * 4 + [State.ANSWERED]
 
 
+@pytest.mark.finding("F-04")
+@pytest.mark.parametrize("elsewhere", ["2>/dev/null", "2>&-", "2>inbox.log"])
+def test_no_key_acts_on_a_screen_that_is_drawn_elsewhere(place: Place, elsewhere: str) -> None:
+    with terminal(place) as anna, agents(place) as others:
+        held = others.permission("Allow Bash: rm -rf /srv?")
+        anna.start(f"sayso {elsewhere}")
+        assert anna.ended() == 0
+        anna.sees("Allow Bash: rm -rf /srv?")
+        assert others.desk.get(held.ask.id).state is State.PENDING
+
+
 @pytest.mark.finding("F-56")
 def test_no_time_is_promised_that_the_clients_own_limit_cuts_short(place: Place) -> None:
     with terminal(place, (100, 30)) as anna, place.agent("legacy", program="sayso", name="codex-mcp-client") as client:

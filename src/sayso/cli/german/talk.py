@@ -237,6 +237,7 @@ OTHERS: Mapping[str, str] = {
     ),
     "Sayso is running, until this demo ends.": "Sayso läuft, bis diese Vorführung endet.",
     "Or type q, then Enter, to leave it unanswered.": "Oder q, dann Enter: unbeantwortet lassen.",
+    "Answer in the browser. Or press Enter to answer here.": ("Antworten Sie im Browser. Oder Enter: hier antworten."),
     "Answer in the browser. Or press Enter to answer here, in the terminal inbox.": (
         "Antworten Sie im Browser. Oder Enter: hier antworten, im Eingang im Terminal."
     ),
