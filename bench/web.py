@@ -36,6 +36,7 @@ from sayso.accounts import Accounts
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Answer, Ask, Settler
 from sayso.config import Config, load
+from sayso.desks import Desks
 from sayso.store import Store, open_store
 from sayso.web.site import Site
 
@@ -309,7 +310,7 @@ async def signed_in(config: Config, store: Store) -> Visitor:
     accounts.add_user("bench")
     return Visitor(
         host=accounts.private_name,
-        cookie=await Site(config, store).cookie(),
+        cookie=await Site(Desks(config, store)).cookie(),
         secret=accounts.redeem(accounts.make_link("bench")),
     )
 

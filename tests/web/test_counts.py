@@ -18,6 +18,7 @@ from sayso.agents.desk import RunDesk
 from sayso.asks.crowds import Entry
 from sayso.asks.desk import AskDesk
 from sayso.config import Config, load
+from sayso.desks import Desks
 from sayso.mcp_server.http import McpOverHttp
 from sayso.mcp_server.offer import Offer
 from sayso.protocol.request import ClientInfo
@@ -54,8 +55,8 @@ def config(tmp_path: Path) -> Config:
 @asynccontextmanager
 async def agent(config: Config, store: SqliteStore) -> AsyncIterator[httpx2.AsyncClient]:
     """An agent of the whole application, in this process."""
-    mcp = McpOverHttp(config, store)
-    app = build(config, store, address="", routes=mcp.routes, lifespans=[mcp.running])
+    mcp = McpOverHttp(Desks(config, store))
+    app = build(Desks(config, store), address="", routes=mcp.routes, lifespans=[mcp.running])
     bearer = {"Authorization": f"Bearer {Accounts(store).add_token('counted')}", "Accept": ACCEPT}
     async with (
         app.router.lifespan_context(app),
@@ -130,7 +131,7 @@ def test_one_trip_to_a_thread_and_one_drawing_of_an_ask_serve_all_streams(config
 
     async def count() -> tuple[int, int]:
         store, agents = CountedStore(config.state_dir / "sayso.db"), SqliteStore(config.state_dir / "sayso.db")
-        site = CountedSite(config, store)
+        site = CountedSite(Desks(config, store))
         site.accounts.add_user(USER)
         conversations = Conversations(RunDesk(store, config.runs_dir), site.desk)
         news = News(site, conversations, Drawing(ask=draw, command=lambda _: "", conversation=lambda _: ""))

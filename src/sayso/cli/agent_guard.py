@@ -11,48 +11,45 @@ import os
 import socket
 from collections.abc import Iterator
 
-from sayso.accounts import Accounts
-from sayso.cli.session import CliSession
 from sayso.clients import IN_A_SHELL
+from sayso.desks import Desks
 from sayso.errors import NotYours
 from sayso.processes import ProcessName, ancestry, servers_beside
 
 _STORE = (b"SAYSO_STATE_DIR", b"SAYSO_STORE", b"XDG_STATE_HOME", b"HOME")
 
 
-def refuse_agents(session: CliSession, wanted: str) -> None:
+def refuse_agents(desks: Desks, wanted: str) -> None:
     """Raise NotYours, and record it, when an agent started this command. `wanted` says what it is for."""
-    why = _agent_behind(session)
+    why = _agent_behind(desks)
     if not why:
         return
-    Accounts(session.store).note_refusal(wanted, why)
+    desks.accounts.note_refusal(wanted, why)
     raise NotYours(
         f"This command was started by an agent ({why}), and an agent may not {wanted}: with that it could speak for a "
         "person. Run it yourself, in a terminal that no agent started. This attempt was recorded."
     )
 
 
-def _agent_behind(session: CliSession) -> str:
+def _agent_behind(desks: Desks) -> str:
     """How an agent is behind this process, in words; empty when none is."""
     if marks := [name for name in IN_A_SHELL if os.environ.get(name)]:
         return f"{marks[0]} is set"
     line = ancestry()
-    agent = next((name for name in _agents(session, line) if name in line), None)
+    agent = next((name for name in _agents(desks, line) if name in line), None)
     return f"it descends from process {agent.pid}" if agent else ""
 
 
-def _agents(session: CliSession, line: tuple[ProcessName, ...]) -> Iterator[ProcessName]:
-    from sayso.agents.desk import RunDesk
-    from sayso.operations.desk import OperationDesk
+def _agents(desks: Desks, line: tuple[ProcessName, ...]) -> Iterator[ProcessName]:
     from sayso.running.folder import read_runner
 
     yield from (client for pid, client in servers_beside(line).items() if _serves_our_store(pid))
     here = socket.gethostname()
-    for ask in session.desk.inbox(most=1000):
+    for ask in desks.asks.inbox(most=1000):
         if ask.asker.pid and ask.asker.host == here:
             yield ProcessName(pid=ask.asker.pid, started=ask.asker.started)
-    runs = RunDesk(session.store, session.config.runs_dir).open_here()
-    operations = OperationDesk(session.store, session.config.operations_dir).open_here()
+    runs = desks.runs.open_here()
+    operations = desks.operations.open_here()
     for folder in [*(run.folder for run in runs), *(operation.folder for operation in operations)]:
         if runner := read_runner(folder):
             yield ProcessName(pid=runner.pid, started=str(runner.started))

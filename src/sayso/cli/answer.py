@@ -10,11 +10,12 @@ from sayso.asks.crowds import without_crowds
 from sayso.asks.model import Ask
 from sayso.cli.conversation import choose_ask, converse
 from sayso.cli.program import settings
-from sayso.cli.session import MOST_OPEN, CliSession, complete_id, open_session
 from sayso.cli.settling import answer, check_open, settle, what_happens
+from sayso.cli.shared import MOST_OPEN, complete_id
 from sayso.cli.terminal import is_interactive, put_json, say
 from sayso.cli.texts import tr
 from sayso.cli.values import answers_from
+from sayso.desks import Desks, open_desks
 from sayso.dialects.asks_as_data import ask_data
 
 NOTHING_SENT = 1
@@ -43,9 +44,9 @@ def command(ask_id: str | None, values: tuple[str, ...], pairs: tuple[str, ...],
       sayso answer 3f2a91bc -q 1=SQLite -q 2=#1 -q 2=#3 -q 3="only on weekdays"
       sayso answer 3f2a91bc - < reply.txt
     """
-    with open_session(settings()) as session:
+    with open_desks(settings()) as desks:
         at_once = bool(values or pairs)
-        settled = _answer_with(session, ask_id, values, pairs) if at_once else _answer_at_prompts(session, ask_id)
+        settled = _answer_with(desks, ask_id, values, pairs) if at_once else _answer_at_prompts(desks, ask_id)
     if settled is None:
         say(tr("Nothing was sent. The ask stays open."))
         raise click.exceptions.Exit(NOTHING_SENT)
@@ -54,28 +55,28 @@ def command(ask_id: str | None, values: tuple[str, ...], pairs: tuple[str, ...],
         put_json(ask_data(settled))
 
 
-def _answer_with(session: CliSession, ask_id: str | None, values: Sequence[str], pairs: Sequence[str]) -> Ask:
+def _answer_with(desks: Desks, ask_id: str | None, values: Sequence[str], pairs: Sequence[str]) -> Ask:
     if ask_id is None:
         raise click.UsageError("Say which ask is answered: sayso answer ID -q KEY=VALUE. `sayso list` shows the ids.")
-    ask = session.desk.find(ask_id)
-    check_open(session, ask)
-    return answer(session, ask, answers_from(ask, values, pairs))
+    ask = desks.asks.find(ask_id)
+    check_open(desks, ask)
+    return answer(desks, ask, answers_from(ask, values, pairs))
 
 
-def _answer_at_prompts(session: CliSession, ask_id: str | None) -> Ask | None:
+def _answer_at_prompts(desks: Desks, ask_id: str | None) -> Ask | None:
     if not is_interactive():
         raise click.UsageError("Without a terminal give the answer as well: sayso answer ID VALUE, or -q KEY=VALUE.")
-    ask = session.desk.find(ask_id) if ask_id else _pick(session)
+    ask = desks.asks.find(ask_id) if ask_id else _pick(desks)
     if ask is None:
         return None
-    check_open(session, ask)
+    check_open(desks, ask)
     settlement = converse(ask)
-    return None if settlement is None else settle(session, ask, settlement)
+    return None if settlement is None else settle(desks, ask, settlement)
 
 
-def _pick(session: CliSession) -> Ask | None:
-    session.desk.release_the_dead()
-    asks, _ = without_crowds(session.desk.inbox(most=MOST_OPEN))
+def _pick(desks: Desks) -> Ask | None:
+    desks.asks.release_the_dead()
+    asks, _ = without_crowds(desks.asks.inbox(most=MOST_OPEN))
     if not asks:
         say(tr("No questions are waiting."))
         raise click.exceptions.Exit(0)

@@ -10,9 +10,8 @@ from collections.abc import Callable
 
 from sayso.asks.desk import AskDesk, Held, Retention
 from sayso.asks.model import Ask, NewAsk
-from sayso.asks.waiting import Waiting
-from sayso.cli.session import CliSession, open_session
 from sayso.config import Config
+from sayso.desks import Desks, open_desks
 from sayso.errors import StoreError
 
 logger = logging.getLogger(__name__)
@@ -23,15 +22,15 @@ def put_and_wait(config: Config, new: NewAsk, opened: Callable[[Held], None], en
 
     It counts as delivered only when `ended` has returned. Interrupted, the ask stays open.
     """
-    with open_session(config) as session:
-        return asyncio.run(_ask(session, new, opened, ended))
+    with open_desks(config) as desks:
+        return asyncio.run(_ask(desks, new, opened, ended))
 
 
-async def _ask(session: CliSession, new: NewAsk, opened: Callable[[Held], None], ended: Callable[[Ask], None]) -> Ask:
-    async with Waiting(session.store, session.desk) as waiting:
+async def _ask(desks: Desks, new: NewAsk, opened: Callable[[Held], None], ended: Callable[[Ask], None]) -> Ask:
+    async with desks.waiting(desks.asks) as waiting:
         held = await waiting.hold(new)
         ending = threading.Event()
-        tidying = asyncio.create_task(_tidy(session.desk, session.config, ending))
+        tidying = asyncio.create_task(_tidy(desks.asks, desks.config, ending))
         opened(held)
         try:
             ask = await waiting.outcome(held)

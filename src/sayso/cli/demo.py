@@ -13,15 +13,11 @@ import click
 
 from sayso.asks.model import Ask
 from sayso.cli.connecting import typed_here
-from sayso.cli.conversation import converse
 from sayso.cli.demo_stage import ScriptedAgent, scripted_agent, stage
-from sayso.cli.demo_words import HANDOVER_SECONDS, goodbye, told
-from sayso.cli.session import CliSession, open_session
-from sayso.cli.settling import settle, what_happens
+from sayso.cli.demo_words import from_prompts, goodbye, told
 from sayso.cli.terminal import flowing, is_interactive, put
-from sayso.cli.texts import explained, tr
-from sayso.errors import AlreadySettled
-from sayso.text import printable
+from sayso.cli.texts import tr
+from sayso.desks import Desks, open_desks
 
 PATIENCE_SECONDS = 600.0
 
@@ -57,30 +53,18 @@ def command(web: bool, port: int) -> None:
 
 
 def _at_prompts() -> None:
-    with stage() as config, open_session(config) as session, scripted_agent(config) as agent:
+    with stage() as config, open_desks(config) as desks, scripted_agent(config) as agent:
         put(flowing(tr("The sample agent is starting. It connects to `sayso server` over MCP and asks…") + "\n"))
-        ask = agent.first_ask(session)
-        received = from_prompts(session, ask, agent) if is_interactive() else _from_elsewhere(session, ask, agent)
+        ask = agent.first_ask(desks)
+        received = from_prompts(desks, ask, agent) if is_interactive() else _from_elsewhere(desks, ask, agent)
     put(told(received))
     put(goodbye())
 
 
-def from_prompts(session: CliSession, ask: Ask, agent: ScriptedAgent) -> str | None:
-    """What the agent received of what was typed here; None when nothing was."""
-    settlement = converse(ask)
-    if settlement is None:
-        return None
-    try:
-        put(what_happens(settle(session, ask, settlement)))
-    except AlreadySettled as error:
-        put(printable(explained(error)))
-    return agent.received(HANDOVER_SECONDS)
-
-
-def _from_elsewhere(session: CliSession, ask: Ask, agent: ScriptedAgent) -> str | None:
+def _from_elsewhere(desks: Desks, ask: Ask, agent: ScriptedAgent) -> str | None:
     """What the agent received of what was answered in another terminal while we waited."""
     put(tr("There is no terminal here to answer in, and nothing is answered for you. Answer from another one:"))
-    command = f"SAYSO_STATE_DIR={session.config.state_dir} {typed_here()} answer {ask.id[:8]}"
+    command = f"SAYSO_STATE_DIR={desks.config.state_dir} {typed_here()} answer {ask.id[:8]}"
     put(f"\n  {command}\n")
     put(tr("Waiting while standard input is open, for ten minutes at most."))
     threading.Thread(target=_watch_stdin, args=(agent,), daemon=True).start()

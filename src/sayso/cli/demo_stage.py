@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import queue
-import shutil
 import signal
 import socket
 import subprocess
@@ -24,13 +23,11 @@ from typing import IO
 
 from sayso.asks.guard import SESSION_VARIABLE
 from sayso.asks.model import Ask
-from sayso.cli.session import CliSession
 from sayso.cli.texts import language
 from sayso.clients import IN_A_SHELL
 from sayso.config import Config, load
+from sayso.desks import LOOK_EVERY, Desks, take_down_bells
 from sayso.errors import SaysoError
-from sayso.store.bell import LOOK_EVERY
-from sayso.store.socket_bell import bell_folder
 
 START_SECONDS = 60.0
 GRACE_SECONDS = 10.0
@@ -53,13 +50,13 @@ class ScriptedAgent:
     def fileno(self) -> int:
         return self._rung.fileno()
 
-    def first_ask(self, session: CliSession) -> Ask:
+    def first_ask(self, desks: Desks) -> Ask:
         """What it asks, once that is in the store."""
         end = time.monotonic() + START_SECONDS
         while self._process.poll() is None and time.monotonic() < end:
-            if asks := session.desk.inbox(most=1):
+            if asks := desks.asks.inbox(most=1):
                 return asks[0]
-            session.store.bell().wait(LOOK_EVERY)
+            desks.bell().wait(LOOK_EVERY)
         raise SaysoError(f"The sample agent did not ask anything. {said(self._log)}".strip())
 
     def received(self, seconds: float) -> str | None:
@@ -111,8 +108,7 @@ def stage() -> Iterator[Config]:
         finally:
             # From here on another Ctrl-C would only keep it from cleaning up.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
-            # It lies outside where the folder's path is too long for a socket.
-            shutil.rmtree(bell_folder(config.bell_dir), ignore_errors=True)
+            take_down_bells(config)
 
 
 @contextmanager

@@ -12,16 +12,15 @@ import select
 import urllib.request
 from importlib import import_module
 
-from sayso.accounts import LINK_LIFE, Accounts
+from sayso.accounts import LINK_LIFE
 from sayso.asks.model import Ask
 from sayso.cli.asks_in_words import headline
-from sayso.cli.demo import from_prompts
 from sayso.cli.demo_page import DemoPage, page
 from sayso.cli.demo_stage import ScriptedAgent, scripted_agent, stage
-from sayso.cli.demo_words import HANDOVER_SECONDS, goodbye, told
-from sayso.cli.session import CliSession, open_session
+from sayso.cli.demo_words import HANDOVER_SECONDS, from_prompts, goodbye, told
 from sayso.cli.terminal import bold, draws_screens, flowing, is_interactive, put
 from sayso.cli.texts import mark, plural, tr
+from sayso.desks import Desks, open_desks
 from sayso.text import one_line
 
 AGENT = "your-agent"
@@ -36,12 +35,12 @@ _STARTING = mark("The sample agent is starting. It connects to `sayso server` ov
 
 def play(port: int) -> None:
     """Serve the page in a folder that is removed at the end, and offer the sample agent."""
-    with stage() as config, open_session(config) as session, page(config, port) as served:
+    with stage() as config, open_desks(config) as desks, page(config, port) as served:
         put(tr("Sayso is running, until this demo ends."))
         if is_interactive():
-            _with_a_person(session, served)
+            _with_a_person(desks, served)
         else:
-            _by_itself(session, served)
+            _by_itself(desks, served)
     put(goodbye())
 
 
@@ -53,37 +52,37 @@ def _sign_in(served: DemoPage) -> str:
 # With a person
 
 
-def _with_a_person(session: CliSession, served: DemoPage) -> None:
+def _with_a_person(desks: Desks, served: DemoPage) -> None:
     put(flowing(f"\n1. {_sign_in(served)}"))
     put(flowing(f"2. {tr(_RUN_IT)} {tr('It asks you three questions; answer them in the browser or here.')}"))
     try:
         while (typed := _typed(f"\n{tr(_OR_ELSE)}")) != "q":
-            put(_how_to_join(session, served) if typed == "c" else _one_round(session))
+            put(_how_to_join(desks, served) if typed == "c" else _one_round(desks))
             put(flowing(f"\n{tr(_RUN_IT)}"))
     except KeyboardInterrupt:
         put()
 
 
-def _how_to_join(session: CliSession, served: DemoPage) -> str:
+def _how_to_join(desks: Desks, served: DemoPage) -> str:
     """How a person's own agent asks on this page."""
-    token = Accounts(session.store).add_token(f"{AGENT}-{secrets.token_hex(2)}")
+    token = desks.accounts.add_token(f"{AGENT}-{secrets.token_hex(2)}")
     server = f"{served.address}/mcp"
     first = flowing(tr("An agent of yours can ask on this page while the demo runs. For Claude Code, run:"))
     return f'\n{first}\n\nclaude mcp add --transport http sayso-demo {server} --header "Authorization: Bearer {token}"'
 
 
-def _one_round(session: CliSession) -> str:
+def _one_round(desks: Desks) -> str:
     """What the agent received of one round of questions, in words."""
     put(flowing(f"\n{tr(_STARTING)}"))
-    with scripted_agent(session.config) as agent:
-        return told(_answered(session, agent, agent.first_ask(session)))
+    with scripted_agent(desks.config) as agent:
+        return told(_answered(desks, agent, agent.first_ask(desks)))
 
 
-def _answered(session: CliSession, agent: ScriptedAgent, ask: Ask) -> str | None:
+def _answered(desks: Desks, agent: ScriptedAgent, ask: Ask) -> str | None:
     """What the agent received, wherever it was answered; None when the person does not want to."""
     size = plural(len(ask.questions), "1 question", "{n} questions")
     put(flowing(f"\n{bold(tr('It asks:'))} {headline(ask)} ({size})"))
-    while session.desk.get(ask.id).state.answerable:
+    while desks.asks.get(ask.id).state.answerable:
         put(flowing("\n" + tr(_IN_THE_INBOX if draws_screens() else _AT_PROMPTS)))
         put(flowing(tr("Or type q, then Enter, to leave it unanswered.")))
         match _typed_or(agent):
@@ -92,9 +91,9 @@ def _answered(session: CliSession, agent: ScriptedAgent, ask: Ask) -> str | None
             case "q":
                 return None
         if not draws_screens():
-            return from_prompts(session, ask, agent)
+            return from_prompts(desks, ask, agent)
         # It closes by itself once the agent has its answer, so that nobody looks at an empty inbox and wonders.
-        import_module("sayso.tui.app").run(session.config, until=agent.fileno())
+        import_module("sayso.tui.app").run(desks.config, until=agent.fileno())
     return agent.received(HANDOVER_SECONDS)
 
 
@@ -119,24 +118,24 @@ def _line() -> str:
 # Without one
 
 
-def _by_itself(session: CliSession, served: DemoPage) -> None:
+def _by_itself(desks: Desks, served: DemoPage) -> None:
     put(f"\n{_sign_in(served)}")
     put(tr("There is no terminal here, so the demo plays the person as well. Run it in a terminal to answer yourself."))
     put(f"{tr(_STARTING)}\n")
-    with scripted_agent(session.config) as agent:
-        ask = agent.first_ask(session)
+    with scripted_agent(desks.config) as agent:
+        ask = agent.first_ask(desks)
         for question in ask.questions:
             put(f"  {one_line(question.text)}")
-        _answer(session, served, ask)
+        _answer(desks, served, ask)
         told_of = tr("The sample person signed in on the page and chose what was recommended, or the first option.")
         put(f"\n{told_of}")
         received = agent.received(HANDOVER_SECONDS)
     put(told(received))
 
 
-def _answer(session: CliSession, served: DemoPage, ask: Ask) -> None:
+def _answer(desks: Desks, served: DemoPage, ask: Ask) -> None:
     """Answer as a script of a person would: by the page's API."""
-    accounts = Accounts(session.store)
+    accounts = desks.accounts
     accounts.add_user(PLAYER)
     token = accounts.redeem(accounts.make_link(PLAYER))
     answers = []

@@ -1,16 +1,34 @@
-"""What both kinds of demo say: what the agent received, and what to do next."""
+"""What both kinds of demo do and say: answering at prompts, what the agent received, and what to do next."""
 
 from __future__ import annotations
 
 import textwrap
 
+from sayso.asks.model import Ask
 from sayso.cli.connecting import how_to_connect
-from sayso.cli.terminal import bold, flowing
-from sayso.cli.texts import tr
+from sayso.cli.conversation import converse
+from sayso.cli.demo_stage import ScriptedAgent
+from sayso.cli.settling import settle, what_happens
+from sayso.cli.terminal import bold, flowing, put
+from sayso.cli.texts import explained, tr
+from sayso.desks import Desks
+from sayso.errors import AlreadySettled
 from sayso.text import printable
 
 HANDOVER_SECONDS = 30.0
 """How long an answer may take to its agent."""
+
+
+def from_prompts(desks: Desks, ask: Ask, agent: ScriptedAgent) -> str | None:
+    """What the agent received of what was typed here; None when nothing was."""
+    settlement = converse(ask)
+    if settlement is None:
+        return None
+    try:
+        put(what_happens(settle(desks, ask, settlement)))
+    except AlreadySettled as error:
+        put(printable(explained(error)))
+    return agent.received(HANDOVER_SECONDS)
 
 
 def told(received: str | None) -> str:

@@ -9,10 +9,11 @@ import click
 from sayso.asks.model import Ask, State
 from sayso.cli.asks_in_words import answer_lines, headline, short_place, status
 from sayso.cli.program import settings
-from sayso.cli.session import open_session, project_name
+from sayso.cli.shared import project_name
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.cli.texts import tr, translated
 from sayso.clock import now_ms
+from sayso.desks import open_desks
 from sayso.dialects.asks_as_data import ask_data
 from sayso.text import age, one_line
 
@@ -34,8 +35,8 @@ def command(search: str, project: Path | None, limit: int, as_json: bool) -> Non
       sayso history --limit 5
       sayso history --search postgres --json
     """
-    with open_session(settings()) as session:
-        asks = session.desk.history(project=project_name(project), search=search, most=limit)
+    with open_desks(settings()) as desks:
+        asks = desks.asks.history(project=project_name(project), search=search, most=limit)
     if as_json:
         put_json([ask_data(ask) for ask in asks])
     elif asks:

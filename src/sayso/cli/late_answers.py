@@ -19,7 +19,7 @@ from typing import Any
 from sayso.asks.desk import AskDesk, Held
 from sayso.asks.model import Ask, Asker
 from sayso.config import load
-from sayso.store import open_store
+from sayso.desks import open_desks
 
 CLIENT = "claude-code"
 PATIENCE = 3.0
@@ -51,15 +51,12 @@ def hand_over(event: Mapping[str, Any]) -> None:
     config = load(cwd=Path(event["cwd"]) if event.get("cwd") else None)
     if not config.store and not config.database.exists():
         return
-    store = open_store(config)
-    try:
-        desk = AskDesk(store, keeps_history=lambda _: config.history)
+    with open_desks(config) as desks:
+        desk = desks.asks
         session = str(event.get("session_id") or "")
         asker = Asker(client=CLIENT, session=session, project=config.project_name, host=socket.gethostname())
         owed = [ask for ask in desk.undelivered(asker, is_kin=_is_our_client) if _is_settled(ask)]
         _tell(desk, _fitting(owed), str(event.get("hook_event_name") or "UserPromptSubmit"))
-    finally:
-        store.close()
 
 
 def _tell(desk: AskDesk, asks: list[Ask], event: str) -> None:

@@ -13,11 +13,12 @@ from sayso.asks.model import Ask
 from sayso.cli.asks_in_words import MEANINGS, headline, short_place, status
 from sayso.cli.connecting import how_to_connect, typed_here
 from sayso.cli.program import settings
-from sayso.cli.session import MOST_OPEN, open_session, project_name
+from sayso.cli.shared import MOST_OPEN, project_name
 from sayso.cli.terminal import listed, put, put_json, say, table
 from sayso.cli.texts import plural, tr, translated
 from sayso.clock import now_ms
 from sayso.config import Config
+from sayso.desks import open_desks
 from sayso.dialects.asks_as_data import ask_data
 from sayso.text import age, one_line
 
@@ -78,10 +79,10 @@ def inbox_table(asks: Sequence[Ask]) -> str:
 
 
 def _open_asks(config: Config, project: str | None, most: int) -> list[Ask]:
-    with open_session(config) as session:
+    with open_desks(config) as desks:
         # Only then is it true who still waits.
-        session.desk.release_the_dead()
-        return session.desk.inbox(project=project, most=most)
+        desks.asks.release_the_dead()
+        return desks.asks.inbox(project=project, most=most)
 
 
 def _called(ask: Ask) -> str:

@@ -12,11 +12,12 @@ import click
 
 from sayso.cli.asks_in_words import short_place
 from sayso.cli.program import settings
-from sayso.cli.session import SURFACE, open_session, project_name
+from sayso.cli.shared import SURFACE, project_name
 from sayso.cli.terminal import dim, put, put_json, say, table
 from sayso.cli.texts import tr, translated
 from sayso.clock import now_ms
 from sayso.config import Config
+from sayso.desks import LOOK_EVERY, Bell, open_desks
 from sayso.dialects.operation_replies import data, headline, result
 from sayso.operations.desk import OperationDesk
 from sayso.operations.operation import Operation, OperationState
@@ -24,8 +25,6 @@ from sayso.operations.report import report_on
 from sayso.running.capture import STREAMS
 from sayso.running.excerpt import Excerpts
 from sayso.running.output import Piece
-from sayso.store import Bell
-from sayso.store.bell import LOOK_EVERY
 from sayso.text import age, one_line, printable
 
 HEADER = ("ID", "AGE", "STATE", "TOOL", "CLIENT", "PROJECT", "COMMAND")
@@ -57,11 +56,11 @@ class Ops:
 @contextmanager
 def open_ops() -> Iterator[Ops]:
     config = settings()
-    with open_session(config) as session:
-        desk = OperationDesk(session.store, config.operations_dir)
+    with open_desks(config) as desks:
+        desk = desks.operations
         # What dead servers left is told as it is, not as they last knew it.
         desk.end_the_dead()
-        yield Ops(desk=desk, excerpts=Excerpts.of(config), config=config, bell=session.store.bell())
+        yield Ops(desk=desk, excerpts=Excerpts.of(config), config=config, bell=desks.bell())
 
 
 @click.group()

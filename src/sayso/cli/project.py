@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from sayso.accounts import Accounts
 from sayso.agents.model import LONGEST_WAIT, PERMISSION_MODES, SHORTEST_WAIT, Options, Project
 from sayso.agents.projects import Projects
 from sayso.cli.program import settings
-from sayso.cli.session import CliSession, open_session
+from sayso.cli.shared import settler
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.cli.texts import explained, mark, plural, tr
 from sayso.cli.web import yourself
+from sayso.desks import Desks, open_desks
 from sayso.errors import CannotEdit, NotFound
 from sayso.text import one_line
 
@@ -71,10 +71,10 @@ def add(
         model=model,
         permission_mode=permission_mode or "",
     )
-    with open_session(settings()) as session:
-        owner = _owner(session, user)
-        project = Projects(session.store).add(owner, directory.resolve(), name=name, options=options)
-        _write_workspace(session, project)
+    with open_desks(settings()) as desks:
+        owner = _owner(desks, user)
+        project = desks.projects.add(owner, directory.resolve(), name=name, options=options)
+        _write_workspace(desks, project)
     if as_json:
         put_json(_data(project))
         return
@@ -91,11 +91,10 @@ def show(as_json: bool) -> None:
     Example:
       sayso project list
     """
-    from sayso.agents.desk import RunDesk
 
-    with open_session(settings()) as session:
-        projects = Projects(session.store).all()
-        at_work = [run.project.id for run in RunDesk(session.store, session.config.runs_dir).open_here()]
+    with open_desks(settings()) as desks:
+        projects = desks.projects.all()
+        at_work = [run.project.id for run in desks.runs.open_here()]
     if as_json:
         put_json([{**_data(project), "agents_at_work": at_work.count(project.id)} for project in projects])
     elif projects:
@@ -118,8 +117,8 @@ def remove(project: str) -> None:
     """
     from sayso.agents import workspace
 
-    with open_session(settings()) as session:
-        projects = Projects(session.store)
+    with open_desks(settings()) as desks:
+        projects = desks.projects
         found = _find(projects, project)
         projects.remove(found.id)
         if not any(other.directory == found.directory for other in projects.all()):
@@ -137,9 +136,9 @@ def sync() -> None:
     Example:
       sayso project sync
     """
-    with open_session(settings()) as session:
-        projects = Projects(session.store).all()
-        troubles = [trouble for project in projects if (trouble := _sync(session, project))]
+    with open_desks(settings()) as desks:
+        projects = desks.projects.all()
+        troubles = [trouble for project in projects if (trouble := _sync(desks, project))]
     done = len(projects) - len(troubles)
     say(tr("{done} of {n} workspaces are up to date.", done=done, n=len(projects)))
     for trouble in troubles:
@@ -160,40 +159,39 @@ def stop(project: str | None) -> None:
       sayso project stop shop
     """
     from sayso.agents import stopping
-    from sayso.agents.desk import RunDesk
 
-    with open_session(settings()) as session:
-        wanted = _find(Projects(session.store), project).id if project else None
-        runs = RunDesk(session.store, session.config.runs_dir)
+    with open_desks(settings()) as desks:
+        wanted = _find(desks.projects, project).id if project else None
+        runs = desks.runs
         doomed = [run for run in runs.open_here() if wanted in (None, run.project.id)]
         for run in doomed:
-            stopping.stop(runs, session.desk, run, session.settler)
+            stopping.stop(runs, desks.asks, run, settler(desks.config))
     say(plural(len(doomed), "1 agent told to stop.", "{n} agents told to stop."))
 
 
-def _owner(session: CliSession, user: str | None) -> str:
-    accounts = Accounts(session.store)
+def _owner(desks: Desks, user: str | None) -> str:
+    accounts = desks.accounts
     if user is None:
-        return yourself(accounts, session.config.person)
+        return yourself(accounts, desks.config.person)
     if not any(known.name == user and known.revoked_at is None for known in accounts.users()):
         raise NotFound(f"There is no user {user!r}. Add them with `sayso user add {user}`.")
     return user
 
 
-def _write_workspace(session: CliSession, project: Project) -> None:
+def _write_workspace(desks: Desks, project: Project) -> None:
     """Have the workspace's settings name the MCP server, or not, as settings and project say."""
     from sayso.agents import relay_file, workspace
 
-    if session.config.mcp_ask_user_enabled and project.options.ask_user:
-        workspace.add_server(project.directory, relay_file.entry(session.config))
+    if desks.config.mcp_ask_user_enabled and project.options.ask_user:
+        workspace.add_server(project.directory, relay_file.entry(desks.config))
     else:
         workspace.remove_server(project.directory)
 
 
-def _sync(session: CliSession, project: Project) -> str:
+def _sync(desks: Desks, project: Project) -> str:
     """Bring one workspace up to date. What is in the way, if anything is."""
     try:
-        _write_workspace(session, project)
+        _write_workspace(desks, project)
     except CannotEdit as error:
         return explained(error)
     return ""

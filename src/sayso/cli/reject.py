@@ -5,10 +5,11 @@ from __future__ import annotations
 import click
 
 from sayso.cli.program import settings
-from sayso.cli.session import complete_id, open_session
 from sayso.cli.settling import reject, what_happens
+from sayso.cli.shared import complete_id
 from sayso.cli.terminal import put_json, say
 from sayso.cli.values import STDIN, stdin_text
+from sayso.desks import open_desks
 from sayso.dialects.asks_as_data import ask_data
 
 
@@ -29,8 +30,8 @@ def command(ask_id: str, reason: str, as_json: bool) -> None:
     """
     if reason == STDIN:
         reason = stdin_text()
-    with open_session(settings()) as session:
-        rejected = reject(session, session.desk.find(ask_id), reason)
+    with open_desks(settings()) as desks:
+        rejected = reject(desks, desks.asks.find(ask_id), reason)
     say(what_happens(rejected))
     if as_json:
         put_json(ask_data(rejected))

@@ -13,24 +13,20 @@ from typing import Any, TextIO
 import click
 
 from sayso import __version__
-from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, Asker
-from sayso.asks.waiting import Waiting
 from sayso.branches import branch_of
-from sayso.cli.session import open_session
 from sayso.cli.terminal import put_json, say
 from sayso.cli.texts import tr, translated
 from sayso.config import Config
+from sayso.desks import Desks, open_desks
 from sayso.dialects.operation_replies import data, headline
 from sayso.operations.approval import Approvals
 from sayso.operations.operation import Operation, OperationState
 from sayso.operations.order import Order
 from sayso.operations.report import Report, report_on
-from sayso.operations.supervisor import OperationSupervisor
 from sayso.processes import name_of
 from sayso.running.capture import STREAMS
 from sayso.running.excerpt import Excerpts
-from sayso.store import Store
 from sayso.text import printable
 from sayso.toolfiles.catalog import Catalog, CommandTool
 
@@ -40,8 +36,8 @@ SHOWN_BYTES = 1 << 16
 def run_tool(config: Config, tool: CommandTool, given: Mapping[str, Any], *, as_json: bool) -> int:
     """Run it and print how it ended. The exit code: 0 when it went well, 130 when it was interrupted, else 1."""
     try:
-        with open_session(config) as session:
-            report = asyncio.run(_run(config, session.store, session.desk, tool, given))
+        with open_desks(config) as desks:
+            report = asyncio.run(_run(desks, tool, given))
     except asyncio.CancelledError:
         say(tr("Interrupted; the command and all its processes have ended."))
         return 130
@@ -72,15 +68,15 @@ def _copy(excerpts: Excerpts, part: Operation, stream: str, to: TextIO) -> None:
         place = piece.next_offset
 
 
-async def _run(config: Config, store: Store, desk: AskDesk, tool: CommandTool, given: Mapping[str, Any]) -> Report:
-    catalog = Catalog(config)
+async def _run(desks: Desks, tool: CommandTool, given: Mapping[str, Any]) -> Report:
+    catalog = Catalog(desks.config)
     catalog.load()
-    async with Waiting(store, desk) as waiting:
-        supervisor = OperationSupervisor(config, store, catalog, Approvals(waiting, _tell))
+    async with desks.waiting(desks.asks) as waiting:
+        supervisor = desks.operation_supervisor(catalog, Approvals(waiting, _tell))
         await supervisor.open()
         _cancel_on_signal()
         try:
-            job = await supervisor.start(Order(tool=tool, arguments=given, asker=_asker(config)))
+            job = await supervisor.start(Order(tool=tool, arguments=given, asker=_asker(desks.config)))
             ended = await asyncio.shield(job.end)
             return await supervisor.do(report_on, ended, supervisor.desk, supervisor.excerpts, SHOWN_BYTES)
         finally:

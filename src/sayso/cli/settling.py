@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from sayso.asks.guard import refuse_self_answer
 from sayso.asks.model import Answer, Ask, Problems, State, check_text
 from sayso.asks.truth import Handover, handover
-from sayso.cli.session import CliSession
+from sayso.cli.shared import settler
 from sayso.cli.texts import mark, tr, translated
+from sayso.desks import Desks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,36 +25,36 @@ HANDOVER_SECONDS = 2.0
 """How long a command stays to see the outcome arrive at an agent that waits for it."""
 
 
-def settle(session: CliSession, ask: Ask, settlement: Sequence[Answer] | Rejection) -> Ask:
+def settle(desks: Desks, ask: Ask, settlement: Sequence[Answer] | Rejection) -> Ask:
     """Settle as the person wants it. The ask as it is once its agent has been told, or cannot be told for now."""
     if isinstance(settlement, Rejection):
-        return reject(session, ask, settlement.reason)
-    return answer(session, ask, settlement)
+        return reject(desks, ask, settlement.reason)
+    return answer(desks, ask, settlement)
 
 
-def check_open(session: CliSession, ask: Ask) -> None:
+def check_open(desks: Desks, ask: Ask) -> None:
     """Refuse early what cannot be settled here: somebody was first, or this is the asking agent itself."""
     if not ask.state.answerable:
         # An ended ask stays as it is; the desk has the words for who ended it.
-        session.desk.answer(ask.id, (), session.settler)
-    refuse_self_answer(session.desk, ask, session.settler)
+        desks.asks.answer(ask.id, (), settler(desks.config))
+    refuse_self_answer(desks.asks, ask, settler(desks.config))
 
 
-def answer(session: CliSession, ask: Ask, answers: Sequence[Answer]) -> Ask:
+def answer(desks: Desks, ask: Ask, answers: Sequence[Answer]) -> Ask:
     """Settle with answers."""
-    check_open(session, ask)
-    _look_who_waits(session)
-    return _handed_over(session, session.desk.answer(ask.id, answers, session.settler))
+    check_open(desks, ask)
+    _look_who_waits(desks)
+    return _handed_over(desks, desks.asks.answer(ask.id, answers, settler(desks.config)))
 
 
-def reject(session: CliSession, ask: Ask, reason: str) -> Ask:
+def reject(desks: Desks, ask: Ask, reason: str) -> Ask:
     """Settle with a no."""
     problems = Problems()
     check_text(problems, "--reason", reason)
     problems.check()
-    check_open(session, ask)
-    _look_who_waits(session)
-    return _handed_over(session, session.desk.reject(ask.id, reason, session.settler))
+    check_open(desks, ask)
+    _look_who_waits(desks)
+    return _handed_over(desks, desks.asks.reject(ask.id, reason, settler(desks.config)))
 
 
 def what_happens(ask: Ask) -> str:
@@ -74,17 +75,17 @@ def what_happens(ask: Ask) -> str:
     return tr("{done}. The agent is not waiting now; it will be told when it asks again.", done=done)
 
 
-def _look_who_waits(session: CliSession) -> None:
+def _look_who_waits(desks: Desks) -> None:
     """A wait of a dead process is none, and the bell must hang before there is something to hear."""
-    session.store.bell()
-    session.desk.release_the_dead()
+    desks.bell()
+    desks.asks.release_the_dead()
 
 
-def _handed_over(session: CliSession, settled: Ask) -> Ask:
+def _handed_over(desks: Desks, settled: Ask) -> Ask:
     """Watch the outcome being delivered, if somebody waits for it; for a short while only."""
     ask, end = settled, time.monotonic() + HANDOVER_SECONDS
     while ask.wait and (left := end - time.monotonic()) > 0:
-        session.store.bell().wait(left)
-        ask = session.desk.get(ask.id)
+        desks.bell().wait(left)
+        ask = desks.asks.get(ask.id)
     # Delivered asks may have been wiped; the person still wants to see what they said.
     return replace(settled, wait=ask.wait, delivered_at=ask.delivered_at)

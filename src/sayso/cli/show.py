@@ -7,9 +7,10 @@ import click
 from sayso.asks.model import Ask, Event
 from sayso.cli.asks_in_words import described, event_line
 from sayso.cli.program import settings
-from sayso.cli.session import complete_id, open_session
+from sayso.cli.shared import complete_id
 from sayso.cli.terminal import bold, put, put_json, say
 from sayso.cli.texts import tr
+from sayso.desks import open_desks
 from sayso.dialects.asks_as_data import ask_data, event_data
 
 
@@ -29,10 +30,10 @@ def command(ask_id: str, with_events: bool, as_json: bool) -> None:
       sayso show 3f2a91bc
       sayso show 3f2a91bc --events --json
     """
-    with open_session(settings()) as session:
-        session.desk.release_the_dead()
-        ask = session.desk.find(ask_id)
-        events = session.desk.events(ask.id) if with_events else []
+    with open_desks(settings()) as desks:
+        desks.asks.release_the_dead()
+        ask = desks.asks.find(ask_id)
+        events = desks.asks.events(ask.id) if with_events else []
     if as_json:
         data = ask_data(ask)
         put_json({**data, "events": [event_data(event) for event in events]} if with_events else data)

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
-from sayso.accounts import Accounts, AgentToken
+from sayso.accounts import AgentToken
 from sayso.cli.agent_guard import refuse_agents
 from sayso.cli.program import settings
-from sayso.cli.session import open_session, project_name
+from sayso.cli.shared import project_name
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.cli.texts import mark, tr
+from sayso.desks import open_desks
 from sayso.text import iso_time, one_line
 
 
@@ -39,9 +40,9 @@ def add(name: str, project: Path | None, user: str, as_json: bool) -> None:
     Example:
       sayso token add ci --project /srv/shop
     """
-    with open_session(settings()) as session:
-        refuse_agents(session, "make tokens for agents")
-        secret = Accounts(session.store).add_token(name, project=project_name(project) or "", user=user)
+    with open_desks(settings()) as desks:
+        refuse_agents(desks, "make tokens for agents")
+        secret = desks.accounts.add_token(name, project=project_name(project) or "", user=user)
     if as_json:
         put_json({"name": name, "token": secret})
         return
@@ -61,8 +62,8 @@ def show(as_json: bool) -> None:
     Example:
       sayso token list
     """
-    with open_session(settings()) as session:
-        tokens = Accounts(session.store).tokens()
+    with open_desks(settings()) as desks:
+        tokens = desks.accounts.tokens()
     if as_json:
         put_json([_data(token) for token in tokens])
     elif tokens:
@@ -80,8 +81,8 @@ def revoke(name: str) -> None:
     Example:
       sayso token revoke ci
     """
-    with open_session(settings()) as session:
-        Accounts(session.store).revoke_token(name)
+    with open_desks(settings()) as desks:
+        desks.accounts.revoke_token(name)
     say(tr("The token {name} is of no use from now on.", name=name))
 
 

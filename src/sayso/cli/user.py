@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import click
 
-from sayso.accounts import Accounts
 from sayso.cli.agent_guard import refuse_agents
 from sayso.cli.program import settings
-from sayso.cli.session import open_session
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.cli.texts import tr, translated
+from sayso.desks import open_desks
 from sayso.text import iso_time
 
 
@@ -34,9 +33,9 @@ def add(name: str) -> None:
     Example:
       sayso user add ada
     """
-    with open_session(settings()) as session:
-        refuse_agents(session, "add users")
-        Accounts(session.store).add_user(name)
+    with open_desks(settings()) as desks:
+        refuse_agents(desks, "add users")
+        desks.accounts.add_user(name)
     say(tr("{name} may sign in. `sayso web --link --user {name}` prints a link for them.", name=name))
 
 
@@ -49,8 +48,8 @@ def show(as_json: bool) -> None:
     Example:
       sayso user list --json
     """
-    with open_session(settings()) as session:
-        users, refused = Accounts(session.store).users(), Accounts(session.store).refusals()
+    with open_desks(settings()) as desks:
+        users, refused = desks.accounts.users(), desks.accounts.refusals()
     if as_json:
         put_json(
             [
@@ -81,6 +80,6 @@ def revoke(name: str) -> None:
     Example:
       sayso user revoke ada
     """
-    with open_session(settings()) as session:
-        Accounts(session.store).revoke_user(name)
+    with open_desks(settings()) as desks:
+        desks.accounts.revoke_user(name)
     say(tr("{name} is shut out, from now on.", name=name))

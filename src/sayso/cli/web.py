@@ -13,11 +13,11 @@ import click
 from sayso.accounts import LINK_LIFE, SESSION_LIFE, Accounts
 from sayso.cli.agent_guard import refuse_agents
 from sayso.cli.program import settings
-from sayso.cli.session import CliSession, open_session
 from sayso.cli.terminal import bold, draw_link, put, put_json, say
 from sayso.cli.texts import mark, plural, tr
 from sayso.clock import now_ms
 from sayso.config import Config
+from sayso.desks import Desks, open_desks
 from sayso.errors import SignInRefused
 from sayso.log import set_up
 from sayso.text import iso_time
@@ -50,34 +50,34 @@ def command(
       curl -H "Authorization: Bearer $(sayso web --api-token)" http://127.0.0.1:7297/api/asks
     """
     config = settings(web_host=host, web_port=port, web_url=url)
-    with open_session(config) as session:
-        refuse_agents(session, "make sign-in links or API tokens")
-        accounts = Accounts(session.store)
+    with open_desks(config) as desks:
+        refuse_agents(desks, "make sign-in links or API tokens")
+        accounts = desks.accounts
         name = user or yourself(accounts, config.person)
         if only == "token":
             _print_token(accounts, name, as_json)
         elif only == "link":
             _print_link(accounts, name, _address(config, moved=bool(host or port or url)), as_json)
         else:
-            _serve(session, accounts, name, as_json)
+            _serve(desks, accounts, name, as_json)
 
 
-def _serve(session: CliSession, accounts: Accounts, name: str, as_json: bool) -> None:
+def _serve(desks: Desks, accounts: Accounts, name: str, as_json: bool) -> None:
     import anyio
 
     from sayso.mcp_server.http import McpOverHttp
     from sayso.web import app, serve
     from sayso.web.security import people_at
 
-    config = session.config
+    config = desks.config
     set_up(config.log_level, config.log_file)
     with (
         serve.listen(config.web_host, config.web_port) as listening,
         serve.for_agents(config, listening) as (inside, sockets),
     ):
         address = serve.address(config, listening.getsockname()[1])
-        mcp = McpOverHttp(config, session.store)
-        built = app.build(config, session.store, address=inside, routes=mcp.routes, lifespans=[mcp.running])
+        mcp = McpOverHttp(desks)
+        built = app.build(desks, address=inside, routes=mcp.routes, lifespans=[mcp.running])
         with _noted(config, address):
             page = bold(people_at(address, accounts.private_name))
             say(tr("Sayso is at {page}    Ctrl-C stops it.", page=page))
@@ -91,14 +91,13 @@ def _serve(session: CliSession, accounts: Accounts, name: str, as_json: bool) ->
                 )
             _print_link(accounts, name, address, as_json)
             anyio.run(partial(serve.serve, built, *sockets, hand_over=mcp.hand_over))
-            _tell_of_agents(session)
+            _tell_of_agents(desks)
 
 
-def _tell_of_agents(session: CliSession) -> None:
+def _tell_of_agents(desks: Desks) -> None:
     """Who goes on without this server."""
-    from sayso.agents.desk import RunDesk
 
-    if at_work := RunDesk(session.store, session.config.runs_dir).open_here():
+    if at_work := desks.runs.open_here():
         say(
             plural(
                 len(at_work),

@@ -53,7 +53,7 @@ class AgentCommands:
             if self._supervisor is None:
                 waiting = await self.backend.waiting()
                 approvals = Approvals(waiting, lambda ask: self.backend.send_out(self._notify(ask, waiting, 0.0)))
-                supervisor = OperationSupervisor(self.config, await self.backend.store(), self._catalog, approvals)
+                supervisor = (await self.backend.desks()).operation_supervisor(self._catalog, approvals)
                 supervisor.observers.append(self._observer)
                 await supervisor.open()
                 self._supervisor = supervisor
@@ -101,8 +101,8 @@ class AgentCommands:
         """Whether there may be something to tell. Opens no supervisor: most who ask a question run no commands."""
         if self._supervisor:
             return True
-        desk = OperationDesk(await self.backend.store(), self.config.operations_dir)
-        return await (await self.backend.waiting()).do(_has_ended, desk, asker)
+        operations = (await self.backend.desks()).operations
+        return await (await self.backend.waiting()).do(_has_ended, operations, asker)
 
     async def alerts(self, asker: Asker) -> list[tuple[Operation, list[str]]]:
         """Lines that running commands have reported since the agent was last told."""

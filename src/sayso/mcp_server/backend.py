@@ -6,7 +6,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar, TypeVarTuple
@@ -18,14 +18,13 @@ from sayso.asks.desk import AskDesk, Held, Retention
 from sayso.asks.model import Ask, Asker
 from sayso.asks.sessions import Lives, always
 from sayso.asks.waiting import Waiting
-from sayso.clock import now_ms
 from sayso.config import Config
+from sayso.desks import Desks, open_desks
 from sayso.errors import SaysoError
 from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.run_link import RunLink
 from sayso.mcp_server.store_threads import StoreThreads
 from sayso.protocol.request import Tell
-from sayso.store import Store, open_store
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -50,12 +49,12 @@ class Backend:
         *,
         asker_of: AskerOf,
         folder_of: FolderOf | None = None,
-        store: Store | None = None,
+        desks: Desks | None = None,
         link: RunLink | None = None,
         lives: Lives = always,
         handed_over: Tell = lambda _: None,
     ) -> None:
-        """With a store that is open already, that one is used, and left open. With a link, asks belong to a run.
+        """With desks that are open already, those are used, and left open. With a link, asks belong to a run.
         `lives` tells which sessions are still there, where one process serves many; `handed_over` is told whether an
         outcome was written to its agent."""
         self.config = config
@@ -65,7 +64,7 @@ class Backend:
         self._stack = AsyncExitStack()
         self._opening = asyncio.Lock()
         self._waiting: Waiting | None = None
-        self._store: Store | None = store
+        self._desks: Desks | None = desks
         self._store_threads: StoreThreads | None = None
         self._link = link
         self._secret = b""
@@ -98,52 +97,41 @@ class Backend:
         """The waits of this process; the store is opened when they are first needed."""
         async with self._opening:
             if self._waiting is None:
-                if self._store is None:
-                    self._store = await anyio.to_thread.run_sync(open_store, self.config)
-                    self._stack.callback(self._store.close)
-                desk = AskDesk(
-                    self._store,
-                    keeps_history=lambda _: self.config.history,
-                    lives=self._lives,
-                    most_open=self.config.max_open_asks,
-                )
-                self._waiting = await self._stack.enter_async_context(Waiting(self._store, desk))
+                if self._desks is None:
+                    self._desks = await anyio.to_thread.run_sync(open_desks, self.config)
+                    self._stack.callback(self._desks.close)
+                waiting = self._desks.waiting(self._desks.asks_where(self._lives))
+                self._waiting = await self._stack.enter_async_context(waiting)
             return self._waiting
 
     async def look(self, work: Callable[[*Ts], T], *args: *Ts) -> T:
         """What plain code finds that only reads, for a call that may be cancelled meanwhile."""
         if self._store_threads is None:
-            self._store_threads = StoreThreads((await self.store()).threads)
+            self._store_threads = StoreThreads((await self.desks()).threads)
             self._stack.callback(self._store_threads.close)
         return await self._store_threads.look(work, *args)
 
     def secret(self) -> bytes:
         """The key that seals what clients hand back to us, the same in every process of the store."""
         if not self._secret:
-            store = self._store or open_store(self.config)
-            try:
-                self._secret = store.secret("request_state_key")
-            finally:
-                if store is not self._store:
-                    store.close()
+            with nullcontext(self._desks) if self._desks else open_desks(self.config) as desks:
+                self._secret = desks.secret("request_state_key")
         return self._secret
 
     async def claim(self, key: str) -> bool:
         """Whether this is the first time, in all processes of the store, that the key is claimed."""
-        waiting = await self.waiting()
-        assert self._store is not None
-        return await waiting.do(self._store.claim, key, now_ms())
+        return await (await self.waiting()).do((await self.desks()).claim, key)
 
-    async def store(self) -> Store:
-        """The store itself, for what is not asks."""
+    async def desks(self) -> Desks:
+        """For what is not asks."""
         await self.waiting()
-        assert self._store is not None
-        return self._store
+        assert self._desks is not None
+        return self._desks
 
     async def find_run(self) -> None:
         """Find out in which run the agent works, if it is one of ours, before it is known as the asker."""
         if self._link:
-            await self._link.find(await self.store(), await self.waiting())
+            await self._link.find(await self.desks(), await self.waiting())
 
     async def note_in_run(self, ask: Ask) -> None:
         """Have an ask shown in the conversation that it comes from."""

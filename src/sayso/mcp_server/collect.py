@@ -12,6 +12,7 @@ from sayso.asks.desk import Held
 from sayso.asks.model import Ask, Asker, Away
 from sayso.asks.waiting import Waiting
 from sayso.clients import call_limit
+from sayso.desks import LOOK_EVERY
 from sayso.dialects import get_answers as dialect
 from sayso.dialects.dialect import ToolReply
 from sayso.errors import InvalidInput, NotFound, SaysoError
@@ -20,7 +21,6 @@ from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.heartbeat import beat
 from sayso.mcp_server.replies import add, failure, result
 from sayso.protocol.results import ToolResult
-from sayso.store.bell import LOOK_EVERY
 
 logger = logging.getLogger(__name__)
 

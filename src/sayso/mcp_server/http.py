@@ -20,9 +20,8 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from sayso.accounts import AgentToken
-from sayso.asks.desk import AskDesk
 from sayso.asks.model import Asker
-from sayso.config import Config
+from sayso.desks import Desks
 from sayso.dialects.profiles import profile
 from sayso.errors import SaysoError
 from sayso.mcp_server.backend import Backend
@@ -36,8 +35,6 @@ from sayso.mcp_server.probes import Probes
 from sayso.mcp_server.server import build
 from sayso.mcp_server.sessions import is_session_name
 from sayso.mcp_server.token_guard import TokenGuard
-from sayso.store import Store
-from sayso.store.bell import Listener
 
 logger = logging.getLogger(__name__)
 
@@ -52,23 +49,23 @@ _GATHER = 1.0
 class McpOverHttp:
     """Serves /mcp, and what those who run it look at: /healthz, /readyz and /metrics."""
 
-    def __init__(self, config: Config, store: Store) -> None:
+    def __init__(self, desks: Desks) -> None:
+        self._desks, self._config = desks, (config := desks.config)
         shown = profile(config)
-        self._config, self._store = config, store
-        self._tokens = TokenGuard(store)
+        self._tokens = TokenGuard(desks)
         self._metrics = Metrics(tool.name for tool in shown.tools)
         self._backend = Backend(
             config,
             asker_of=_asker,
             folder_of=self._folder_of,
-            store=store,
+            desks=desks,
             lives=self._lives,
             handed_over=self._metrics.handed_over,
         )
         server = build(shown, self._backend)
         handlers = {**server.handlers, "tools/call": self._counted(server.handlers["tools/call"])}
         self._endpoint = Endpoint(server.connect, handlers, self._backend.secret)
-        self._probes = Probes(AskDesk(store), self._backend, self._tokens, self._metrics, self._endpoint)
+        self._probes = Probes(desks.asks, self._backend, self._tokens, self._metrics, self._endpoint)
 
     @property
     def routes(self) -> Sequence[BaseRoute]:
@@ -151,7 +148,7 @@ class McpOverHttp:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(rung.set)
 
-        listener = Listener(await self._tokens.do(self._store.bell), ring)
+        listener = await self._tokens.do(self._desks.listen, ring)
         try:
             while True:
                 await rung.wait()

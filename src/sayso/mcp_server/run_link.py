@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from sayso.asks.model import Ask
 from sayso.asks.waiting import Waiting
-from sayso.config import Config
+from sayso.desks import Desks
 from sayso.errors import SaysoError
-from sayso.store import Store
 
 if TYPE_CHECKING:
     from sayso.agents.desk import RunDesk
@@ -24,19 +23,15 @@ logger = logging.getLogger(__name__)
 class RunLink:
     """Looks for the run once, at the first ask."""
 
-    def __init__(self, config: Config, token: str) -> None:
-        self._config, self._token = config, token
+    def __init__(self, token: str) -> None:
+        self._token = token
         self._runs: RunDesk | None = None
         self.run: Run | None = None
 
-    async def find(self, store: Store, waiting: Waiting) -> None:
+    async def find(self, desks: Desks, waiting: Waiting) -> None:
         if self._runs is None:
-            # Only now: most servers work for no run, and a fast start is a feature.
-            from sayso.agents.desk import RunDesk
-
-            runs = RunDesk(store, self._config.runs_dir)
-            self.run = await waiting.do(runs.active, self._token)
-            self._runs = runs
+            self.run = await waiting.do(desks.runs.active, self._token)
+            self._runs = desks.runs
 
     async def note(self, ask: Ask, waiting: Waiting) -> None:
         """Put a card for the ask into the conversation. It is in the inbox whatever becomes of that."""

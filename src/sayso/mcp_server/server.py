@@ -164,7 +164,7 @@ async def serve_stdio(
 ) -> None:
     """Go on with the client on stdin and stdout until it leaves or a signal comes. Where its agent was told of a relay,
     the questions of the profile that knows relays go through that."""
-    link = RunLink(config, relay.stream_token) if relay else None
+    link = RunLink(relay.stream_token) if relay else None
     asker_of = on_stdio(config, link)
     relayed = _relayed(config, relay, asker_of) if relay and config.profile == RELAYED_PROFILE else None
     backend = Backend(config, asker_of=asker_of, link=link)

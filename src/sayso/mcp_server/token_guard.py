@@ -11,10 +11,10 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
 
-from sayso.accounts import Accounts, AgentToken
+from sayso.accounts import AgentToken
+from sayso.desks import Desks
 from sayso.mcp_server.exchange import refusal
 from sayso.mcp_server.store_threads import StoreThreads
-from sayso.store import Store
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -25,10 +25,10 @@ _HOW = "Send `Authorization: Bearer TOKEN` with a token that `sayso token add NA
 class TokenGuard:
     """Looks at tokens. Each request is looked up anew, so that a revoked token is out at once."""
 
-    def __init__(self, store: Store) -> None:
-        self._accounts = Accounts(store)
-        self._threads = anyio.CapacityLimiter(store.threads)
-        self._store_threads = StoreThreads(store.threads)
+    def __init__(self, desks: Desks) -> None:
+        self._accounts = desks.accounts
+        self._threads = anyio.CapacityLimiter(desks.threads)
+        self._store_threads = StoreThreads(desks.threads)
 
     async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run plain code of the accounts or the desk in a thread."""

@@ -1,6 +1,24 @@
 """The store: the one meeting point of all processes. SQL lives only in this package."""
 
+from sayso.config import Config
+from sayso.errors import ConfigError
 from sayso.store.bell import Bell
-from sayso.store.store import Conflict, Row, Store, Transaction, open_store
+from sayso.store.store import Conflict, Row, Store, Transaction
 
 __all__ = ["Bell", "Conflict", "Row", "Store", "Transaction", "open_store"]
+
+
+def open_store(config: Config) -> Store:
+    """The store that the settings name."""
+    if not config.store:
+        from sayso.store.sqlite import SqliteStore
+
+        return SqliteStore(config.database, config.bell_dir)
+    if not config.store.startswith(("postgresql://", "postgres://")):
+        raise ConfigError(
+            f"{config.sources.get('store', 'store')}: store begins with {config.store.partition(':')[0]!r}; "
+            "it must be a postgresql:// address, or empty for SQLite in the state directory."
+        )
+    from sayso.store.postgres import PostgresStore
+
+    return PostgresStore(config.store)

@@ -11,8 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from sayso.config import Config
-from sayso.errors import ConfigError, StoreCorrupt, StoreTooNew
+from sayso.errors import StoreCorrupt, StoreTooNew
 from sayso.store.bell import Bell
 
 Row = Mapping[str, Any]
@@ -73,22 +72,6 @@ class Store(ABC):
 
     @abstractmethod
     def close(self) -> None: ...
-
-
-def open_store(config: Config) -> Store:
-    """The store that the settings name."""
-    if not config.store:
-        from sayso.store.sqlite import SqliteStore
-
-        return SqliteStore(config.database, config.bell_dir)
-    if not config.store.startswith(("postgresql://", "postgres://")):
-        raise ConfigError(
-            f"{config.sources.get('store', 'store')}: store begins with {config.store.partition(':')[0]!r}; "
-            "it must be a postgresql:// address, or empty for SQLite in the state directory."
-        )
-    from sayso.store.postgres import PostgresStore
-
-    return PostgresStore(config.store)
 
 
 @cache

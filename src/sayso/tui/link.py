@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sayso.asks.desk import AskDesk
 from sayso.config import Config
+from sayso.desks import LOOK_EVERY, Desks, Listener, open_desks
 from sayso.errors import SaysoError, StoreError, StoreUnavailable
-from sayso.store import Store, open_store
-from sayso.store.bell import LOOK_EVERY, Listener
 
 if TYPE_CHECKING:
     from sayso.operations.reader import OperationReader
@@ -39,7 +38,7 @@ class Link:
         self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="sayso-desk", daemon=True)
         self._thread.start()
-        self._store: Store | None = None
+        self._desks: Desks | None = None
         self._listener: Listener | None = None
         self._last_sign = self._last_round = 0.0
         self._watched: frozenset[str] = frozenset()
@@ -57,11 +56,10 @@ class Link:
 
     async def ask(self, work: Callable[[OperationReader], T]) -> T:
         """The same for what agents run."""
-        from sayso.operations.reader import OperationReader
 
         def look(_: AskDesk) -> T:
-            assert self._store is not None
-            return work(OperationReader(self._store, self._config))
+            assert self._desks is not None
+            return work(self._desks.reader)
 
         return await self.do(look)
 
@@ -111,52 +109,52 @@ class Link:
             _tell(loop, _succeed, done, result)
 
     def _desk(self) -> AskDesk:
-        if self._store is not None and _identity(self._config) != self._identity:
+        if self._desks is not None and _identity(self._config) != self._identity:
             self._drop()
-        if self._store is None:
-            self._store = self._open()
+        if self._desks is None:
+            self._desks = self._open()
         if self._listener is None or time.monotonic() - self._last_sign > _SILENCE:
-            self._listen(self._store)
-        return AskDesk(self._store, keeps_history=lambda _: self._config.history)
+            self._listen(self._desks)
+        return self._desks.asks
 
-    def _open(self) -> Store:
+    def _open(self) -> Desks:
         # Whoever had a store must not make an empty one in its place while it is only away.
         if self._identity is not None and _identity(self._config) is None:
             raise StoreUnavailable(f"The file {self._config.database} is not there any more.")
-        store = open_store(self._config)
+        desks = open_desks(self._config)
         try:
             if self._seen:
-                AskDesk(store).show_up(SURFACE, self._config.person)
+                desks.asks.show_up(SURFACE, self._config.person)
         except BaseException:
-            store.close()
+            desks.close()
             raise
         self._identity = _identity(self._config)
-        return store
+        return desks
 
     def _show_up(self) -> None:
         self._seen = True
-        if self._store is not None:
+        if self._desks is not None:
             with suppress(SaysoError):
-                AskDesk(self._store).show_up(SURFACE, self._config.person)
+                self._desks.asks.show_up(SURFACE, self._config.person)
 
     def _go_away(self) -> None:
         self._seen = False
-        if self._store is not None:
+        if self._desks is not None:
             with suppress(SaysoError):
-                AskDesk(self._store).go_away()
+                self._desks.asks.go_away()
 
-    def _listen(self, store: Store) -> None:
+    def _listen(self, desks: Desks) -> None:
         if self._listener:
             self._listener.close()
         self._last_sign = time.monotonic()
-        self._listener = Listener(store.bell(), self._rung, self._note_sign)
+        self._listener = desks.listen(self._rung, self._note_sign)
 
     def _make_round(self) -> None:
         """See after those that are watched. Whoever does the next work hears of a store that is away."""
         with suppress(SaysoError):
             desk, watched = self._desk(), self._watched
-            assert self._store is not None
-            if watched - self._store.bell().alive(watched):
+            assert self._desks is not None
+            if watched - self._desks.bell().alive(watched):
                 desk.release_the_dead()
 
     # In the bell's thread
@@ -173,19 +171,19 @@ class Link:
             self._work.put(self._make_round)
 
     def _say_goodbye(self) -> None:
-        if self._store is not None:
+        if self._desks is not None:
             with suppress(StoreError):
-                AskDesk(self._store).go_away()
+                self._desks.asks.go_away()
         self._drop()
 
     def _drop(self) -> None:
         listener, self._listener = self._listener, None
-        store, self._store = self._store, None
+        desks, self._desks = self._desks, None
         if listener:
             listener.close()
-        if store:
+        if desks:
             with suppress(StoreError, OSError):
-                store.close()
+                desks.close()
 
 
 def _identity(config: Config) -> Identity:

@@ -18,10 +18,8 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from sayso.agents.supervisor import RunSupervisor
-from sayso.config import Config
+from sayso.desks import Desks
 from sayso.errors import InvalidInput, SaysoError
-from sayso.store import Store
 from sayso.web import api, commands, settings, sign_in, talk, talk_events, views
 from sayso.web.boards import Drawing
 from sayso.web.conversations import Conversations
@@ -47,19 +45,19 @@ _FOR_EVER = "public, max-age=31536000, immutable"
 
 
 def build(
-    config: Config, store: Store, *, address: str, routes: Sequence[BaseRoute] = (), lifespans: Sequence[Lifespan] = ()
+    desks: Desks, *, address: str, routes: Sequence[BaseRoute] = (), lifespans: Sequence[Lifespan] = ()
 ) -> Starlette:
-    """The web inbox on a store that is open, with further routes and what these need to run. `address` is where
+    """The web inbox on desks that are open, with further routes and what these need to run. `address` is where
     programs on this machine reach it.
 
     When it stops, the event streams end first, then the lifespans, the last one first.
     """
-    site = Site(config, store)
-    supervisor, streams = RunSupervisor(config, store, address), Streams(site)
+    site = Site(desks)
+    supervisor, streams = desks.run_supervisor(address), Streams(site)
     conversations = Conversations(supervisor.runs, site.desk)
     command = partial(command_row, words=site.reader.words)
     news = News(site, conversations, Drawing(ask=row, command=command, conversation=conversation_row))
-    relay = Relay(config)
+    relay = Relay(desks.config)
 
     @asynccontextmanager
     async def running(_: Starlette) -> AsyncIterator[None]:

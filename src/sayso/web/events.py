@@ -22,7 +22,6 @@ from sayso.asks.model import Ask
 from sayso.errors import NotFound, SaysoError
 from sayso.operations.operation import Operation
 from sayso.operations.reader import Overview
-from sayso.store.bell import Listener
 from sayso.web.boards import PAGE, Drawing, OpenStream, StreamBoard
 from sayso.web.conversations import ConversationPage, Conversations
 from sayso.web.fields import read_form
@@ -72,8 +71,7 @@ class News:
     async def running(self) -> AsyncIterator[None]:
         """Watches the store. Leaving ends every stream."""
         loop = asyncio.get_running_loop()
-        bell = await self._site.do(self._site.store.bell)
-        listener = Listener(bell, lambda: _call(loop, self._ring))
+        listener = await self._site.do(self._site.desks.listen, lambda: _call(loop, self._ring))
         watchers = [loop.create_task(self._watch()), loop.create_task(self._watching.run())]
         try:
             yield

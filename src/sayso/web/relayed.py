@@ -17,18 +17,16 @@ import anyio
 import anyio.to_thread
 
 from sayso.agents import relay_file
-from sayso.agents.desk import RunDesk
 from sayso.agents.model import Run
-from sayso.asks.desk import AskDesk, Held
+from sayso.asks.desk import Held
 from sayso.asks.model import Ask, NewAsk, State
-from sayso.asks.waiting import Waiting
 from sayso.clock import now_ms
 from sayso.config import Config
+from sayso.desks import open_desks
 from sayso.dialects import relay as dialect
 from sayso.dialects.outcomes import is_wiped
 from sayso.errors import NotFound, SaysoError
 from sayso.notify import Notifier
-from sayso.store import open_store
 
 logger = logging.getLogger(__name__)
 P = ParamSpec("P")
@@ -71,12 +69,11 @@ class RelayedQuestions:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """On a store of its own: a process tells a store only once what it waits for."""
-        store = await anyio.to_thread.run_sync(open_store, self._config)
-        self._key = await anyio.to_thread.run_sync(store.secret, relay_file.KEY)
-        self._desk = AskDesk(store, keeps_history=lambda _: self._config.history)
-        self.runs = RunDesk(store, self._config.runs_dir)
+        desks = await anyio.to_thread.run_sync(open_desks, self._config)
+        self._key = await anyio.to_thread.run_sync(desks.secret, relay_file.KEY)
+        self._desk, self.runs = desks.asks, desks.runs
         try:
-            async with Waiting(store, self._desk) as self._waiting:
+            async with desks.waiting(desks.asks) as self._waiting:
                 self._start(self._sweep())
                 try:
                     yield
@@ -84,7 +81,7 @@ class RelayedQuestions:
                     await self._stop()
         finally:
             with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(store.close)
+                await anyio.to_thread.run_sync(desks.close)
 
     async def _stop(self) -> None:
         self.stopping.set()

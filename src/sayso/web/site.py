@@ -12,14 +12,10 @@ import anyio
 import anyio.to_thread
 from starlette.requests import Request
 
-from sayso.accounts import Accounts
-from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask
-from sayso.config import Config
+from sayso.desks import Desks
 from sayso.errors import NotFound
 from sayso.operations.operation import Operation
-from sayso.operations.reader import OperationReader
-from sayso.store import Store
 from sayso.web.security import names
 
 P = ParamSpec("P")
@@ -31,14 +27,12 @@ _OPERATION_ID = re.compile(r"[0-9a-f]{24}(\.[1-9][0-9]{0,3})?")
 class Site:
     """One web inbox on one store."""
 
-    def __init__(self, config: Config, store: Store) -> None:
-        self.config, self.store = config, store
-        self.desk = AskDesk(store, keeps_history=lambda _: config.history)
-        self.accounts = Accounts(store)
-        self.reader = OperationReader(store, config)
+    def __init__(self, desks: Desks) -> None:
+        self.desks, self.config = desks, (config := desks.config)
+        self.desk, self.accounts, self.reader = desks.asks, desks.accounts, desks.reader
         self.secure = config.web_url.startswith("https://")
         self.names = names(config, self.accounts.private_name, self.accounts.private_path)
-        self._threads = anyio.CapacityLimiter(store.threads)
+        self._threads = anyio.CapacityLimiter(desks.threads)
         self._cookie = ""
 
     async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -48,7 +42,7 @@ class Site:
     async def cookie(self) -> str:
         """The session cookie's name: one per store, because browsers share cookies among the ports of a host."""
         if not self._cookie:
-            key = await self.do(self.store.secret, "csrf_key")
+            key = await self.do(self.desks.secret, "csrf_key")
             name = "sayso_" + hmac.new(key, b"cookie", hashlib.sha256).hexdigest()[:8]
             # The prefix makes browsers refuse such a cookie from anybody but this very host, over TLS.
             self._cookie = f"__Host-{name}" if self.secure else name

@@ -18,7 +18,6 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from sayso.errors import SaysoError
-from sayso.store.bell import Listener
 from sayso.web.sessions import Visitor, required_browser
 from sayso.web.site import Site, site_of
 from sayso.web.talk import transcript_of
@@ -47,8 +46,7 @@ class Streams:
     async def running(self) -> AsyncIterator[None]:
         """Hears the bell. Leaving ends every stream."""
         loop = asyncio.get_running_loop()
-        bell = await self._site.do(self._site.store.bell)
-        listener = Listener(bell, lambda: _call(loop, self._ring))
+        listener = await self._site.do(self._site.desks.listen, lambda: _call(loop, self._ring))
         try:
             yield
         finally:

@@ -1,20 +1,16 @@
-"""What every command starts from: the settings that hold here, and the desk of the store they name."""
+"""What several commands share: who the person at the command line is, and how asks and projects are named there."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from sayso.asks.desk import AskDesk
 from sayso.asks.model import Settler
 from sayso.cli.program import settings
 from sayso.config import Config
+from sayso.desks import open_desks
 from sayso.errors import SaysoError
-from sayso.store import Store, open_store
 from sayso.text import one_line
 
 SURFACE = "command line"
@@ -22,27 +18,8 @@ MOST_OPEN = 10_000
 """The most open asks that a command looks at."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class CliSession:
-    """One command at work on one store."""
-
-    config: Config
-    store: Store
-    desk: AskDesk
-
-    @property
-    def settler(self) -> Settler:
-        return Settler(person=self.config.person, surface=SURFACE)
-
-
-@contextmanager
-def open_session(config: Config) -> Iterator[CliSession]:
-    store = open_store(config)
-    try:
-        desk = AskDesk(store, keeps_history=lambda _: config.history, most_open=config.max_open_asks)
-        yield CliSession(config=config, store=store, desk=desk)
-    finally:
-        store.close()
+def settler(config: Config) -> Settler:
+    return Settler(person=config.person, surface=SURFACE)
 
 
 def project_name(folder: Path | None) -> str | None:
@@ -60,8 +37,8 @@ def complete_id(
     from sayso.cli.asks_in_words import headline
 
     try:
-        with open_session(settings()) as session:
-            asks = session.desk.inbox(most=MOST_OPEN)
+        with open_desks(settings()) as desks:
+            asks = desks.asks.inbox(most=MOST_OPEN)
     except SaysoError:
         return []
     offered = [ask for ask in asks if ask.id.startswith(incomplete)] if incomplete else without_crowds(asks)[0]

@@ -1,0 +1,135 @@
+"""The desks of one store: what surfaces work with instead of the store itself, which they open here.
+
+Each is imported when it is first wanted: what a hook, a shell's completion or the start of a server has no use for
+costs them nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from sayso.asks.desk import AskDesk
+from sayso.asks.sessions import Lives, always
+from sayso.clock import now_ms
+from sayso.config import Config
+from sayso.store import Store, open_store
+from sayso.store.bell import LOOK_EVERY, Bell, Listener
+
+if TYPE_CHECKING:
+    from sayso.accounts import Accounts
+    from sayso.agents.desk import RunDesk
+    from sayso.agents.projects import Projects
+    from sayso.agents.supervisor import RunSupervisor
+    from sayso.asks.waiting import Waiting
+    from sayso.operations.approval import Approvals
+    from sayso.operations.desk import OperationDesk
+    from sayso.operations.reader import OperationReader
+    from sayso.operations.supervisor import OperationSupervisor
+    from sayso.toolfiles.catalog import Catalog
+
+__all__ = ["LOOK_EVERY", "Bell", "Desks", "Listener", "open_desks", "take_down_bells"]
+
+
+class Desks:
+    """All that one process does with one store. Leaving it closes the store."""
+
+    def __init__(self, config: Config, store: Store) -> None:
+        self.config, self._store = config, store
+        self.threads = store.threads
+        """How many threads can usefully work at the desks at once."""
+
+    def __enter__(self) -> Desks:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._store.close()
+
+    @cached_property
+    def asks(self) -> AskDesk:
+        return self.asks_where(always)
+
+    def asks_where(self, lives: Lives) -> AskDesk:
+        """The same for a process that serves many sessions, and knows which of them are still there."""
+        config = self.config
+        return AskDesk(self._store, keeps_history=lambda _: config.history, lives=lives, most_open=config.max_open_asks)
+
+    def waiting(self, desk: AskDesk) -> Waiting:
+        from sayso.asks.waiting import Waiting
+
+        return Waiting(self._store, desk)
+
+    @cached_property
+    def accounts(self) -> Accounts:
+        from sayso.accounts import Accounts
+
+        return Accounts(self._store)
+
+    @cached_property
+    def operations(self) -> OperationDesk:
+        from sayso.operations.desk import OperationDesk
+
+        return OperationDesk(self._store, self.config.operations_dir)
+
+    @cached_property
+    def reader(self) -> OperationReader:
+        from sayso.operations.reader import OperationReader
+
+        return OperationReader(self._store, self.config)
+
+    def operation_supervisor(self, catalog: Catalog, approvals: Approvals) -> OperationSupervisor:
+        from sayso.operations.supervisor import OperationSupervisor
+
+        return OperationSupervisor(self.config, self._store, catalog, approvals)
+
+    @cached_property
+    def projects(self) -> Projects:
+        from sayso.agents.projects import Projects
+
+        return Projects(self._store)
+
+    @cached_property
+    def runs(self) -> RunDesk:
+        from sayso.agents.desk import RunDesk
+
+        return RunDesk(self._store, self.config.runs_dir)
+
+    def run_supervisor(self, address: str) -> RunSupervisor:
+        from sayso.agents.supervisor import RunSupervisor
+
+        return RunSupervisor(self.config, self._store, address)
+
+    def bell(self) -> Bell:
+        """This process's bell, hung up at the first call."""
+        return self._store.bell()
+
+    def listen(self, heard: Callable[[], None], tick: Callable[[], None] | None = None) -> Listener:
+        """Has `heard` called after each ring of the bell, and `tick` now and then while it is quiet."""
+        return Listener(self.bell(), heard, tick)
+
+    def secret(self, name: str) -> bytes:
+        """A random key that all processes of this store share, made when it is first wanted."""
+        return self._store.secret(name)
+
+    def claim(self, key: str) -> bool:
+        """Whether this key is claimed for the first time, in all processes of the store."""
+        return self._store.claim(key, now_ms())
+
+
+def open_desks(config: Config) -> Desks:
+    """The desks of the store that the settings name."""
+    return Desks(config, open_store(config))
+
+
+def take_down_bells(config: Config) -> None:
+    """Remove the folder where the bells of a store's processes hang. It lies outside of the state directory where that
+    has too long a path for a socket."""
+    import shutil
+
+    from sayso.store.socket_bell import bell_folder
+
+    shutil.rmtree(bell_folder(config.bell_dir), ignore_errors=True)
