@@ -256,7 +256,7 @@ class Config:
     form_reaction: int = _setting(
         1500,
         duration,
-        "A form declined or cancelled faster than this was not seen by a person, and counts as not available.",
+        "A form that comes back faster than this was not read by a person: nothing is taken from it.",
     )
     heartbeat: int = _setting(
         10_000,

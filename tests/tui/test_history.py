@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.tui.harness import DATABASE, NAME, Place, select
 
-from sayso.asks.model import Answer, Asker, NewAsk, Settler
+from sayso.asks.model import CLIENT_FORM, Answer, Asker, NewAsk, Settler
 from sayso.config import Config
 from sayso.dialects import approve
 
@@ -27,6 +27,17 @@ def past(place: Place) -> Place:
     third = place.ask(select("Too late?"), timeout_ms=10_000)
     place.desk.time_out(third)
     return place
+
+
+async def test_an_answer_through_a_clients_form_is_told_as_that(place: Place) -> None:
+    held = place.ask(NAME)
+    by = Settler(person=f"someone at {held.ask.asker.client}", surface=CLIENT_FORM)
+    place.desk.answer(held.ask.id, [Answer(question="name", text="Ada")], by)
+    async with place.inbox(size=(120, 40)) as anna:
+        await anna.press("h")
+        await anna.sees(
+            f"answered through {held.ask.asker.client}'s own form", "answered through the client's own form"
+        )
 
 
 async def test_the_history_tells_how_each_ask_ended_by_whom_and_where(past: Place) -> None:

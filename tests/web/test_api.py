@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.web.house import WAIT, House, Reply, confirm, multi_select, new_ask, new_house, select, text
 
-from sayso.asks.model import Asker, Settler, State
+from sayso.asks.model import CLIENT_FORM, Asker, Settler, State
 from sayso.config import Config
 from sayso.dialects import approve
 
@@ -89,6 +89,18 @@ def test_whoever_comes_second_hears_who_was_first(house: House, script: Script) 
     refused = script.post(f"/api/asks/{ask.id}/answer", {"answers": [{"question": ask.questions[0].id}]})
     assert refused.status == 409
     assert "Already rejected in terminal by grace" in refused.data["error"]
+
+
+def test_an_answer_through_a_clients_form_is_told_as_that(house: House, script: Script) -> None:
+    ask = house.ask(confirm())
+    house.desk.reject(ask.id, "", Settler(person="someone at codex", surface=CLIENT_FORM))
+    refused = script.post(f"/api/asks/{ask.id}/reject", {})
+    own_form = f"through {ask.asker.client}'s own form"
+    assert f"Already rejected {own_form} at" in refused.data["error"]
+    cookie = f"{house.cookie_name}={house.session()}"
+    page = house.web.call("GET", f"/asks/{ask.id}", cookie=cookie).text.replace("&#39;", "'")
+    assert own_form in page
+    assert "by someone at codex through the client's own form" in page
 
 
 def test_an_answer_that_does_not_fit_is_refused_with_every_problem(house: House, script: Script) -> None:

@@ -164,6 +164,10 @@ class Asker:
         return {"agent": self.agent, "client": self.client, "project": self.project, "host": host}
 
 
+CLIENT_FORM = "client form"
+"""The surface that is the client's own. What it brings is what the client says: nobody has signed in to it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settler:
     """Who settles: a person on a surface."""

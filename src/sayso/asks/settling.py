@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from sayso.asks.model import Ask, Outcome, Settler, State
+from sayso.asks.model import CLIENT_FORM, Ask, Outcome, Settler, State
 from sayso.asks.table import AskTable
 from sayso.errors import AlreadySettled
 from sayso.text import iso_time
@@ -35,5 +35,7 @@ def note_refusal(table: AskTable, ask_id: str, by: Settler, why: str) -> None:
 def _who_was_first(ask: Ask) -> str:
     if ask.outcome is None:
         return f"This ask can no longer be answered: it is {ask.state} since {iso_time(ask.ended_at)}."
-    by, where = ask.outcome.person or "someone", ask.outcome.surface
-    return f"Already {ask.state} in {where} by {by} at {iso_time(ask.ended_at)}. Your answer was not used."
+    by = f"in {ask.outcome.surface} by {ask.outcome.person or 'someone'}"
+    if ask.outcome.surface == CLIENT_FORM:
+        by = f"through {ask.asker.client or 'the client'}'s own form"
+    return f"Already {ask.state} {by} at {iso_time(ask.ended_at)}. Your answer was not used."

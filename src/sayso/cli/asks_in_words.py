@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from sayso.asks.model import Answer, Ask, Asker, Event, Kind, Option, Question, State
+from sayso.asks.model import CLIENT_FORM, Answer, Ask, Asker, Event, Kind, Option, Question, State
 from sayso.asks.truth import listening, stops_waiting_at
 from sayso.cli.terminal import bold, dim
 from sayso.cli.texts import mark, tr, translated
@@ -120,6 +120,8 @@ def event_line(event: Event) -> str:
     states = f"{translated(event.before or 'new')} → {after}" if event.before != event.after else after
     by = tr(" by {person}", person=one_line(event.person, 60)) if event.person else ""
     where = tr(" in {place}", place=translated(one_line(event.surface, 60))) if event.surface else ""
+    if event.surface == CLIENT_FORM:
+        where = tr(" through the client's own form")
     why = f" ({translated(one_line(event.detail, 200))})" if event.detail else ""
     return f"{moment(event.at)}  {translated(event.kind)}: {states}{by}{where}{why}"
 
@@ -181,6 +183,8 @@ def _outcome_line(ask: Ask) -> str:
     if ask.outcome:
         person, surface = one_line(ask.outcome.person, 60), one_line(ask.outcome.surface, 60)
         by = tr(" by {person} in {place}", person=person or tr("someone"), place=translated(surface))
+        if surface == CLIENT_FORM:
+            by = tr(" through {client}'s own form", client=one_line(ask.asker.client, 60) or tr("the client"))
     late = tr(", after the wait had timed out") if ask.outcome and ask.outcome.late else ""
     got = tr("The agent has not fetched it yet.")
     if ask.delivered_at:

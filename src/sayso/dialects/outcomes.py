@@ -5,12 +5,15 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from sayso.asks.model import Answer, Ask, Question, State
+from sayso.asks.model import CLIENT_FORM, Answer, Ask, Question, State
 from sayso.text import iso_time, lasting
 
 STAYS_OPEN = "The question stays open; call again with the same questions to receive a late answer."
 
 THEIR_OWN = "The person you work for answered this themselves: `answers` has their own choices and words."
+_IN_A_FORM = (
+    "This was answered through your client's own form: `answers` has the choices and words that were sent there."
+)
 
 STILL_WAITING = (
     "No answer yet: the user has not answered, and the question stays open. Do not assume an answer. "
@@ -127,8 +130,13 @@ def refusal_words(ask: Ask) -> str:
 def told_in_words(ask: Ask) -> str:
     """How an ask stands, in a sentence or two, without the answers themselves."""
     if ask.state is State.ANSWERED:
-        return THEIR_OWN
+        return whose_words(ask.outcome.surface if ask.outcome else "")
     return still_open_words(ask) if ask.state is State.TIMED_OUT else refusal_words(ask)
+
+
+def whose_words(surface: str) -> str:
+    """Whose answer it is, as far as the surface it came from can tell."""
+    return _IN_A_FORM if surface == CLIENT_FORM else THEIR_OWN
 
 
 def still_open_words(ask: Ask) -> str:

@@ -196,7 +196,7 @@ class HeldCall:
         if self._held.reattached:
             return
         shown = form is not None or (self._form is not None and self._form.opens_at_once)
-        after = self._calls.config.form_reaction / 1000 if shown else 0
+        after = 2 * self._calls.config.form_reaction / 1000 if shown else 0
         self._calls.backend.send_out(self._calls.notify(self._held.ask, self._waiting, after))
 
     async def _outcome(self) -> Ask | None:
@@ -233,12 +233,12 @@ class HeldCall:
         """Let a modern client call again, with the form's reply or only with a fresh clock."""
         held = replace(self._held, away=Away.IN_FORM) if form else self._held
         await self._waiting.release(held, "the client will call again")
-        return elicit.input_required(self._next_round().sealed_later(), form)
+        return elicit.input_required(self._next_round(form).sealed_later(), form)
 
-    def _next_round(self) -> Round:
-        """What the client brings back when it comes again for this ask."""
-        count = self._came.count + 1 if self._came else 1
-        return Round(ask=self._held.ask.id, at=now_ms(), count=count, until=self._held.wait.until, keys=KEYS)
+    def _next_round(self, form: Form | None = None) -> Round:
+        """What the client brings back when it comes again for this ask, which tells whether it was sent a form."""
+        count, keys = self._came.count + 1 if self._came else 1, KEYS if form else ""
+        return Round(ask=self._held.ask.id, at=now_ms(), count=count, until=self._held.wait.until, keys=keys)
 
     async def _not_yet(self) -> Result:
         """The client would soon give up, or we stop: a fresh round where it knows them, else a result that says

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from sayso.asks.model import Ask, Settler, State
+from sayso.asks.model import CLIENT_FORM, Ask, Settler, State
 from sayso.asks.waiting import Waiting
 from sayso.clients import is_headless
 from sayso.clock import now_ms
@@ -25,7 +25,7 @@ from sayso.mcp_server.forms import KEYS, Form, answers_from, form_for, form_for_
 logger = logging.getLogger(__name__)
 
 MOST_FORMS = 3
-"""How often a form that was filled in wrongly is shown."""
+"""How often a form that was filled in wrongly, or too fast, is shown."""
 
 
 class ClientForm:
@@ -70,8 +70,8 @@ class ClientForm:
 
     async def next_round(self, came: Round, reply: FormReply) -> Form | None:
         """Take what a modern client brought back. The form again where that did not fit, but not for ever."""
-        if self._form is None:
-            return None
+        if self._form is None or not came.keys:
+            return None  # no form was sent that this could be the reply to
         if reply.action == "accept" and came.keys != KEYS:
             return self.first_round()  # filled in while another version of Sayso ran
         again = await self._settle(reply, now_ms() - came.at)
@@ -86,19 +86,19 @@ class ClientForm:
             logger.info("The client's form came second: %s", error)
         except FormUnavailable as error:
             logger.info("Nothing was taken from the client's form: %s", error)
+            # A quick hand is asked once more; a program is as fast again, until the form is given up.
+            return elicit.once_more(self._form) if self._form and reply.action == "accept" else None
         except InvalidInput as error:
             return self._form and replace(self._form, message=f"{error}\n\n{self._form.message}")
         return None
 
     async def _settle_by(self, reply: FormReply, after_ms: int) -> None:
         desk, ask = self._waiting.desk, self._ask
-        # Whoever sits at a client on another machine is not the person whose machine this is.
-        there = f"someone at {ask.asker.agent}" if ask.asker.agent else self._config.person
-        by = Settler(person=ask.asker.owner or there, surface="client form")
+        # All that is known is that the client says so: it names nobody.
+        by = Settler(person=f"someone at {ask.asker.agent or ask.asker.client or 'the client'}", surface=CLIENT_FORM)
+        if after_ms < self._config.form_reaction:
+            raise FormUnavailable(elicit.too_fast(reply, after_ms))
         if reply.action == "accept":
             await self._waiting.do(desk.answer, ask.id, answers_from(ask, reply.content), by)
-        elif after_ms < self._config.form_reaction:
-            # Too fast a no came from no person.
-            raise FormUnavailable(elicit.too_fast(reply, after_ms))
         else:
             await self._waiting.do(desk.decline if reply.action == "decline" else desk.cancel, ask.id, by)

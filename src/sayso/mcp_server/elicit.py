@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from sayso.errors import FormUnavailable, ProtocolError
@@ -40,7 +40,7 @@ class Round:
     until: int | None = None
     """When the call's own time limit ends: a new round does not start it anew."""
     keys: str = ""
-    """How the fields of its form are named."""
+    """How the fields of its form are named; empty where it was sent without one."""
 
     def sealed_later(self) -> str:
         return json.dumps(asdict(self))
@@ -90,6 +90,11 @@ def input_required(state: str, form: Form | None = None) -> InputRequired:
 
 
 def too_fast(reply: FormReply, after_ms: int) -> str:
-    """Why a refusal does not count as a person's."""
-    done = "declined" if reply.action == "decline" else "cancelled"
+    """Why a reply does not count as a person's."""
+    done = {"accept": "accepted", "decline": "declined"}.get(reply.action, "cancelled")
     return f"The client {done} the form by itself after {after_ms} ms, before a person could have read it."
+
+
+def once_more(form: Form) -> Form:
+    """The form after it was accepted too fast: a person sends it again, a program is too fast again."""
+    return replace(form, message=f"That was faster than anyone can read. Was it you? Send it again.\n\n{form.message}")

@@ -41,8 +41,10 @@ class QuestionCalls:
             question = dialect.read_question(ctx.arguments)
             form = Form(message=question, schema=dialect.form_schema(question))
             if not ctx.comes_again:
-                begun = now_ms()
-                return await self._take(ctx, question, await elicit.show(ctx, form), now_ms() - begun)
+                begun, reply = now_ms(), await elicit.show(ctx, form)
+                if reply.action == "accept" and self._is_too_fast(now_ms() - begun):
+                    begun, reply = now_ms(), await elicit.show(ctx, elicit.once_more(form))
+                return await self._take(ctx, question, reply, now_ms() - begun)
             return await self._modern(ctx, question, form)
         except InvalidInput as error:
             return _invalid(error)
@@ -69,7 +71,13 @@ class QuestionCalls:
         if not await self._first_time(came):
             taken = "This reply to the form has been taken already. question_summary has what was saved."
             return result(ToolReply(text=taken, data={"outcome": "failed"}, is_error=True))
+        if reply.action == "accept" and came.count == 1 and self._is_too_fast(now_ms() - came.at):
+            again = Round(ask=secrets.token_hex(16), at=now_ms(), count=2)
+            return elicit.input_required(again.sealed_later(), elicit.once_more(form))
         return await self._take(ctx, question, reply, now_ms() - came.at)
+
+    def _is_too_fast(self, after_ms: int) -> bool:
+        return after_ms < self._backend.config.form_reaction
 
     async def _first_time(self, came: Round) -> bool:
         """Whether a reply comes for the first time. Where that cannot be known, a file too many is better than a lost
@@ -82,8 +90,10 @@ class QuestionCalls:
 
     async def _take(self, ctx: CallContext, question: str, reply: FormReply, after_ms: int) -> ToolResult:
         project = self._backend.folder_of(ctx)
+        if self._is_too_fast(after_ms):
+            return failure(FormUnavailable(f"{elicit.too_fast(reply, after_ms)}{self._otherwise}"))
         if reply.action != "accept":
-            return _refused(reply, after_ms, self._backend.config.form_reaction, self._otherwise)
+            return _refused(reply)
         answer = reply.content.get("answer")
         if not isinstance(answer, str) or not answer.strip():
             return result(ToolReply(text="No answer provided", data={"outcome": "failed"}, is_error=True))
@@ -106,9 +116,7 @@ def _invalid(error: InvalidInput) -> ToolResult:
     return result(ToolReply(text=str(error), data={"outcome": "invalid"}, is_error=True))
 
 
-def _refused(reply: FormReply, after_ms: int, reaction_ms: int, otherwise: str) -> ToolResult:
-    if after_ms < reaction_ms:
-        return failure(FormUnavailable(f"{elicit.too_fast(reply, after_ms)}{otherwise}"))
+def _refused(reply: FormReply) -> ToolResult:
     done = "declined" if reply.action == "decline" else "cancelled"
     text = f"The user {done} the question. Nothing was saved; do not assume an answer."
     return result(ToolReply(text=text, data={"outcome": done}))

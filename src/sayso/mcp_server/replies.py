@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sayso.asks.model import Ask
 from sayso.dialects.dialect import ToolReply
-from sayso.dialects.outcomes import STILL_WAITING, THEIR_OWN, outcome_data
+from sayso.dialects.outcomes import STILL_WAITING, outcome_data, whose_words
 from sayso.errors import SaysoError
 from sayso.protocol.results import ToolResult
 
@@ -13,7 +13,9 @@ def result(reply: ToolReply) -> ToolResult:
     data = reply.data
     if data and "outcome" in data:
         # Some clients give the model only this: whose answer it is and what to do next must be in it.
-        message = reply.message or (THEIR_OWN if data["outcome"] == "answered" else reply.text)
+        message = reply.message or (
+            whose_words(data.get("surface", "")) if data["outcome"] == "answered" else reply.text
+        )
         data = {"message": message, **data}
     return ToolResult(reply.text, data, is_error=reply.is_error)
 

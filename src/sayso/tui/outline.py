@@ -8,7 +8,7 @@ from dataclasses import replace
 from textual.content import Content
 
 from sayso.asks.crowds import Crowd
-from sayso.asks.model import Answer, Ask, Event, Option, Question, State
+from sayso.asks.model import CLIENT_FORM, Answer, Ask, Event, Option, Question, State
 from sayso.text import one_line, printable
 from sayso.tui.markdown import Block, blocks, cut
 from sayso.tui.shared import Shared
@@ -75,6 +75,8 @@ def event_line(shared: Shared, event: Event) -> str:
     words = {name: getattr(texts, name) for name in ("opened", "attended", "unattended", "delivered", "refused")}
     what = words.get(event.kind) or shared.wording.state(event.after)
     who = f" {one_line(event.person, 40)} ({one_line(event.surface, 40)})" if event.person else ""
+    if event.surface == CLIENT_FORM:
+        who = f" {texts.by_its_form}"
     return f"{shared.wording.when(event.at)}  {what}{who}"
 
 

@@ -9,7 +9,7 @@ from pathlib import PurePath
 
 from sayso.asks.crowds import Crowd
 from sayso.asks.lookalikes import Lookalikes
-from sayso.asks.model import Answer, Ask, Question, State
+from sayso.asks.model import CLIENT_FORM, Answer, Ask, Outcome, Question, State
 from sayso.asks.truth import Handover, Listening, handover, listening, stops_waiting_at
 from sayso.clock import Clock
 from sayso.text import age, one_line
@@ -146,7 +146,7 @@ class Wording:
                 return self.texts.truth_expired
         assert ask is not None
         return self.texts.truth_settled.format(
-            state=self.state(ask.state), when=self.when(ask.ended_at), **self._settler(ask)
+            state=self.state(ask.state), when=self.when(ask.ended_at), by=self._by(ask)
         )
 
     @property
@@ -189,15 +189,15 @@ class Wording:
         """Who ended it and where, for the history."""
         if ask.outcome is None or not ask.outcome.person:
             return self.ending(ask)
-        told = self.texts.history_by.format(state=self.ending(ask), **self._settler(ask))
+        told = f"{self.ending(ask)} {self._by(ask)}"
         return f"{told} ({self.texts.late})" if ask.outcome.late else told
 
-    def _settler(self, ask: Ask) -> dict[str, str]:
-        outcome = ask.outcome
-        return {
-            "person": one_line(outcome.person if outcome else "", NAME_WIDTH) or "?",
-            "surface": one_line(outcome.surface if outcome else "", NAME_WIDTH) or "?",
-        }
+    def _by(self, ask: Ask) -> str:
+        outcome = ask.outcome or Outcome()
+        if outcome.surface == CLIENT_FORM:
+            return self.texts.by_form.format(client=self.client(ask))
+        person, surface = (one_line(name, NAME_WIDTH) or "?" for name in (outcome.person, outcome.surface))
+        return self.texts.by.format(person=person, surface=surface)
 
     def option(self, question: Question, option_id: str) -> str:
         """An option's label; yes and no in the person's language."""

@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import Any
 
 from sayso.agents.model import Run
-from sayso.asks.model import Ask, Away, Question, State
+from sayso.asks.model import CLIENT_FORM, Ask, Away, Question, State
 from sayso.dialects import approve, relay
 from sayso.text import one_line
 from sayso.web import wording
@@ -139,4 +139,6 @@ def _said(question: Question, ask: Ask) -> str:
 def _elsewhere(ask: Ask) -> str:
     """Where it was answered, when that was not in a browser."""
     surface = ask.outcome.surface if ask.outcome else ""
+    if surface == CLIENT_FORM:
+        return f"through {wording.client(ask)}'s own form"
     return f"in the {one_line(surface, 40)}" if surface not in _HERE else ""

@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 from sayso.asks import truth
 from sayso.asks.crowds import Crowd, Folded
-from sayso.asks.model import NO, YES, Answer, Ask, Event, Option, Question, State
+from sayso.asks.model import CLIENT_FORM, NO, YES, Answer, Ask, Event, Option, Question, State
 from sayso.asks.truth import Handover, Listening, listening
 from sayso.dialects.approve import verdict
 from sayso.text import age, one_line, printable
@@ -143,6 +143,8 @@ def settled_by(ask: Ask, user: str) -> str:
         return ""
     person = "you" if ask.outcome.person == user else one_line(ask.outcome.person, NAME_WIDTH) or "someone"
     late = ", after the agent's wait had run out" if ask.outcome.late else ""
+    if ask.outcome.surface == CLIENT_FORM:
+        return f"through {client(ask)}'s own form{late}"
     return f"by {person} in {one_line(ask.outcome.surface, NAME_WIDTH) or 'an unknown place'}{late}"
 
 
@@ -199,6 +201,8 @@ def happened(event: Event) -> str:
     }.get(event.kind, event.kind.replace("_", " ").capitalize())
     by = f" by {one_line(event.person, NAME_WIDTH)}" if event.person else ""
     where = f" in {one_line(event.surface, NAME_WIDTH)}" if event.surface else ""
+    if event.surface == CLIENT_FORM:
+        where = " through the client's own form"
     why = f": {one_line(event.detail, 200)}" if event.detail else ""
     return what + by + where + why
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from contextlib import closing
 
 import pytest
-from tests.e2e.ask.house import AUTO, LEGACY, UNSEEN, answered, asks_named, connected, form_about
+from tests.e2e.ask.house import AUTO, LEGACY, SAYSO, UNSEEN, answered, asks_named, connected, form_about
 from tests.e2e.clients.driver import ClientProgram
 from tests.e2e.clients.events import Json, accept, refuse
 from tests.e2e.clients.kinds import OLDER_PROTOCOL, ClientKind
@@ -206,10 +207,54 @@ def test_an_automatic_no_is_never_a_persons(either_client: ClientProgram, person
     assert [event.kind for event in person.desk.events(ask.id) if event.person] == ["answered"]
 
 
-def test_what_a_form_answered_is_the_persons_own(either_client: ClientProgram, person: Person, machine: Place) -> None:
+def test_a_form_that_is_accepted_faster_than_it_can_be_read_is_shown_again_and_then_given_up(
+    either_client: ClientProgram, person: Person
+) -> None:
+    either_client.answer_with(default=accept({"q1": "Yes"}, after_ms=0))
+    text = f"Does {either_client.kind.id} allow itself?"
+    key = either_client.call_start("ask_user", {"question": text, "type": "confirm"})
+    first, *again = (form_about(either_client, text).message for _ in range(3))
+    assert first == text
+    assert again == [f"That was faster than anyone can read. Was it you? Send it again.\n\n{text}"] * 2
+    ask = person.wait_until(lambda: held_for_good(person, text, either_client))
+    assert ask.state is State.PENDING
+    person.answer(ask, "No")
+    told = either_client.wait_result(key).structured
+    assert (told["answers"][0]["selected"], told["surface"]) == (["No"], "test")
+
+
+def test_a_quick_hand_sends_a_form_again_and_is_heard(either_client: ClientProgram) -> None:
+    either_client.answer_with(accept({"q1": "mine"}, after_ms=0), accept({"q1": "mine"}))
+    told = either_client.call("ask_user", {"question": "Quick?"}).structured
+    assert (told["answers"][0]["text"], told["surface"]) == ("mine", "client form")
+
+
+def test_a_reply_to_a_form_that_was_never_sent_settles_nothing(place: Place) -> None:
+    with place.pipe(program="sayso", environment={"SAYSO_CALL_LIMITS": "tester=1s"}) as pipe, place.person() as person:
+        person.desk.show_up("terminal", "ada")
+        pipe.connect(MODERN, {"elicitation": {}})
+        asked: Json = {"name": "ask_user", "arguments": {"question": "Was I shown?", "type": "confirm"}}
+        first = pipe.request("tools/call", **asked)
+        assert not first.get("inputRequests")
+        for action in ("accept", "decline", "cancel"):
+            reply = {"inputResponses": {"form": {"action": action, "content": {"q1": "Yes"}}}}
+            first = pipe.request("tools/call", **asked, requestState=first["requestState"], **reply)
+            assert not first.get("inputRequests")
+        (ask,) = asks_named(person, "Was I shown?")
+        assert ask.state is State.PENDING
+
+
+def test_what_a_form_answered_is_told_as_that_and_names_nobody(either_client: ClientProgram, machine: Place) -> None:
     either_client.answer_with(accept({"q1": "I"}))
     told = either_client.call("ask_user", {"question": "Who answers?"}).structured
-    assert (told["answered_by"], told["surface"]) == (machine.config().person, "client form")
+    assert told["message"].startswith("This was answered through your client's own form")
+    name = f"all {either_client.kind.id}"
+    assert (told["answered_by"], told["surface"]) == (f"someone at {name}", "client form")
+    shown = subprocess.run(
+        [SAYSO, "show", "--events", told["ask_id"]], env=machine.environment, capture_output=True, text=True
+    )
+    assert f"Answered through {name}'s own form" in shown.stdout
+    assert f"by someone at {name} through the client's own form" in shown.stdout
 
 
 def test_a_round_counts_once_and_for_its_own_call_alone(place: Place) -> None:
@@ -358,7 +403,7 @@ def test_a_form_filled_in_under_the_names_of_an_older_version_is_shown_again(pla
         asked: Json = {"name": "ask_user", "arguments": {"questions": questions}}
         first = pipe.request("tools/call", **asked)
         seal = Seal(lambda: store.secret("request_state_key"), "sayso")
-        older = seal.seal(seal.open(first["requestState"], asked, "").replace(KEYS, ""), asked, "")
+        older = seal.seal(seal.open(first["requestState"], asked, "").replace(KEYS, "older"), asked, "")
         content = {"q1": "to the second", "q2": "to the first"}
         reply = {"inputResponses": {"form": {"action": "accept", "content": content}}}
         again = pipe.request("tools/call", **asked, requestState=older, **reply)

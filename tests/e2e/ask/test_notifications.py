@@ -62,9 +62,9 @@ def left(program: ClientProgram, person: Person, question: str) -> Ask:
 def test_a_command_of_the_persons_hears_of_a_question_nobody_is_looking_at(place: Place) -> None:
     """Not before the form has had its moment."""
     command, notes = noting(place)
-    place.settings |= {"notify_command": command, "form_reaction": "300ms"}
+    place.settings |= {"notify_command": command, "form_reaction": "1s"}
     with connected(LEGACY, place, name="claude-code") as program, place.person() as person:
-        program.answer_with(accept({"q1": "quick"}), HOLD)
+        program.answer_with(accept({"q1": "quick"}, after_ms=1100), HOLD)
         assert program.call("ask_user", {"question": "Quick?"}).text == "User answered: quick"
         key = program.call_start("ask_user", {"question": "Can we\nship it?", "title": ""})
         ask = person.wait_for_ask("Can we\nship it?")

@@ -108,8 +108,8 @@ HOLD = Reply(action="hold")
 """Leave the form open until the test calls `reply`."""
 
 
-def accept(content: Json | None = None, *, after_ms: int = 0) -> Reply:
-    """Fill in the form."""
+def accept(content: Json | None = None, *, after_ms: int = 400) -> Reply:
+    """Fill in the form, as fast as a person may on the shared machine of the tests."""
     return Reply(action="accept", content=content, after_ms=after_ms)
 
 

@@ -16,7 +16,7 @@ from tests.e2e.stdio.harness import Place, new_place
 
 @pytest.fixture(scope="module")
 def machine() -> Iterator[Place]:
-    with new_place(log_level="debug", heartbeat="100ms") as place:
+    with new_place(log_level="debug", heartbeat="100ms", form_reaction="300ms") as place:
         write_tool(place, "greet", description="Say hello.", command="echo")
         yield place
 

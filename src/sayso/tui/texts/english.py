@@ -72,9 +72,7 @@ class Texts:
     truth_timed_out: str = (
         "The agent's wait ran out. You can still answer, late: it gets your answer when it asks the same again."
     )
-    truth_settled: str = (
-        "Already {state} by {person} in {surface}, {when}. What you entered was not sent; it is kept here."
-    )
+    truth_settled: str = "Already {state} {by}, {when}. What you entered was not sent; it is kept here."
     truth_superseded: str = "A newer question took the place of this one. What you entered is kept here."
     truth_abandoned: str = "The agent ended or stopped waiting before anybody decided. What you entered is kept here."
     truth_expired: str = "Nobody answered for so long that this expired. What you entered is kept here."
@@ -147,7 +145,9 @@ class Texts:
     history_hint: str = "search in questions and answers"
     history_empty: str = "Nothing has ended yet."
     history_none: str = "Nothing found."
-    history_by: str = "{state} by {person} in {surface}"
+    by: str = "by {person} in {surface}"
+    by_form: str = "through {client}'s own form"
+    by_its_form: str = "through the client's own form"
     history_reason: str = "Reason: {reason}"
     history_wiped: str = "The texts were not kept."
     history_delivered: str = "received by the agent {when}"

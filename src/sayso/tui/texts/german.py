@@ -65,9 +65,7 @@ class German(Texts):
         "Die Wartezeit des Agenten ist abgelaufen. Sie können noch verspätet antworten: "
         "Er bekommt die Antwort, wenn er dasselbe wieder fragt."
     )
-    truth_settled = (
-        "Schon {state} von {person} in {surface}, {when}. Ihre Eingabe wurde nicht gesendet; sie bleibt hier erhalten."
-    )
+    truth_settled = "Schon {state} {by}, {when}. Ihre Eingabe wurde nicht gesendet; sie bleibt hier erhalten."
     truth_superseded = "Eine neuere Frage hat diese ersetzt. Ihre Eingabe bleibt hier erhalten."
     truth_abandoned = (
         "Der Agent hat geendet oder nicht weiter gewartet, bevor jemand entschied. Ihre Eingabe bleibt hier erhalten."
@@ -136,7 +134,9 @@ class German(Texts):
     history_hint = "in Fragen und Antworten suchen"
     history_empty = "Noch ist nichts beendet."
     history_none = "Nichts gefunden."
-    history_by = "{state} von {person} in {surface}"
+    by = "von {person} in {surface}"
+    by_form = "über das eigene Formular von {client}"
+    by_its_form = "über das eigene Formular des Clients"
     history_reason = "Grund: {reason}"
     history_wiped = "Die Texte wurden nicht aufgehoben."
     history_delivered = "vom Agenten empfangen {when}"
