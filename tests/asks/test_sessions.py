@@ -84,6 +84,29 @@ def test_what_a_session_took_up_is_its_own_from_then_on(open_shared: OpenStore) 
     assert not is_offered(AskDesk(open_shared()), held, replace(NAMED, session="a third"))
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "told_apart"),
+    [
+        (NAMED, OTHER, True),
+        (NAMED, NAMED, False),
+        (replace(NAMELESS, pid=7), replace(NAMELESS, pid=8), True),
+        # The server of one client was restarted.
+        (replace(NAMELESS, pid=7), replace(NAMELESS, pid=7), False),
+        (OVER_HTTP, OVER_HTTP, False),
+    ],
+)
+def test_what_another_session_asked_is_told_apart_where_that_can_be_known(
+    open_shared: OpenStore, first: Asker, second: Asker, told_apart: bool
+) -> None:
+    dying, living = open_shared(), open_shared()
+    held = answered_late(AskDesk(dying), first)
+    die(dying, living)
+    owed = AskDesk(living).owed(second)
+    assert [one.id for one in owed.late] == [held.ask.id]
+    assert owed.of_others == AskDesk(living).of_other_sessions(owed.late, second)
+    assert bool(owed.of_others) == told_apart
+
+
 def test_a_client_that_lives_keeps_its_answer_though_its_server_died(open_shared: OpenStore) -> None:
     dying, living = open_shared(), open_shared()
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as client:

@@ -48,12 +48,13 @@ def context(ran: Ran, event: str = "PostToolUse") -> str:
 
 @pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit", "PostToolUse"])
 def test_an_answer_that_came_late_is_handed_over_once(home: Home, event: str) -> None:
-    ask = asked(home, agent(home))
+    ask = asked(home, agent(home, session="s-0"))
     assert step(home, event).out == ""
     answered(home, ask)
     told = context(step(home, event), event)
     assert "Which port?" in told
     assert "→ 8080" in told
+    assert "Another session, not you, asked this" in told
     assert home.ask_of(ask).delivered
     assert step(home, event).out == ""
 

@@ -18,10 +18,12 @@ from sayso.asks.table import AskTable
 
 @dataclass(frozen=True, kw_only=True)
 class Owed:
-    """What an asker has yet to receive: outcomes that no call of its waits for, oldest first; those that may be its own
-    or a neighbour's, which nothing tells apart; and whether there is anything at all."""
+    """What an asker has yet to receive: outcomes that no call of its waits for, oldest first, and which of them another
+    session asked for, which is gone; those that may be its own or a neighbour's, which nothing tells apart; and whether
+    there is anything at all."""
 
     late: tuple[Ask, ...]
+    of_others: frozenset[str]
     perhaps: tuple[Ask, ...]
     anything: bool
 
@@ -31,7 +33,8 @@ def owed(table: AskTable, asker: Asker, sessions: AgentSessions, most: int) -> O
     anything = bool(late) or table.tx.one("anything_owed", **asker.identity) is not None
     belonging = sessions.belonging(late, asker)
     perhaps = [ask for ask in late if ask not in belonging and is_nameless(asker) and is_nameless(ask.asker)]
-    return Owed(late=tuple(belonging[:most]), perhaps=tuple(perhaps[:most]), anything=anything)
+    others = sessions.of_others(belonging, asker)
+    return Owed(late=tuple(belonging[:most]), of_others=others, perhaps=tuple(perhaps[:most]), anything=anything)
 
 
 def undelivered(table: AskTable, asker: Asker, sessions: AgentSessions, most: int) -> list[Ask]:

@@ -168,6 +168,10 @@ class AskDesk:
         sessions = self._sessions()
         return self._read(lambda table: delivery.owed(table, asker, sessions, most))
 
+    def of_other_sessions(self, asks: Sequence[Ask], asker: Asker, is_kin: IsKin = nobody) -> frozenset[str]:
+        """The ids of those that this session did not ask itself, as far as sessions can be told apart."""
+        return self._sessions(is_kin).of_others(asks, asker)
+
     def undelivered_by(self, tool: str, most: int = 1000) -> list[Ask]:
         """What runs have asked by this tool and not received, oldest first."""
         return self._all("undelivered_of_runs", tool=tool, most=most)

@@ -12,7 +12,7 @@ import socket
 from collections.abc import Callable, Iterable, Set
 from typing import Protocol, TypeVar
 
-from sayso.asks.model import Asker
+from sayso.asks.model import Ask, Asker
 from sayso.processes import ProcessName, name_of
 
 Alive = Callable[[Set[str]], Set[str]]
@@ -52,6 +52,12 @@ class AgentSessions:
         living = self._alive(servers) if servers else set()
         return [thing for thing in things if self._is_own(thing, asker) or self._is_gone(thing, asker, living)]
 
+    def of_others(self, asks: Iterable[Ask], asker: Asker) -> frozenset[str]:
+        """The ids of those that another session asked, as far as sessions can be told apart."""
+        return frozenset(
+            ask.id for ask in asks if not self._is_own(ask, asker) and _can_be_told_apart(ask.asker, asker)
+        )
+
     def _is_own(self, thing: Owned, asker: Asker) -> bool:
         theirs = thing.asker
         if self._is_kin(theirs):
@@ -66,6 +72,13 @@ class AgentSessions:
         if thing.server == self._process:
             return not self._lives(thing.asker)
         return thing.server not in living and not _another_client_lives(thing.asker, asker)
+
+
+def _can_be_told_apart(theirs: Asker, ours: Asker) -> bool:
+    if theirs.session and ours.session:
+        return True
+    same_client = (theirs.host, theirs.pid, theirs.started) == (ours.host, ours.pid, ours.started)
+    return not (same_client or is_nameless(theirs) or is_nameless(ours))
 
 
 def is_nameless(asker: Asker) -> bool:

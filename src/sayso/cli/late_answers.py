@@ -11,7 +11,7 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ PATIENCE = 3.0
 MOST_CHARACTERS = 9_000
 """What the client takes at once; more it would put aside."""
 
-_INTRODUCTION = "Answers to questions that you asked with sayso earlier have arrived. Each is told here once.\n\n"
+_INTRODUCTION = "Answers to questions that were asked with sayso earlier have arrived. Each is told here once.\n\n"
 _TOO_LONG = "A long answer to a question of yours has arrived. Call get_answers with ask_id {ask_id} to receive it."
 
 
@@ -56,16 +56,17 @@ def hand_over(event: Mapping[str, Any]) -> None:
         session = str(event.get("session_id") or "")
         asker = Asker(client=CLIENT, session=session, project=config.project_name, host=socket.gethostname())
         owed = [ask for ask in desk.undelivered(asker, is_kin=_is_our_client) if _is_settled(ask)]
-        _tell(desk, _fitting(owed), str(event.get("hook_event_name") or "UserPromptSubmit"))
+        of_others = desk.of_other_sessions(owed, asker, is_kin=_is_our_client)
+        _tell(desk, _fitting(owed), of_others, str(event.get("hook_event_name") or "UserPromptSubmit"))
 
 
-def _tell(desk: AskDesk, asks: list[Ask], event: str) -> None:
+def _tell(desk: AskDesk, asks: list[Ask], of_others: Set[str], event: str) -> None:
     held = list(_taken(desk, asks))
     if not held:
         return
     from sayso.dialects.get_answers import render
 
-    text = _INTRODUCTION + render([one.ask for one in held]).text
+    text = _INTRODUCTION + render([one.ask for one in held], of_others).text
     if len(text) > MOST_CHARACTERS:
         _put(event, _TOO_LONG.format(ask_id=held[0].ask.id))
         desk.release(held[0], "too long for a hook")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sayso.asks.model import Ask, Problems, State
@@ -15,6 +16,8 @@ from sayso.text import iso_time
 
 if TYPE_CHECKING:
     from sayso.asks.desk import Owed
+
+_ANOTHER = "Another session, not you,"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,9 +40,12 @@ def read(arguments: Arguments) -> WantedAnswers:
 
 def mention(owed: Owed) -> Iterator[str]:
     """That answers wait for an agent, for the reply of another tool."""
-    if owed.late:
+    if own := [ask for ask in owed.late if ask.id not in owed.of_others]:
+        yield f"Answers to earlier questions of yours have arrived ({_ids(own)}). Call get_answers to receive them."
+    if others := [ask for ask in owed.late if ask.id in owed.of_others]:
         yield (
-            f"Answers to earlier questions of yours have arrived ({_ids(owed.late)}). Call get_answers to receive them."
+            f"Answers to questions of another session, which has ended, have arrived ({_ids(others)}). Only if you go "
+            "on with its work: call get_answers to receive them."
         )
     if owed.perhaps:
         yield (
@@ -52,17 +58,18 @@ def _ids(asks: Sequence[Ask]) -> str:
     return ", ".join(ask.id for ask in asks)
 
 
-def render(asks: Sequence[Ask]) -> ToolReply:
-    """What there is: settled asks with their answers, open ones by name."""
+def render(asks: Sequence[Ask], of_others: Set[str] = frozenset()) -> ToolReply:
+    """What there is: settled asks with their answers, open ones by name. Those of another session are told apart: a yes
+    to its question is not one to this agent's."""
     settled = [ask for ask in asks if not ask.state.answerable]
     open_ = [ask for ask in asks if ask.state.answerable]
     data: dict[str, Any] = {
         # Some clients give the model only this: it must know whose answers these are, and what has none.
-        "message": _words(settled, open_, _told_beside_answers),
+        "message": _words(settled, open_, partial(_told_beside_answers, of_others=of_others)),
         "answers": [{**outcome_data(ask), "wiped": True} if is_wiped(ask) else outcome_data(ask) for ask in settled],
         "pending": [outcome_data(ask) for ask in open_],
     }
-    return ToolReply(text=_words(settled, open_, _told), data=data)
+    return ToolReply(text=_words(settled, open_, partial(_told, of_others=of_others)), data=data)
 
 
 def _words(settled: Sequence[Ask], open_: Sequence[Ask], told: Callable[[Ask], str]) -> str:
@@ -77,14 +84,17 @@ def _name(ask: Ask) -> str:
     return f"[{ask.id}] {ask.title or (ask.questions[0].text if ask.questions else '')}".rstrip()
 
 
-def _told(ask: Ask) -> str:
+def _told(ask: Ask, of_others: Set[str]) -> str:
     if is_wiped(ask):
         return "Handed over to you before. Its texts were wiped then, because no history is kept here."
     told = (
         f"Here are the user's answers:\n{answers_as_words(ask)}" if ask.state is State.ANSWERED else refusal_words(ask)
     )
-    return f"Asked at {iso_time(ask.created_at)}, settled at {iso_time(ask.ended_at)}. {told}"
+    asked = f"{_ANOTHER} asked this" if ask.id in of_others else "Asked"
+    return f"{asked} at {iso_time(ask.created_at)}, settled at {iso_time(ask.ended_at)}. {told}"
 
 
-def _told_beside_answers(ask: Ask) -> str:
-    return THEIR_OWN if ask.state is State.ANSWERED and not is_wiped(ask) else _told(ask)
+def _told_beside_answers(ask: Ask, of_others: Set[str]) -> str:
+    if ask.state is not State.ANSWERED or is_wiped(ask):
+        return _told(ask, of_others)
+    return f"{_ANOTHER} asked this. {THEIR_OWN}" if ask.id in of_others else THEIR_OWN

@@ -42,10 +42,12 @@ class CollectCalls:
             asker = self._backend.asker_of(ctx)
             asks = await self._asked(waiting, asker, wanted.ask_id)
             for_long = wanted.wait and not any(_settled(ask) for ask in asks)
+            of_others = waiting.desk.of_other_sessions(asks, asker)
             held = await _take(waiting, asker, asks if for_long else [ask for ask in asks if _settled(ask)])
             if wanted.ask_id is None:
                 asks = [ask for ask in asks if not _settled(ask) or any(one.ask.id == ask.id for one in held)]
-            return await self._hand_over(ctx, waiting, asks, held)
+            told = await self._hand_over(ctx, waiting, asks, held)
+            return result(dialect.render(told, of_others))
         except InvalidInput as error:
             return result(ToolReply(text=str(error), data={"outcome": "invalid"}, is_error=True))
         except SaysoError as error:
@@ -89,8 +91,8 @@ class CollectCalls:
 
     async def _hand_over(
         self, ctx: CallContext, waiting: Waiting, asks: Sequence[Ask], held: Sequence[Held]
-    ) -> ToolResult:
-        """Tell how the asks stand once one of those held has ended, or the client's patience has."""
+    ) -> list[Ask]:
+        """How the asks stand once one of those held has ended, or the client's patience has."""
         try:
             await self._wait_for_one(ctx, waiting, held)
             # What is not held here is told as it stood: should it end just now, nobody could note that it was told.
@@ -106,7 +108,7 @@ class CollectCalls:
                 await waiting.release(replace(one, away=Away.AT_WORK), "the agent will come again")
             else:
                 self._backend.note_delivery(ctx, one)
-        return result(dialect.render(asks))
+        return list(asks)
 
     async def _wait_for_one(self, ctx: CallContext, waiting: Waiting, held: Sequence[Held]) -> None:
         if not held or any(_settled(one.ask) for one in held):

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 from tests.e2e.ask.house import asks_named
 from tests.e2e.clients.events import Json
-from tests.e2e.stdio.harness import WAIT, Agent, Place, data_of, new_place
+from tests.e2e.stdio.harness import WAIT, Agent, Place, data_of, new_place, text_of
 
 PROCEED: Json = {"question": "Proceed?", "options": ["Yes", "No"]}
 
@@ -69,6 +69,24 @@ def test_the_answer_of_a_session_that_is_gone_reaches_the_next(place: Place) -> 
         with session(place, name="s-2") as b:
             told = data_of(b.call("ask_user", PROCEED).result(WAIT))
         assert (told["ask_id"], told["outcome"]) == (first, "answered")
+
+
+def test_the_next_session_is_told_that_the_yes_was_to_the_question_of_another(place: Place) -> None:
+    with place.person() as person:
+        person.desk.show_up("test", "ada")
+        with session(place, name="s-1") as a:
+            first = ask_and_leave(a)
+        person.answer(person.desk.get(first), "Yes")
+        with session(place, name="s-2") as b:
+            call = b.call("ask_user", {"question": "Something else?"})
+            person.answer(person.wait_for_ask("Something else?"), "Other")
+            mentioned = data_of(call.result(WAIT))["late_answers"]
+            assert f"of another session, which has ended, have arrived ({first})" in mentioned
+            assert "of yours" not in mentioned
+            got = b.call("get_answers", {}).result(WAIT)
+        told = "Proceed?\nAnother session, not you, asked this"
+        assert told in text_of(got)
+        assert told in data_of(got)["message"]
 
 
 def test_a_killed_server_leaves_its_answer_to_its_clients_next(place: Place) -> None:
