@@ -149,8 +149,7 @@ class Follower:
             return account.message
         if status.exit_code == 0:
             return f"{self._agent.label} ended without saying how its turn went." + self._last_words()
-        how = f"signal {status.signal}" if status.signal else f"exit code {status.exit_code}"
-        return f"{self._agent.label} ended with {how}." + self._last_words()
+        return f"{self._agent.label} ended with {status.ended_with}." + self._last_words()
 
     def _last_words(self) -> str:
         """The end of what it printed to stderr."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from signal import Signals
 from typing import Any
 
 from sayso.clock import now_ms
 from sayso.dialects.dialect import ToolReply
+from sayso.dialects.operations_as_data import found_data, piece_data
 from sayso.errors import InvalidInput
 from sayso.operations.operation import Operation, OperationState
 from sayso.operations.report import Report
@@ -124,41 +124,25 @@ def cancelling(operation: Operation) -> ToolReply:
 
 def piece(operation: Operation, stream: str, part: Piece) -> ToolReply:
     """A range of what an operation printed."""
-    facts = {
-        "id": operation.id,
-        "status": str(operation.state),
-        "stream": stream,
-        "offset": part.offset,
-        "next_offset": part.next_offset,
-        "total": part.seen,
-        "skipped": part.skipped,
-        "text": part.text,
-    }
     skipped = f" {part.skipped:,} bytes before it were not kept." if part.skipped else ""
     more = f" Read on with offset {part.next_offset}." if part.next_offset < part.seen else ""
     where = f"bytes {part.offset:,} to {part.next_offset:,} of {part.seen:,}" if part.seen else "nothing so far"
     running = "" if operation.state.ended else f" It is {operation.state}."
     return ToolReply(
-        text=f"{stream} of {operation.id}: {where}.{skipped}{more}{running}\n\n{part.text}".rstrip(), data=facts
+        text=f"{stream} of {operation.id}: {where}.{skipped}{more}{running}\n\n{part.text}".rstrip(),
+        data=piece_data(operation, stream, part),
     )
 
 
 def matches(operation: Operation, stream: str, pattern: str, found: Found) -> ToolReply:
     """The lines that match."""
     lines = [f"{match.offset}: {match.text}" for match in found.matches]
-    facts = {
-        "id": operation.id,
-        "status": str(operation.state),
-        "stream": stream,
-        "matches": [{"offset": match.offset, "text": match.text} for match in found.matches],
-        "more": found.more,
-        "not_searched": found.cut,
-    }
     count = "1 line matches" if len(lines) == 1 else f"{len(lines)} lines match"
     more = " There are more: give a larger limit." if found.more else ""
     cut = f" {found.cut:,} bytes were not kept and could not be searched." if found.cut else ""
     return ToolReply(
-        text="\n".join([f"{stream} of {operation.id}: {count} {pattern!r}.{more}{cut}", "", *lines]), data=facts
+        text="\n".join([f"{stream} of {operation.id}: {count} {pattern!r}.{more}{cut}", "", *lines]),
+        data=found_data(operation, stream, found),
     )
 
 
@@ -191,7 +175,8 @@ def how(operation: Operation) -> str:
         case OperationState.QUEUED:
             return "waits for a person's say-so." if operation.awaits_say_so else "is queued."
         case OperationState.RUNNING:
-            return f"has been running for {seconds}." + _being_cancelled(operation)
+            stopping = f" It is being stopped by {operation.cancelled_by}." if operation.stopping else ""
+            return f"has been running for {seconds}.{stopping}"
         case OperationState.COMPLETED:
             return f"succeeded after {seconds}.{told}"
         case OperationState.CANCELLED:
@@ -202,24 +187,9 @@ def how(operation: Operation) -> str:
             return f"timed out: it was stopped when its time limit{limit} was over.{told}"
         case OperationState.LOST:
             return f"was lost.{told}"
-    return f"failed{_exit(status)} after {seconds}.{told}"
-
-
-def _being_cancelled(operation: Operation) -> str:
-    return f" It is being stopped by {operation.cancelled_by}." if operation.cancelled_by else ""
-
-
-def _exit(status: Status) -> str:
-    if status.signal is not None:
-        return f" with signal {_signal(status.signal)}"
-    return f" with exit code {status.exit_code}" if status.exit_code is not None else ""
-
-
-def _signal(number: int) -> str:
-    try:
-        return f"{number} ({Signals(number).name})"
-    except ValueError:
-        return str(number)
+    name = f" ({status.signal_name})" if status.signal_name else ""
+    ended = f" with {status.ended_with}{name}" if status.ended_with else ""
+    return f"failed{ended} after {seconds}.{told}"
 
 
 def _facts(operation: Operation) -> dict[str, Any]:

@@ -1,15 +1,14 @@
-"""Operations and what they print as JSON data, for people's programs. For agents: operation_replies.py."""
+"""Operations and what they print as JSON data. How an operation itself is told to agents: operation_replies.py."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from sayso.clock import now_ms
 from sayso.operations.operation import Operation
 from sayso.running.folder import Status
-from sayso.running.output import Found, OutputLines
+from sayso.running.output import Found, OutputLines, Piece
 from sayso.text import iso_time
 
 
@@ -39,29 +38,32 @@ def operation_data(operation: Operation, words: str) -> dict[str, Any]:
     }
 
 
-def lines_data(operation: Operation, stream: str, lines: OutputLines) -> dict[str, Any]:
+def piece_data(operation: Operation, stream: str, piece: Piece) -> dict[str, Any]:
     """Part of what it printed."""
     return {
         "id": operation.id,
         "status": operation.state.value,
         "stream": stream,
-        "offset": lines.offset,
-        "next_offset": lines.next_offset,
-        "total": lines.seen,
-        "skipped": lines.skipped,
-        "text": lines.text,
-        "unfinished": lines.unfinished,
+        "offset": piece.offset,
+        "next_offset": piece.next_offset,
+        "total": piece.seen,
+        "skipped": piece.skipped,
+        "text": piece.text,
     }
+
+
+def lines_data(operation: Operation, stream: str, lines: OutputLines) -> dict[str, Any]:
+    """Whole lines of what it printed."""
+    return piece_data(operation, stream, lines) | {"unfinished": lines.unfinished}
 
 
 def found_data(operation: Operation, stream: str, found: Found) -> dict[str, Any]:
     """The lines of its output that match."""
-    matches: Sequence[dict[str, Any]] = [{"offset": match.offset, "text": match.text} for match in found.matches]
     return {
         "id": operation.id,
         "status": operation.state.value,
         "stream": stream,
-        "matches": matches,
+        "matches": [{"offset": match.offset, "text": match.text} for match in found.matches],
         "more": found.more,
         "not_searched": found.cut,
     }

@@ -55,9 +55,7 @@ def install_hint(leaf: Leaf) -> str:
 def _unavailable(leaf: Leaf, probe: Probe, status: Status) -> str:
     match status.reason:
         case "exit":
-            how = (
-                f"ended with {f'exit code {status.exit_code}' if status.signal is None else f'signal {status.signal}'}"
-            )
+            how = f"ended with {status.ended_with}"
         case "timed_out":
             how = f"took more than {PROBE_SECONDS:.0f} s"
         case _:

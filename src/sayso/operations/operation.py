@@ -90,6 +90,16 @@ class Operation(NewOperation, DetachedProcess):
         return self.say_so if self.awaits_say_so and self.say_so != TO_BE_ASKED else ""
 
     @property
+    def stopping(self) -> bool:
+        """Whether somebody wants it to end and it has not."""
+        return bool(self.cancelled_by) and not self.ended
+
+    @property
+    def failure(self) -> Status | None:
+        """How it failed, if it did."""
+        return self.status if self.state is OperationState.FAILED else None
+
+    @property
     def is_sequence(self) -> bool:
         return not self.argv
 

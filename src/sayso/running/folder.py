@@ -9,6 +9,7 @@ import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from signal import Signals
 from typing import Any, Literal
 
 from sayso.running import tree
@@ -48,6 +49,18 @@ class Status:
     stdout: Captured = Captured()
     stderr: Captured = Captured()
     survivors: tuple[int, ...] = ()
+
+    @property
+    def ended_with(self) -> str:
+        """Its exit code or the signal that ended it, in words; empty if it never ran."""
+        if self.signal is not None:
+            return f"signal {self.signal}"
+        return f"exit code {self.exit_code}" if self.exit_code is not None else ""
+
+    @property
+    def signal_name(self) -> str:
+        """Such as SIGKILL; empty where no signal ended it, or one without a name."""
+        return Signals(self.signal).name if self.signal in set(Signals) else ""
 
     def captured(self, stream: str) -> Captured:
         return {"stdout": self.stdout, "stderr": self.stderr}[stream]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
-from signal import Signals
 
 from textual.content import Content
 
@@ -46,8 +45,7 @@ class CommandList(Entries[Operation]):
 def standing(shared: Shared, operation: Operation) -> str:
     """How it stands or ended, and how long it takes or took."""
     texts = shared.texts
-    stopping = operation.cancelled_by and not operation.state.ended
-    state = texts.state_stopping if stopping else str(getattr(texts, f"state_{operation.state.value}"))
+    state = texts.state_stopping if operation.stopping else str(getattr(texts, f"state_{operation.state.value}"))
     if operation.state is OperationState.QUEUED:
         return texts.awaits_say_so if operation.awaits_say_so else state
     return " · ".join(filter(None, (state, _ending(shared, operation), lasting(_lasted(shared, operation)))))
@@ -67,16 +65,9 @@ def _lasted(shared: Shared, operation: Operation) -> int:
 
 
 def _ending(shared: Shared, operation: Operation) -> str:
-    status = operation.status
-    if status is None or operation.state is not OperationState.FAILED:
+    failure = operation.failure
+    if failure is None or not failure.ended_with:
         return ""
-    if status.signal is not None:
-        return shared.texts.ended_by_signal.format(signal=_signal(status.signal))
-    return shared.texts.exit_code.format(code=status.exit_code) if status.exit_code is not None else ""
-
-
-def _signal(number: int) -> str:
-    try:
-        return Signals(number).name
-    except ValueError:
-        return str(number)
+    if failure.signal is not None:
+        return shared.texts.ended_by_signal.format(signal=failure.signal_name or failure.signal)
+    return shared.texts.exit_code.format(code=failure.exit_code)

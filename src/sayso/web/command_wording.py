@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import PurePath
-from signal import Signals
 
 from sayso.operations.operation import Operation, OperationState
 from sayso.text import one_line
@@ -21,7 +20,7 @@ _STANDINGS = {
 
 
 def standing(operation: Operation) -> Standing:
-    if operation.cancelled_by and not operation.state.ended:
+    if operation.stopping:
         return Standing(word="Stopping", tone="late")
     if operation.awaits_say_so:
         return Standing(word="Waits for your say-so", tone="late")
@@ -30,12 +29,9 @@ def standing(operation: Operation) -> Standing:
 
 def ending(operation: Operation) -> str:
     """What ended it, where that is worth a word: an exit code, a signal."""
-    status = operation.status
-    if status is None or operation.state is not OperationState.FAILED:
-        return ""
-    if status.signal is not None:
-        return f"signal {_signal(status.signal)}"
-    return f"exit code {status.exit_code}" if status.exit_code is not None else ""
+    if failure := operation.failure:
+        return f"signal {failure.signal_name}" if failure.signal_name else failure.ended_with
+    return ""
 
 
 def client(operation: Operation) -> str:
@@ -62,10 +58,3 @@ def whereabouts(operation: Operation) -> list[tuple[str, str]]:
         "Operation": operation.id,
     }
     return [(name, one_line(value, 300)) for name, value in known.items() if value]
-
-
-def _signal(number: int) -> str:
-    try:
-        return Signals(number).name
-    except ValueError:
-        return str(number)
