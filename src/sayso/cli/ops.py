@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -16,20 +15,15 @@ from sayso.cli.shared import SURFACE, project_name
 from sayso.cli.terminal import dim, put, put_json, say, table
 from sayso.cli.texts import tr, translated
 from sayso.clock import now_ms
-from sayso.config import Config
-from sayso.desks import LOOK_EVERY, Bell, open_desks
+from sayso.desks import open_desks
 from sayso.dialects.operation_replies import data, headline, result
-from sayso.operations.desk import OperationDesk
 from sayso.operations.operation import Operation, OperationState
-from sayso.operations.report import report_on
+from sayso.operations.reader import OperationReader
 from sayso.running.capture import STREAMS
-from sayso.running.excerpt import Excerpts
-from sayso.running.output import Piece
 from sayso.text import age, one_line, printable
 
 HEADER = ("ID", "AGE", "STATE", "TOOL", "CLIENT", "PROJECT", "COMMAND")
 SHOWN_BYTES = 8192
-CHUNK = 65536
 
 
 def _of_either_stream(function: Callable[..., None]) -> Callable[..., None]:
@@ -39,28 +33,10 @@ def _of_either_stream(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ops:
-    """One command at work on the operations of one store."""
-
-    desk: OperationDesk
-    excerpts: Excerpts
-    config: Config
-    bell: Bell
-
-    def parts(self, operation: Operation) -> Sequence[Operation]:
-        """What prints: its steps, or itself."""
-        return self.desk.steps(operation.id) if operation.is_sequence else [operation]
-
-
 @contextmanager
-def open_ops() -> Iterator[Ops]:
-    config = settings()
-    with open_desks(config) as desks:
-        desk = desks.operations
-        # What dead servers left is told as it is, not as they last knew it.
-        desk.end_the_dead()
-        yield Ops(desk=desk, excerpts=Excerpts.of(config), config=config, bell=desks.bell())
+def open_reader() -> Iterator[OperationReader]:
+    with open_desks(settings()) as desks:
+        yield desks.reader
 
 
 @click.group()
@@ -89,11 +65,11 @@ def list_(project: Path | None, running: bool, limit: int, as_json: bool) -> Non
     Example:
       sayso ops list --running
     """
-    with open_ops() as ops:
-        found = ops.desk.recent(project=project_name(project), most=limit)
+    with open_reader() as reader:
+        found = reader.recent(project=project_name(project), most=limit)
         shown = [operation for operation in found if not (running and operation.state.ended)]
         if as_json:
-            put_json([data(report_on(operation, ops.desk, ops.excerpts, SHOWN_BYTES)) for operation in shown])
+            put_json([data(reader.report(operation, SHOWN_BYTES)) for operation in shown])
         elif shown:
             put(table(HEADER, [_row(operation) for operation in shown]))
             if waiting := [operation for operation in shown if operation.awaits_say_so]:
@@ -115,9 +91,9 @@ def show(operation_id: str, as_json: bool) -> None:
     Example:
       sayso ops show 3f2a
     """
-    with open_ops() as ops:
-        operation = ops.desk.find(operation_id)
-        report = report_on(operation, ops.desk, ops.excerpts, SHOWN_BYTES)
+    with open_reader() as reader:
+        operation = reader.find(operation_id)
+        report = reader.report(operation, SHOWN_BYTES)
         if as_json:
             put_json(data(report))
             return
@@ -142,12 +118,11 @@ def output(operation_id: str, stream: str | None, tail: int | None, grep: str | 
       sayso ops output 3f2a --tail 50
       sayso ops output 3f2a --stderr --grep warning
     """
-    with open_ops() as ops:
-        operation = ops.desk.find(operation_id)
+    with open_reader() as reader:
         page = StreamPrinter()
-        for part in ops.parts(operation):
+        for part in reader.parts(reader.find(operation_id)):
             for name in (stream,) if stream else STREAMS:
-                for text in _wanted(ops, part, name, tail, grep):
+                for text in _wanted(reader, part, name, tail, grep):
                     page.write(name, text)
         page.end()
 
@@ -161,14 +136,15 @@ def cancel(operation_id: str) -> None:
     Example:
       sayso ops cancel 3f2a
     """
-    with open_ops() as ops:
-        operation = ops.desk.find(operation_id)
+    with open_reader() as reader:
+        operation = reader.find(operation_id)
         if operation.state.ended:
             say(tr("It had ended already: {state}.", state=translated(operation.state)))
             return
-        ops.desk.want_cancelled(operation.id, f"{ops.config.person} on the {SURFACE}")
-        ended = _await_end(ops, operation.id)
-        say(printable(_said(headline(ended))))
+        operation = reader.cancel(operation, f"{settings().person} on the {SURFACE}")
+        for seen in reader.watch(operation, streams=()):
+            operation = seen.operation
+        say(printable(_said(headline(operation))))
 
 
 @command.command()
@@ -183,31 +159,17 @@ def watch(operation_id: str, stream: str | None) -> None:
     Example:
       sayso ops watch 3f2a
     """
-    with open_ops() as ops:
-        operation = ops.desk.find(operation_id)
-        page, places = StreamPrinter(), dict[tuple[str, str], int]()
-        while True:
-            operation = ops.desk.get(operation.id)
-            for part in ops.parts(operation):
-                for name in (stream,) if stream else STREAMS:
-                    for text in _new_output(ops, part, name, places):
-                        page.write(name, text)
-            if operation.state.ended:
-                break
-            ops.bell.wait(LOOK_EVERY / 4)
-            ops.desk.end_the_dead()
+    with open_reader() as reader:
+        operation, page = reader.find(operation_id), StreamPrinter()
+        for seen in reader.watch(operation, (stream,) if stream else STREAMS):
+            if seen.stream:
+                page.write(seen.stream, _gap(seen.skipped) + seen.text)
+            else:
+                operation = seen.operation
         page.end()
         say(printable(_said(headline(operation))))
     if operation.state is not OperationState.COMPLETED:
         sys.exit(1)
-
-
-def _await_end(ops: Ops, operation_id: str) -> Operation:
-    """Endless until it has ended: its runner ends it within its grace, and a dead one's end is noted here."""
-    while not (operation := ops.desk.get(operation_id)).state.ended:
-        ops.bell.wait(LOOK_EVERY / 4)
-        ops.desk.end_the_dead()
-    return operation
 
 
 class StreamPrinter:
@@ -233,32 +195,20 @@ class StreamPrinter:
             self._at_start = True
 
 
-def _wanted(ops: Ops, part: Operation, stream: str, tail: int | None, grep: str | None) -> Iterator[str]:
+def _wanted(reader: OperationReader, part: Operation, stream: str, tail: int | None, grep: str | None) -> Iterator[str]:
     """What of a stream was asked for."""
     if grep is not None:
-        for match in ops.excerpts.grep(part.folder, stream, grep, limit=1000).matches:
+        for match in reader.grep(part, stream, grep, limit=1000).matches:
             yield match.text.rstrip("\n") + "\n"
     elif tail is not None:
-        yield from _texts(ops.excerpts.last_lines(part.folder, stream, tail))
+        yield reader.last_lines(part, stream, tail).text
     else:
-        yield from _new_output(ops, part, stream, {})
+        for seen in reader.new_output(part, stream, {}):
+            yield _gap(seen.skipped) + seen.text
 
 
-def _new_output(ops: Ops, part: Operation, stream: str, places: dict[tuple[str, str], int]) -> Iterator[str]:
-    """What a stream has from the place on that was read to; `places` then says where that is."""
-    while True:
-        place = places.get((part.id, stream), 0)
-        piece = ops.excerpts.read(part.folder, stream, offset=place, limit=CHUNK)
-        yield from _texts(piece)
-        places[part.id, stream] = piece.next_offset
-        if piece.next_offset <= place or piece.next_offset >= piece.seen:
-            return
-
-
-def _texts(piece: Piece) -> Iterator[str]:
-    if piece.skipped:
-        yield tr("\n[{n} bytes were not kept]\n", n=f"{piece.skipped:,}")
-    yield piece.text
+def _gap(skipped: int) -> str:
+    return tr("\n[{n} bytes were not kept]\n", n=f"{skipped:,}") if skipped else ""
 
 
 def _needs_say_so(operation: Operation) -> str:

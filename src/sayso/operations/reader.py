@@ -30,6 +30,8 @@ class Seen:
     operation: Operation
     stream: str = ""
     text: str = ""
+    skipped: int = 0
+    """Bytes before it that were not kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,12 +101,13 @@ class OperationReader:
         """All there is to tell of it, with the ends of what it printed."""
         return report_on(operation, self.desk, self._excerpts, limit)
 
+    def parts(self, operation: Operation) -> list[Operation]:
+        """What prints: its steps, or itself."""
+        return self.desk.steps(operation.id) if operation.is_sequence else [operation]
+
     def words(self, operation: Operation) -> str:
         """Its command as one would type it. A sequence has none."""
         return self._excerpts.hide(shlex.join(operation.argv))
-
-    def output(self, operation: Operation, stream: str, *, offset: int = 0, limit: int = _AT_ONCE) -> Piece:
-        return self._excerpts.read(operation.folder, stream, offset=offset, limit=limit)
 
     def lines(self, operation: Operation, stream: str, *, offset: int = 0, limit: int = _AT_ONCE) -> OutputLines:
         """Whole lines from a place on, and the one begun after them."""
@@ -133,21 +136,26 @@ class OperationReader:
 
     def watch(self, operation: Operation, streams: tuple[str, ...] = STREAMS) -> Iterator[Seen]:
         """All its output, or its steps', and every change of its state as they come. Ends when the operation does."""
-        offsets: dict[tuple[str, str], int] = {}
+        places: dict[tuple[str, str], int] = {}
         while True:
             now = self.find(operation.id)
             if now.version != operation.version:
                 yield Seen(operation=now)
-            for part in self.desk.steps(now.id) if now.is_sequence else [now]:
+            for part in self.parts(now):
                 for stream in streams:
-                    yield from self._new_output(part, stream, offsets)
+                    yield from self.new_output(part, stream, places)
             if now.state.ended:
                 return
             operation = now
             self._store.bell().wait(LOOK_SECONDS)
 
-    def _new_output(self, operation: Operation, stream: str, offsets: dict[tuple[str, str], int]) -> Iterator[Seen]:
-        place = (operation.id, stream)
-        while (piece := self.output(operation, stream, offset=offsets.get(place, 0))).text:
-            offsets[place] = piece.next_offset
-            yield Seen(operation=operation, stream=stream, text=piece.text)
+    def new_output(self, part: Operation, stream: str, places: dict[tuple[str, str], int]) -> Iterator[Seen]:
+        """What a stream has from the place on that was read to; `places` then says where that is."""
+        while True:
+            place = places.get((part.id, stream), 0)
+            piece = self._excerpts.read(part.folder, stream, offset=place, limit=_AT_ONCE)
+            if piece.text or piece.skipped:
+                yield Seen(operation=part, stream=stream, text=piece.text, skipped=piece.skipped)
+            places[part.id, stream] = piece.next_offset
+            if not place < piece.next_offset < piece.seen:
+                return

@@ -72,9 +72,10 @@ class Capture:
 
 
 def segments(folder: str, name: str) -> list[tuple[int, int, str]]:
-    """What is on disk of a stream, in order: where each file begins in it, how long the file is, and its path."""
+    """What is on disk of a stream, in order: where each file begins in it, how long the file is, and its path. A
+    command that has not begun has no folder yet."""
     found: list[tuple[int, int, str]] = []
-    for entry in os.scandir(folder):
+    for entry in os.scandir(folder) if os.path.isdir(folder) else ():
         stem, _, offset = entry.name.partition(".")
         if stem == name and (offset.isdigit() or not offset):
             # A file may be dropped while the folder is being read.

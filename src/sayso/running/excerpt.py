@@ -53,8 +53,6 @@ class Excerpts:
 
     def ends(self, folder: Path, stream: str, limit: int) -> Excerpt:
         """All of a stream if it is short; else its first quarter of the limit and the rest from its end."""
-        if not folder.is_dir():
-            return Excerpt(head="")
         whole = output.read(folder, stream, limit=limit)
         if whole.next_offset >= whole.seen:
             return Excerpt(head=self._plain(self._masks.hide(whole.text)), seen=whole.seen)
@@ -70,32 +68,22 @@ class Excerpts:
 
     def read(self, folder: Path, stream: str, *, offset: int = 0, limit: int = 16384) -> Piece:
         """At most `limit` bytes from `offset` on."""
-        if not folder.is_dir():
-            return Piece(text="", offset=0, next_offset=0, seen=0)
         return self._piece(folder, stream, output.read(folder, stream, offset=offset, limit=limit))
 
     def tail(self, folder: Path, stream: str, *, limit: int) -> Piece:
         """The last `limit` bytes."""
-        if not folder.is_dir():
-            return Piece(text="", offset=0, next_offset=0, seen=0)
         return self._piece(folder, stream, output.tail(folder, stream, limit=limit))
 
     def lines(self, folder: Path, stream: str, *, offset: int = 0, limit: int = 16384) -> OutputLines:
         """Whole lines from `offset` on, and the one begun after them."""
-        if not folder.is_dir():
-            return OutputLines(text="", offset=0, next_offset=0, seen=0)
         return self._lines(folder, stream, output.lines(folder, stream, offset=offset, limit=limit))
 
     def newest_lines(self, folder: Path, stream: str, *, limit: int = 16384) -> OutputLines:
         """The lines at the end, and the one begun after them."""
-        if not folder.is_dir():
-            return OutputLines(text="", offset=0, next_offset=0, seen=0)
         return self._lines(folder, stream, output.newest_lines(folder, stream, limit=limit))
 
     def last_lines(self, folder: Path, stream: str, count: int) -> Piece:
         """The last lines, as many as are wanted and not too long to show."""
-        if not folder.is_dir():
-            return Piece(text="", offset=0, next_offset=0, seen=0)
         raw = output.tail(folder, stream, limit=min(output.MOST_BYTES, max(4096, count * _LINE_BYTES)))
         lines = raw.text.splitlines(keepends=True)
         text = "".join(lines[-count:])
@@ -104,8 +92,6 @@ class Excerpts:
 
     def grep(self, folder: Path, stream: str, pattern: str, *, limit: int = 100) -> Found:
         """The first lines in which the regular expression is found."""
-        if not folder.is_dir():
-            return Found(matches=(), more=False, cut=0)
         found = output.grep(folder, stream, pattern, limit=limit)
         return replace(found, matches=tuple(self._match(folder, stream, match) for match in found.matches))
 

@@ -149,7 +149,7 @@ def grep(folder: Path, stream: str, pattern: str, *, limit: int = 100) -> Found:
 
 def size(folder: Path, stream: str) -> int:
     """How many bytes were written to a stream so far, kept or not."""
-    return _layout(folder, stream)[1] if folder.is_dir() else 0
+    return _layout(folder, stream)[1]
 
 
 def _cut(folder: Path, stream: str) -> int:
