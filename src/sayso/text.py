@@ -51,12 +51,19 @@ def counted(number: int, thing: str) -> str:
     return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
-def did_you_mean(given: str, known: Iterable[str], otherwise: str = "") -> str:
-    """`Did you mean list?` for a word that is not known, with the nearest that is; else what is said otherwise."""
+def closest(given: str, known: Iterable[str]) -> str:
+    """The known word that is most like the given one; nothing when none is close."""
     import difflib  # only for those who made a mistake
 
-    near = difflib.get_close_matches(given, list(known), n=1)
-    return f"Did you mean {near[0]}?" if near else otherwise
+    folded = {word.lower(): word for word in known}
+    near = difflib.get_close_matches(given.lower(), folded, n=1)
+    return folded[near[0]] if near else ""
+
+
+def did_you_mean(given: str, known: Iterable[str], otherwise: str = "") -> str:
+    """`Did you mean list?` for a word that is not known, with the nearest that is; else what is said otherwise."""
+    near = closest(given, known)
+    return f"Did you mean {near}?" if near else otherwise
 
 
 def iso_time(milliseconds: int | None) -> str | None:

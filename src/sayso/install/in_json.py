@@ -8,49 +8,25 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from sayso.jsontext import Node, Relaxed
+
 Step = str | int
-_BLANK = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.S)
 _REST_OF_LINE = re.compile(r"[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/[ \t]*)?")
-_DECODER = json.JSONDecoder(strict=False)
 _CLOSING = {"{": "}", "[": "]"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Node:
-    """A value and where it stands. Children are the members of an object or the items of an array."""
-
-    start: int
-    end: int
-    value: Any
-    children: tuple[Child, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Child:
-    """A member with its key, or an item with its place; `start` is that of the key."""
-
-    step: Step
-    start: int
-    node: Node
-
-    @property
-    def end(self) -> int:
-        return self.node.end
 
 
 def read(text: str) -> Any:
     """The value of the text; ValueError says where it is wrong."""
-    return _root(text).value
+    return Relaxed(text).root().value
 
 
 def put(text: str, path: Sequence[Step], value: Any) -> str:
     """The text with the value at this path. The number of items as a step is the place after the last one."""
     if not text.strip():
         text = "{}" + _newline(text)
-    node, done = _walk(_root(text), path)
+    node, done = _walk(Relaxed(text).root(), path)
     if done == len(path):
         return text[: node.start] + _rendered(text, value, _indent_at(text, node.start)) + text[node.end :]
     if isinstance(node.value, dict) != isinstance(path[done], str) or not isinstance(node.value, dict | list):
@@ -62,7 +38,7 @@ def put(text: str, path: Sequence[Step], value: Any) -> str:
 
 def drop(text: str, path: Sequence[Step]) -> str:
     """The text without what is at this path, and without the comma that belonged to it."""
-    parent, done = _walk(_root(text), path[:-1])
+    parent, done = _walk(Relaxed(text).root(), path[:-1])
     places = [place for place, child in enumerate(parent.children) if child.step == path[-1]]
     if done < len(path) - 1 or not places:
         return text
@@ -182,7 +158,7 @@ def _skip_spaces(text: str, place: int) -> int:
 
 def _comma_after(text: str, place: int) -> int | None:
     """The place behind the comma that follows, if one does."""
-    place = _skip(text, place)
+    place = Relaxed(text).skip(place)
     return place + 1 if text[place : place + 1] == "," else None
 
 
@@ -197,57 +173,6 @@ def _walk(node: Node, path: Sequence[Step]) -> tuple[Node, int]:
             return node, done
         node = inner[-1]
     return node, len(path)
-
-
-def _root(text: str) -> Node:
-    node = _node(text, _skip(text, 0))
-    if (end := _skip(text, node.end)) != len(text):
-        raise _fault("Extra text", text, end)
-    return node
-
-
-def _node(text: str, start: int) -> Node:
-    if text[start : start + 1] in _CLOSING:
-        return _container(text, start)
-    value, end = _DECODER.raw_decode(text, start)
-    return Node(start=start, end=end, value=value)
-
-
-def _container(text: str, start: int) -> Node:
-    closing, children = _CLOSING[text[start]], list[Child]()
-    place = _skip(text, start + 1)
-    while text[place : place + 1] != closing:
-        child = _child(text, place, len(children), closing)
-        children.append(child)
-        place = _skip(text, child.end)
-        if text[place : place + 1] == ",":
-            place = _skip(text, place + 1)
-        elif text[place : place + 1] != closing:
-            raise _fault(f"Expected ',' or '{closing}'", text, place)
-    pairs = [(child.step, child.node.value) for child in children]
-    value = dict(pairs) if closing == "}" else [value for _, value in pairs]
-    return Node(start=start, end=place + 1, value=value, children=tuple(children))
-
-
-def _child(text: str, start: int, place: int, closing: str) -> Child:
-    if closing == "]":
-        return Child(step=place, start=start, node=_node(text, start))
-    if text[start : start + 1] != '"':
-        raise _fault("Expected a name in double quotes", text, start)
-    key, end = _DECODER.raw_decode(text, start)
-    colon = _skip(text, end)
-    if text[colon : colon + 1] != ":":
-        raise _fault("Expected ':'", text, colon)
-    return Child(step=key, start=start, node=_node(text, _skip(text, colon + 1)))
-
-
-def _skip(text: str, place: int) -> int:
-    found = _BLANK.match(text, place)
-    return found.end() if found else place
-
-
-def _fault(what: str, text: str, place: int) -> ValueError:
-    return json.JSONDecodeError(what, text, min(place, len(text)))
 
 
 def _spelt(path: Sequence[Step]) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from sayso.jsontext import Path
 from sayso.text import quoted
 from sayso.toolfiles.arguments import check_value
-from sayso.toolfiles.jsontext import Path
 from sayso.toolfiles.leaves import CALL_OPTIONS
 from sayso.toolfiles.model import OptionSpec, OptionType
 from sayso.toolfiles.structure import Flaw

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
+from sayso.jsontext import Path
 from sayso.text import quoted
 from sayso.toolfiles.format import LIVELOG, OPTION, build
-from sayso.toolfiles.jsontext import Path
 from sayso.toolfiles.leaves import CALL_OPTIONS, CLEAR, leaf_name, split_command
 from sayso.toolfiles.model import Livelog, OptionSpec
 from sayso.toolfiles.option_rules import check_option, check_positional

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from sayso.jsontext import Path
 from sayso.text import quoted
 from sayso.toolfiles.fields import FieldSpec, ObjectSpec
 from sayso.toolfiles.format import SHAPES, TOOL
-from sayso.toolfiles.jsontext import Path
 from sayso.toolfiles.model import SCHEMA_VERSION, FaultKind
 from sayso.toolfiles.values import compiled, described, is_of, nearest, with_article
 

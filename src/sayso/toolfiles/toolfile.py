@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from sayso.jsontext import Document, path_text, read_json
+from sayso.jsontext import Path as Where
 from sayso.toolfiles.argv import check_arguments
 from sayso.toolfiles.format import TOOL, build
-from sayso.toolfiles.jsontext import Document, path_text, read_json
-from sayso.toolfiles.jsontext import Path as Where
 from sayso.toolfiles.leaves import Leaf, leaf_name, leaves
 from sayso.toolfiles.model import Fault, FaultKind, SequenceStep, ToolFile
 from sayso.toolfiles.rules import check_rules

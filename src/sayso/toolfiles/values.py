@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from sayso.text import quoted
+from sayso.text import closest, quoted
 
 _PART = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\$|.", re.DOTALL)
 _SYNONYMS = {
@@ -34,12 +33,9 @@ def compiled(pattern: str) -> re.Pattern[str]:
 def nearest(given: object, allowed: Iterable[object]) -> str:
     """`Did you mean ...?` with the closest of the allowed words, or nothing when none is close."""
     words = [word for word in allowed if isinstance(word, str)]
-    folded = {word.lower(): word for word in words}
-    text = str(given).lower()
-    if _SYNONYMS.get(text) in words:
-        return f"Did you mean `{_SYNONYMS[text]}`?"
-    close = difflib.get_close_matches(text, folded, n=1, cutoff=0.6)
-    return f"Did you mean `{folded[close[0]]}`?" if close else ""
+    meant = _SYNONYMS.get(str(given).lower())
+    found = meant if meant in words else closest(str(given), words)
+    return f"Did you mean `{found}`?" if found else ""
 
 
 def is_of(value: object, json_type: str) -> bool:
