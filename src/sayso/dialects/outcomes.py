@@ -11,9 +11,7 @@ from sayso.text import iso_time, lasting
 STAYS_OPEN = "The question stays open; call again with the same questions to receive a late answer."
 
 THEIR_OWN = "The person you work for answered this themselves: `answers` has their own choices and words."
-_IN_A_FORM = (
-    "This was answered through your client's own form: `answers` has the choices and words that were sent there."
-)
+_IN_A_FORM = "The person answered this in your client's own form: `answers` has the choices and words from there."
 
 STILL_WAITING = (
     "No answer yet: the user has not answered, and the question stays open. Do not assume an answer. "

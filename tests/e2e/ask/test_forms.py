@@ -247,7 +247,7 @@ def test_a_reply_to_a_form_that_was_never_sent_settles_nothing(place: Place) -> 
 def test_what_a_form_answered_is_told_as_that_and_names_nobody(either_client: ClientProgram, machine: Place) -> None:
     either_client.answer_with(accept({"q1": "I"}))
     told = either_client.call("ask_user", {"question": "Who answers?"}).structured
-    assert told["message"].startswith("This was answered through your client's own form")
+    assert told["message"].startswith("The person answered this in your client's own form")
     name = f"all {either_client.kind.id}"
     assert (told["answered_by"], told["surface"]) == (f"someone at {name}", "client form")
     shown = subprocess.run(
