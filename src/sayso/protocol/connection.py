@@ -18,7 +18,7 @@ from sayso.protocol.messages import (
     UNSUPPORTED_VERSION,
     Json,
     RequestId,
-    key_of,
+    other_spellings,
 )
 from sayso.protocol.methods import LOG_LEVELS, METHODS, check_params
 from sayso.protocol.request import ClientInfo, Request
@@ -165,16 +165,13 @@ class Connection:
 
     def _take_reply(self, given: Json) -> list[Event]:
         named = messages.request_id(given.get("id"))
-        waits = named is not None and key_of(named) in self._asked
+        if named is not None and named not in self._asked:
+            named = next((key for key in other_spellings(named) if key in self._asked), None)
         if not messages.is_whole_response(given):
             error = ProtocolError(INVALID_REQUEST, messages.BAD_RESPONSE)
-            told = messages.error(None, error)
-            return (
-                [Send(told), ClientReply(self._done(named), None, error)]
-                if waits and named is not None
-                else [Send(told)]
-            )
-        if not waits or named is None:
+            told = Send(messages.error(None, error))
+            return [told] if named is None else [told, ClientReply(self._done(named), None, error)]
+        if named is None:
             return []
         if "error" in given:
             failed = given["error"]
@@ -183,14 +180,14 @@ class Connection:
         return [ClientReply(self._done(named), given["result"])]
 
     def _done(self, named: RequestId) -> RequestId:
-        self._asked.discard(key_of(named))
-        return key_of(named)
+        self._asked.discard(named)
+        return named
 
     def _take_notification(self, method: str, params: Mapping[str, Any]) -> list[Event]:
         named = messages.request_id(params.get("requestId")) if method == "notifications/cancelled" else None
         if named is None:
             return []
-        key = key_of(named)
+        key = self._meant(named)
         self._listening.pop(key, None)
         request = self.open.pop(key, None)
         if request is None:
@@ -201,8 +198,13 @@ class Connection:
         request.lost()
         return [Cancelled(request)]
 
+    def _meant(self, named: RequestId) -> RequestId:
+        """The request that a cancel names: some clients cancel "7" where they asked 7."""
+        known = (self.open, self._listening, self._answered)
+        return next((key for key in (named, *other_spellings(named)) if any(key in each for each in known)), named)
+
     def _take_request(self, named: RequestId, method: str, params: Mapping[str, Any]) -> list[Event]:
-        self._use_again(key_of(named))
+        self._use_again(named)
         try:
             request = self._understood(named, method, params)
             answer = self._own_answer(request)
@@ -210,7 +212,7 @@ class Connection:
             return [Send(messages.error(named, error))]
         if answer is not None:
             return answer
-        self.open[key_of(named)] = request
+        self.open[named] = request
         return [request]
 
     def _use_again(self, key: RequestId) -> None:
@@ -282,7 +284,7 @@ class Connection:
     def _listen(self, request: Request) -> Json:
         if len(self._listening) >= MOST_LISTENING:
             raise ProtocolError(messages.INTERNAL_ERROR, "Subscription limit reached")
-        self._listening[key_of(request.id)] = request
+        self._listening[request.id] = request
         wanted = {kind: value for kind, value in request.params["notifications"].items() if value}
         params = {"_meta": {SUBSCRIPTION_KEY: request.id}, "notifications": wanted}
         return messages.notification("notifications/subscriptions/acknowledged", params)
@@ -291,7 +293,7 @@ class Connection:
 
     def answered(self, request: Request) -> None:
         """The answer to this request is on its way."""
-        key = key_of(request.id)
+        key = request.id
         if self.open.get(key) is request:
             del self.open[key]
         self._answered[key] = request
@@ -300,7 +302,7 @@ class Connection:
 
     def drop(self, request: Request) -> None:
         """Nobody waits for this request any more, though its client has not said so."""
-        key = key_of(request.id)
+        key = request.id
         for among in (self.open, self._listening):
             if among.get(key) is request:
                 del among[key]

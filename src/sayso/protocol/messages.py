@@ -79,9 +79,12 @@ def request_id(given: object) -> RequestId | None:
     return given if isinstance(given, str | int) and not isinstance(given, bool) else None
 
 
-def key_of(request: RequestId) -> RequestId:
-    """What two spellings of one id have in common: some clients cancel "7" where they asked 7."""
-    return int(request) if isinstance(request, str) and request.isdecimal() and len(request) < 19 else request
+def other_spellings(named: RequestId) -> tuple[RequestId, ...]:
+    """What a client that is careless about types may have meant by an id: 7 and "7" are two, and no request is taken
+    for another while it is there under the very id that was named."""
+    if isinstance(named, int):
+        return (str(named),)
+    return (int(named),) if named.isdecimal() and len(named) < 19 else ()
 
 
 def faults_of(given: Json) -> str:

@@ -67,3 +67,21 @@ def is_handed_to_the_next_call(pipe: Pipe, person: Person) -> None:
     assert again.id != ask.id
     person.answer(again, "No")
     pipe.response(third)
+
+
+def test_a_number_and_the_same_number_as_text_name_two_calls(place: Place) -> None:
+    with place.pipe() as pipe, place.person() as person:
+        pipe.connect("2025-06-18")
+        for named in (700, "700"):
+            call = {"jsonrpc": "2.0", "id": named, "method": "tools/call", "params": asking(f"Is it {named!r}?")}
+            pipe.send(call)
+        asks = [person.wait_for_ask(f"Is it {named!r}?") for named in (700, "700")]
+        for ask in reversed(asks):
+            person.answer(ask, "Yes")
+        told = [pipe.next() for _ in asks]
+        assert {one["id"]: one["result"]["structuredContent"]["ask_id"] for one in told} == {
+            700: asks[0].id,
+            "700": asks[1].id,
+        }
+        for ask in asks:
+            person.wait_until_delivered(ask)
