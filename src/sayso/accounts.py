@@ -118,7 +118,7 @@ class Accounts:
         return row is not None and row["used_at"] is None and row["expires_at"] > self._clock()
 
     def redeem(self, link: str, device: str = "") -> str:
-        """Sign in by a link: the secret of a new session. A used or expired link is refused."""
+        """Sign in by a link: the secret of a new session. A used or expired link is refused, without a write."""
         secret = secrets.token_urlsafe(32)
 
         def work(tx: Transaction) -> bool:
@@ -132,7 +132,7 @@ class Accounts:
             tx.run("insert_session", **session, now=now, expires_at=expires)
             return True
 
-        if not self._store.write(work):
+        if not self.is_good(link) or not self._store.write(work):
             raise SignInRefused(LINK_REFUSED)
         return secret
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from tests.web.house import USER, House, Reply, confirm, new_ask, new_house
+from tests.web.house import USER, WAIT, House, Reply, confirm, new_ask, new_house
 
 from sayso.asks.model import Ask, Asker, State
 from sayso.web.entries import mark
@@ -185,12 +186,13 @@ def redeem(house: House, link: str, target: str = "/") -> Reply:
     return house.web.call("POST", "/sign-in", form=sent, cookie=form)
 
 
-def test_after_ten_failures_a_minute_nobody_is_let_in_from_there() -> None:
+def test_after_ten_wrong_links_a_minute_no_wrong_one_is_taken_and_a_good_one_still_is() -> None:
     with new_house() as house:
         assert [redeem(house, "guess").status for _ in range(10)] == [403] * 10
-        refused = redeem(house, house.accounts.make_link(USER))
+        refused = redeem(house, "guess")
         assert refused.status == 429
         assert 0 < int(refused.headers["retry-after"]) <= 61
+        assert redeem(house, house.accounts.make_link(USER)).status == 303
 
 
 def test_the_session_cookie_is_strict_and_out_of_reach(house: House) -> None:
@@ -236,18 +238,34 @@ FOREIGN = (
     "file://",
     "http://[",
     "",
+    "https://{host}",
+    "http://{host}/",
+    "http://x@{host}",
+    "http://127.0.0.1:{port}",
+    "http://127.0.0.2:{port}",
 )
 
 
 @pytest.mark.parametrize("origin", FOREIGN)
 def test_a_foreign_page_is_refused_whatever_it_calls(house: House, ada: Browser, ask: Ask, origin: str) -> None:
-    headers = {"Origin": origin.format(port=house.web.port)}
+    headers = {"Origin": origin.format(port=house.web.port, host=house.web.host)}
     form = {"csrf": ada.csrf, "settle": "answer", "q0": "0"}
     for path in (f"/asks/{ask.id}", "/sign-in", "/api/me"):
         assert house.web.call("POST", path, form=form, cookie=ada.cookie, headers=headers).status == 403
     for path in ("/", "/events", "/api/asks", "/mcp"):
         assert house.web.call("GET", path, cookie=ada.cookie, headers=headers).status == 403
     assert house.desk.get(ask.id).state is State.PENDING
+
+
+def test_a_page_that_claims_two_origins_or_another_address_of_loopback_is_refused(house: House) -> None:
+    plain = f"127.0.0.1:{house.web.port}"
+    ours = f"http://{plain}".encode()
+    for origins in ([ours, b"https://evil.example"], [ours, ours], [b"http://127.0.0.2:%d" % house.web.port]):
+        lines = b"".join(b"Origin: " + origin + b"\r\n" for origin in origins)
+        with socket.create_connection(("127.0.0.1", house.web.port), WAIT) as raw:
+            raw.sendall(b"GET /healthz HTTP/1.1\r\nHost: " + plain.encode() + b"\r\n" + lines + b"\r\n")
+            assert raw.recv(100).startswith(b"HTTP/1.1 403")
+    assert house.web.call("GET", "/healthz", host=plain, headers={"Origin": ours.decode()}).status == 200
 
 
 def test_our_own_page_is_let_in(house: House, ada: Browser) -> None:
@@ -320,6 +338,9 @@ REBOUND = (
     "[2001:db8::1]:{port}",
     "localhost:port",
     "127.0.0.1:99999",
+    "evil.example@127.0.0.1:{port}",
+    "@127.0.0.1",
+    "127.0.0.1:{port}/evil.example",
 )
 
 

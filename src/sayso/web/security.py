@@ -69,7 +69,7 @@ class Names:
 
     def named(self, host_header: str) -> bool:
         """Whether a Host header names us. A rebound name is never a bare address."""
-        called = _split(f"//{host_header}")
+        called = _called(host_header)
         host = called.hostname if called else None
         if host is None:
             return False
@@ -79,7 +79,7 @@ class Names:
 
     def keeps_cookies(self, host_header: str) -> bool:
         """Whether nobody but us gets the cookies of this name: it is ours alone, or they travel by TLS only."""
-        called = _split(f"//{host_header}")
+        called = _called(host_header)
         if called is None:
             return False
         if self.public and self.public.scheme == "https":
@@ -89,15 +89,18 @@ class Names:
     def same_origin(self, origin: str, host_header: str) -> bool:
         """Whether a page at `origin` is one that we served, under the name it calls us by."""
         page = _split(origin)
-        called = _split(f"//{host_header}")
-        if page is None or called is None or page.scheme not in _DEFAULT_PORTS:
+        called = _called(host_header)
+        if page is None or called is None or origin.lower() != f"{page.scheme}://{page.netloc}".lower():
+            return False
+        if page.scheme not in _DEFAULT_PORTS or page.username is not None:
             return False
         if self.public and page.hostname == self.public.hostname:
             return _origin(page) == _origin(self.public)
         port = _DEFAULT_PORTS[page.scheme] if called.port is None else called.port
-        if (page.port or _DEFAULT_PORTS[page.scheme]) != port:
+        if (page.port or _DEFAULT_PORTS[page.scheme]) != port or page.hostname != called.hostname:
             return False
-        return page.hostname == called.hostname or (is_loopback(page.hostname) and is_loopback(called.hostname))
+        # On this machine we serve without TLS; elsewhere a proxy with TLS may stand before us.
+        return page.scheme == "http" or not (is_loopback(page.hostname) or page.hostname == self.private)
 
 
 def names(config: Config, private: str, path: str) -> Names:
@@ -163,9 +166,9 @@ class HostGuard:
                 f"This server does not answer to the name {quoted(called)}. If that name is yours, "
                 "add it to the setting web_hosts, or set web_url.",
             )
-        origin = headers.get("origin")
-        if origin is not None and not self._names.same_origin(origin, called):
-            return refusal(scope, 403, f"Pages of {quoted(origin)} may not call this server.")
+        origins = headers.getlist("origin")
+        if len(origins) > 1 or not all(self._names.same_origin(origin, called) for origin in origins):
+            return refusal(scope, 403, f"Pages of {quoted(', '.join(origins))} may not call this server.")
         return None
 
 
@@ -182,6 +185,12 @@ def _split(url: str) -> SplitResult | None:
         return parts if parts.hostname is not None and parts.port != 0 else None
     except ValueError:
         return None
+
+
+def _called(host_header: str) -> SplitResult | None:
+    """What a Host header says: a name and perhaps a port, and nothing else."""
+    parts = _split(f"//{host_header}")
+    return parts if parts and parts.netloc == host_header and parts.username is None else None
 
 
 def _origin(parts: SplitResult) -> tuple[str, str | None, int]:

@@ -77,7 +77,6 @@ async def sign_in(request: Request) -> Response:
     site, link, next_path = site_of(request), secret_in(fields.one("link")), local_path(fields.one("next"))
     if _is_elsewhere(request):
         return await _show_the_way(request, link, next_path)
-    _check_patience(request)
     try:
         secret = await site.do(site.accounts.redeem, link, device_of(request))
     except SignInRefused as error:
@@ -142,7 +141,6 @@ def _form(request: Request, *, link: str, next_path: str = "/", problem: str = "
 async def _show_the_way(request: Request, link: str, next_path: str) -> Response:
     """To the address under which people are let in by TLS."""
     site = site_of(request)
-    _check_patience(request)
     if not await site.do(site.accounts.is_good, link):
         return _refused(request, LINK_REFUSED)
     home = site.config.web_url.rstrip("/")
@@ -154,13 +152,12 @@ def _is_elsewhere(request: Request) -> bool:
     return site_of(request).secure and not is_home(request)
 
 
-def _check_patience(request: Request) -> None:
-    if seconds := _failures(request).wait(_client(request)):
-        raise HTTPException(429, f"Too many attempts. Try again in {seconds} seconds.", {"Retry-After": str(seconds)})
-
-
 def _refused(request: Request, problem: str) -> Response:
-    _failures(request).note(_client(request))
+    """What a wrong link gets. A good one never comes here, however many wrong ones others have tried."""
+    failures, client = _failures(request), _client(request)
+    if seconds := failures.wait(client):
+        raise HTTPException(429, f"Too many attempts. Try again in {seconds} seconds.", {"Retry-After": str(seconds)})
+    failures.note(client)
     return _form(request, link="", problem=problem, status=403)
 
 
