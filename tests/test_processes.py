@@ -41,7 +41,7 @@ def test_a_process_that_is_gone_has_no_name() -> None:
 def test_a_process_that_has_ended_has_no_name_though_its_parent_has_not_asked(
     monkeypatch: pytest.MonkeyPatch, platform: str
 ) -> None:
-    monkeypatch.setattr("sayso.processes.sys", SimpleNamespace(platform=platform))
+    monkeypatch.setattr("sayso.process_table.sys", SimpleNamespace(platform=platform))
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as child:
         assert name_of(child.pid) is not None
         child.kill()
@@ -53,13 +53,12 @@ def test_where_there_is_no_proc_the_name_does_not_depend_on_language_and_time_zo
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A stand-in for `ps` that tells, in place of the moment, in which language and zone it was asked."""
-    (tmp_path / "ps").write_text('#!/bin/sh\necho " 1 S $LC_ALL $TZ"\n')
+    (tmp_path / "ps").write_text('#!/bin/sh\necho " 7 1 1 S $LC_ALL $TZ"\n')
     (tmp_path / "ps").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr("sayso.process_table.PS", str(tmp_path / "ps"))
     monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
     monkeypatch.setenv("TZ", "Asia/Tokyo")
-    monkeypatch.setattr("sayso.processes.sys", SimpleNamespace(platform="darwin"))
+    monkeypatch.setattr("sayso.process_table.sys", SimpleNamespace(platform="darwin"))
     assert name_of(7) == ProcessName(pid=7, started="C UTC")
     (tmp_path / "ps").unlink()
-    monkeypatch.setenv("PATH", str(tmp_path))
     assert name_of(7) is None

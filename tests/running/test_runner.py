@@ -13,8 +13,8 @@ import pytest
 from tests.running.plant import KINDS
 from tests.running.processes import PATH, PATIENCE, eventually, fresh_token, planting, shell, with_argument
 
+from sayso import process_table
 from sayso.errors import InvalidInput
-from sayso.running import ps, tree
 from sayso.running.folder import cancel, is_running, read_runner, read_status
 from sayso.running.launch import Launch
 from sayso.running.output import read, tail
@@ -321,13 +321,14 @@ def test_a_runner_carries_nothing_it_does_not_need() -> None:
 
 
 def test_the_process_table_is_the_same_when_ps_tells_it() -> None:
-    (ours,) = [row for row in ps.rows("-A") if row[0] == os.getpid()]
-    found = tree.find(os.getpid())
+    (ours,) = [process for process in process_table.rows_of_ps("-A") if process.pid == os.getpid()]
+    found = process_table.find(os.getpid())
 
     assert found
-    assert ours[:3] == (found.pid, found.parent, found.group)
-    assert ps.rows("-p", str(os.getpid())) == [ours]
-    assert not tree.Process(*ours).zombie
+    assert (ours.pid, ours.parent, ours.group) == (found.pid, found.parent, found.group)
+    (again,) = process_table.rows_of_ps("-p", str(os.getpid()))
+    assert (again.pid, again.started, again.state) == (ours.pid, ours.started, ours.state)
+    assert not ours.zombie
     assert not found.zombie
 
 
@@ -338,4 +339,6 @@ def test_helpers_that_end_before_the_command_do_not_pile_up_as_zombies(spawner: 
     runner = read_runner(tmp_path / "op")
     assert runner
 
-    eventually(lambda: [process.pid for process in tree.everyone() if process.parent == runner.pid] == [runner.group])
+    eventually(
+        lambda: [process.pid for process in process_table.everyone() if process.parent == runner.pid] == [runner.group]
+    )

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from tests.running.processes import PATH, PATIENCE, eventually, fresh_token, planting, shell, with_argument
 
+from sayso import process_table
 from sayso.errors import SpawnerUnavailable
 from sayso.running import tree
 from sayso.running.folder import await_end, cancel, is_running, read_runner, read_status, wait
@@ -155,7 +156,7 @@ def test_a_killed_spawner_process_is_started_again_and_its_operations_go_on(spaw
     first = spawner.start_operation(shell(tmp_path / "first", script))
     runner = read_runner(tmp_path / "first")
     assert runner
-    process = tree.find(runner.pid)
+    process = process_table.find(runner.pid)
     assert process
     os.kill(process.parent, signal.SIGKILL)
     eventually(lambda: not spawner.idle_runners())
@@ -221,9 +222,9 @@ def test_operations_outlive_a_killed_server_and_idle_runners_do_not(tmp_path: Pa
     server = Server(tmp_path, f"until [ -e {go} ]; do sleep 0.01; done; echo on; exit 5")
     runner = read_runner(tmp_path / "0")
     assert runner
-    spawning = tree.find(runner.pid)
+    spawning = process_table.find(runner.pid)
     assert spawning
-    names = [(pid, tree.started(pid)) for pid in (*server.idle, spawning.parent)]
+    names = [(pid, process_table.started(pid)) for pid in (*server.idle, spawning.parent)]
     server.kill()
 
     assert all(tree.wait_gone(pid, started, PATIENCE) for pid, started in names)

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from sayso.clients import IN_A_SHELL
 from sayso.desks import Desks
 from sayso.errors import NotYours
+from sayso.process_table import environment
 from sayso.processes import ProcessName, ancestry, servers_beside
 
 _STORE = (b"SAYSO_STATE_DIR", b"SAYSO_STORE", b"XDG_STATE_HOME", b"HOME")
@@ -57,9 +58,5 @@ def _agents(desks: Desks, line: tuple[ProcessName, ...]) -> Iterator[ProcessName
 
 def _serves_our_store(pid: int) -> bool:
     """Whether a server works on the store that this process does, as far as its environment tells."""
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            theirs = dict(part.split(b"=", 1) for part in file.read().split(b"\0") if b"=" in part)
-    except OSError:
-        return True
-    return all(theirs.get(name) == os.environb.get(name) for name in _STORE)
+    theirs = dict(part.split(b"=", 1) for part in environment(pid).split(b"\0") if b"=" in part)
+    return not theirs or all(theirs.get(name) == os.environb.get(name) for name in _STORE)

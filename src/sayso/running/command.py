@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable
 
+from sayso import process_table
 from sayso.running import program, record, tree
 from sayso.running.capture import STREAMS, Capture
 
@@ -53,7 +54,7 @@ class RunningCommand:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGTERM, self._cancel)
         self._mark = os.urandom(16).hex()
-        self._identity = {"pid": os.getpid(), "started": tree.started(os.getpid()), "mark": self._mark}
+        self._identity = {"pid": os.getpid(), "started": process_table.started(os.getpid()), "mark": self._mark}
         self._nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         self._pipes = [os.pipe() for _ in STREAMS]
         self._wake, self._waker = os.pipe()
@@ -197,7 +198,7 @@ class RunningCommand:
         """A subreaper without children has no descendants; elsewhere the table has to be searched."""
         return self._childless and (HAS_SUBREAPER or not tree.marked(self._mark))
 
-    def _strays(self) -> list[tree.Process]:
+    def _strays(self) -> list[process_table.Process]:
         found = tree.descendants(os.getpid())
         return found if HAS_SUBREAPER else found + tree.marked(self._mark)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from signal import Signals
 from typing import Any, Literal
 
+from sayso import process_table
 from sayso.running import tree
 from sayso.running.capture import STREAMS
 from sayso.running.command import KILL_ROUND_SECONDS, KILL_SECONDS
@@ -123,7 +124,7 @@ def read_runner(folder: Path) -> RunnerName | None:
 def is_running(folder: Path) -> bool:
     """Whether the command's runner is still at work."""
     runner = _at_work(folder)
-    return runner is not None and tree.is_running(runner.pid, runner.started)
+    return runner is not None and process_table.is_running(runner.pid, runner.started)
 
 
 def cancel(folder: Path) -> bool:
@@ -181,8 +182,8 @@ def _end_leftovers(folder: Path) -> tuple[int, ...]:
     return ()
 
 
-def _run_by(runner: RunnerName) -> list[tree.Process]:
+def _run_by(runner: RunnerName) -> list[process_table.Process]:
     """The command and what descends from it, whether its runner is still there or not."""
-    below = tree.descendants(runner.pid) if tree.is_running(runner.pid, runner.started) else []
+    below = tree.descendants(runner.pid) if process_table.is_running(runner.pid, runner.started) else []
     found = tree.marked(runner.mark)
     return below + found + [child for process in found for child in tree.descendants(process.pid)]

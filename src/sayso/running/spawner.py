@@ -13,6 +13,7 @@ from concurrent.futures import Future, InvalidStateError
 from concurrent.futures import wait as wait_for_all
 from pathlib import Path
 
+from sayso import process_table
 from sayso.errors import SpawnerUnavailable
 from sayso.running import tree
 from sayso.running.command import KILL_SECONDS
@@ -72,7 +73,7 @@ class Spawner:
         """Cancel every operation, adopted ones too, and return when no process of any is left."""
         pools, adopted, idle = self._close()
         busy = [runner for pool in pools for runner in pool.busy]
-        names = [(runner.pid, tree.started(runner.pid)) for runner in (*busy, *idle)]
+        names = [(runner.pid, process_table.started(runner.pid)) for runner in (*busy, *idle)]
         for folder in adopted:
             cancel(folder)
         for runner in busy:

@@ -1,4 +1,4 @@
-"""The process table: who descends from whom, who carries an operation's mark, and when a process started.
+"""Trees of processes: who descends from whom, who carries an operation's mark; waiting for them and ending them.
 
 Stdlib only and small, because every runner carries it. It looks and signals; it decides nothing.
 """
@@ -13,9 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 
-if sys.platform != "linux":
-    # Only where there is no /proc: a runner elsewhere need not carry it.
-    from sayso.running import ps
+from sayso.process_table import Process, carrying, everyone, is_running
 
 MARK = "OPERATION_MARK"
 """The environment variable that says which operation a process belongs to."""
@@ -25,58 +23,6 @@ LOOK_SECONDS = 0.05
 
 FREEZE_SECONDS = 3.0
 """How long to try to halt a tree that may grow meanwhile."""
-
-
-class Process:
-    """One row of the process table."""
-
-    __slots__ = ("group", "parent", "pid", "started", "state")
-
-    def __init__(self, pid: int, parent: int, group: int, started: str, state: str) -> None:
-        self.pid = pid
-        self.parent = parent
-        self.group = group
-        self.started = started
-        self.state = state
-
-    @property
-    def zombie(self) -> bool:
-        return self.state in "ZX"
-
-    @property
-    def stopped(self) -> bool:
-        return self.state in "Tt"
-
-    @property
-    def held_by_the_system(self) -> bool:
-        """Within a call of the system that no signal interrupts: one that was sent takes effect before it leaves."""
-        return self.state in "DU"
-
-
-def find(pid: int) -> Process | None:
-    """The process with this pid, if there is one."""
-    if sys.platform != "linux":
-        return next((Process(*row) for row in ps.rows("-p", str(pid))), None)
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            text = file.read()
-    except OSError:
-        return None
-    # The name in brackets may hold anything, so the fields are counted from its end.
-    fields = text[text.rindex(b")") + 2 :].split()
-    return Process(pid, int(fields[1]), int(fields[2]), fields[19].decode(), fields[0].decode())
-
-
-def started(pid: int) -> str:
-    """When the process started, as the system writes it: with the pid it names one process for ever."""
-    process = find(pid)
-    return process.started if process else ""
-
-
-def is_running(pid: int, started: str) -> bool:
-    """Whether this very process, and not a later one with its pid, still runs."""
-    process = find(pid)
-    return process is not None and not process.zombie and process.started == started
 
 
 def open_exit(pid: int) -> int | None:
@@ -120,14 +66,6 @@ def terminate(pid: int, started: str) -> bool:
             os.close(exit_fd)
 
 
-def everyone() -> list[Process]:
-    """Every process that can be seen."""
-    if sys.platform != "linux":
-        return [Process(*row) for row in ps.rows("-A")]
-    found = (find(int(name)) for name in os.listdir("/proc") if name.isdigit())
-    return [process for process in found if process]
-
-
 def descendants(ancestor: int) -> list[Process]:
     """All that descend from this process and still run, the nearest first."""
     below: dict[int, list[Process]] = {}
@@ -144,20 +82,7 @@ def descendants(ancestor: int) -> list[Process]:
 
 def marked(mark: str) -> list[Process]:
     """All that carry the mark in their environment and still run."""
-    wanted = f"{MARK}={mark}"
-    alive = [process for process in everyone() if not process.zombie]
-    if sys.platform != "linux":
-        pids = ps.pids_with(wanted)
-        return [process for process in alive if process.pid in pids]
-    return [process for process in alive if wanted.encode() in _environment(process.pid)]
-
-
-def _environment(pid: int) -> bytes:
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            return file.read()
-    except OSError:
-        return b""
+    return carrying(f"{MARK}={mark}")
 
 
 def send(signum: int, processes: Iterable[Process]) -> None:
@@ -166,14 +91,14 @@ def send(signum: int, processes: Iterable[Process]) -> None:
         _try(os.kill, process.pid, signum)
 
 
-def freeze(find: Callable[[], list[Process]]) -> bool:
-    """Halt all that `find` finds, with what they start meanwhile; says whether none of them can do anything now."""
+def freeze(found: Callable[[], list[Process]]) -> bool:
+    """Halt all that are `found`, with what they start meanwhile; says whether none of them can do anything now."""
     give_up = time.monotonic() + FREEZE_SECONDS
     told: set[tuple[int, str]] = set()
     quiet = 0
     # Twice, because a look takes time: one that was seen halted may have started another just before.
     while quiet < 2:
-        moving = [process for process in find() if not _is_halted(process, told)]
+        moving = [process for process in found() if not _is_halted(process, told)]
         quiet = 0 if moving else quiet + 1
         if moving and time.monotonic() > give_up:
             return False

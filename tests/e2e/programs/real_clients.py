@@ -27,10 +27,10 @@ from tests.e2e.programs.seats import MODES, SEATS, Client, Seat, at_work, let_pa
 from tests.e2e.programs.words import as_documented, in_general
 from tests.e2e.stdio.test_instant_start import busy_machine
 
+from sayso import process_table
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Answer, Ask, State
 from sayso.install.targets import BY_KEY
-from sayso.running import tree
 
 SECONDS = 90
 NAMES = ("claude-code", "codex", "gemini")
@@ -242,7 +242,7 @@ def test_what_a_killed_client_asked_stays_open_and_the_answer_is_there_when_it_a
 
 
 def is_running(pid: int) -> bool:
-    process = tree.find(pid)
+    process = process_table.find(pid)
     return process is not None and not process.zombie
 
 

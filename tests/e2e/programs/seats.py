@@ -22,6 +22,7 @@ from pathlib import Path
 
 from tests.cli.program import Home
 
+from sayso import process_table
 from sayso.running import tree
 
 Words = Callable[[str], list[str]]
@@ -159,9 +160,9 @@ class Client:
     def die(self, spared: Sequence[int] = ()) -> None:
         """At once and without a word, with all that it has started but the spared and what those have started."""
 
-        def family() -> list[tree.Process]:
+        def family() -> list[process_table.Process]:
             kept = {*spared, *(process.pid for pid in spared for process in tree.descendants(pid))}
-            own = [tree.find(client), *tree.descendants(client)]
+            own = [process_table.find(client), *tree.descendants(client)]
             return [process for process in own if process and process.pid not in kept]
 
         client = self.pid
