@@ -28,6 +28,7 @@ from urllib.parse import urlsplit
 
 from sayso.config import Config
 from sayso.errors import ConfigError, RelayFileError
+from sayso.files import replace_file
 from sayso.text import quoted
 
 logger = logging.getLogger(__name__)
@@ -262,12 +263,7 @@ def _put(folder: Path, name: str, data: Mapping[str, Any]) -> Path:
     file = folder / name
     try:
         _make(folder)
-        with suppress(FileNotFoundError):
-            file.unlink()
-        # Never through a link that somebody else may have put there.
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-        with os.fdopen(os.open(file, flags, 0o600), "w", encoding="utf-8") as opened:
-            json.dump(data, opened, indent=2)
+        replace_file(file, json.dumps(data, indent=2).encode())
     except OSError as error:
         raise RelayFileError(
             f"The file {file}, by which the agent's MCP server finds the relay, cannot be written "

@@ -7,15 +7,13 @@ follow PromptManager look there.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from sayso.agents.relay_file import SERVER_NAME, ServerEntry
 from sayso.errors import CannotEdit
+from sayso.files import replace_file
 
 PLACE = Path(".claude") / "settings.local.json"
 _SERVERS = "mcpServers"
@@ -75,16 +73,6 @@ def _replace(file: Path, text: str) -> None:
     target = file.resolve()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        mode = target.stat().st_mode & 0o777 if target.exists() else 0o644
-        descriptor, made = tempfile.mkstemp(prefix=".settings-", dir=target.parent)
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
-                opened.write(text)
-            os.chmod(made, mode)
-            os.replace(made, target)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(made)
-            raise
+        replace_file(target, text.encode(), new_mode=0o644)
     except OSError as error:
         raise CannotEdit(f"{file} cannot be written ({error.strerror or error}). It was left as it was.") from error

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import secrets
 import shutil
 from contextlib import suppress
 from pathlib import Path
 
 from sayso.errors import CannotEdit
+from sayso.files import replace_file
 
 BOM = "\ufeff"
-_NEW_FILE = 0o600
 
 
 def content(path: Path) -> bytes | None:
@@ -44,23 +42,9 @@ def write(path: Path, data: bytes, expected: bytes | None) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         if content(target) != expected:
             raise CannotEdit("changed while this ran. Run this again.")
-        _replace(target, data)
+        replace_file(target, data)
     except OSError as error:
         raise CannotEdit(f"cannot be written ({error.strerror}). Check its permissions.") from error
-
-
-def _replace(target: Path, data: bytes) -> None:
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
-        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _NEW_FILE), "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            shutil.copymode(target, beside)
-        os.replace(beside, target)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def back_up(path: Path) -> Path:

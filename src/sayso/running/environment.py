@@ -22,6 +22,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sayso.files import replace_file
+
 if sys.platform != "win32":
     import pwd
 
@@ -135,10 +137,8 @@ class Environments:
             return None
 
     def _remember(self, key: str, change: EnvironmentChange) -> None:
-        descriptor, path = tempfile.mkstemp(dir=self._folder)
-        with open(descriptor, "w", encoding="ascii") as file:
-            json.dump({"set": dict(change.set), "unset": change.unset}, file)
-        os.replace(path, self._folder / f"{key}.json")
+        data = json.dumps({"set": dict(change.set), "unset": change.unset}).encode()
+        replace_file(self._folder / f"{key}.json", data)
         files = sorted(self._folder.glob("*.json"), key=lambda file: file.stat().st_mtime_ns)
         for old in files[:-MOST_REMEMBERED]:
             old.unlink(missing_ok=True)
