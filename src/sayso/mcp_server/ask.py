@@ -24,7 +24,7 @@ from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.elicit import Round
 from sayso.mcp_server.forms import KEYS, Form
 from sayso.mcp_server.heartbeat import beat
-from sayso.mcp_server.replies import add, failure, pending, result
+from sayso.mcp_server.replies import add, failure, pending, result, say_stopping
 from sayso.notify import Notifier
 from sayso.protocol.results import InputRequired, ToolResult
 
@@ -248,7 +248,12 @@ class HeldCall:
         # Before the client hears of it: it may come again at once, and to another process.
         await self._waiting.release(replace(self._held, away=Away.AT_WORK), "the agent will come again")
         # A strict profile has no word for "pending", and gets here only when we stop.
-        return failure(WaitEnded(_STOPPED)) if self._calls.strict else pending(self._held.ask)
+        if self._calls.strict:
+            return failure(WaitEnded(_STOPPED))
+        told = pending(self._held.ask)
+        if self._calls.backend.stopping:
+            say_stopping(told)
+        return told
 
     def _hand_over(self, ask: Ask) -> ToolResult:
         if ask.state is State.TIMED_OUT:

@@ -19,7 +19,7 @@ from sayso.errors import InvalidInput, NotFound, SaysoError
 from sayso.mcp_server.backend import Backend
 from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.heartbeat import beat
-from sayso.mcp_server.replies import add, failure, result
+from sayso.mcp_server.replies import add, failure, result, say_stopping
 from sayso.protocol.results import ToolResult
 
 logger = logging.getLogger(__name__)
@@ -46,8 +46,11 @@ class CollectCalls:
             held = await _take(waiting, asker, asks if for_long else [ask for ask in asks if _settled(ask)])
             if wanted.ask_id is None:
                 asks = [ask for ask in asks if not _settled(ask) or any(one.ask.id == ask.id for one in held)]
-            told = await self._hand_over(ctx, waiting, asks, held)
-            return result(dialect.render(told, of_others))
+            asks = await self._hand_over(ctx, waiting, asks, held)
+            told = result(dialect.render(asks, of_others))
+            if self._backend.stopping and not all(_settled(ask) for ask in asks):
+                say_stopping(told)
+            return told
         except InvalidInput as error:
             return result(ToolReply(text=str(error), data={"outcome": "invalid"}, is_error=True))
         except SaysoError as error:

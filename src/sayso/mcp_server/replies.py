@@ -26,6 +26,11 @@ def pending(ask: Ask) -> ToolResult:
     return result(ToolReply(text=STILL_WAITING.format(ask_id=ask.id), data=data))
 
 
+def say_stopping(told: ToolResult) -> None:
+    """That whoever comes back at once may find nobody: what the model would see then is its client's own error."""
+    add(told, "stopping", "Sayso is stopping or being restarted: if your next call fails, make it again after a while.")
+
+
 def failure(error: SaysoError) -> ToolResult:
     """A fault of ours or of the machine's, as a result."""
     return _failure(str(error))

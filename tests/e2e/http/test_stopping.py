@@ -144,10 +144,16 @@ def test_a_modern_client_of_a_server_that_stops_is_told_that_its_question_is_ope
             assert asking.tools()
             call = asking.ask(question("Shall we go on?"))
             ask = person.wait_for_ask("Shall we go on?")
+            left = data_of(asking.call("ask_user", {"question": "And this?", "nonBlocking": True}).result(WAIT))
+            fetching = asking.call("get_answers", {"ask_id": left["ask_id"], "wait": True})
+            person.wait_for_change(person.desk.get(left["ask_id"]), lambda now: now.wait is not None)
             assert server.stop() == 0
-            told = data_of(call.result(WAIT))
+            told, fetched = data_of(call.result(WAIT)), data_of(fetching.result(WAIT))
         assert (told["outcome"], told["ask_id"]) == ("pending", ask.id)
-        assert [each.id for each in person.asks()] == [ask.id]
+        # Called again at once its client would say ECONNREFUSED, and no more.
+        for each in (told, fetched):
+            assert "if your next call fails, make it again after a while" in each["stopping"]
+        assert [each.id for each in person.asks()] == [ask.id, left["ask_id"]]
 
 
 @pytest.mark.finding("F-86")
