@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sayso.toolfiles.arguments import expected
-from sayso.toolfiles.fields import FieldSpec, ObjectSpec
-from sayso.toolfiles.format import SHAPES
+from sayso.toolfiles.format import SHAPES, FieldSpec, ObjectSpec
 from sayso.toolfiles.leaves import CALL_OPTIONS
 
 

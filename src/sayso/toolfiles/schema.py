@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sayso.toolfiles.fields import FieldSpec, ObjectSpec
-from sayso.toolfiles.format import SHAPES, TOOL
+from sayso.toolfiles.format import SHAPES, TOOL, FieldSpec, ObjectSpec
 from sayso.toolfiles.leaves import Leaf
 from sayso.toolfiles.model import SCHEMA_VERSION, OptionSpec
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from sayso.jsontext import Path
 from sayso.text import quoted
-from sayso.toolfiles.fields import FieldSpec, ObjectSpec
-from sayso.toolfiles.format import SHAPES, TOOL
+from sayso.toolfiles.format import SHAPES, TOOL, FieldSpec, ObjectSpec
 from sayso.toolfiles.model import SCHEMA_VERSION, FaultKind
 from sayso.toolfiles.values import compiled, described, is_of, nearest, with_article
 
