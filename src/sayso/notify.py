@@ -9,7 +9,6 @@ import asyncio
 import json
 import logging
 import os
-import threading
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -19,6 +18,7 @@ from urllib.parse import urlsplit
 
 from sayso.asks.crowds import FEW, Quiet
 from sayso.asks.model import Ask
+from sayso.bridge import DaemonThreads
 from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.errors import NotificationFailed
@@ -136,24 +136,11 @@ async def _run(command: Sequence[str], text: bytes, environment: dict[str, str])
 
 async def _apart(work: Callable[[], None]) -> None:
     """Do slow work in a thread that neither a cancelled task nor an ending process waits for."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[None] = loop.create_future()
-
-    def settle(error: BaseException | None) -> None:
-        if not done.done():
-            done.set_exception(error) if error else done.set_result(None)
-
-    def run() -> None:
-        error: BaseException | None = None
-        try:
-            work()
-        except Exception as raised:  # whatever it is belongs to the task that waits
-            error = raised
-        with suppress(RuntimeError):  # the loop has ended
-            loop.call_soon_threadsafe(settle, error)
-
-    threading.Thread(target=run, name="sayso-notify", daemon=True).start()
-    await done
+    thread = DaemonThreads(1, "sayso-notify")
+    try:
+        await thread.do(work)
+    finally:
+        thread.close()
 
 
 def _request(url: str, form: str, title: str, body: str, asks: Sequence[Ask]) -> urllib.request.Request:

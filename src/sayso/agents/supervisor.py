@@ -1,7 +1,7 @@
 """Sees the runs of one server process through: starts agents, follows what they print, takes over what others left.
 
-The one boundary between the event loop and the plain code that runs agents. States change at the desk alone. Leaving
-lets the agents go on: each is held by a runner of its own, and the next server finds it again.
+States change at the desk alone. Leaving lets the agents go on: each is held by a runner of its own, and the next
+server finds it again.
 """
 
 from __future__ import annotations
@@ -10,13 +10,12 @@ import asyncio
 import logging
 import threading
 import uuid
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import anyio
-import anyio.to_thread
 
 from sayso.accounts import Accounts
 from sayso.agents import stopping
@@ -27,6 +26,7 @@ from sayso.agents.model import Ending, NewRun, Project, Run, RunState
 from sayso.agents.projects import Projects
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Settler
+from sayso.bridge import BackgroundTasks, Threads
 from sayso.config import Config
 from sayso.errors import NotFound, SaysoError, SpawnerUnavailable, StoreError
 from sayso.running.folder import Status
@@ -34,8 +34,6 @@ from sayso.store import Store
 from sayso.store.insistence import insistently
 
 logger = logging.getLogger(__name__)
-P = ParamSpec("P")
-T = TypeVar("T")
 
 QUICK, SLOW = 0.02, 0.1
 """Seconds between two looks at what an agent prints: while it does, and while it is quiet."""
@@ -54,31 +52,28 @@ class RunSupervisor:
         self._config, self._accounts = config, Accounts(store)
         self._desk = AskDesk(store, keeps_history=lambda _: config.history)
         self._launcher = Launcher(config, store, address)
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._threads = anyio.CapacityLimiter(_THREADS)
+        self._tasks = BackgroundTasks()
+        self._do = Threads(_THREADS).do
         self._ending = threading.Event()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Takes up what earlier servers left, and lets go of everything at the end."""
-        self._spawn(self._look_around())
-        self._spawn(self._tidy())
+        self._tasks.start(self._look_around())
+        self._tasks.start(self._tidy())
         try:
             yield
         finally:
             self._ending.set()
             with anyio.CancelScope(shield=True):
                 await self._do(self._launcher.leave)
-                for task in self._tasks:
-                    task.cancel()
-                if self._tasks:
-                    await asyncio.wait(self._tasks)
+                await self._tasks.cancel()
 
     async def start(self, project: Project, prompt: str, conversation: str = "") -> Run:
         """Begin a turn. It returns once the run is there; whether its agent could be started, its events tell."""
         new = NewRun(project=project, prompt=prompt, token=str(uuid.uuid4()), conversation=conversation)
         run = await self._do(self.runs.open, new, most=self._config.most_runs)
-        self._spawn(self._watched(run, self._see_through(run)))
+        self._tasks.start(self._watched(run, self._see_through(run)))
         return run
 
     # One run
@@ -132,7 +127,7 @@ class RunSupervisor:
         while True:
             try:
                 for run in await self._do(self.runs.adopt_orphans):
-                    self._spawn(self._watched(run, self._take_up(run)))
+                    self._tasks.start(self._watched(run, self._take_up(run)))
                 await self._do(self._heed_stops)
             except SaysoError as error:
                 logger.warning("Cannot look for runs just now: %s", error)
@@ -156,14 +151,6 @@ class RunSupervisor:
             except (SaysoError, OSError) as error:
                 logger.warning("Old runs could not be tidied up: %s", error)
             await anyio.sleep(TIDY_EVERY)
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return await anyio.to_thread.run_sync(lambda: work(*args, **kwargs), limiter=self._threads)
 
 
 def _warn(error: StoreError) -> None:

@@ -1,4 +1,4 @@
-"""Where coroutines wait for asks: the one boundary between the event loop and the desk's plain code.
+"""Where coroutines wait for asks.
 
 One listener on the bell and one look at the store serve every wait of the process, however many there are.
 """
@@ -7,23 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
 from types import TracebackType
-from typing import ParamSpec, TypeVar
 
 import anyio
-import anyio.to_thread
 
 from sayso.asks.desk import AskDesk, Held, Leaving
 from sayso.asks.holding import new_wait_id
 from sayso.asks.model import Ask, Asker, NewAsk, State
+from sayso.bridge import Threads, from_threads
 from sayso.errors import NotFound, SaysoError, StoreError
 from sayso.store import Store
 from sayso.store.bell import LOOK_EVERY, Listener
 
 logger = logging.getLogger(__name__)
-P = ParamSpec("P")
-T = TypeVar("T")
 
 CONFIRM_EVERY = 15.0
 """Seconds between two checks that the store and we know of the same waits."""
@@ -35,7 +31,8 @@ class Waiting:
     def __init__(self, store: Store, desk: AskDesk) -> None:
         self.desk = desk
         self._store = store
-        self._threads = anyio.CapacityLimiter(store.threads)
+        self.do = Threads(store.threads).do
+        """Runs plain code of the desk."""
         self._rung = asyncio.Event()
         self._ends: dict[str, tuple[Held, asyncio.Future[Ask]]] = {}
         self._strays: set[str] = set()
@@ -66,10 +63,6 @@ class Waiting:
         except StoreError as error:
             # Whoever looks next finds this process dead and lets go in its place.
             logger.warning("Could not let go of the open asks: %s", error)
-
-    async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run plain code of the desk in its thread. Once begun it is never abandoned halfway."""
-        return await anyio.to_thread.run_sync(lambda: work(*args, **kwargs), limiter=self._threads)
 
     async def hold(self, new: NewAsk) -> Held:
         """Open the ask, or take up the same one again, and begin to wait. End it with `release` or `delivered`."""
@@ -148,14 +141,9 @@ class Waiting:
 
     def _listen(self) -> None:
         if self._listener is None:
-            loop = asyncio.get_running_loop()
             bell = self._store.bell()
-            self._listener = Listener(bell, lambda: self._wake(loop), about=bell.process)
-            self._watcher = loop.create_task(self._watch())
-
-    def _wake(self, loop: asyncio.AbstractEventLoop) -> None:
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(self._rung.set)
+            self._listener = Listener(bell, from_threads(self._rung.set), about=bell.process)
+            self._watcher = asyncio.get_running_loop().create_task(self._watch())
 
     async def _watch(self) -> None:
         """Endless until cancelled on leaving: look for ended waits after each ring, and now and then without."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar, TypeVarTuple
+from typing import TypeVar, TypeVarTuple
 
 import anyio
 import anyio.to_thread
@@ -18,12 +18,12 @@ from sayso.asks.desk import AskDesk, Held, Retention
 from sayso.asks.model import Ask, Asker
 from sayso.asks.sessions import Lives, always
 from sayso.asks.waiting import Waiting
+from sayso.bridge import BackgroundTasks, DaemonThreads
 from sayso.config import Config
 from sayso.desks import Desks, open_desks
 from sayso.errors import SaysoError
 from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.run_link import RunLink
-from sayso.mcp_server.store_threads import StoreThreads
 from sayso.protocol.request import Tell
 
 logger = logging.getLogger(__name__)
@@ -65,14 +65,17 @@ class Backend:
         self._opening = asyncio.Lock()
         self._waiting: Waiting | None = None
         self._desks: Desks | None = desks
-        self._store_threads: StoreThreads | None = None
+        self._looks: DaemonThreads | None = None
         self._link = link
         self._secret = b""
         self._patience: set[anyio.CancelScope] = set()
         self.stopping = False
         """Whether calls that wait are to end now, so that their clients can call again elsewhere."""
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._errands: set[asyncio.Task[None]] = set()
+        self._tasks, self._errands = BackgroundTasks(), BackgroundTasks()
+        self.start = self._tasks.start
+        """Does something beside the calls; leaving waits for it."""
+        self.send_out = self._errands.start
+        """Does something that may take long or come to nothing; leaving waits a moment at most."""
         self.taking_back: set[asyncio.Task[None]] = set()
         """Asks that are about to be owed again: who asks the same must wait for them."""
         self._leaving = asyncio.Event()
@@ -88,8 +91,8 @@ class Backend:
         self._ending.set()
         self._leaving.set()
         with anyio.CancelScope(shield=True):
-            await _end(self._tasks, 5)
-            await _end(self._errands, ERRANDS_GRACE)
+            await self._tasks.finish(within=5)
+            await self._errands.finish(within=ERRANDS_GRACE)
             with anyio.move_on_after(5):
                 await self._stack.aclose()
 
@@ -106,10 +109,10 @@ class Backend:
 
     async def look(self, work: Callable[[*Ts], T], *args: *Ts) -> T:
         """What plain code finds that only reads, for a call that may be cancelled meanwhile."""
-        if self._store_threads is None:
-            self._store_threads = StoreThreads((await self.desks()).threads)
-            self._stack.callback(self._store_threads.close)
-        return await self._store_threads.look(work, *args)
+        if self._looks is None:
+            self._looks = DaemonThreads((await self.desks()).threads, "sayso-look")
+            self._stack.callback(self._looks.close)
+        return await self._looks.do(work, *args)
 
     def secret(self) -> bytes:
         """The key that seals what clients hand back to us, the same in every process of the store."""
@@ -163,14 +166,6 @@ class Backend:
         if done.deleted or done.expired:
             logger.info("Cleaned up %d expired sessions", done.deleted + done.expired)
 
-    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Do something beside the calls; leaving waits for it."""
-        return _start(work, self._tasks)
-
-    def send_out(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something that may take long or come to nothing; leaving waits a moment at most."""
-        _start(work, self._errands)
-
     @contextmanager
     def until_stopped(self, patience: anyio.CancelScope) -> Iterator[None]:
         """Let the patience of a call that waits end early when this process is about to."""
@@ -217,21 +212,3 @@ class OutcomeDelivery:
     async def _take_back(self, noted: asyncio.Task[None]) -> None:
         await asyncio.wait([noted])
         await self._waiting.take_back(self._held)
-
-
-def _start(work: Coroutine[Any, Any, None], among: set[asyncio.Task[None]]) -> asyncio.Task[None]:
-    task = asyncio.get_running_loop().create_task(work)
-    among.add(task)
-    task.add_done_callback(among.discard)
-    return task
-
-
-async def _end(tasks: set[asyncio.Task[None]], grace: float) -> None:
-    """Wait for these, and cancel those that take too long."""
-    if not tasks:
-        return
-    _, late = await asyncio.wait(tasks, timeout=grace)
-    for task in late:
-        task.cancel()
-    if late:
-        await asyncio.wait(late, timeout=grace)

@@ -5,7 +5,6 @@ Which names and pages may call is checked by the web application that takes in t
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -15,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import anyio.to_thread
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from sayso.accounts import AgentToken
 from sayso.asks.model import Asker
+from sayso.bridge import Rings, listening
 from sayso.desks import Desks
 from sayso.dialects.profiles import profile
 from sayso.errors import SaysoError
@@ -142,26 +141,18 @@ class McpOverHttp:
 
     async def _watch_tokens(self) -> None:
         """Endless until cancelled on leaving: after each ring, end what revoked tokens have open."""
-        loop, rung = asyncio.get_running_loop(), asyncio.Event()
-
-        def ring() -> None:
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(rung.set)
-
-        listener = await self._tokens.do(self._desks.listen, ring)
-        try:
+        rings = Rings()
+        async with listening(await self._tokens.do(self._desks.bell), rings.ring):
+            rung = rings.next
             while True:
                 await rung.wait()
-                rung.clear()
+                looked, rung = rung, rings.next
                 try:
                     await self._end_revoked()
                 except SaysoError as error:
                     logger.warning("Cannot look for revoked tokens just now: %s", error)
-                    rung.set()
+                    rung = looked
                 await anyio.sleep(_GATHER)
-        finally:
-            with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(listener.close)
 
     async def _end_revoked(self) -> None:
         used = self._endpoint.tokens()

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ParamSpec, TypeVar
-
-import anyio
-import anyio.to_thread
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
 
 from sayso.accounts import AgentToken
+from sayso.bridge import DaemonThreads, Threads
 from sayso.desks import Desks
 from sayso.mcp_server.exchange import refusal
-from sayso.mcp_server.store_threads import StoreThreads
 
-P = ParamSpec("P")
-T = TypeVar("T")
 _CHALLENGE = 'Bearer realm="sayso"'
 _HOW = "Send `Authorization: Bearer TOKEN` with a token that `sayso token add NAME` made."
 
@@ -27,20 +20,15 @@ class TokenGuard:
 
     def __init__(self, desks: Desks) -> None:
         self._accounts = desks.accounts
-        self._threads = anyio.CapacityLimiter(desks.threads)
-        self._store_threads = StoreThreads(desks.threads)
-
-    async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run plain code of the accounts or the desk in a thread."""
-        return await anyio.to_thread.run_sync(lambda: work(*args, **kwargs), limiter=self._threads)
+        self.do = Threads(desks.threads).do
+        """Runs plain code of the accounts or the desk."""
+        self._looks = DaemonThreads(desks.threads, "sayso-look")
+        self.close = self._looks.close
 
     async def token(self, scope: Scope) -> AgentToken | None:
         """Whose request this is."""
         secret = _secret(scope)
-        return await self._store_threads.look(self._accounts.token, secret) if secret else None
-
-    def close(self) -> None:
-        self._store_threads.close()
+        return await self._looks.do(self._accounts.token, secret) if secret else None
 
     async def valid(self) -> set[str]:
         """The names of the tokens that let agents in."""

@@ -35,7 +35,7 @@ class WantedApproval:
 class Approvals:
     """Asks for say-so in one process. `once` holds for a tool in a project for as long as the process lives."""
 
-    def __init__(self, waiting: Waiting, tell: Callable[[Ask], None]) -> None:
+    def __init__(self, waiting: Waiting, tell: Callable[[Ask], object]) -> None:
         self._waiting, self._tell = waiting, tell
         self._given: set[tuple[str, str]] = set()
         self._asking: dict[tuple[str, str], asyncio.Lock] = {}

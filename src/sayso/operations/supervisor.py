@@ -1,25 +1,25 @@
 """Sees operations through in one process: starts them, waits for their turn and their end, takes over orphans.
 
-The one boundary between the event loop and the plain code that runs commands. States change at the desk alone.
+States change at the desk alone.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
 
 import anyio
 import anyio.to_thread
 
+from sayso.bridge import BackgroundTasks, Rings, Threads, listening
 from sayso.config import Config
 from sayso.errors import SaysoError, SpawnerUnavailable, StoreError
 from sayso.operations.approval import Approvals, WantedApproval
 from sayso.operations.availability import install_hint
-from sayso.operations.bell_waiter import BellWaiter
 from sayso.operations.desk import OperationDesk
 from sayso.operations.job import Job
 from sayso.operations.lock_queues import LockQueues
@@ -32,13 +32,12 @@ from sayso.running import folder as runner_folder
 from sayso.running.excerpt import Excerpts
 from sayso.running.folder import Status
 from sayso.store import Store
+from sayso.store.bell import LOOK_EVERY
 from sayso.store.insistence import insistently
 from sayso.toolfiles.argv import Invocation
 from sayso.toolfiles.catalog import Catalog, CommandTool
 
 logger = logging.getLogger(__name__)
-P = ParamSpec("P")
-T = TypeVar("T")
 
 Observer = Callable[[Job], None]
 
@@ -65,19 +64,23 @@ class OperationSupervisor:
         """Called on the event loop when a job begins to run, has something to report, or has ended."""
         self._starter = Starter(config)
         self._lock_queues = LockQueues(self._begin, self.news)
-        self._store_threads = anyio.CapacityLimiter(store.threads)
-        self._launch_threads = anyio.CapacityLimiter(LAUNCH_THREADS)
+        self.do = Threads(store.threads).do
+        """Runs plain code of the desk."""
+        self.in_thread = Threads(LAUNCH_THREADS).do
+        """Runs plain code that may take longer, such as reading output or starting a command."""
         self._recovering = asyncio.Lock()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._bell_waiter = BellWaiter(store)
+        self._tasks = BackgroundTasks()
+        self.beside = self._tasks.start
+        """Does something that nobody waits for; it ends with this supervisor."""
+        self._store, self._rings, self._listening = store, Rings(), AsyncExitStack()
         self._upkeep = Upkeep(self, config)
 
     async def open(self) -> None:
         """Take over what earlier servers left, and begin to listen."""
         await self.recover()
-        self._bell_waiter.open()
-        self._spawn(self._upkeep.watch())
-        self._spawn(self._upkeep.tidy())
+        await self._listening.enter_async_context(listening(self._store.bell(), self._rings.ring))
+        self.beside(self._upkeep.watch())
+        self.beside(self._upkeep.tidy())
 
     # Running
 
@@ -91,7 +94,7 @@ class OperationSupervisor:
         job = self._take_on(operation)
         logger.info("Operation %s (%s) is %s", operation.id, operation.tool, operation.state)
         logger.debug("Operation %s: %s in %s", operation.id, command.argv, command.cwd)
-        job.task = self._spawn(self._see_through(job, order, command))
+        job.task = self.beside(self._see_through(job, order, command))
         return job
 
     async def postpone(self, job: Job) -> None:
@@ -128,15 +131,13 @@ class OperationSupervisor:
                 logger.info("Found operation %s (%s) of an earlier server again", operation.id, operation.tool)
                 job = self._take_on(operation)
                 job.run()
-                self._spawn(self._follow(job))
-
-    async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run plain code of the desk in its thread. Once begun it is never abandoned halfway."""
-        return await anyio.to_thread.run_sync(lambda: work(*args, **kwargs), limiter=self._store_threads)
+                self.beside(self._follow(job))
 
     async def news(self) -> None:
         """Wait until the store has changed, or a second is over."""
-        await self._bell_waiter.news()
+        rung = self._rings.next
+        with anyio.move_on_after(LOOK_EVERY):
+            await rung.wait()
 
     # Ending
 
@@ -181,13 +182,10 @@ class OperationSupervisor:
 
     async def _close(self) -> None:
         self._upkeep.ending.set()
-        await self._bell_waiter.close()
+        await self._listening.aclose()
         if ends := [job.end for job in self.jobs.values()]:
             await asyncio.wait(ends, timeout=CLOSE_SECONDS)
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=CLOSE_SECONDS)
+        await self._tasks.cancel(CLOSE_SECONDS)
 
     # Seeing one through
 
@@ -306,20 +304,6 @@ class OperationSupervisor:
     async def _begin(self, operation_id: str) -> Operation | None:
         return await self.do(self.desk.begin, operation_id)
 
-    async def in_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run plain code that may take longer, such as reading output or starting a command."""
-        return await anyio.to_thread.run_sync(lambda: work(*args, **kwargs), limiter=self._launch_threads)
-
-    def beside(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something that nobody waits for; it ends with this supervisor."""
-        self._spawn(work)
-
     def environment_of(self, job: Job) -> Mapping[str, str]:
         """What the job's command sees. May wait for a login shell: not for the event loop."""
         return self._starter.environment(Path(job.operation.asker.project))
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task

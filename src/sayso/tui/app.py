@@ -25,11 +25,12 @@ from textual.screen import Screen
 from sayso.asks.crowds import Quiet
 from sayso.asks.draft import Draft, from_json
 from sayso.asks.model import Ask
+from sayso.bridge import from_threads
 from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.errors import ConfigError, StoreError
 from sayso.tui.inbox import InboxScreen
-from sayso.tui.inbox_watcher import InboxWatcher, LoopBell
+from sayso.tui.inbox_watcher import InboxWatcher
 from sayso.tui.keys import shown_key
 from sayso.tui.markdown import load_parser
 from sayso.tui.presence import Presence
@@ -108,8 +109,7 @@ class SaysoApp(App[int], inherit_bindings=False):
         # A page that glides redraws it twenty times, which a line over SSH shows late and a held key outruns.
         self.animation_level = "none"
         self.failure: ConfigError | None = None
-        self._bell = LoopBell()
-        self.shared = Shared.build(config, environ, self._bell.hear, clock, ticks)
+        self.shared = Shared.build(config, environ, clock, ticks)
         self._watcher = InboxWatcher(self.shared, changed=self._changed, failed=self._failed)
         self.signals = Signals(config, environ, self._write, terminal_behind_tmux)
         self.shared.keys.bind(self, "everywhere")
@@ -144,7 +144,7 @@ class SaysoApp(App[int], inherit_bindings=False):
         self.app_suspend_signal.subscribe(self, lambda _: self._presence.covered(), immediate=True)
         self.app_resume_signal.subscribe(self, lambda _: self._presence.used())
         self.signals.take_title()
-        self._bell.begin(loop, self._watcher.look_soon)
+        self.shared.link.heard = from_threads(self._watcher.look_soon)
         self._watcher.look_soon()
         self.run_worker(self._watch(), group="watch")
         self.set_interval(_ROUNDS_EVERY, self._make_rounds)

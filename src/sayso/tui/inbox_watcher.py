@@ -131,22 +131,3 @@ def _all(desk: AskDesk) -> list[Ask]:
         page = desk.inbox(after=page[-1], most=_PAGE)
         asks = asks + page
     return asks
-
-
-class LoopBell:
-    """Hears the bell in its thread and tells a loop of it, from the moment there is one."""
-
-    def __init__(self) -> None:
-        self._tell: Callable[[], None] | None = None
-
-    def begin(self, loop: asyncio.AbstractEventLoop, tell: Callable[[], None]) -> None:
-        def told() -> None:
-            # The loop is closed when the app has ended before the bell.
-            with suppress(RuntimeError):
-                loop.call_soon_threadsafe(tell)
-
-        self._tell = told
-
-    def hear(self) -> None:
-        if self._tell:
-            self._tell()

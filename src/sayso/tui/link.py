@@ -5,16 +5,14 @@ A store that goes away is dropped and looked for again at the next call; one tha
 
 from __future__ import annotations
 
-import asyncio
-import queue
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from sayso.asks.desk import AskDesk
+from sayso.bridge import DaemonThreads
 from sayso.config import Config
 from sayso.desks import LOOK_EVERY, Desks, Listener, open_desks
 from sayso.errors import SaysoError, StoreError, StoreUnavailable
@@ -33,11 +31,10 @@ Identity = tuple[int, int] | None
 class Link:
     """Opens the store when it is first wanted, shows this process as a surface, and calls `heard` after each ring."""
 
-    def __init__(self, config: Config, heard: Callable[[], None]) -> None:
-        self._config, self._heard = config, heard
-        self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name="sayso-desk", daemon=True)
-        self._thread.start()
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self.heard: Callable[[], None] = lambda: None
+        self._thread = DaemonThreads(1, "sayso-desk")
         self._desks: Desks | None = None
         self._listener: Listener | None = None
         self._last_sign = self._last_round = 0.0
@@ -45,14 +42,11 @@ class Link:
         self._identity: Identity = None
         self._seen = True
         # Begun now, while the screen is built. What goes wrong is told to the first who asks.
-        self._work.put(self._open_early)
+        self._thread.put(self._open_early)
 
     async def do(self, work: Callable[[AskDesk], T]) -> T:
         """Run work of the desk in its thread. Once handed over it is done, even if nobody waits for it any more."""
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[T] = loop.create_future()
-        self._work.put(partial(self._perform, work, done, loop))
-        return await done
+        return await self._thread.do(self._perform, work)
 
     async def ask(self, work: Callable[[OperationReader], T]) -> T:
         """The same for what agents run."""
@@ -69,44 +63,35 @@ class Link:
 
     def show_up(self) -> None:
         """Somebody can see here what is asked."""
-        self._work.put(self._show_up)
+        self._thread.put(self._show_up)
 
     def go_away(self) -> None:
         """Nobody looks at it just now."""
-        self._work.put(self._go_away)
+        self._thread.put(self._go_away)
 
     def settle(self) -> None:
         """Wait until what was handed over is done. A store that does not react is not waited for."""
         done = threading.Event()
-        self._work.put(done.set)
+        self._thread.put(done.set)
         done.wait(_GOODBYE_SECONDS)
 
     def close(self) -> None:
         """Say goodbye and end. A store that does not react is not waited for."""
-        self._work.put(self._say_goodbye)
-        self._work.put(None)
-        self._thread.join(timeout=_GOODBYE_SECONDS)
+        self._thread.put(self._say_goodbye)
+        self._thread.close(patience=_GOODBYE_SECONDS)
 
     # In the thread
-
-    def _run(self) -> None:
-        """Endless until `close`: one piece of work after the other."""
-        while work := self._work.get():
-            work()
 
     def _open_early(self) -> None:
         with suppress(SaysoError):
             self._desk()
 
-    def _perform(self, work: Callable[[AskDesk], T], done: asyncio.Future[T], loop: asyncio.AbstractEventLoop) -> None:
+    def _perform(self, work: Callable[[AskDesk], T]) -> T:
         try:
-            result = work(self._desk())
-        except BaseException as error:
-            if isinstance(error, StoreError):
-                self._drop()
-            _tell(loop, _fail, done, error)
-        else:
-            _tell(loop, _succeed, done, result)
+            return work(self._desk())
+        except StoreError:
+            self._drop()
+            raise
 
     def _desk(self) -> AskDesk:
         if self._desks is not None and _identity(self._config) != self._identity:
@@ -161,14 +146,14 @@ class Link:
 
     def _rung(self) -> None:
         self._note_sign()
-        self._heard()
+        self.heard()
 
     def _note_sign(self) -> None:
         """The bell gives one about once a second anyway: nothing else has to wake for a round."""
         self._last_sign = time.monotonic()
         if self._watched and self._last_sign - self._last_round > LOOK_EVERY * 0.9:
             self._last_round = self._last_sign
-            self._work.put(self._make_round)
+            self._thread.put(self._make_round)
 
     def _say_goodbye(self) -> None:
         if self._desks is not None:
@@ -195,19 +180,3 @@ def _identity(config: Config) -> Identity:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def _tell(loop: asyncio.AbstractEventLoop, what: Callable[..., None], done: asyncio.Future[Any], value: object) -> None:
-    with suppress(RuntimeError):
-        # The loop is closed when the app has ended before the work.
-        loop.call_soon_threadsafe(what, done, value)
-
-
-def _succeed(done: asyncio.Future[T], result: T) -> None:
-    if not done.done():
-        done.set_result(result)
-
-
-def _fail(done: asyncio.Future[Any], error: BaseException) -> None:
-    if not done.done():
-        done.set_exception(error)

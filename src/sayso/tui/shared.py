@@ -92,7 +92,6 @@ class Shared:
         cls,
         config: Config,
         environ: Mapping[str, str],
-        heard: Callable[[], None],
         clock: Callable[[], int] = now_ms,
         ticks: Callable[[], float] = time.monotonic,
     ) -> Shared:
@@ -105,7 +104,7 @@ class Shared:
             texts=texts,
             wording=Wording(texts=texts, clock=clock),
             keys=keys,
-            link=Link(config, heard),
+            link=Link(config),
             reflexes=reflexes,
             typing=TypeAhead(reflexes),
         )

@@ -6,7 +6,6 @@ import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-import anyio.to_thread
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
@@ -123,7 +122,7 @@ async def _command_page(request: Request, site: Site, visitor: Visitor, operatio
         )
 
     # Reading and masking take their time; nobody else should have to wait for it.
-    return await anyio.to_thread.run_sync(render)
+    return await site.read(render)
 
 
 def _panel(request: Request, reader: OperationReader, view: View, stream: str) -> Panel:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 
 import anyio
@@ -19,6 +19,7 @@ from starlette.responses import Response, StreamingResponse
 
 from sayso.asks.crowds import Folded
 from sayso.asks.model import Ask
+from sayso.bridge import BackgroundTasks, Rings, listening
 from sayso.errors import NotFound, SaysoError
 from sayso.operations.operation import Operation
 from sayso.operations.reader import Overview
@@ -59,7 +60,7 @@ class News:
         self._boards: dict[str, StreamBoard] = {}
         self._watching = Watching(site.reader)
         self._rung = asyncio.Event()
-        self._waiters: set[asyncio.Event] = set()
+        self._rings = Rings()
         self.stopping = False
         self._tabs = Tabs(site.config.away_after / 1000)
         self._left_at: dict[str, float] = {}
@@ -70,21 +71,19 @@ class News:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Watches the store. Leaving ends every stream."""
-        loop = asyncio.get_running_loop()
-        listener = await self._site.do(self._site.desks.listen, lambda: _call(loop, self._ring))
-        watchers = [loop.create_task(self._watch()), loop.create_task(self._watching.run())]
-        try:
-            yield
-        finally:
-            self.stopping = True
-            for reader in self._readers():
-                reader.end()
-            for watcher in watchers:
-                watcher.cancel()
-            with anyio.CancelScope(shield=True):
-                await asyncio.wait(watchers)
-                await anyio.to_thread.run_sync(listener.close)
-                await self._go_away()
+        watchers = BackgroundTasks()
+        async with listening(await self._site.do(self._site.desks.bell), self._ring):
+            watchers.start(self._watch())
+            watchers.start(self._watching.run())
+            try:
+                yield
+            finally:
+                self.stopping = True
+                for reader in self._readers():
+                    reader.end()
+                with anyio.CancelScope(shield=True):
+                    await watchers.cancel()
+                    await self._go_away()
 
     async def stream(self, visitor: Visitor, watched: Sequence[Operation] = ()) -> AsyncIterator[bytes]:
         """What one stream says, until its session ends, it is cut off, or the server stops. With it goes what becomes
@@ -113,17 +112,12 @@ class News:
 
     async def delivered(self, ask: Ask) -> Ask:
         """A settled ask once the agent that waits for it has it; for a short while only."""
-        rung = asyncio.Event()
-        self._waiters.add(rung)
-        try:
-            with anyio.move_on_after(HANDOVER):
-                while ask.wait:
-                    ask = await self._site.do(self._site.desk.get, ask.id)
-                    if ask.wait:
-                        await rung.wait()
-                        rung.clear()
-        finally:
-            self._waiters.discard(rung)
+        with anyio.move_on_after(HANDOVER):
+            while ask.wait:
+                rung = self._rings.next
+                ask = await self._site.do(self._site.desk.get, ask.id)
+                if ask.wait:
+                    await rung.wait()
         return ask
 
     # Coming and going
@@ -185,8 +179,8 @@ class News:
     # Watching
 
     def _ring(self) -> None:
-        for event in (self._rung, *self._waiters):
-            event.set()
+        self._rung.set()
+        self._rings.ring()
         self._watching.ring()
 
     async def _watch(self) -> None:
@@ -252,11 +246,6 @@ def _tell(board: StreamBoard, inbox: Folded, commands: Overview, talk: Conversat
     for event in board.update(inbox, commands, talk):
         for reader in board.readers:
             reader.tell(event)
-
-
-def _call(loop: asyncio.AbstractEventLoop, work: Callable[[], None]) -> None:
-    if not loop.is_closed():
-        loop.call_soon_threadsafe(work)
 
 
 async def events(request: Request) -> Response:

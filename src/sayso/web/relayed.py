@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -20,6 +20,7 @@ from sayso.agents import relay_file
 from sayso.agents.model import Run
 from sayso.asks.desk import Held
 from sayso.asks.model import Ask, NewAsk, State
+from sayso.bridge import BackgroundTasks
 from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.desks import open_desks
@@ -29,8 +30,6 @@ from sayso.errors import NotFound, SaysoError
 from sayso.notify import Notifier
 
 logger = logging.getLogger(__name__)
-P = ParamSpec("P")
-T = TypeVar("T")
 
 LOOK_EVERY = 2.0
 """Seconds between two looks whether the run of a question goes on."""
@@ -62,7 +61,7 @@ class RelayedQuestions:
         self._held: dict[str, Relayed] = {}
         self._newest: dict[str, str] = {}
         """The question that each run put last: what is asked again may be older than others."""
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = BackgroundTasks()
         self._taking_up = asyncio.Lock()
         self.stopping = asyncio.Event()
 
@@ -74,25 +73,17 @@ class RelayedQuestions:
         self._desk, self.runs = desks.asks, desks.runs
         try:
             async with desks.waiting(desks.asks) as self._waiting:
-                self._start(self._sweep())
+                self.do = self._waiting.do
+                self._tasks.start(self._sweep())
                 try:
                     yield
                 finally:
-                    await self._stop()
+                    self.stopping.set()
+                    with anyio.CancelScope(shield=True):
+                        await self._tasks.cancel()
         finally:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(desks.close)
-
-    async def _stop(self) -> None:
-        self.stopping.set()
-        for task in self._tasks:
-            task.cancel()
-        with anyio.CancelScope(shield=True):
-            if self._tasks:
-                await asyncio.wait(self._tasks)
-
-    async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._waiting.do(work, *args, **kwargs)
 
     def csrf_token(self, run: Run) -> str:
         """What the file of a run says as `csrfToken`."""
@@ -109,7 +100,7 @@ class RelayedQuestions:
         if known is None or known.run.id != run.id:
             await self.do(self.runs.note_ask, run.id, held.ask.id)
         if not held.reattached and self._notifier.configured:
-            self._start(self._notify(held.ask))
+            self._tasks.start(self._notify(held.ask))
         return relayed.ask
 
     async def find(self, run: Run, ask_id: str = "") -> Relayed | None:
@@ -148,7 +139,7 @@ class RelayedQuestions:
 
     def _hold(self, run: Run, held: Held) -> Relayed:
         relayed = self._held[held.ask.id] = Relayed(run=run, held=held, ask=held.ask)
-        self._start(self._see_through(relayed))
+        self._tasks.start(self._see_through(relayed))
         return relayed
 
     async def _see_through(self, relayed: Relayed) -> None:
@@ -219,8 +210,3 @@ class RelayedQuestions:
                 await self._notifier.tell(ask, await self.do(self._desk.open_of, ask.asker))
         except SaysoError as error:
             logger.warning("Could not look who sees ask %s: %s", ask.id, error)
-
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)

@@ -5,21 +5,17 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
-from collections.abc import Callable
-from typing import ParamSpec, TypeVar
 
-import anyio
-import anyio.to_thread
 from starlette.requests import Request
 
 from sayso.asks.model import Ask
+from sayso.bridge import Threads
 from sayso.desks import Desks
 from sayso.errors import NotFound
 from sayso.operations.operation import Operation
 from sayso.web.security import names
 
-P = ParamSpec("P")
-T = TypeVar("T")
+_READERS = 40
 _ID = re.compile(r"[0-9a-f]{32}")
 _OPERATION_ID = re.compile(r"[0-9a-f]{24}(\.[1-9][0-9]{0,3})?")
 
@@ -32,12 +28,11 @@ class Site:
         self.desk, self.accounts, self.reader = desks.asks, desks.accounts, desks.reader
         self.secure = config.web_url.startswith("https://")
         self.names = names(config, self.accounts.private_name, self.accounts.private_path)
-        self._threads = anyio.CapacityLimiter(desks.threads)
+        self.do = Threads(desks.threads).do
+        """Runs plain code of the desk or the accounts."""
+        self.read = Threads(_READERS).do
+        """Runs plain code that reads files or renders pages, beside the store's own."""
         self._cookie = ""
-
-    async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run plain code of the desk or the accounts in a thread. Once begun it is never abandoned halfway."""
-        return await anyio.to_thread.run_sync(lambda: work(*args, **kwargs), limiter=self._threads)
 
     async def cookie(self) -> str:
         """The session cookie's name: one per store, because browsers share cookies among the ports of a host."""
@@ -71,10 +66,6 @@ class Site:
         if operation.asker.owner not in ("", user):
             raise no_such_command()
         return operation
-
-    async def read(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run plain code that reads files in a thread, beside the store's own."""
-        return await anyio.to_thread.run_sync(lambda: work(*args, **kwargs))
 
 
 def no_such_command() -> NotFound:

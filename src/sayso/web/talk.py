@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import anyio.to_thread
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
@@ -129,7 +128,7 @@ async def _conversation(
     request: Request, visitor: Visitor, *, refused: SaysoError | None = None, prompt: str = ""
 ) -> Response:
     transcript = transcript_of(request, visitor)
-    shown = await anyio.to_thread.run_sync(transcript.whole)
+    shown = await site_of(request).read(transcript.whole)
     return page(
         request,
         "conversation.html",

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import anyio
-import anyio.to_thread
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from sayso.bridge import Rings, listening
 from sayso.errors import SaysoError
 from sayso.web.sessions import Visitor, required_browser
 from sayso.web.site import Site, site_of
@@ -39,31 +39,26 @@ class Streams:
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._rung: set[asyncio.Event] = set()
+        self._rings = Rings()
         self.stopping = False
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Hears the bell. Leaving ends every stream."""
-        loop = asyncio.get_running_loop()
-        listener = await self._site.do(self._site.desks.listen, lambda: _call(loop, self._ring))
-        try:
-            yield
-        finally:
-            self.stopping = True
-            self._ring()
-            with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(listener.close)
+        async with listening(await self._site.do(self._site.desks.bell), self._rings.ring):
+            try:
+                yield
+            finally:
+                self.stopping = True
+                self._rings.ring()
 
     async def stream(self, transcript: Transcript, visitor: Visitor) -> AsyncIterator[bytes]:
         """What one browser is told, until its session ends, it leaves, or the server stops."""
-        rung = asyncio.Event()
-        self._rung.add(rung)
         try:
             yield _OPENING
             while not self.stopping:
-                rung.clear()
-                for message in await anyio.to_thread.run_sync(lambda: list(transcript.news())):
+                rung = self._rings.next
+                for message in await self._site.read(lambda: list(transcript.news())):
                     yield message
                 if not await self._hears(rung):
                     signed_in = await self._site.do(self._site.accounts.session, visitor.secret)
@@ -73,8 +68,6 @@ class Streams:
         except SaysoError as error:
             # The browser comes back by itself and finds out what is wrong then.
             logger.warning("The stream of a conversation ended: %s", error)
-        finally:
-            self._rung.discard(rung)
 
     async def _hears(self, rung: asyncio.Event) -> bool:
         """Wait for the bell; False when it was quiet for so long that a sign of life is due."""
@@ -83,15 +76,6 @@ class Streams:
             await anyio.sleep(_GATHER)
             return True
         return False
-
-    def _ring(self) -> None:
-        for rung in self._rung:
-            rung.set()
-
-
-def _call(loop: asyncio.AbstractEventLoop, work: Callable[[], None]) -> None:
-    if not loop.is_closed():
-        loop.call_soon_threadsafe(work)
 
 
 async def events(request: Request) -> Response:

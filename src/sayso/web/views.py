@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from functools import partial
 from urllib.parse import quote
 
-import anyio.to_thread
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
@@ -172,7 +171,7 @@ async def _ask_page(
         sent=await _marker(request, "sent", visitor),
     )
     # Long Markdown takes its time; nobody else should have to wait for it.
-    return await anyio.to_thread.run_sync(render)
+    return await site.read(render)
 
 
 async def _after(request: Request, site: Site, visitor: Visitor, ask: Ask) -> str:
