@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from sayso.asks.holding import Held, is_held
+from sayso.asks.holding import Held, is_held, let_go
 from sayso.asks.model import Ask, Asker, State
 from sayso.asks.retention import wiped
 from sayso.asks.sessions import AgentSessions, is_nameless
@@ -54,6 +54,9 @@ def deliver(table: AskTable, held: Held, keeps_history: Callable[[Ask], bool]) -
 
 def take_back(table: AskTable, held: Held) -> Ask:
     ask = table.get(held.ask.id)
+    if is_held(ask, held):
+        # That it was handed over could not be noted.
+        return let_go(table, ask, "it was not read")
     if not ask.delivered or ask.wait or not ask.questions:
         return ask
     return table.change(replace(ask, delivered_at=None), ask, kind="unattended", detail="it was not read")

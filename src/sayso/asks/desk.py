@@ -11,6 +11,7 @@ import json
 import sys
 import threading
 from collections.abc import Callable, Sequence, Set
+from contextlib import suppress
 from typing import TypeVar
 
 from sayso.asks import crowds, delivery, holding, opening, retention, rows, settling
@@ -77,6 +78,9 @@ class AskDesk:
 
         def work(table: AskTable) -> Held:
             holding.release_leaving(table, leaving, bell.process)
+            for unread in leaving.unread:
+                with suppress(NotFound):
+                    delivery.take_back(table, unread)
             return opening.hold(table, new, bell, sessions, wait_id)
 
         return self._write(work)

@@ -33,11 +33,13 @@ class Held:
 
 @dataclass(frozen=True, kw_only=True)
 class Leaving:
-    """Waits that have ended although the store could not be told: those that are known, and those of calls that failed,
-    which may have been stored all the same when only the reply was lost."""
+    """Waits that have ended although the store could not be told: those that are known, those of calls that failed,
+    which may have been stored all the same when only the reply was lost, and those whose outcome was handed over and
+    not read."""
 
     known: tuple[tuple[Held, str], ...] = ()
     doubtful: frozenset[str] = frozenset()
+    unread: tuple[Held, ...] = ()
 
 
 def new_wait_id() -> str:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from types import TracebackType
 
 import anyio
 
-from sayso.asks.desk import AskDesk, Held, Leaving
+from sayso.asks.desk import AskDesk, Held
 from sayso.asks.holding import new_wait_id
+from sayso.asks.leaving import LeavingWaits
 from sayso.asks.model import Ask, Asker, NewAsk, State
 from sayso.bridge import Threads, from_threads
 from sayso.errors import NotFound, SaysoError, StoreError
@@ -31,15 +33,13 @@ class Waiting:
     def __init__(self, store: Store, desk: AskDesk) -> None:
         self.desk = desk
         self._store = store
-        self.do = Threads(store.threads).do
+        threads = Threads(store.threads)
+        self.do = threads.do
         """Runs plain code of the desk."""
         self._rung = asyncio.Event()
         self._ends: dict[str, tuple[Held, asyncio.Future[Ask]]] = {}
-        self._strays: set[str] = set()
-        self._stuck: list[tuple[Held, str]] = []
-        self._doubtful: set[str] = set()
-        self._leaving: list[tuple[Held, str]] = []
-        self._letting_go = asyncio.Lock()
+        self.leaving = LeavingWaits(desk, threads, lambda wait_id: self._ends.pop(wait_id, None))
+        self.release, self.delivered = self.leaving.release, self.leaving.delivered
         self._listener: Listener | None = None
         self._watcher: asyncio.Task[None] | None = None
 
@@ -53,6 +53,7 @@ class Waiting:
             if self._watcher:
                 self._watcher.cancel()
                 await asyncio.wait([self._watcher])
+            await self.leaving.finish()
             if self._listener:
                 self._listener.close()
                 await self._let_go_of_all()
@@ -66,15 +67,11 @@ class Waiting:
 
     async def hold(self, new: NewAsk) -> Held:
         """Open the ask, or take up the same one again, and begin to wait. End it with `release` or `delivered`."""
-        # What the store would not let go of leaves in the same step: else the same call, made again, may find its own
-        # former wait still there, and a person is asked twice.
-        wait_id, leaving = new_wait_id(), Leaving(known=tuple(self._stuck), doubtful=frozenset(self._doubtful))
-        self._stuck, self._doubtful = [], set()
+        wait_id, leaving = new_wait_id(), self.leaving.take()
         try:
             return self._begin(await self.do(self.desk.hold, new, wait_id, leaving))
         except StoreError:
-            self._stuck += leaving.known
-            self._doubtful |= {*leaving.doubtful, wait_id}
+            self.leaving.stay(replace(leaving, doubtful=leaving.doubtful | {wait_id}))
             raise
 
     async def succeed(self, new: NewAsk) -> Held:
@@ -93,41 +90,6 @@ class Waiting:
         ask = await self.do(self.desk.time_out, held)
         self._end(held.wait.id, ask)
         return ask
-
-    async def release(self, held: Held, why: str) -> None:
-        """Let the wait end without an outcome, whatever else is being cancelled around it."""
-        self._ends.pop(held.wait.id, None)
-        self._leaving.append((held, why))
-        with anyio.CancelScope(shield=True):
-            async with self._letting_go:
-                # The first of many that leave together takes all of them along.
-                leaving, self._leaving = self._leaving, []
-                if leaving:
-                    await self._let_go_of(leaving)
-
-    async def _let_go_of(self, waits: list[tuple[Held, str]]) -> None:
-        try:
-            await self.do(self.desk.release_each, waits)
-        except SaysoError as error:
-            logger.warning("Could not let go of ask %s: %s", ", ".join(held.ask.id for held, _ in waits), error)
-            if isinstance(error, StoreError):
-                self._stuck += waits
-
-    async def delivered(self, held: Held) -> None:
-        """Note that the outcome has reached the agent."""
-        self._ends.pop(held.wait.id, None)
-        try:
-            await self.do(self.desk.delivered, held)
-        except SaysoError as error:
-            # The agent may get the same answer once more; better than never.
-            logger.warning("Could not note the delivery of ask %s: %s", held.ask.id, error)
-
-    async def take_back(self, held: Held) -> None:
-        """Note that the outcome, though it was handed over, was not read."""
-        try:
-            await self.do(self.desk.take_back, held)
-        except SaysoError as error:
-            logger.warning("Could not note that ask %s was not read: %s", held.ask.id, error)
 
     def _begin(self, held: Held) -> Held:
         end: asyncio.Future[Ask] = asyncio.get_running_loop().create_future()
@@ -177,13 +139,7 @@ class Waiting:
         known = await self.do(self.desk.wait_ids)
         for held in [held for wait_id, (held, end) in self._ends.items() if wait_id not in known and not end.done()]:
             await self._put_back(held)
-        # Seen twice: one seen once may be just about to begin here.
-        strays = known - self._ends.keys()
-        if lost := strays & self._strays:
-            held_here = await self.do(self.desk.held_here)
-            for wait_id in lost & held_here.keys():
-                await self.release(held_here[wait_id], "nobody waits for it any more")
-        self._strays = strays - self._strays
+        await self.leaving.end_strays(known - self._ends.keys())
 
     async def _put_back(self, held: Held) -> None:
         try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
-from functools import partial
 
 import anyio
 
@@ -44,31 +43,25 @@ class AskCalls:
     def __init__(self, backend: Backend, *, strict: bool) -> None:
         self.backend, self.config, self.strict = backend, backend.config, strict
         self._notifier = Notifier(backend.config)
-        self._leaving: set[asyncio.Future[None]] = set()
 
     async def call(self, tool: AskTool, ctx: CallContext) -> Result:
         """Put the call's questions to a person and wait. Every end is a result; only a cancel is not."""
-        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        ctx.when_written(partial(self._unless_written, ended))
-        try:
-            return await self._call(tool, ctx)
-        finally:
-            ended.set_result(None)
-
-    async def _call(self, tool: AskTool, ctx: CallContext) -> Result:
         try:
             await self.backend.find_run()
             request = tool.read(ctx.arguments, self.backend.asker_of(ctx), self.config)
             waiting = await self.backend.waiting()
-            if not request.waits:
-                return await self._leave(request, waiting, ctx)
-            held = await self._take_up(self._within_limit(request, ctx), waiting, Round.of(ctx))
-            await self.backend.note_in_run(held.ask)
+            with waiting.leaving.call() as tell:
+                ctx.when_written(tell)
+                return await (self._wait if request.waits else self._leave)(request, waiting, ctx)
         except InvalidInput as error:
             return result(tool.refuse(error))
         except SaysoError as error:
             logger.error("Session failed: %s", error)
             return failure(error)
+
+    async def _wait(self, request: AskRequest, waiting: Waiting, ctx: CallContext) -> Result:
+        held = await self._take_up(self._within_limit(request, ctx), waiting, Round.of(ctx))
+        await self.backend.note_in_run(held.ask)
         self.backend.clean_up()
         return await HeldCall(self, request, held, waiting, ctx).hold_on()
 
@@ -82,9 +75,8 @@ class AskCalls:
 
     async def _take_up(self, request: AskRequest, waiting: Waiting, came: Round | None) -> Held:
         """The ask of this call: the one it brings back, the same one asked before, or a new one."""
-        while leaving := self._leaving | self.backend.taking_back:
-            # The call before was just cancelled: let it let go, or a person is asked twice. Its end may begin one more.
-            await asyncio.wait(leaving)
+        # The call before was just cancelled: let it let go, or a person is asked twice.
+        await waiting.leaving.over()
         if came and (held := await self._attach(came, request.new.asker, waiting)):
             return held
         return await waiting.hold(request.new)
@@ -111,19 +103,6 @@ class AskCalls:
         if ask.version == 1:
             self.backend.send_out(self.notify(ask, waiting, after=0))
         return pending(ask)
-
-    def say_goodbye(self, held: Held, waiting: Waiting, why: str) -> None:
-        """Let go of an ask at once, whatever its call has yet to do before it ends."""
-        self._is_leaving(self.backend.start(waiting.release(held, why)))
-
-    def _unless_written(self, ended: asyncio.Future[None], written: bool) -> None:
-        if not written:
-            self._is_leaving(ended)
-
-    def _is_leaving(self, ended: asyncio.Future[None]) -> None:
-        if not ended.done():
-            self._leaving.add(ended)
-            ended.add_done_callback(self._leaving.discard)
 
     async def notify(self, ask: Ask, waiting: Waiting, after: float) -> None:
         """Tell the person in their own way, unless a surface shows the ask or it has been settled by then."""
@@ -173,7 +152,7 @@ class HeldCall:
         except asyncio.CancelledError:
             logger.info("Session failed: the client let go of it %s", _names(held.ask))
             # Not waited for here: a cancelled task that goes on is cancelled again and again, as are all beside it.
-            self._say_goodbye("the client let go of the call")
+            self._let_go()
             raise
         except BaseException:
             await self._waiting.release(held, "its server failed")
@@ -215,19 +194,18 @@ class HeldCall:
                 except SaysoError as error:
                     trouble = error
                 except asyncio.CancelledError:
-                    over = "its server stopped" if self._calls.backend.stopping else "the client's time limit was near"
-                    why = over if patience.cancel_called else "the client let go of the call"
-                    self._say_goodbye(why)
+                    if not patience.cancel_called:
+                        self._let_go()
                     raise
             beside.cancel_scope.cancel()
         if trouble:
             raise trouble
         return ask
 
-    def _say_goodbye(self, why: str) -> None:
+    def _let_go(self) -> None:
         if not self._left:
             self._left = True
-            self._calls.say_goodbye(self._held, self._waiting, why)
+            self._waiting.leaving.let_go(self._held, "the client let go of the call")
 
     async def _come_again(self, form: Form | None) -> InputRequired:
         """Let a modern client call again, with the form's reply or only with a fresh clock."""
@@ -246,7 +224,8 @@ class HeldCall:
         if self._ctx.comes_again and (self._came is None or self._came.count < MOST_ROUNDS):
             return await self._come_again(None)
         # Before the client hears of it: it may come again at once, and to another process.
-        await self._waiting.release(replace(self._held, away=Away.AT_WORK), "the agent will come again")
+        why = "its server stopped" if self._calls.backend.stopping else "the client's time limit was near"
+        await self._waiting.release(replace(self._held, away=Away.AT_WORK), why)
         # A strict profile has no word for "pending", and gets here only when we stop.
         if self._calls.strict:
             return failure(WaitEnded(_STOPPED))

@@ -76,8 +76,6 @@ class Backend:
         """Does something beside the calls; leaving waits for it."""
         self.send_out = self._errands.start
         """Does something that may take long or come to nothing; leaving waits a moment at most."""
-        self.taking_back: set[asyncio.Task[None]] = set()
-        """Asks that are about to be owed again: who asks the same must wait for them."""
         self._leaving = asyncio.Event()
         self._cleaning: asyncio.Task[None] | None = None
         self._ending = threading.Event()
@@ -142,10 +140,9 @@ class Backend:
             await self._link.note(ask, await self.waiting())
 
     def note_delivery(self, ctx: CallContext, held: Held) -> None:
-        """Once the response to this request has been written, the held ask counts as delivered; else it is let go. If
-        the client's cancel crosses the response, the ask is owed again."""
+        """Once the response to this request has been written, the held ask counts as delivered; else it is let go."""
         assert self._waiting is not None
-        ctx.when_written(OutcomeDelivery(self, self._waiting, held).tell)
+        ctx.when_written(self._waiting.leaving.hand_over(held))
         ctx.when_written(self._handed_over)
 
     def clean_up(self) -> None:
@@ -187,28 +184,3 @@ class Backend:
         """Wait so long, or until the backend is left."""
         with anyio.move_on_after(seconds):
             await self._leaving.wait()
-
-
-class OutcomeDelivery:
-    """What becomes of one ask whose outcome is in a response."""
-
-    def __init__(self, backend: Backend, waiting: Waiting, held: Held) -> None:
-        self._backend, self._waiting, self._held = backend, waiting, held
-        self._noted: asyncio.Task[None] | None = None
-
-    def tell(self, written: bool) -> None:
-        """Whether the response has been written; or, after that, that nobody will have read it."""
-        if written:
-            self._noted = self._backend.start(self._waiting.delivered(self._held))
-            return
-        owed_again = self._take_back(self._noted) if self._noted else self._let_go()
-        task = self._backend.start(owed_again)
-        self._backend.taking_back.add(task)
-        task.add_done_callback(self._backend.taking_back.discard)
-
-    async def _let_go(self) -> None:
-        await self._waiting.release(self._held, "the result could not be handed over")
-
-    async def _take_back(self, noted: asyncio.Task[None]) -> None:
-        await asyncio.wait([noted])
-        await self._waiting.take_back(self._held)

@@ -18,7 +18,7 @@ from tests.e2e.clients.kinds import CLIENTS, ClientKind
 from tests.e2e.stdio.harness import Person, Place, new_place
 from tests.e2e.stdio.pipe import MODERN
 
-from sayso.asks.model import Ask, State
+from sayso.asks.model import Ask, Away, State
 
 BOTH = pytest.mark.parametrize("kind", [AUTO, LEGACY], ids=["auto", "legacy"])
 AB = ["A", "B"]
@@ -54,8 +54,9 @@ def left_open(program: ClientProgram, person: Person, tool: str, arguments: Json
     """A call that came back before its answer, and its ask."""
     result = program.call(tool, arguments)
     assert (result.structured["outcome"], result.is_error) == ("pending", False)
-    ask = person.desk.get(result.structured["ask_id"])
-    return result, person.wait_until_unattended(ask)
+    ask = person.wait_until_unattended(person.desk.get(result.structured["ask_id"]))
+    assert ask.away is Away.AT_WORK
+    return result, ask
 
 
 # Before the client gives up

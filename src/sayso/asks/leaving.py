@@ -1,0 +1,148 @@
+"""How the waits of one process end without an outcome that was read: let go of, lost, handed over in vain.
+
+Each has left only once the store knows. What the store could not be told is kept until it can; the same call, made
+again before that, would find its own former wait still there, and a person would be asked twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator, Set
+from contextlib import contextmanager
+from dataclasses import replace
+
+import anyio
+
+from sayso.asks.desk import AskDesk, Held, Leaving
+from sayso.bridge import BackgroundTasks, Threads
+from sayso.errors import SaysoError, StoreError
+from sayso.protocol.request import Tell
+
+logger = logging.getLogger(__name__)
+
+FINISH_SECONDS = 5.0
+"""How long an ending process waits for what is yet to be told to the store."""
+
+
+class LeavingWaits:
+    """The waits that are about to end, and those that the store wrongly has. `forget` is told whom nobody waits for."""
+
+    def __init__(self, desk: AskDesk, threads: Threads, forget: Callable[[str], object]) -> None:
+        self._desk, self._do, self._forget = desk, threads.do, forget
+        self._next: list[tuple[Held, str]] = []
+        self._letting_go = asyncio.Lock()
+        self._stuck = Leaving()
+        self._strays: Set[str] = set()
+        self._going, self._noting = BackgroundTasks(), BackgroundTasks()
+        self.over = self._going.idle
+        """Waits until those that leave have left: only then may the same be asked again."""
+
+    @contextmanager
+    def call(self) -> Iterator[Tell]:
+        """Around a call that may hold an ask. Once it is told that the response will not be written, those that ask
+        wait for the end of this call, in which it may yet let go."""
+        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        try:
+            yield lambda written: None if written else self._going.add(ended)
+        finally:
+            ended.set_result(None)
+
+    async def finish(self) -> None:
+        await self._going.finish(within=FINISH_SECONDS)
+        await self._noting.finish(within=FINISH_SECONDS)
+        await self._take_back_again()
+
+    # Letting go
+
+    def let_go(self, held: Held, why: str) -> None:
+        """Let the wait end, whatever its call has yet to do before it ends itself."""
+        self._going.start(self.release(held, why))
+
+    async def release(self, held: Held, why: str) -> None:
+        """Let the wait end without an outcome, whatever else is being cancelled around it."""
+        self._forget(held.wait.id)
+        self._next.append((held, why))
+        with anyio.CancelScope(shield=True):
+            async with self._letting_go:
+                # The first of many that leave together takes all of them along.
+                waits, self._next = self._next, []
+                if waits:
+                    await self._release(waits)
+
+    async def _release(self, waits: list[tuple[Held, str]]) -> None:
+        try:
+            await self._do(self._desk.release_each, waits)
+        except SaysoError as error:
+            logger.warning("Could not let go of ask %s: %s", ", ".join(held.ask.id for held, _ in waits), error)
+            if isinstance(error, StoreError):
+                self.stay(Leaving(known=tuple(waits)))
+
+    # What the store could not be told
+
+    def take(self) -> Leaving:
+        """What is yet to be told, for whoever tells the store something anyway."""
+        stuck, self._stuck = self._stuck, Leaving()
+        return stuck
+
+    def stay(self, leaving: Leaving) -> None:
+        """It could not be told now either."""
+        stuck = self._stuck
+        self._stuck = Leaving(
+            known=stuck.known + leaving.known,
+            doubtful=stuck.doubtful | leaving.doubtful,
+            unread=stuck.unread + leaving.unread,
+        )
+
+    async def end_strays(self, strays: Set[str]) -> None:
+        """End waits that the store has and nobody here waits on. Seen twice: one seen once may be about to begin."""
+        await self._take_back_again()
+        if lost := strays & self._strays:
+            held_here = await self._do(self._desk.held_here)
+            for wait_id in lost & held_here.keys():
+                await self.release(held_here[wait_id], "nobody waits for it any more")
+        self._strays = strays - self._strays
+
+    # Handing over
+
+    def hand_over(self, held: Held) -> Tell:
+        """What is to be told whether the response with this outcome has been written; and, if a cancel crosses it
+        after that, that nobody will have read it: then the outcome is owed again."""
+        noted: asyncio.Task[None] | None = None
+
+        def tell(written: bool) -> None:
+            nonlocal noted
+            if written:
+                noted = self._noting.start(self.delivered(held))
+            elif noted:
+                self._going.start(self._take_back_after(noted, held))
+            else:
+                self.let_go(held, "the result could not be handed over")
+
+        return tell
+
+    async def delivered(self, held: Held) -> None:
+        """Note that the outcome has reached the agent."""
+        self._forget(held.wait.id)
+        try:
+            await self._do(self._desk.delivered, held)
+        except SaysoError as error:
+            # The agent may get the same answer once more; better than never.
+            logger.warning("Could not note the delivery of ask %s: %s", held.ask.id, error)
+
+    async def _take_back_after(self, noted: asyncio.Task[None], held: Held) -> None:
+        await asyncio.wait([noted])
+        await self._take_back(held)
+
+    async def _take_back(self, held: Held) -> None:
+        try:
+            await self._do(self._desk.take_back, held)
+        except SaysoError as error:
+            logger.warning("Could not note that ask %s was not read: %s", held.ask.id, error)
+            if isinstance(error, StoreError):
+                self.stay(Leaving(unread=(held,)))
+
+    async def _take_back_again(self) -> None:
+        unread, self._stuck = self._stuck.unread, replace(self._stuck, unread=())
+        for held in unread:
+            await self._take_back(held)
