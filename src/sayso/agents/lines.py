@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sayso.running.capture import segments
+from sayso.running.output import raw
 
 CHUNK = 512 * 1024
 LONGEST_LINE = 8 * 1024 * 1024
@@ -36,7 +36,7 @@ class RunOutput:
 
     def read(self) -> Iterator[bytes | PassedOver]:
         """The lines of the next chunk; none when nothing new is there."""
-        data, begin = _read(self._folder, self.read_to)
+        data, begin = raw(self._folder, _STREAM, offset=self.read_to, limit=CHUNK)
         if begin > self.read_to:
             yield PassedOver(size=begin - self.read_to, too_fast=True)
             self._part = b""
@@ -60,18 +60,3 @@ class RunOutput:
             rest = b""
         self._part = rest
         self.place = self.read_to - len(rest)
-
-
-def _read(folder: Path, place: int) -> tuple[bytes, int]:
-    """What is on disk from this place on, at most a chunk, and where it begins: later, where some has been dropped."""
-    for begin, size, path in segments(str(folder), _STREAM):
-        if place < begin + size:
-            start = max(begin, place)
-            try:
-                with open(path, "rb") as file:
-                    file.seek(start - begin)
-                    return file.read(CHUNK), start
-            except FileNotFoundError:
-                # Dropped since it was listed: the next look begins at a later file.
-                return b"", place
-    return b"", place

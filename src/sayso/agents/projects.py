@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sayso.agents import rows
 from sayso.agents.model import LONGEST_WAIT, SHORTEST_WAIT, Options, Project
-from sayso.clock import Clock, now_ms
+from sayso.clock import now_ms
 from sayso.errors import InvalidInput, NotFound, Problem
 from sayso.store import Store, Transaction
 
@@ -17,8 +17,8 @@ from sayso.store import Store, Transaction
 class Projects:
     """The projects of one machine in one store."""
 
-    def __init__(self, store: Store, *, clock: Clock = now_ms) -> None:
-        self._store, self._clock = store, clock
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self._host = socket.gethostname()
 
     def add(self, owner: str, directory: Path, *, name: str = "", options: Options) -> Project:
@@ -28,7 +28,7 @@ class Projects:
 
         def work(tx: Transaction) -> Project:
             kept = json.dumps(rows.options_data(options))
-            tx.run("add_project", **place, name=name or directory.name, options=kept, now=self._clock())
+            tx.run("add_project", **place, name=name or directory.name, options=kept, now=now_ms())
             row = tx.one("project_at", **place)
             assert row is not None
             return rows.read_project(row)
@@ -49,7 +49,7 @@ class Projects:
 
     def remove(self, project_id: int) -> None:
         """Let no more agents be started in it. Its conversations stay until they are old."""
-        if not self._store.write(lambda tx: tx.run("remove_project", id=project_id, now=self._clock())):
+        if not self._store.write(lambda tx: tx.run("remove_project", id=project_id, now=now_ms())):
             raise NotFound(f"There is no project {project_id}. `sayso project list` shows them.")
 
 

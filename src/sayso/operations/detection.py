@@ -15,7 +15,7 @@ import time
 import urllib.error
 import urllib.request
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sayso.text import one_line
@@ -39,8 +39,8 @@ _IN_FIELDS = 'Reply with a JSON object: {"alert": true or false, "summary": "one
 class Detection:
     """Collects the lines of one log, and has the model look at a chunk at a time."""
 
-    def __init__(self, log: Livelog, clock: Callable[[], float] = time.monotonic) -> None:
-        self._log, self._clock = log, clock
+    def __init__(self, log: Livelog) -> None:
+        self._log = log
         self._lines: deque[str] = deque(maxlen=log.chunk_max_lines)
         self._since = 0.0
         self._quiet_until = 0.0
@@ -53,12 +53,12 @@ class Detection:
     def collect(self, lines: Sequence[str]) -> None:
         """Take in new lines. While the model may not be asked, the newest are kept."""
         if lines and not self._lines:
-            self._since = self._clock()
+            self._since = time.monotonic()
         self._lines.extend(lines)
 
     def chunk(self) -> list[str]:
         """The lines to look at now; none while there are few, while one look is under way, and after an alert."""
-        now = self._clock()
+        now = time.monotonic()
         full = len(self._lines) >= self._log.chunk_max_lines or now - self._since >= self._log.chunk_max_seconds
         if self._asking or not self._lines or not full or now < self._quiet_until:
             return []
@@ -70,7 +70,7 @@ class Detection:
         """The look is over."""
         self._asking = False
         if alerts:
-            self._quiet_until = self._clock() + self._log.cooldown_seconds
+            self._quiet_until = time.monotonic() + self._log.cooldown_seconds
 
     def look(self, lines: Sequence[str], environment: Mapping[str, str]) -> list[str]:
         """What the model finds in these lines. Blocks for as long as it takes."""

@@ -18,7 +18,7 @@ _MOST_ALERTS = 20
 class Job:
     """An operation under way. `operation` is as this process last saw it; `end` is set once it has ended."""
 
-    def __init__(self, operation: Operation, excerpts: Excerpts, log: Livelog | None = None) -> None:
+    def __init__(self, operation: Operation, excerpts: Excerpts, log: Livelog | None) -> None:
         self.operation = operation
         self.detection = Detection(log) if log else None
         self.end: asyncio.Future[Operation] = asyncio.get_running_loop().create_future()
@@ -98,8 +98,3 @@ def _alerts(operation: Operation, excerpts: Excerpts, log: Livelog | None) -> Al
         return None
     found = operation.folder, operation.alert, operation.alert_streams, excerpts
     return Alerts(*found, most=log.chunk_max_lines) if log else Alerts(*found)
-
-
-def lock_key(job: Job) -> tuple[str | None, str]:
-    """Jobs with the same key run one at a time."""
-    return job.operation.lock, job.operation.asker.project

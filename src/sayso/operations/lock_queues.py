@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Awaitable, Callable
 
-from sayso.operations.job import Job, lock_key
+from sayso.operations.job import Job
 from sayso.operations.operation import Operation
 
 
@@ -19,7 +19,7 @@ class LockQueues:
         self, begin: Callable[[str], Awaitable[Operation | None]], news: Callable[[], Awaitable[None]]
     ) -> None:
         self._begin, self._news = begin, news
-        self._queues: dict[tuple[str | None, str], list[Job]] = {}
+        self._queues: dict[tuple[str, str], list[Job]] = {}
 
     async def take(self, job: Job) -> Operation:
         """The operation once it runs, or has been ended while it waited."""
@@ -27,14 +27,15 @@ class LockQueues:
             begun = await self._begin(job.id)
             assert begun is not None
             return begun
-        queue = self._queues.setdefault(lock_key(job), [])
+        lock = job.operation.lock, job.operation.asker.project
+        queue = self._queues.setdefault(lock, [])
         insort(queue, job, key=lambda each: each.place)
         try:
             return await self._wait(job, queue)
         finally:
             queue.remove(job)
             if not queue:
-                self._queues.pop(lock_key(job), None)
+                self._queues.pop(lock, None)
 
     async def _wait(self, job: Job, queue: list[Job]) -> Operation:
         """Endless until it is its turn: it lasts as long as those before it do."""

@@ -5,13 +5,15 @@ Plain code that may block: not for the event loop. Costs nothing before the firs
 
 from __future__ import annotations
 
+import shlex
+import tempfile
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 
 from sayso.config import Config
-from sayso.operations.availability import Availability
+from sayso.errors import ToolUnavailable
 from sayso.operations.operation import Operation
 from sayso.operations.order import Order
 from sayso.running.environment import Environments
@@ -19,9 +21,13 @@ from sayso.running.folder import Status
 from sayso.running.launch import Launch
 from sayso.running.spawner import Spawner
 from sayso.toolfiles.argv import Invocation
+from sayso.toolfiles.leaves import Leaf, Probe
 
 BEFORE_SECONDS = 60.0
 """How long the command that empties a log before it is followed may take."""
+
+PROBE_SECONDS = 20.0
+_PROBE_BYTES = 4096
 
 
 class Starter:
@@ -31,12 +37,30 @@ class Starter:
         self._config = config
         self.spawner = Spawner(pool_size=config.command_runners, idle_seconds=config.command_idle / 1000)
         self._environments = Environments(folder=config.environments_dir)
-        self._availability = Availability(self.spawner)
+        self._there: set[tuple[Probe, Path]] = set()
 
     def check(self, order: Order) -> None:
-        """Return when the program of the tool is there; a ToolUnavailable says how to install it."""
-        if order.tool.leaf.probes:
-            self._availability.check(order.tool.leaf, order.project, self._environments.for_project(order.project))
+        """Return when the program of the tool is there; a ToolUnavailable says how to install it. What was not there is
+        asked for again: it may have been installed."""
+        for probe in order.tool.leaf.probes:
+            if (probe, order.project) not in self._there:
+                status = self._run_probe(probe, order.project)
+                if status.reason != "exit" or status.exit_code not in probe.success_exit_codes:
+                    raise ToolUnavailable(_unavailable(order.tool.leaf, probe, status))
+                self._there.add((probe, order.project))
+
+    def _run_probe(self, probe: Probe, project: Path) -> Status:
+        with tempfile.TemporaryDirectory(prefix="sayso-probe-") as folder:
+            launch = Launch(
+                folder=Path(folder),
+                argv=probe.argv,
+                cwd=project / (probe.cwd or ""),
+                env=self.environment(project),
+                timeout_seconds=PROBE_SECONDS,
+                max_bytes=_PROBE_BYTES,
+            )
+            # Bounded by the launch's own limit, and by how long a tree takes to end.
+            return self.spawner.start_operation(launch).result()
 
     def environment(self, project: Path) -> Mapping[str, str]:
         return self._environments.for_project(project)
@@ -51,16 +75,30 @@ class Starter:
             folder=operation.folder,
             argv=command.argv,
             cwd=command.cwd,
-            env={**self._environments.for_project(order.project), **command.env},
+            env={**self.environment(order.project), **command.env},
             stdin=command.stdin,
             timeout_seconds=operation.timeout_seconds,
             grace_seconds=self._config.command_grace / 1000,
             max_bytes=order.max_bytes(self._config),
         )
         if command.before:
-            self._run_first(replace(launch, folder=operation.folder / "before", argv=command.before, stdin=None))
+            # How it ends does not matter; how long it takes is bounded.
+            first = replace(launch, folder=operation.folder / "before", argv=command.before, stdin=None)
+            self.spawner.start_operation(replace(first, timeout_seconds=BEFORE_SECONDS)).result()
         return self.spawner.start_operation(launch)
 
-    def _run_first(self, launch: Launch) -> None:
-        """Run to its end what comes before. How it ends does not matter; how long it takes is bounded."""
-        self.spawner.start_operation(replace(launch, timeout_seconds=BEFORE_SECONDS)).result()
+
+def install_hint(leaf: Leaf) -> str:
+    told = leaf.settings.install_instructions
+    return f" To install it: {told}" if told else ""
+
+
+def _unavailable(leaf: Leaf, probe: Probe, status: Status) -> str:
+    match status.reason:
+        case "exit":
+            how = f"ended with {status.ended_with}"
+        case "timed_out":
+            how = f"took more than {PROBE_SECONDS:.0f} s"
+        case _:
+            how = f"could not run: {status.text}"
+    return f"{leaf.name} is not available here: `{shlex.join(probe.argv)}` {how}.{install_hint(leaf)}"

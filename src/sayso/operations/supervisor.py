@@ -19,14 +19,13 @@ from sayso.bridge import BackgroundTasks, Rings, Threads, listening
 from sayso.config import Config
 from sayso.errors import SaysoError, SpawnerUnavailable, StoreError
 from sayso.operations.approval import Approvals, WantedApproval
-from sayso.operations.availability import install_hint
 from sayso.operations.desk import OperationDesk
 from sayso.operations.job import Job
 from sayso.operations.lock_queues import LockQueues
 from sayso.operations.operation import TO_BE_ASKED, Operation, OperationState
 from sayso.operations.order import Order
 from sayso.operations.sequence import Sequence
-from sayso.operations.starter import Starter
+from sayso.operations.starter import Starter, install_hint
 from sayso.operations.upkeep import Upkeep
 from sayso.running import folder as runner_folder
 from sayso.running.excerpt import Excerpts

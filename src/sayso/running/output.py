@@ -100,6 +100,12 @@ def read(folder: Path, stream: str, *, offset: int = 0, limit: int = 16384) -> P
     return _decode(_part_from(folder, stream, offset, limit))
 
 
+def raw(folder: Path, stream: str, *, offset: int, limit: int) -> tuple[bytes, int]:
+    """The same as bytes, and where they begin: later than at `offset` if some before them were cut."""
+    part = _part_from(folder, stream, offset, limit)
+    return part.data, part.begin if part.data else offset
+
+
 def lines(folder: Path, stream: str, *, offset: int = 0, limit: int = 16384) -> OutputLines:
     """Whole lines from `offset` on, at most `limit` bytes; a line that is longer, or was cut, comes in parts."""
     part = _part_from(folder, stream, offset, limit)
