@@ -20,7 +20,7 @@ from starlette.types import Scope
 
 from sayso.desks import Desks
 from sayso.errors import InvalidInput, SaysoError
-from sayso.web import api, commands, settings, sign_in, talk, talk_events, views
+from sayso.web import api, attempts, commands, settings, sign_in, talk, talk_events, views
 from sayso.web.boards import Drawing
 from sayso.web.conversations import Conversations
 from sayso.web.events import News, events, presence
@@ -85,6 +85,7 @@ def build(
         lifespan=running,
     )
     app.state.site, app.state.news, app.state.failures = site, news, sign_in.Failures()
+    app.state.attempts = attempts.Attempts()
     app.state.supervisor, app.state.streams, app.state.conversations = supervisor, streams, conversations
     return app
 
@@ -95,6 +96,7 @@ def _routes() -> list[BaseRoute]:
         Route("/asks/{ask}", views.show_ask, methods=["GET"]),
         Route("/asks/{ask}", views.settle, methods=["POST"]),
         Route("/asks/{ask}/draft", views.keep_draft, methods=["POST"]),
+        Route("/attempts", attempts.call_off, methods=["POST"]),
         Route("/asks/{ask}/questions/{place:int}", views.whole_text),
         Route("/crowds/{crowd}", views.crowd),
         Route("/history", views.history),

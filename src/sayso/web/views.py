@@ -11,9 +11,10 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from sayso.asks.draft import Draft, from_json, to_json
-from sayso.asks.model import Ask
+from sayso.asks.model import Ask, State
 from sayso.errors import AlreadySettled, InvalidInput, NotFound
 from sayso.text import printable
+from sayso.web.attempts import attempts_of
 from sayso.web.boards import PAGE
 from sayso.web.entries import check, contradiction, from_form, is_answer
 from sayso.web.events import News
@@ -96,13 +97,15 @@ async def settle(request: Request) -> Response:
         if answering and ask.state.answerable and (refused or checked.problems):
             problems = {} if refused else checked.problems
             return await _ask_page(request, visitor, ask, entries, problems=problems, refused=refused, status=422)
-        if answering:
-            settled = await site.do(site.desk.answer, ask.id, checked.answers, visitor.settler)
-        elif fields.one("settle") == "reject":
-            settled = await site.do(site.desk.reject, ask.id, entries.reason.strip(), visitor.settler)
-        else:
+        if not answering and fields.one("settle") != "reject":
             await site.do(site.desk.keep_draft, ask.id, visitor.user, to_json(ask, entries))
             return await _ask_page(request, visitor, ask, entries, kept=True)
+        with attempts_of(request).under_way(visitor, fields.one("attempt")) as attempt:
+            if answering:
+                settled = await site.do(site.desk.answer, ask.id, checked.answers, visitor.settler)
+            else:
+                settled = await site.do(site.desk.reject, ask.id, entries.reason.strip(), visitor.settler)
+            attempt.taken = True
     except AlreadySettled as error:
         await site.do(site.desk.keep_draft, ask.id, visitor.user, to_json(ask, entries))
         now = await site.ask(ask.id, visitor.user)
@@ -119,9 +122,15 @@ async def keep_draft(request: Request) -> Response:
     visitor, site, ask, fields = await _form_of(request)
     entries = from_form(ask, fields)
     # Another tab of theirs may have sent the very same.
-    if ask.outcome is None or ask.outcome.answers != check(ask, entries).answers:
+    if not _was_sent(ask, entries, fields):
         await site.do(site.desk.keep_draft, ask.id, visitor.user, to_json(ask, entries))
     return Response(status_code=204)
+
+
+def _was_sent(ask: Ask, entries: Draft, fields: Fields) -> bool:
+    if ask.outcome and fields.one("settle") == "reject":
+        return ask.state is State.REJECTED and ask.outcome.reason == entries.reason.strip()
+    return ask.outcome is not None and ask.outcome.answers == check(ask, entries).answers
 
 
 async def _form_of(request: Request) -> tuple[Visitor, Site, Ask, Fields]:

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, Request, expect
+from playwright.sync_api import BrowserContext, Page, Request, Route, expect
 from tests.e2e.browser.conftest import NewContext, SignIn, sign_in_context
 from tests.e2e.clients.process import wait_until
 from tests.e2e.stdio.pipe import MODERN
@@ -349,9 +349,10 @@ def test_a_server_restarted_in_the_middle_of_a_form_takes_the_answer(own_house: 
     expect(page.get_by_text("The server is away.")).to_be_visible()
     page.get_by_role("textbox", name="Question 1").press_sequentially("wer")
     page.get_by_role("button", name="Send answers").click()
-    expect(page.get_by_role("alert")).to_contain_text("The server cannot be reached. What you entered is kept here")
+    expect(page.get_by_role("alert")).to_contain_text("It is not known whether this arrived.")
     own_house.restart()
     expect(page.get_by_text("The server is away.")).to_be_hidden()
+    expect(page.get_by_role("alert")).to_contain_text("Not sent. It did not arrive. What you entered is still here")
     own_house.ask(confirm("Asked meanwhile?"))
     expect(page.locator(".beside").get_by_role("link", name="Asked meanwhile?")).to_be_visible()
     page.get_by_role("button", name="Send answers").click()
@@ -385,6 +386,65 @@ def test_what_was_entered_in_the_dark_for_an_ask_that_ended_is_shown_as_not_sent
     again = page.context.new_page()
     again.goto(f"/asks/{ask.id}")
     expect(again.locator(".unsent .said")).to_have_text("too late, but not lost")
+
+
+DEAF = """
+window.EventSource = class extends EventSource {
+  addEventListener(type, listener) {
+    super.addEventListener(type, (event) => this.deaf || listener(event));
+    (window.streams ??= new Set()).add(this);
+  }
+};
+"""
+"""Makes it possible that streams die without a word."""
+
+
+def go_deaf(page: Page) -> None:
+    page.evaluate("for (const stream of window.streams) stream.deaf = true")
+
+
+def test_a_stream_that_dies_without_a_word_is_noticed_by_its_silence(house: House, new_context: NewContext) -> None:
+    context = new_context(base_url=house.web.address)
+    sign_in_context(context, house)
+    context.add_init_script(DEAF)
+    page = context.new_page()
+    page.clock.install()
+    ask = house.ask(confirm())
+    page.goto(f"/asks/{ask.id}")
+    live(page)
+    go_deaf(page)
+    house.desk.reject(ask.id, "", ELSEWHERE)
+    page.clock.fast_forward(40_000)
+    expect(page.locator("#standing")).to_contain_text("Rejected by grace in terminal")
+
+
+def test_a_server_that_does_not_answer_at_all_is_told_of(house: House, new_context: NewContext) -> None:
+    context = new_context(base_url=house.web.address)
+    sign_in_context(context, house)
+    context.add_init_script(DEAF)
+    page = context.new_page()
+    page.clock.install()
+    page.goto("/")
+    live(page)
+    held: list[Route] = []
+    page.route("**/events", lambda route: held.append(route))
+    go_deaf(page)
+    page.clock.fast_forward(40_000)
+    expect(page.get_by_text("The server is away.")).to_be_visible()
+    page.unroute_all()
+    page.clock.fast_forward(20_000)
+    expect(page.get_by_text("The server is away.")).to_be_hidden()
+
+
+def test_a_look_that_fails_is_made_again_without_another_event(house: House, sign_in: SignIn) -> None:
+    ask = house.ask(confirm())
+    page = live(sign_in(f"/asks/{ask.id}"))
+    page.route(f"**/asks/{ask.id}", lambda route: route.abort())
+    house.desk.reject(ask.id, "", ELSEWHERE)
+    expect(page.get_by_text("The server is away.")).to_be_visible()
+    page.unroute_all()
+    expect(page.locator("#standing")).to_contain_text("Rejected by grace in terminal")
+    expect(page.get_by_text("The server is away.")).to_be_hidden()
 
 
 def test_nothing_that_happened_while_the_stream_was_cut_is_missed(own_house: House, sign_in_to: SignInTo) -> None:

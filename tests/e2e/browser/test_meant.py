@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import signal
 import time
 from collections.abc import Callable
+from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Request, Route, expect
 from tests.e2e.browser.conftest import PHONE, SignIn
-from tests.web.house import House, confirm, multi_select, select, text
+from tests.web.house import House, Reply, answers_of, confirm, multi_select, select, text
 
 from sayso.asks.model import Ask, Asker, NewAsk, State
 from sayso.config import Config
@@ -183,3 +186,131 @@ def stand_still(page: Page) -> Callable[[], None]:
         page.clock.resume()
 
     return run
+
+
+# While it is being sent
+
+
+class Tunnel:
+    """Holds back what a page sends about asks, as a phone without a network does."""
+
+    def __init__(self, page: Page, house: House) -> None:
+        self._page, self._house = page, house
+        self.held: list[Route] = []
+        page.clock.install()
+        page.reload()
+        page.route(re.compile("/asks/[0-9a-f]+$"), self._hold)
+
+    def _hold(self, route: Route) -> None:
+        if route.request.method == "POST":
+            self.held.append(route)
+        else:
+            route.fallback()
+
+    def wait_out(self) -> None:
+        """Until the page gives up waiting for a reply."""
+        self._page.clock.fast_forward(20_000)
+
+    def late_arrival(self) -> Reply:
+        """What was held back comes out at last, on the network's own account."""
+        return arrive(self._house, self._page, self.held[0].request)
+
+
+def arrive(house: House, page: Page, request: Request) -> Reply:
+    """Bring a request to the server behind the browser's back."""
+    cookie = "; ".join(f"{one.get('name')}={one.get('value')}" for one in page.context.cookies())
+    body, headers = (request.post_data or "").encode(), request.headers
+    return house.web.call("POST", urlsplit(request.url).path, body=body, headers=headers, cookie=cookie)
+
+
+def test_while_a_yes_is_on_its_way_nothing_else_can_be_said_and_late_it_does_not_count(
+    house: House, sign_in: SignIn
+) -> None:
+    ask = permission(house, "rm -rf /srv/everything")
+    page = sign_in(f"/asks/{ask.id}", **PHONE)
+    tunnel = Tunnel(page, house)
+    page.get_by_role("button", name="Allow", exact=True).click()
+    expect(page.get_by_role("button", name="Sending…")).to_be_disabled()
+    words, deny = page.get_by_label("Or say no."), page.get_by_role("button", name="Deny", exact=True)
+    expect(words).to_be_disabled()
+    expect(deny).to_be_disabled()
+    assert len(tunnel.held) == 1
+    page.route("**/attempts", lambda route: route.abort())
+    tunnel.wait_out()
+    expect(page.get_by_role("alert")).to_contain_text("It is not known whether this arrived.")
+    expect(deny).to_be_disabled()
+    page.unroute("**/attempts")
+    expect(page.get_by_role("alert")).to_contain_text("Not sent. It did not arrive.")
+    page.unroute_all()
+    words.fill("Never!")
+    deny.click()
+    expect(page.locator("#standing")).to_contain_text("Denied by you")
+    assert tunnel.late_arrival().status == 409
+    assert answers_of(house.desk.get(ask.id))[0].chosen == ("deny",)
+
+
+def test_a_yes_that_was_given_up_never_counts_however_late_it_comes(house: House, sign_in: SignIn) -> None:
+    ask = house.ask(confirm("Drop the table?"))
+    page = sign_in(f"/asks/{ask.id}")
+    tunnel = Tunnel(page, house)
+    page.get_by_role("radio", name="Yes").check()
+    page.get_by_role("button", name="Send answer").click()
+    expect(page.get_by_role("radio", name="No")).to_be_disabled()
+    tunnel.wait_out()
+    expect(page.get_by_role("alert")).to_contain_text("Not sent. It did not arrive.")
+    expect(page.get_by_role("radio", name="Yes")).to_be_checked()
+    refused = tunnel.late_arrival()
+    assert (refused.status, "called it off" in refused.text) == (409, True)
+    assert is_open(house, ask)
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_an_answer_whose_reply_was_lost_is_shown_as_sent(house: House, sign_in: SignIn, leaves: bool) -> None:
+    ask = house.ask(text())
+    page = sign_in(f"/asks/{ask.id}")
+    tunnel = Tunnel(page, house)
+    if leaves:
+        page.route("**/attempts", lambda route: route.abort())
+    page.get_by_role("textbox", name="Question").fill("Sayso")
+    page.get_by_role("button", name="Send answer").click()
+    expect(page.get_by_role("button", name="Sending…")).to_be_visible()
+    assert tunnel.late_arrival().status == 303
+    tunnel.wait_out()
+    if leaves:
+        expect(page.get_by_role("alert")).to_contain_text("It is not known whether this arrived.")
+        page.unroute("**/attempts")
+        page.reload()
+    expect(page.locator("#standing")).to_contain_text("Answered by you")
+    expect(page.locator(".unsent")).to_have_count(0)
+    assert answers_of(house.desk.get(ask.id))[0].text == "Sayso"
+
+
+def test_a_no_whose_reply_was_lost_with_the_server_is_not_shown_as_unsent(
+    own_house: House, sign_in_to: Callable[..., Page]
+) -> None:
+    ask = own_house.ask(text())
+    page = sign_in_to(own_house, f"/asks/{ask.id}")
+    tunnel = Tunnel(page, own_house)
+    page.get_by_text("Reject instead").click()
+    page.get_by_label("Why?").fill("Not now")
+    page.get_by_role("button", name="Reject the question").click()
+    expect(page.get_by_role("button", name="Sending…")).to_be_visible()
+    assert tunnel.late_arrival().status == 303
+    own_house.web.stop(signal.SIGKILL)
+    tunnel.wait_out()
+    expect(page.get_by_role("alert")).to_contain_text("It is not known whether this arrived.")
+    own_house.restart()
+    expect(page.locator("#standing")).to_contain_text("Rejected by you")
+    expect(page.locator(".unsent")).to_have_count(0)
+
+
+def test_a_draft_that_hangs_does_not_hold_up_the_answer(house: House, sign_in: SignIn) -> None:
+    ask = house.ask(text())
+    page = sign_in(f"/asks/{ask.id}")
+    hanging: list[Route] = []
+    page.route("**/draft", lambda route: hanging.append(route))
+    with page.expect_request("**/draft"):
+        page.get_by_role("textbox", name="Question").fill("Sayso")
+    page.get_by_role("button", name="Send answer").click()
+    expect(page.locator("#standing")).to_contain_text("Answered by you")
+    assert hanging

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from tests.e2e.browser.conftest import PHONE
-from tests.e2e.browser.test_meant import stand_still
+from tests.e2e.browser.test_meant import arrive, stand_still
 from tests.e2e.talk.conftest import SignIn
-from tests.e2e.talk.stage import OPTIONS, Stage, ask, begin, card, permit
+from tests.e2e.talk.stage import OPTIONS, Stage, ask, begin, card, permit, say
 
 from sayso.agents.model import EventKind
 
@@ -75,3 +77,43 @@ def tap_on(page: Page, command: str) -> None:
     for _ in range(4):
         page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     expect(card(page, command)).to_have_attribute("data-state", "open")
+
+
+def test_while_a_yes_is_on_its_way_the_card_is_locked_and_given_up_it_never_counts(
+    stage: Stage, sign_in: SignIn
+) -> None:
+    page = sign_in()
+    page.clock.install()
+    conversation = begin(page, stage.project(), permit("Bash", command="rm -rf important"))
+    wanted, held = card(page, "rm -rf important"), list[Route]()
+    page.route(re.compile("/asks/[0-9a-f]+$"), lambda route: held.append(route))
+    wanted.get_by_role("button", name="Allow", exact=True).click()
+    expect(wanted.get_by_role("button", name="Sending…")).to_be_disabled()
+    deny = wanted.get_by_role("button", name="Deny", exact=True)
+    expect(deny).to_be_disabled()
+    page.route("**/attempts", lambda route: route.abort())
+    page.clock.fast_forward(20_000)
+    expect(wanted.get_by_role("alert")).to_contain_text("It is not known whether this arrived.")
+    expect(deny).to_be_disabled()
+    page.unroute_all()
+    expect(wanted.get_by_role("alert")).to_contain_text("Not sent. It did not arrive.")
+    assert stage.open_ask(conversation)
+    deny.click()
+    (text,) = stage.texts(stage.ended(conversation))
+    assert text.startswith("Denied Bash")
+
+
+def test_a_turn_whose_reply_was_lost_is_not_sent_twice(stage: Stage, sign_in: SignIn) -> None:
+    page = sign_in()
+    conversation = begin(page, stage.project(), "say Hello")
+    stage.ended(conversation)
+
+    def lose_the_reply(route: Route) -> None:
+        arrive(stage.house, page, route.request)
+        route.abort()
+
+    page.route(f"**/talk/{conversation}", lose_the_reply)
+    say(page, "say Once")
+    expect(page.locator("#turn-2 .spoken")).to_have_text("Once")
+    expect(page.get_by_label("Go on")).to_have_value("")
+    assert stage.latest(conversation).turn == 2

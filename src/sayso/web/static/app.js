@@ -1,10 +1,13 @@
 // Makes the pages live: new questions appear, half-filled forms are kept, the server's absence is shown.
 // Every page works without this file.
 
+const { AGAIN, pause, reach, newAttempt, fateOf } = sayso;
 const user = document.querySelector("meta[name=sayso-user]").content;
 const NAME = `sayso:${user}`;
 const AWAY_AFTER = 1500;
+// The server gives a sign of life every ten seconds.
 const SILENCE = 30_000;
+const LATE = 15_000;
 const REPLY_WITHIN = 3000;
 const title = document.title;
 
@@ -146,6 +149,7 @@ function receive(message) {
     showAway(false);
     // A server that was restarted knows nothing of its tabs.
     if (!document.hidden) tellSight("used");
+    keepWhatWasNotKept();
   }
   if (message.type === "bye") showSignedOut();
   if (message.type === "inbox") {
@@ -167,6 +171,7 @@ function answerHello() {
 function connect() {
   disconnect();
   const source = (stream.source = new EventSource(`events${watchedQuery()}`));
+  stream.heard = Date.now();
   source.addEventListener("open", () => {
     notAway();
     publish({ type: "here" });
@@ -177,11 +182,11 @@ function connect() {
   }
   source.addEventListener("beat", () => publish({ type: "beat" }));
   source.addEventListener("bye", () => {
-    source.close();
+    disconnect();
     publish({ type: "bye" });
   });
   source.addEventListener("error", () => {
-    stream.awayTimer ??= setTimeout(() => publish({ type: "away" }), AWAY_AFTER);
+    awaySoon();
     // A refused stream is not tried again by the browser itself.
     if (source.readyState === EventSource.CLOSED) setTimeout(() => stream.source === source && comeBack(), AWAY_AFTER);
   });
@@ -189,7 +194,7 @@ function connect() {
 
 async function comeBack() {
   try {
-    const reply = await fetch("api/me");
+    const reply = await reach("api/me");
     if (reply.status === 401) {
       notAway();
       return publish({ type: "bye" });
@@ -204,6 +209,10 @@ function disconnect() {
   stream.source?.close();
   stream.source = null;
   notAway();
+}
+
+function awaySoon() {
+  stream.awayTimer ??= setTimeout(() => publish({ type: "away" }), AWAY_AFTER);
 }
 
 function notAway() {
@@ -250,9 +259,22 @@ function shareStream() {
   document.addEventListener("visibilitychange", () => !document.hidden && checkLeader());
 }
 
+function noticeSilence() {
+  // A connection may die without a word, when a phone goes from one network to another.
+  setInterval(() => {
+    const patience = stream.source?.readyState === EventSource.OPEN ? SILENCE : LATE;
+    if (!stream.leading || !stream.source || Date.now() - stream.heard <= patience) return;
+    connect();
+    awaySoon();
+  }, LATE / 3);
+}
+
 function checkLeader() {
   // A leading tab may sleep in the background; whoever is looked at must not wait for it.
-  if (stream.leading) return stream.source?.readyState === EventSource.CLOSED && connect();
+  if (stream.leading) {
+    const late = Date.now() - stream.heard > LATE;
+    return (late || stream.source?.readyState !== EventSource.OPEN) && connect();
+  }
   const asked = Date.now();
   channel.postMessage({ type: "hello" });
   setTimeout(() => !stream.leading && !document.hidden && stream.heard < asked && takeOver(), REPLY_WITHIN);
@@ -286,7 +308,7 @@ function tellSight(what) {
   const ago = Math.max(Date.now() - sight.used, 0);
   const body = new URLSearchParams({ csrf, tab: sight.tab, number: (sight.number += 1), sight: what, ago });
   // The next use, or the next event stream, tells it again.
-  fetch("presence", { method: "POST", body, keepalive: true }).catch(() => (sight.told = 0));
+  reach("presence", { method: "POST", body, keepalive: true }).catch(() => (sight.told = 0));
 }
 
 function noteUse() {
@@ -316,6 +338,8 @@ function tellWhetherSeen() {
 
 // --- The ask on this page
 
+const UNKNOWN = "It is not known whether this arrived.";
+const SIGN_IN_AGAIN = "You are signed out. Sign in again in another tab, then reload this one.";
 const draft = { timer: null, saving: Promise.resolve() };
 let following = null;
 
@@ -332,14 +356,16 @@ function prepareAsk() {
   seeDelivery();
   const unsaved = article() && localStorage.getItem(draftKey());
   if (!form) return unsaved && handIn(unsaved);
-  if (unsaved) {
-    fill(form, new URLSearchParams(unsaved));
-    keepSoon(form);
-  }
+  const values = new URLSearchParams(unsaved ?? "");
+  if (unsaved) fill(form, values);
+  // Sent by a page that was left before it knew what became of it.
+  if (values.has("attempt")) findOut(form, values.get("attempt"));
+  else if (unsaved) keepSoon(form);
   form.addEventListener("input", (event) => {
     markOwn(event.target);
     form.dataset.touched = "";
     localStorage.setItem(draftKey(), entered(form));
+    noteDraft(form, "");
     keepSoon(form);
   });
   form.addEventListener("submit", (event) => {
@@ -376,29 +402,40 @@ function keepNow(form, options = {}) {
   const body = entered(form);
   const key = draftKey();
   draft.saving = draft.saving
-    .then(() => fetch(`${form.action}/draft`, { method: "POST", body: new URLSearchParams(body), ...options }))
+    .then(() => reach(`${form.action}/draft`, { method: "POST", body: new URLSearchParams(body), ...options }))
     .then((reply) => {
       if (!reply.ok) return;
       // What the server has, this browser need not remember.
       if (localStorage.getItem(key) === body) localStorage.removeItem(key);
-      const note = $("[data-draft-note]", form);
-      if (note) note.textContent = "Kept as a draft";
+      if (!draft.timer) noteDraft(form, "Kept as a draft");
     })
-    .catch(() => {});
+    .catch(() => noteDraft(form, "Kept in this browser only, because the server cannot be reached"));
   return draft.saving;
+}
+
+function keepWhatWasNotKept() {
+  const form = answerForm();
+  if (form && form.ariaBusy !== "true" && localStorage.getItem(draftKey())) keepSoon(form);
+}
+
+function noteDraft(form, text) {
+  const note = $("[data-draft-note]", form);
+  if (note) note.textContent = text;
 }
 
 async function handIn(unsaved) {
   // Written while the server was away, for an ask that has ended since: the page shows it as not sent.
   const key = draftKey();
-  const reply = await fetch(`${location.pathname}/draft`, { method: "POST", body: new URLSearchParams(unsaved) });
+  const reply = await reach(`${location.pathname}/draft`, { method: "POST", body: new URLSearchParams(unsaved) });
   if (!reply.ok) return;
   localStorage.removeItem(key);
   replaceAsk(await pageAt(location.pathname));
 }
 
 async function pageAt(path) {
-  return parsed(await fetch(path));
+  const reply = await reach(path);
+  if (reply.status >= 500) throw new Error(`${reply.status}`);
+  return parsed(reply);
 }
 
 async function parsed(reply) {
@@ -407,32 +444,95 @@ async function parsed(reply) {
 
 async function send(form, button) {
   if (form.ariaBusy === "true") return;
-  form.ariaBusy = "true";
-  clearTimeout(draft.timer);
-  draft.timer = null;
+  const attempt = newAttempt();
   const body = new URLSearchParams(new FormData(form));
   body.set(button.name, button.value);
+  body.set("attempt", attempt);
   const key = draftKey();
+  const plain = entered(form);
+  localStorage.setItem(key, body);
+  lock(form, button);
+  clearTimeout(draft.timer);
+  draft.timer = null;
+  // A draft that hangs must not hold up the answer.
+  await Promise.race([draft.saving, pause(AGAIN)]);
   try {
-    await draft.saving;
-    const reply = await fetch(form.action, { method: "POST", body });
+    const reply = await reach(form.action, { method: "POST", body });
     if (reply.redirected) {
       localStorage.removeItem(key);
+      button.textContent = "Sent";
       location.assign(reply.url);
       return;
     }
     const page = await parsed(reply);
+    // Of an ask that has ended, the server keeps what was entered.
+    if ($("[data-ask-page]:not([data-open])", page)) localStorage.removeItem(key);
+    else localStorage.setItem(key, plain);
+    unlock(form);
     if ($("[data-ask-page]", page)) replaceAsk(page);
-    else notSent(form, $("[data-problem]", page)?.dataset.problem ?? "You are signed out. Sign in again in another tab, then reload this one.");
+    else tell(form, "Not sent.", $("[data-problem]", page)?.dataset.problem ?? SIGN_IN_AGAIN);
   } catch {
-    notSent(form, "The server cannot be reached. What you entered is kept here; send it again in a moment.");
+    await findOut(form, attempt);
   }
-  form.ariaBusy = null;
 }
 
-function notSent(form, text) {
-  $("[data-not-sent]")?.remove();
-  const told = element('<div class="banner refused" role="alert" tabindex="-1" data-not-sent><p><strong>Not sent.</strong> <span></span></p></div>');
+function lock(form, button) {
+  form.ariaBusy = "true";
+  form.dataset.touched = "";
+  $("[data-told]")?.remove();
+  if (button) {
+    button.dataset.label = button.textContent;
+    button.textContent = "Sending…";
+    $("[data-announce]").textContent = "Sending…";
+  }
+  $("[data-lock]", form).disabled = true;
+}
+
+function unlock(form) {
+  form.ariaBusy = null;
+  for (const button of $$("[data-label]", form)) {
+    button.textContent = button.dataset.label;
+    delete button.dataset.label;
+  }
+  $("[data-lock]", form).disabled = false;
+}
+
+async function findOut(form, attempt) {
+  lock(form);
+  tell(form, UNKNOWN, "The server cannot be reached. This page finds out as soon as it can; what you entered is kept here.");
+  const key = draftKey();
+  const fate = await fateOf(attempt);
+  if (fate === "signed out") return tell(form, UNKNOWN, SIGN_IN_AGAIN);
+  if (fate === "taken") {
+    localStorage.removeItem(key);
+    return location.reload();
+  }
+  await lookUntilSeen(form);
+  if (!form.isConnected) return;
+  unlock(form);
+  localStorage.setItem(key, entered(form));
+  keepSoon(form);
+  tell(form, "Not sent.", "It did not arrive. What you entered is still here; send it again.");
+}
+
+async function lookUntilSeen(form) {
+  // As long as the page is open: what is asked may have ended, by this very answer if the server was restarted.
+  for (;;) {
+    try {
+      const page = await pageAt(location.pathname);
+      if ($("[data-ask-page]:not([data-open])", page)) replaceAsk(page);
+      if ($("[data-ask-page]", page) || !form.isConnected) return;
+    } catch {
+      // Away again.
+    }
+    await pause(AGAIN);
+  }
+}
+
+function tell(form, head, text) {
+  $("[data-told]")?.remove();
+  const told = element('<div class="banner refused" role="alert" tabindex="-1" data-told><p><strong></strong> <span></span></p></div>');
+  $("strong", told).textContent = head;
   $("span", told).textContent = text;
   $(".actions", form).before(told);
   told.focus();
@@ -480,11 +580,12 @@ async function renewCrowd() {
     crowdPage().replaceWith(document.adoptNode(newer));
     if (focused) ($(`[data-ask="${focused}"] a`, newer) ?? $("main")).focus();
     tellTimes();
+    seen();
   } catch {
-    // Away: the next event will bring us here again.
-  } finally {
-    crowdTimer = null;
+    crowdTimer = notSeen(renewCrowd);
+    return;
   }
+  crowdTimer = null;
   // It may have changed once more since.
   if (known.asks.some(([id]) => id === crowdPage()?.dataset.crowdPage)) followCrowd();
 }
@@ -500,6 +601,7 @@ async function lookAgain(here) {
     if (form && draft.timer) await keepNow(form);
     const page = await pageAt(location.pathname);
     const newer = $("[data-ask-page]", page);
+    seen();
     // Being sent right now: what comes back will tell.
     if (!newer || form?.ariaBusy === "true") return;
     if ("open" in here.dataset && !("open" in newer.dataset)) {
@@ -515,10 +617,21 @@ async function lookAgain(here) {
     // It may have changed once more since.
     if (known.asks?.some(([id, version]) => id === here.dataset.ask && version > newer.dataset.version)) setTimeout(followAsk);
   } catch {
-    // Away: the next event will bring us here again.
+    notSeen(() => here.isConnected && (following ??= lookAgain(here)));
   } finally {
     following = null;
   }
+}
+
+// A look that failed is made again: no event may come that would lead to it.
+
+function notSeen(look) {
+  showAway(true);
+  return setTimeout(look, AGAIN);
+}
+
+function seen() {
+  if (stream.source?.readyState !== EventSource.CONNECTING) showAway(false);
 }
 
 // --- Conversations: how each of them stands
@@ -622,8 +735,9 @@ async function lookAtCommand(here) {
     else changeStanding(here, $("[data-changing]", newer));
     prepareCommand();
     tellTimes();
+    seen();
   } catch {
-    // Away: the next event will bring us here again.
+    notSeen(() => takeInCommand(commands.latest));
   } finally {
     commands.looking = null;
     // It may have changed once more since.
@@ -650,8 +764,9 @@ async function readOn(panel, size) {
   try {
     let more = true;
     while (more && panel.isConnected) more = await readPart(panel);
+    seen();
   } catch {
-    // Away: the next event will bring us here again.
+    notSeen(() => readOn(panel, panel.dataset.size));
   }
   panel.ariaBusy = null;
 }
@@ -660,7 +775,7 @@ async function readPart(panel) {
   // A command that prints faster than anyone can read is not read whole.
   const passed = Math.max(panel.dataset.size - panel.dataset.next - MOST_BEHIND, 0);
   panel.dataset.next = Number(panel.dataset.next) + passed;
-  const reply = await fetch(`api/operations/${commandPage().dataset.part}/output?stream=${panel.dataset.stream}&offset=${panel.dataset.next}`);
+  const reply = await reach(`api/operations/${commandPage().dataset.part}/output?stream=${panel.dataset.stream}&offset=${panel.dataset.next}`);
   if (!reply.ok) return false;
   const part = await reply.json();
   const leftOut = part.skipped + passed;
@@ -801,5 +916,6 @@ tellTimes();
 setInterval(tellTimes, 15_000);
 setInterval(() => !document.hidden && $("time[data-lasting]") && tellTimes(), 1000);
 tellWhetherSeen();
+noticeSilence();
 if (navigator.locks) shareStream();
 else streamWhileVisible();

@@ -1,6 +1,7 @@
 // Makes a conversation live: what the agent does appears as it happens, and its questions are answered in place.
 // Every page works without this file; then a button shows what is new.
 
+const { reach, newAttempt, fateOf } = sayso;
 const $ = (selector, root = document) => root.querySelector(selector);
 const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 
@@ -8,6 +9,8 @@ const talk = $("[data-talk]");
 const compose = $("[data-compose]", talk);
 const stop = $("[data-stop]", talk);
 const AWAY_AFTER = 1500;
+// The server gives a sign of life every ten seconds.
+const SILENCE = 30_000;
 const NEAR = 160;
 const MARGIN = 16;
 
@@ -19,19 +22,25 @@ function element(html) {
 
 // --- What the stream says
 
-const stream = { source: null, place: talk.dataset.place, timer: null };
+const stream = { source: null, place: talk.dataset.place, timer: null, heard: 0 };
 
 function connect() {
   disconnect();
   const source = (stream.source = new EventSource(`${talk.dataset.talk}?after=${stream.place}`));
-  source.addEventListener("message", (event) => hear(JSON.parse(event.data)));
+  const alive = () => (stream.heard = Date.now());
+  alive();
+  source.addEventListener("message", (event) => {
+    alive();
+    hear(JSON.parse(event.data));
+  });
+  source.addEventListener("beat", alive);
   source.addEventListener("open", () => away(false));
   source.addEventListener("bye", () => {
-    source.close();
+    disconnect();
     $("[data-signed-out]").hidden = false;
   });
   source.addEventListener("error", () => {
-    stream.timer ??= setTimeout(() => away(true), AWAY_AFTER);
+    awaySoon();
     // A refused stream is not tried again by the browser itself.
     if (source.readyState === EventSource.CLOSED) setTimeout(() => stream.source === source && connect(), AWAY_AFTER);
   });
@@ -40,6 +49,10 @@ function connect() {
 function disconnect() {
   stream.source?.close();
   stream.source = null;
+}
+
+function awaySoon() {
+  stream.timer ??= setTimeout(() => away(true), AWAY_AFTER);
 }
 
 function away(is) {
@@ -52,6 +65,13 @@ function followWhileVisible() {
   // Browsers allow few connections to one host: a conversation that nobody looks at needs none.
   const follow = () => (document.hidden ? disconnect() : connect());
   document.addEventListener("visibilitychange", follow);
+  // A connection may die without a word, when a phone goes from one network to another.
+  setInterval(() => {
+    const patience = stream.source?.readyState === EventSource.OPEN ? SILENCE : SILENCE / 2;
+    if (!stream.source || Date.now() - stream.heard <= patience) return;
+    connect();
+    awaySoon();
+  }, SILENCE / 6);
   follow();
 }
 
@@ -204,30 +224,58 @@ async function submit(form, button) {
   const card = form.closest("[data-card]");
   const { answer, selectedOptions, own } = answerOf(form);
   if (button.value === "answer" && !anythingIn(form)) return problem(form, "Choose an option, or write something.");
+  const attempt = newAttempt();
   const body = new URLSearchParams(new FormData(form));
   body.set(button.name, button.value);
-  const fields = $("fieldset", form);
+  body.set("attempt", attempt);
+  const said = { streamToken: form.dataset.token, ask: card.dataset.card, answer, text: own || null, selectedOptions, attempt };
+  const headers = { "Content-Type": "application/json", "X-CSRF-Token": body.get("csrf") };
   const key = form.dataset.keep;
-  fields.disabled = true;
-  problem(form, "");
+  lock(form, button);
   try {
     const reply = form.dataset.relay
-      ? await fetch(form.dataset.relay, {
-          method: "POST",
-          headers: { "Content-Type": "application/json", "X-CSRF-Token": body.get("csrf") },
-          body: JSON.stringify({ streamToken: form.dataset.token, ask: card.dataset.card, answer, text: own || null, selectedOptions }),
-        })
-      : await fetch(form.action, { method: "POST", body });
+      ? await reach(form.dataset.relay, { method: "POST", headers, body: JSON.stringify(said) })
+      : await reach(form.action, { method: "POST", body });
     if (reply.ok) {
       tell("sayso:sent", key);
       return sent(card, answer);
     }
     problem(form, await refusal(reply));
   } catch {
-    problem(form, "The server cannot be reached. Try again in a moment.");
+    if (await wasTaken(form, attempt)) {
+      tell("sayso:sent", key);
+      return sent(card, answer);
+    }
   }
   tell("sayso:not-sent", key);
-  fields.disabled = false;
+  unlock(form);
+}
+
+const NOT_KNOWN = "It is not known whether this arrived.";
+
+function lock(form, button) {
+  const fields = $("[data-lock]", form);
+  fields.disabled = true;
+  button.dataset.label = button.textContent;
+  button.textContent = "Sending…";
+  status("Sending…");
+  problem(form, "");
+}
+
+function unlock(form) {
+  for (const button of $$("[data-label]", form)) {
+    button.textContent = button.dataset.label;
+    delete button.dataset.label;
+  }
+  $("[data-lock]", form).disabled = false;
+}
+
+async function wasTaken(form, attempt) {
+  problem(form, `${NOT_KNOWN} The server cannot be reached. This page finds out as soon as it can; what you entered is kept here.`);
+  const fate = await fateOf(attempt);
+  const signIn = `${NOT_KNOWN} You are signed out. Sign in again in another tab, then reload this one.`;
+  problem(form, { taken: "", "signed out": signIn }[fate] ?? "Not sent. It did not arrive. What you entered is still here; send it again.");
+  return fate === "taken";
 }
 
 function tell(what, key) {
@@ -268,35 +316,30 @@ function problem(form, text) {
 // --- The next turn, and a stop
 
 async function post(form, body) {
-  return fetch(form.action, { method: "POST", body, headers: { "X-Sayso-Script": "1" } });
+  return reach(form.action, { method: "POST", body, headers: { "X-Sayso-Script": "1" } });
 }
 
 compose.addEventListener("submit", async (event) => {
   event.preventDefault();
-  const button = $("button", compose);
   const prompt = $("[data-prompt]", compose);
-  if (!prompt.value.trim() || button.disabled) return;
-  button.disabled = true;
-  notSent("");
+  if (!prompt.value.trim() || $("[data-lock]", compose).disabled) return;
+  const attempt = newAttempt();
+  const body = new URLSearchParams(new FormData(compose));
+  body.set("attempt", attempt);
+  lock(compose, $("button", compose));
+  let taken = false;
   try {
-    const reply = await post(compose, new URLSearchParams(new FormData(compose)));
-    if (reply.ok) {
-      prompt.value = "";
-      tell("sayso:sent", compose.dataset.keep);
-    } else notSent(await refusal(reply));
+    const reply = await post(compose, body);
+    taken = reply.ok;
+    if (!taken) problem(compose, await refusal(reply));
   } catch {
-    notSent("The server cannot be reached. What you wrote is still here; send it again in a moment.");
+    taken = await wasTaken(compose, attempt);
   }
-  button.disabled = false;
+  unlock(compose);
+  if (!taken) return;
+  prompt.value = "";
+  tell("sayso:sent", compose.dataset.keep);
 });
-
-function notSent(text) {
-  $("[data-not-sent]", compose)?.remove();
-  if (!text) return;
-  const told = element('<p class="problem" role="alert" data-not-sent></p>');
-  told.textContent = text;
-  $(".actions", compose).before(told);
-}
 
 stop.addEventListener("submit", async (event) => {
   event.preventDefault();
