@@ -29,11 +29,17 @@ BLUE = replace(
     ended_at=1000,
     outcome=replace(BY_ADA, answers=(Answer(question="1", chosen=("2",)),)),
 )
+SKIPPED = replace(BLUE, outcome=replace(BY_ADA, answers=(Answer(question="1", note="ask Bob"),)))
 NO = replace(OPEN, state=State.REJECTED, ended_at=1000, outcome=replace(BY_ADA, reason="not now"))
 LATE = replace(OPEN, state=State.TIMED_OUT, ended_at=1000)
 
 ENDS = {
     "auq answered": (auq.render(BLUE), "Here are the user's answers:\n\n1. Which colour?\n   → Blue", False),
+    "auq skipped, with a note": (
+        auq.render(SKIPPED),
+        "Here are the user's answers:\n\n1. Which colour?\n   → (skipped)\n     Note: ask Bob",
+        False,
+    ),
     "auq rejected": (
         auq.render(NO),
         "The user rejected these questions. Reason: not now. Do not assume an answer.",

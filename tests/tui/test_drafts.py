@@ -142,10 +142,10 @@ async def test_a_draft_of_another_surface_is_taken_up(place: Place) -> None:
         await anna.sees("(*) 3. DuckDB", "[x] Database", "[x] Name")
 
 
-def test_own_words_that_do_not_count_are_not_part_of_the_answer() -> None:
+def test_own_words_whose_place_an_option_took_go_along_as_a_note() -> None:
     said = drafts.choose(DATABASE, drafts.write(DATABASE, Said(), "MySQL"), "pg")
     assert said.text == "MySQL"
-    assert answer(DATABASE, said) == Answer(question="db", chosen=("pg",))
+    assert answer(DATABASE, said) == Answer(question="db", chosen=("pg",), note="MySQL")
     assert answer(DATABASE, drafts.toggle_own(DATABASE, said)) == Answer(question="db", text="MySQL")
 
 

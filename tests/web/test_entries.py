@@ -51,6 +51,19 @@ def test_a_form_says_what_was_chosen(
     assert (given.chosen, given.text) == (chosen, own)
 
 
+def test_own_words_beside_a_chosen_option_go_along_as_a_note() -> None:
+    assert answer(select(), q0=["1"], q0_own=["only after Friday"]).note == "only after Friday"
+    both = answer(select(), q0=["1"], q0_own=["only after Friday"], q0_note=["and tell Bob"])
+    assert both.note == "only after Friday\nand tell Bob"
+    assert answer(multi_select(), q0=["1"], q0_own=["and this"]).note == ""
+
+
+def test_own_words_beside_a_skip_are_not_left_out_in_silence() -> None:
+    ask = ask_of(select(required=False))
+    checked = check(ask, from_form(ask, Fields({"q0": ["skip"], "q0-own": ["only after Friday"]})))
+    assert checked.problems[0].startswith("You also wrote \"only after Friday\".")
+
+
 def test_every_question_that_needs_an_answer_is_named() -> None:
     checked = check(ALL, from_form(ALL, Fields({})))
     assert checked.problems == dict.fromkeys(range(4), MISSING)

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from sayso.asks.model import Answer, Ask, Question
+from sayso.asks.model import Answer, Ask, Kind, Question
 
 
 @dataclass(frozen=True, kw_only=True)
 class Said:
-    """What was entered for one question. Own words are kept even while an option is chosen instead."""
+    """What was entered for one question. Own words are kept even while an option is chosen."""
 
     chosen: tuple[str, ...] = ()
     text: str = ""
@@ -49,9 +49,12 @@ class Draft:
 
 
 def answer(question: Question, said: Said) -> Answer:
-    """The entry as the answer it would be."""
-    text = said.text.strip() if said.own and question.takes_own_text else None
-    return Answer(question=question.id, chosen=said.chosen, text=text or None, note=said.note.strip())
+    """The entry as the answer it would be. Own words whose place a chosen option took may be its condition: they go
+    along as a note."""
+    written = said.text.strip() if question.takes_own_text else ""
+    beside = written if said.chosen and not said.own and question.kind is Kind.SELECT else ""
+    note = "\n".join(filter(None, (beside, said.note.strip())))
+    return Answer(question=question.id, chosen=said.chosen, text=(said.own and written) or None, note=note)
 
 
 def answers(ask: Ask, draft: Draft) -> tuple[Answer, ...]:

@@ -87,9 +87,9 @@ def answers_as_words(ask: Ask) -> str:
 
 
 def _answer_words(question: Question, answer: Answer | None) -> list[str]:
-    if answer is None or answer.skipped:
+    if answer is None:
         return ["→ (skipped)"]
-    words = [f"→ {label}" for label in _distinct_labels(question, answer)]
+    words = [f"→ {label}" for label in _distinct_labels(question, answer)] or ["→ (skipped)"] * answer.skipped
     if answer.text is not None:
         words.append(f"→ {answer.text}" if not question.choices else f"→ Other: {answer.text}")
     if answer.note:

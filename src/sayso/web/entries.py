@@ -10,11 +10,13 @@ from dataclasses import asdict, dataclass, field, replace
 from sayso.asks.draft import Draft, Said, answer
 from sayso.asks.model import ALLOWING, Answer, Ask, Kind, Question, fit
 from sayso.errors import InvalidInput
+from sayso.text import quoted
 from sayso.web.fields import Fields
 
 OWN = "own"
 SKIP = "skip"
 MISSING = "This question needs an answer."
+WORDS_LEFT_OUT = "You also wrote {words}. Choose “Something else” to send that, or empty the field to skip the question."
 YES_AND_NO = "You wrote why not, so this cannot be allowed. Deny it, or empty that field to allow it."
 ANSWER_AND_REASON = "You wrote why you reject this. Reject it, or empty that field to send an answer."
 NOT_SHOWN = "What you answered is not what is asked here now. Read it again, then send your answer."
@@ -79,8 +81,16 @@ def _said(question: Question, fields: Fields, name: str) -> Said:
 def check(ask: Ask, draft: Draft) -> Checked:
     """The answers, and every question whose answer does not fit."""
     answers = tuple(_answer(question, draft.of(question)) for question in ask.questions)
-    told = (_problem(ask, question, given) for question, given in zip(ask.questions, answers, strict=True))
+    told = (
+        _left_out(draft.of(question)) or _problem(ask, question, given)
+        for question, given in zip(ask.questions, answers, strict=True)
+    )
     return Checked(answers=answers, problems={place: text for place, text in enumerate(told) if text})
+
+
+def _left_out(said: Said) -> str:
+    """What was written would not be sent: then nothing is."""
+    return WORDS_LEFT_OUT.format(words=quoted(said.text.strip())) if said.skipped and said.text.strip() else ""
 
 
 def _answer(question: Question, said: Said) -> Answer:

@@ -191,15 +191,20 @@ def test_own_words_take_the_place_of_a_choice_or_join_several(house: House, sign
     assert (many.chosen, many.text) == (("option 2",), "and white")
 
 
-def test_an_option_chosen_after_own_words_were_written_counts_alone(house: House, sign_in: SignIn) -> None:
+def test_own_words_go_along_with_an_option_chosen_after_them(house: House, sign_in: SignIn) -> None:
     ask = house.ask(select())
     page = sign_in(f"/asks/{ask.id}")
     page.get_by_role("textbox", name="Something else").fill("Ochre")
     expect(page.get_by_role("radio", name="Something else")).to_be_checked()
+    along = page.get_by_text("Goes along as a note with what you chose.")
+    expect(along).to_be_hidden()
     page.get_by_text("Red", exact=True).click()
+    expect(along).to_be_visible()
     page.get_by_role("button", name="Send answer").click()
     expect(page.locator(".said")).to_have_text("Red")
-    assert answers_of(house.desk.get(ask.id))[0].text is None
+    expect(page.get_by_text("Note: Ochre")).to_be_visible()
+    (given,) = answers_of(house.desk.get(ask.id))
+    assert (given.chosen, given.text, given.note) == (("option 0",), None, "Ochre")
 
 
 def test_own_words_that_were_promised_but_not_written_are_asked_for(house: House, sign_in: SignIn) -> None:

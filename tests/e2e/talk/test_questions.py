@@ -346,3 +346,24 @@ def test_a_permission_whose_agent_was_killed_says_that_the_agent_is_gone(stage: 
     expect(page.locator("[data-card] [data-summary]")).to_have_text(gone)
     page.reload()
     expect(page.locator("[data-card] [data-summary]")).to_have_text(gone)
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_own_words_beside_a_chosen_option_reach_the_agent_as_a_note(
+    stage: Stage, sign_in: SignIn, native: bool
+) -> None:
+    page = sign_in()
+    asked = {"question": "Deploy?", "header": "Deploy", "options": [{"label": "Now"}, {"label": "Later"}]}
+    step = f"native {json.dumps({'questions': [asked]})}" if native else ask("Deploy?", options=asked["options"])
+    conversation = begin(page, stage.project(), step)
+    shown = card(page, "Deploy?")
+    shown.get_by_role("textbox", name="Other").fill("only after Friday")
+    shown.get_by_label("Now").check()
+    expect(shown.get_by_text("Goes along as a note with what you chose.")).to_be_visible()
+    shown.get_by_role("button", name="Submit").click()
+    run = stage.ended(conversation)
+    told = [event.body["text"] for event in stage.events(run, EventKind.TOOL_RESULT)]
+    if native:
+        assert '"Deploy?": "Now (note: only after Friday)"' in told[0]
+    else:
+        assert told == ["User selected: Now\nUser noted: only after Friday"]

@@ -80,14 +80,32 @@ function hear(message) {
   if (message.place) stream.place = message.place;
   const act = { turn, footer, delta, tool_result: toolResult, card: changeCard, ask: newCard, ask_user_question: newCard };
   (act[message.type] ?? addPart)(message);
-  if (stick) showNewest(message.ask && cardOf(message.ask));
+  if (stick) showNewest();
+  showWay();
 }
 
-function showNewest(card) {
+const waiting = (root = talk) => $("[data-card][data-state=open]", root);
+
+function showNewest() {
   const end = document.documentElement.scrollHeight;
   // What is longer than the screen is read from its head.
-  moveTo(card?.dataset.state === "open" ? Math.min(headOf(card), end) : end);
+  moveTo(waiting() ? Math.min(headOf(waiting()), end) : end);
 }
+
+// What waits and is not in view is told of, with a button that leads there.
+
+const way = $("[data-way]");
+
+function showWay() {
+  const box = waiting()?.getBoundingClientRect();
+  way.hidden = !box || (box.top < innerHeight && box.bottom > 0);
+}
+
+way.addEventListener("click", () => {
+  moveTo(headOf(waiting()));
+  waiting().focus({ preventScroll: true });
+});
+for (const type of ["scroll", "resize"]) addEventListener(type, showWay, { passive: true });
 
 function headOf(card) {
   return card.getBoundingClientRect().top + scrollY - MARGIN;
@@ -132,16 +150,19 @@ function addPart(message) {
 }
 
 function insert(message, part) {
-  const partial = $("[data-partial]", partsOf(message));
-  if (partial) partial.before(part);
-  else partsOf(message).append(part);
+  place(message, part, $("[data-partial]", partsOf(message)));
 }
 
 function delta(message) {
   const partial = $("[data-partial]", partsOf(message));
   const newer = element(message.html);
   if (partial) partial.replaceWith(newer);
-  else partsOf(message).append(newer);
+  else place(message, newer, null);
+}
+
+function place(message, part, before) {
+  // What waits for an answer stands below all that came before the answer.
+  partsOf(message).insertBefore(part, before ?? waiting(partsOf(message)));
 }
 
 function toolResult(message) {
@@ -165,7 +186,8 @@ const cardOf = (id) => document.getElementById(`ask-${id}`);
 function newCard(message) {
   if (cardOf(message.ask)) return changeCard(message);
   const card = element(message.html);
-  insert(message, card);
+  if (card.dataset.state === "open") partsOf(message).append(card);
+  else insert(message, card);
   status("The agent has a question for you.");
 }
 
@@ -217,18 +239,20 @@ function answerOf(form) {
   const chosen = values.getAll("q0").filter((value) => value !== "own").map(Number);
   const usesOwn = own && (boxes || !chosen.length);
   const labels = chosen.map((place) => $$(".option-label", form)[place].firstChild.textContent.trim());
-  return { selectedOptions: chosen, own: usesOwn ? own : "", answer: [...labels, ...(usesOwn ? [own] : [])].join(", ") };
+  const answer = [...labels, ...(usesOwn ? [own] : [])].join(", ");
+  // Own words beside a chosen option go along as a note.
+  return { answer, text: usesOwn ? own : null, selectedOptions: chosen, note: usesOwn ? "" : own };
 }
 
 async function submit(form, button) {
   const card = form.closest("[data-card]");
-  const { answer, selectedOptions, own } = answerOf(form);
+  const given = answerOf(form);
   if (button.value === "answer" && !anythingIn(form)) return problem(form, "Choose an option, or write something.");
   const attempt = newAttempt();
   const body = new URLSearchParams(new FormData(form));
   body.set(button.name, button.value);
   body.set("attempt", attempt);
-  const said = { streamToken: form.dataset.token, ask: card.dataset.card, answer, text: own || null, selectedOptions, attempt };
+  const said = { streamToken: form.dataset.token, ask: card.dataset.card, ...given, attempt };
   const headers = { "Content-Type": "application/json", "X-CSRF-Token": body.get("csrf") };
   const key = form.dataset.keep;
   lock(form, button);
@@ -238,13 +262,13 @@ async function submit(form, button) {
       : await reach(form.action, { method: "POST", body });
     if (reply.ok) {
       tell("sayso:sent", key);
-      return sent(card, answer);
+      return sent(card, given.answer);
     }
     problem(form, await refusal(reply));
   } catch {
     if (await wasTaken(form, attempt)) {
       tell("sayso:sent", key);
-      return sent(card, answer);
+      return sent(card, given.answer);
     }
   }
   tell("sayso:not-sent", key);
@@ -352,13 +376,13 @@ stop.addEventListener("submit", async (event) => {
   }
 });
 
-function openAtWhatWaits() {
-  const waiting = $("[data-card][data-state=open]");
-  if (!waiting || location.hash || $("[data-focus]")) return;
+function openAtWhatIsNew() {
+  if (location.hash || $("[data-focus]")) return;
   history.scrollRestoration = "manual";
-  moveTo(headOf(waiting));
+  showNewest();
 }
 
 $("[data-focus]")?.focus();
-openAtWhatWaits();
+openAtWhatIsNew();
+showWay();
 followWhileVisible();
