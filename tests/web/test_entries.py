@@ -61,7 +61,7 @@ def test_own_words_beside_a_chosen_option_go_along_as_a_note() -> None:
 def test_own_words_beside_a_skip_are_not_left_out_in_silence() -> None:
     ask = ask_of(select(required=False))
     checked = check(ask, from_form(ask, Fields({"q0": ["skip"], "q0-own": ["only after Friday"]})))
-    assert checked.problems[0].startswith("You also wrote \"only after Friday\".")
+    assert checked.problems[0].startswith('You also wrote "only after Friday".')
 
 
 def test_every_question_that_needs_an_answer_is_named() -> None:

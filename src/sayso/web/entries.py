@@ -16,7 +16,9 @@ from sayso.web.fields import Fields
 OWN = "own"
 SKIP = "skip"
 MISSING = "This question needs an answer."
-WORDS_LEFT_OUT = "You also wrote {words}. Choose “Something else” to send that, or empty the field to skip the question."
+WORDS_LEFT_OUT = (
+    "You also wrote {words}. Choose “Something else” to send that, or empty the field to skip the question."
+)
 YES_AND_NO = "You wrote why not, so this cannot be allowed. Deny it, or empty that field to allow it."
 ANSWER_AND_REASON = "You wrote why you reject this. Reject it, or empty that field to send an answer."
 NOT_SHOWN = "What you answered is not what is asked here now. Read it again, then send your answer."

@@ -107,7 +107,11 @@ class Transcript:
         asks = self._asks(run, events)
         self._heard_at = _heard_at(events)
         told = recall.answers(events)
+        cards_below: list[tuple[Ask, Markup]] = []
         for event in events:
+            for below in [one for one in cards_below if (one[0].ended_at or event.at) < event.at]:
+                cards_below.remove(below)
+                yield below[1]
             match event.kind:
                 case EventKind.TOOL:
                     yield self._part(run, event, result=results.get(event.body["id"]))
@@ -118,11 +122,15 @@ class Transcript:
                 case EventKind.ASK:
                     # What is asked again is noted again; it has one card.
                     if ask := asks.pop(event.body["ask"], None):
-                        yield self._card(run, ask, recalled=next(told, "") if cards.is_relayed(ask) else "")
+                        # An ask may be noted before what its agent said before it. So a card stands below all that
+                        # came until it was settled.
+                        html = self._card(run, ask, recalled=next(told, "") if cards.is_relayed(ask) else "")
+                        cards_below.append((ask, html))
                 case _:
                     yield self._part(run, event)
         if partial:
             yield _partial(partial)
+        yield from (html for _, html in cards_below)
 
     def _asks(self, run: Run, events: list[RunEvent]) -> dict[str, Ask]:
         ids = [event.body["ask"] for event in events if event.kind is EventKind.ASK]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 from tests.e2e.browser.conftest import PHONE
 from tests.e2e.browser.test_accessibility import violations
 from tests.e2e.talk.conftest import SignIn
@@ -195,3 +195,49 @@ def test_projects_come_from_the_command_line_of_the_machine(stage: Stage) -> Non
     assert visitor.get(f"/talk/{conversation}").status == 200
     assert run("project", "remove", "nonsense").returncode == 3
     assert "nonexistent" in run("project", "add", str(folder / "nonexistent"), "--user", USER).stderr
+
+
+def test_a_card_stands_below_all_that_its_agent_said_before_it_was_settled(stage: Stage, sign_in: SignIn) -> None:
+    page = sign_in()
+    steps = permit("Bash", command="make clean"), ask("Which database?", options=OPTIONS), "say Thanks"
+    conversation = begin(page, stage.project(), *steps)
+    card(page, "make clean").get_by_role("button", name="Deny", exact=True).click()
+    question = page.locator("#turn-1 [data-parts] > [data-card]", has_text="Which database?")
+    expect(question.get_by_label("Option A")).to_be_visible()
+    expect(page.get_by_text("Denied Bash: ")).to_be_visible()
+    expect(page.locator("#turn-1 .tool", has_text="ask_user")).to_be_visible()
+    last = page.locator("#turn-1 [data-parts] > :last-child")
+    assert last.get_attribute("data-card") == question.get_attribute("data-card")
+    question.get_by_label("Option A").check()
+    question.get_by_role("button", name="Submit").click()
+    stage.ended(conversation)
+    expect(page.get_by_text("Thanks", exact=True)).to_be_visible()
+    live = _order(page)
+    page.reload()
+    assert _order(page) == live == sorted(live)
+
+
+def _order(page: Page) -> list[int]:
+    """Where each of these stands in the conversation."""
+    told = page.locator("#turn-1 [data-parts]").inner_text()
+    parts = "Denied Bash: ", "ask_user", "You answered: Option A", "Heard: ", "Thanks"
+    return [told.index(part) for part in parts]
+
+
+def test_what_waits_out_of_view_is_told_of_and_a_button_leads_there(stage: Stage, sign_in: SignIn) -> None:
+    page, go = sign_in(**PHONE), stage.folder / "go-below"
+    long = "say " + "\\n\\n".join(f"Line {number}" for number in range(100))
+    conversation = begin(page, stage.project(), long, f"wait {go}", permit("Bash", command="make deploy"))
+    expect(page.get_by_text("Line 99")).to_be_visible()
+    page.evaluate("scrollTo(0, 0)")
+    go.touch()
+    way = page.get_by_role("button", name="Claude waits for you")
+    expect(way).to_be_visible()
+    way.tap()
+    wanted = card(page, "make deploy")
+    expect(wanted.get_by_role("button", name="Allow", exact=True)).to_be_in_viewport()
+    expect(way).to_be_hidden()
+    wanted.get_by_role("button", name="Deny", exact=True).tap()
+    stage.ended(conversation)
+    page.goto(f"/talk/{conversation}")
+    expect(page.get_by_label("Go on")).to_be_in_viewport()
