@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.text import age, iso_time, json_block, json_line, one_line, printable, quoted
+from sayso.text import age, heading, iso_time, json_block, json_line, one_line, printable, quoted
 
 any_text = st.text(st.characters(exclude_categories=()))
 
@@ -27,10 +27,27 @@ any_text = st.text(st.characters(exclude_categories=()))
         ("\U000e0041", "<U+E0041>"),
         ("half \ud800", "half <U+D800>"),
         ("👩🏽\u200d🚀 a\u200db", "👩🏽\u200d🚀 a<U+200D>b"),
+        ("❤\ufe0f\u200d🔥 1\ufe0f\u20e3 ©\ufe0f", "❤\ufe0f\u200d🔥 1\ufe0f\u20e3 ©\ufe0f"),
+        ("Yes\ufe0f ❤\ufe0f\ufe0f", "Yes<U+FE0F> ❤\ufe0f<U+FE0F>"),
     ],
 )
 def test_what_could_drive_or_deceive_a_terminal_is_spelt_out(text: str, shown: str) -> None:
     assert printable(text) == shown
+
+
+@pytest.mark.finding("F-11")
+@pytest.mark.parametrize(
+    "code",
+    [
+        *(0xAD, 0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180E, 0x2065, 0x206A, 0x206F, 0x2800, 0x3164),
+        *(0xFE00, 0xFE0F, 0xFFA0, 0xFFF0, 0x16FE4, 0x1BCA0, 0x1D159, 0x1D173, 0x1D17A, 0xE0101, 0xE01EF, 0xE0FFF),
+    ],
+    ids=hex,
+)
+def test_no_character_without_a_picture_of_its_own_hides_on_any_surface(code: int) -> None:
+    assert printable(f"Yes{chr(code)}") == f"Yes<U+{code:04X}>" if code > 0xFF else f"Yes\\x{code:02x}"
+    assert one_line(f"Yes{chr(code)}") != "Yes"
+    assert chr(code) not in json_line(f"Yes{chr(code)}")
 
 
 @given(any_text)
@@ -57,7 +74,15 @@ def test_one_line_is_never_wider_than_asked(text: str, width: int) -> None:
 def test_one_line_joins_lines_and_shows_that_it_was_cut() -> None:
     assert one_line("  one\n\n two\tthree ") == "one two three"
     assert one_line("x" * 100, 10) == "x" * 9 + "…"
-    assert one_line("\n" * 1_000_000 + "far below") == ""
+    assert one_line("\n" * 1_000_000 + "far below") == "…"
+    assert one_line("git status" + " " * 1_000_000 + "; rm -rf ~") == "git status…"
+    assert one_line("git status" + " " * 1_000_000) == "git status"
+
+
+def test_a_heading_shows_where_lines_end() -> None:
+    assert heading("git status\n\n  rm -rf ~\n", 80) == "git status ↵ rm -rf ~"
+    assert heading("git status" + "\n" * 120 + "rm -rf ~", 20) == "git status ↵ rm -rf…"
+    assert heading("git status" + "\n" * 1_000_000 + "rm -rf ~", 80) == "git status…"
 
 
 def test_a_value_in_an_error_is_json_cut_to_size() -> None:

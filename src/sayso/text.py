@@ -11,10 +11,18 @@ from typing import Any
 
 _CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f"
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
-_INVISIBLE = "\u00ad\u200b-\u200d\u2028\u2029\u2060-\u2064\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
+# Unicode's Default_Ignorable_Code_Point, without what turns text around.
+_IGNORABLE = (
+    "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u206a-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
+    "\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+# Separators of lines and annotations, and letters and signs that are blank: programs disagree about their widths.
+_BLANK = "\u2028\u2029\u2800\ufff9-\ufffb\U00016fe4\U0001d159"
+_INVISIBLE = _IGNORABLE + _BLANK
 _UNSAFE = f"[{_CONTROL}{_BIDI}{_INVISIBLE}\ud800-\udfff]"
 _UNSAFE_IN_JSON = f"[\x7f-\x9f{_BIDI}{_INVISIBLE}\ud800-\udfff]"
-_JOINER = "\u200d"
+_JOINER, _AS_EMOJI, _KEYCAP = "\u200d", "\ufe0f", "\u20e3"
+_EARLY_EMOJI = tuple("©®‼⁉〰")
 
 
 def printable(text: str) -> str:
@@ -24,8 +32,15 @@ def printable(text: str) -> str:
 
 def one_line(text: str, width: int = 80) -> str:
     """The text as one safe line of at most `width` cells' worth of characters."""
-    flat = " ".join(printable(text[: width * 8]).split())
-    return flat if len(flat) <= width else flat[: max(width - 1, 0)] + "…"
+    start = text[: width * 8]
+    flat = " ".join(printable(start).split())
+    whole = len(flat) <= width and (len(start) == len(text) or not text[len(start) :].strip())
+    return flat if whole else flat[: max(width - 1, 0)] + "…"
+
+
+def heading(text: str, width: int) -> str:
+    """The same for what is not one line: it is seen where each of them ends, so that no two read as one."""
+    return one_line(re.sub(r"[ \t\r]*\n\s*", " ↵ ", text[: width * 8].strip()) + text[width * 8 :], width)
 
 
 def quoted(value: object, width: int = 60) -> str:
@@ -44,6 +59,17 @@ def json_block(value: object) -> str:
     """The same, indented for people."""
     text = json.dumps(value, ensure_ascii=False, default=str, indent=2)
     return re.sub(_UNSAFE_IN_JSON, _escaped, text)
+
+
+def most_cells(character: str) -> int:
+    """The most columns that a terminal may give a character: they differ in signs, emoji and marks that take room."""
+    if character == _AS_EMOJI:
+        return 1
+    kind = unicodedata.category(character)
+    if kind in ("Mn", "Me"):
+        return 0
+    wide = unicodedata.east_asian_width(character) in "WF" or character > "\U0001efff"
+    return 2 if wide or (kind == "No" and character > "\u2fff") else 1
 
 
 def counted(number: int, thing: str) -> str:
@@ -96,19 +122,26 @@ def lasting(milliseconds: int) -> str:
 
 
 def _spelt(match: re.Match[str]) -> str:
-    character = match.group()
-    if character == _JOINER and _joins_emoji(match):
-        return character
-    code = ord(character)
+    if _is_in_emoji(match):
+        return match.group()
+    code = ord(match.group())
     return f"\\x{code:02x}" if code < 0x100 else f"<U+{code:04X}>"
 
 
-def _joins_emoji(match: re.Match[str]) -> bool:
-    """A zero-width joiner between two symbols makes one emoji; anywhere else it only hides."""
-    around = match.string[match.start() - 1 : match.start()] + match.string[match.end() : match.end() + 1]
-    return len(around) == 2 and all(unicodedata.category(side) in ("So", "Sk", "Mn") for side in around)
+def _is_in_emoji(match: re.Match[str]) -> bool:
+    """Two signs make others an emoji: one between two of them, and one after one. Anywhere else they only hide."""
+    before, after = match.string[match.start() - 1 : match.start()], match.string[match.end() : match.end() + 1]
+    if match.group() == _JOINER:
+        return (before == _AS_EMOJI or _may_be_emoji(before)) and _may_be_emoji(after)
+    return match.group() == _AS_EMOJI and (after == _KEYCAP or _may_be_emoji(before))
+
+
+def _may_be_emoji(character: str) -> bool:
+    return character in _EARLY_EMOJI or (character > "\u2121" and unicodedata.category(character) in ("So", "Sm", "Sk"))
 
 
 def _escaped(match: re.Match[str]) -> str:
+    if _is_in_emoji(match):
+        return match.group()
     encoded: Any = json.dumps(match.group())
     return str(encoded)[1:-1]

@@ -80,6 +80,24 @@ async def test_a_permission_takes_y_or_n_and_nothing_else(
     assert ended.outcome.answers[0].chosen == (question.choices[place_of_choice].id,)
 
 
+@pytest.mark.finding("F-11")
+async def test_what_was_jumped_over_has_not_been_read(place: Place) -> None:
+    script = select("\n\n".join(f"step {n}" for n in range(60)), *DECISION.options, question_id="decision")
+    held = place.desk.hold(NewAsk(tool="approve", questions=(script,), asker=Asker(client="claude"), bound=True))
+    async with place.inbox() as anna:
+        await anna.press("enter")
+        await anna.sees("pgdn read on", "more lines")
+        anna.app.screen.query_one("#reading").scroll_end(animate=False, immediate=True)
+        await anna.sees("step 59", "pgdn read on")
+        await anna.press("y")
+        await anna.sees("Nothing was allowed")
+        assert place.now(held).state is State.PENDING
+        await anna.press(*["pageup"] * 12, *["pagedown"] * 12)
+        await anna.sees("y allow")
+        await anna.press("y")
+        assert (await place.outcome(held)).state is State.ANSWERED
+
+
 @pytest.mark.finding("F-04")
 async def test_a_yes_pressed_before_the_permission_could_be_read_is_no_yes(place: Place) -> None:
     held = permission(place)

@@ -17,7 +17,7 @@ from sayso.config import Config
 from sayso.dialects import edits, fields
 from sayso.dialects.dialect import Arguments, AskRequest, AskTool, Tool, ToolReply, description
 from sayso.dialects.outcomes import refusal_words, selected_labels
-from sayso.text import one_line, printable
+from sayso.text import heading, one_line, printable
 
 NAME = "approve"
 NATIVE_QUESTIONS = "AskUserQuestion"
@@ -160,7 +160,7 @@ def _title(permission: Permission, project: str) -> str:
     subject = next((value for value in named if isinstance(value, str) and value.strip()), "")
     short = subject.removeprefix(f"{project}/") if project else subject
     about = f"{permission.tool}: {short}" if short else permission.tool
-    return f"Allow {one_line(about, 120)}?"
+    return f"Allow {heading(about, 120)}?"
 
 
 def _shown(permission: Permission, before: str | None) -> str:

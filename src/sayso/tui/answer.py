@@ -12,8 +12,9 @@ from sayso.asks.draft import Draft, Said, answers
 from sayso.asks.model import ALLOWING, DENYING, Ask, Kind, Question
 from sayso.text import one_line
 from sayso.tui import draft as drafts
-from sayso.tui.bars import Steps, TextLine
+from sayso.tui.bars import KeyBar, Steps, TextLine
 from sayso.tui.field import TextField
+from sayso.tui.markdown import cut
 from sayso.tui.outline import copy_text, whole_text
 from sayso.tui.programs import editor
 from sayso.tui.reflexes import REST
@@ -25,6 +26,8 @@ from sayso.tui.shared import Shared
 from sayso.tui.step import Step
 from sayso.tui.ticker import Ticker
 
+_SHARE, _SHARE_OF_A_PERMISSION = 2, 4
+"""One part in so many of the room is for options, however long the text. What is to be allowed needs more of it."""
 _NOT_FOR_PERMISSIONS = ("choose", "submit", "send", "accept", "skip", "next", "previous", "go_to")
 
 
@@ -34,12 +37,14 @@ class AnswerScreen(SettlingScreen):
     def __init__(self, shared: Shared, ask: Ask, draft: Draft) -> None:
         super().__init__(shared, ask, replace(draft, step=0) if ask.is_permission else draft)
         self._ticker = Ticker(self, shared.wording.clock, self.tick)
+        self._opened = False
+        """Whether the whole text was opened in the person's pager."""
 
     def body(self) -> ComposeResult:
         yield TextLine(id="who")
         yield TextLine(id="truth")
         yield Steps()
-        yield Step(self.shared, self._entered)
+        yield Step(self.shared, self._entered, _SHARE_OF_A_PERMISSION if self.ask.is_permission else _SHARE)
         yield TextLine(id="check")
         yield Review(self.shared)
 
@@ -126,12 +131,43 @@ class AnswerScreen(SettlingScreen):
         self.query_one(Review).show(self.ask, self.draft, texts.send_all if self.answerable else "")
 
     def _hint(self, question: Question) -> str:
-        texts, keys = self.shared.texts, self.shared.keys
+        texts = self.shared.texts
         if self.ask.is_permission:
-            return texts.decide_hint.format(allow=keys.shown("allow"), deny=keys.shown("deny"))
+            return self._unread() or self._how_to_decide()
         ways = {Kind.SELECT: texts.pick_one, Kind.MULTI_SELECT: texts.pick_some}
         parts = (ways.get(question.kind, ""), "" if question.required else texts.optional)
         return " · ".join(part for part in parts if part)
+
+    def _how_to_decide(self) -> str:
+        """Where there is hardly any room, the keys at the bottom have to do."""
+        keys = self.shared.keys
+        told = self.shared.texts.decide_hint.format(allow=keys.shown("allow"), deny=keys.shown("deny"))
+        return "" if self.has_class("-short") else told
+
+    def _unread(self) -> str:
+        """What is to be read before a permission can be allowed: all of it must have been in view."""
+        texts, keys, unseen = self.shared.texts, self.shared.keys, self.step.unseen
+        if unseen:
+            told = texts.one_more_line if unseen == 1 else texts.more_lines
+            return told.format(n=unseen, key=keys.shown("read_down"))
+        if unseen == 0 and not self._opened and cut(self.ask.questions[0].text).left_out:
+            return texts.read_whole.format(key=keys.shown("whole"))
+        return ""
+
+    @property
+    def _may_be_allowed(self) -> bool:
+        return self.step.unseen == 0 and not self._unread()
+
+    @on(Step.Looked)
+    def _looked(self) -> None:
+        withheld = set() if self.step.unseen else {"read_down"}
+        if self.ask.is_permission:
+            self.step.hint(self._hint(self.ask.questions[0]))
+            if self._may_be_allowed:
+                self.shared.reflexes.present(self, REST)
+            else:
+                withheld.add("allow")
+        self.query_one(KeyBar).withhold(withheld)
 
     def _show_tabs(self) -> None:
         names = [self.shared.wording.question_title(*each) for each in enumerate(self.ask.questions)]
@@ -210,9 +246,11 @@ class AnswerScreen(SettlingScreen):
         """Allow what is shown, as far as was marked. Words that were written are words of a no."""
         question, texts, deny = self.ask.questions[0], self.shared.texts, self.shared.keys.shown("deny")
         said = self.draft.of(question)
-        if not self.meant():
+        if not self._may_be_allowed:
+            self.warn(texts.read_first.format(what=self._unread()))
+        elif not self.meant():
             return
-        if said.text.strip() or said.note.strip():
+        elif said.text.strip() or said.note.strip():
             self.warn(texts.words_are_a_no.format(deny=deny))
         elif any(chosen in DENYING for chosen in said.chosen):
             self.warn(texts.no_is_marked.format(deny=deny))
@@ -280,7 +318,11 @@ class AnswerScreen(SettlingScreen):
         self.step.read_down()
 
     def action_whole(self) -> None:
-        self.post_message(Read(whole_text(self.shared, self.ask)))
+        self.post_message(Read(whole_text(self.shared, self.ask), self._has_read))
+
+    def _has_read(self) -> None:
+        self._opened = True
+        self._looked()
 
     def action_copy(self) -> None:
         self.post_message(Copy(copy_text(self.shared, self.ask, answers(self.ask, self.draft))))

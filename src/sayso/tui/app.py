@@ -311,6 +311,8 @@ class SaysoApp(App[int], inherit_bindings=False):
         except OSError as error:
             told = self.shared.texts.no_program.format(program=command[0], error=error.strerror)
             self.notify(told, severity="warning", markup=False)
+        else:
+            message.opened()
 
     def action_help(self) -> None:
         from sayso.tui.dialogs import HelpScreen

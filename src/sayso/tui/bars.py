@@ -3,7 +3,7 @@ bottom."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from textual.content import Content
 from textual.geometry import Size
@@ -106,10 +106,16 @@ class KeyBar(Widget):
         super().__init__(id="keys")
         self._shared = shared
         self._needed = 1
+        self._withheld: Set[str] = frozenset()
         self.auto_links = False
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, lambda _: self._changed())
+
+    def withhold(self, names: Set[str]) -> None:
+        """Leave these keys out for now: they would lead nowhere, or only to why not yet."""
+        self._withheld = names
+        self._changed()
 
     def _changed(self) -> None:
         self.refresh(layout=len(self._lines(self.size.width, _MOST_LINES)) != self._needed)
@@ -123,6 +129,7 @@ class KeyBar(Widget):
 
     def _lines(self, width: int, most: int) -> list[Content]:
         *items, last = self._items() or [Content("")]
+        last = last.rstrip()
         lines = [Content("")]
         for item in items:
             if lines[-1].cell_length + item.cell_length > width and len(lines) < most:
@@ -144,6 +151,7 @@ class KeyBar(Widget):
                 binding.id
                 and binding.show
                 and active.enabled
+                and binding.id not in self._withheld
                 and binding.id not in seen
                 and not self._typed(binding.key)
             ):

@@ -72,6 +72,7 @@ DEFAULTS: Mapping[str, tuple[Key, ...]] = {
         Key(name="back", keys="escape"),
     ),
     "answer": (
+        Key(name="read_down", keys="pagedown,ctrl+f"),
         Key(name="allow", keys="y"),
         Key(name="deny", keys="n"),
         Key(name="choose", keys="enter"),
@@ -94,7 +95,6 @@ DEFAULTS: Mapping[str, tuple[Key, ...]] = {
         _quiet("next_ask", "],ctrl+n"),
         _quiet("previous_ask", "[,ctrl+o"),
         _quiet("read_up", "pageup,ctrl+b"),
-        _quiet("read_down", "pagedown,ctrl+f"),
     ),
     "history": (
         Key(name="open", keys="enter"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from textual.containers import VerticalScroll
@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
 
+from sayso.text import most_cells
 from sayso.tui.markdown import Block
 
 _DEEPEST_INDENT = 0.5
@@ -82,12 +83,29 @@ def _lines(block: Block, width: int) -> Iterator[Content]:
     most = int(width * _DEEPEST_INDENT)
     first, rest = block.first[-most:], block.rest[-most:]
     room = width - max(len(first), len(rest))
-    wrapped = _solid(block.content, room) if block.solid else block.content.wrap(room)
+    wrapped = _solid(block.content, room) if block.solid else _fitting(block.content.wrap(room), room)
     for number, line in enumerate(wrapped):
         yield Content.styled(rest if number else first, "$muted") + line
 
 
 def _solid(content: Content, width: int) -> Iterator[Content]:
     for line in content.split(allow_blank=True):
-        for part in line.expand_tabs(4).fold(width):
+        for part in _fitting(line.expand_tabs(4).fold(width), width):
             yield part.extend_right(width - part.cell_length).stylize_before("$code on $code-background")
+
+
+def _fitting(lines: Iterable[Content], width: int) -> Iterator[Content]:
+    """The lines, broken once more where a terminal may draw them wider than is reckoned here: what it pushes over its
+    edge is not seen."""
+    for line in lines:
+        yield from [line] if line.plain.isascii() else line.divide([*_breaks(line.plain, width)])
+
+
+def _breaks(text: str, width: int) -> Iterator[int]:
+    """Where to break a line so that it fits whatever the terminal makes of its characters."""
+    taken = 0
+    for place, character in enumerate(text):
+        taken += most_cells(character)
+        if taken > width:
+            yield place
+            taken = most_cells(character)

@@ -53,9 +53,9 @@ class Copy(Message):
 class Read(Message):
     """The person wants to read this whole text in their pager."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, opened: Callable[[], None] = lambda: None) -> None:
         super().__init__()
-        self.text = text
+        self.text, self.opened = text, opened
 
 
 class SaysoScreen(Screen[ScreenResultType]):

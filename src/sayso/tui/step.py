@@ -36,6 +36,9 @@ Entered = Callable[[Question, Said], None]
 class Step(Vertical):
     """Shows a question and takes what is said to it; `entered` hears of every change."""
 
+    class Looked(Message):
+        """More of the question has been in view, or more of it is left to be read."""
+
     class Finished(Message):
         """The person is done with this question."""
 
@@ -45,13 +48,18 @@ class Step(Vertical):
     class Picked(Message):
         """An option was picked by its number or with the mouse; the cursor is on it."""
 
-    def __init__(self, shared: Shared, entered: Entered) -> None:
+    def __init__(self, shared: Shared, entered: Entered, share: int) -> None:
+        """One part in `share` of the room is for the options, however long the text is."""
         super().__init__(id="step")
-        self._shared, self._entered = shared, entered
+        self._shared, self._entered, self._share = shared, entered, share
         self._question = Question(id="", text="")
         self._said = Said()
         self._writing = False
         """Whether the field for own words is open beside the options."""
+        self._seen: tuple[int, int] = (0, 0)
+        """At which width so many lines of the question have been in view, from the first on without a gap."""
+        self.unseen: int | None = None
+        """How many lines have not; None until the question is laid out."""
 
     def compose(self) -> ComposeResult:
         with Pages(id="reading"):
@@ -80,6 +88,7 @@ class Step(Vertical):
         self._question, self._said, self._writing = question, said, False
         self.query_one("#question", Prose).show(list(question_blocks(self._shared, question)))
         self.query_one("#reading").scroll_home(animate=False)
+        self._seen, self.unseen = (0, 0), None
         self._show_hints(hint)
         self._own.put(said.text)
         self._note.put(said.note)
@@ -89,11 +98,16 @@ class Step(Vertical):
         (self._choices if question.choices else self._own).focus()
         self.call_after_refresh(self._share_room)
 
+    def hint(self, told: str) -> None:
+        """Say this between the question and where it is answered."""
+        line = self.query_one("#hint", TextLine)
+        line.show(told)
+        line.display = bool(told)
+        self.call_after_refresh(self._share_room)
+
     def _show_hints(self, told: str) -> None:
         texts = self._shared.texts
-        hint = self.query_one("#hint", TextLine)
-        hint.show(told)
-        hint.display = bool(told)
+        self.hint(told)
         # As content, for Textual reads a plain text here as its markup.
         self._own.placeholder = Content(self._placeholder())
         self._note.placeholder = Content(texts.note_hint)
@@ -114,18 +128,39 @@ class Step(Vertical):
         self._share_room()
 
     def _share_room(self) -> None:
-        """Give the question all the room that its answer leaves, and never much less than half."""
+        """Give the question all the room that its answer leaves, and never much less than its share."""
         if not self.is_attached or not self.display:
             return
         choices, own = self._choices, self._own
         beside: list[Widget] = [self.query_one("#hint"), self._note, *([own] if choices.display else [])]
-        room = self.size.height - 1 - sum(each.outer_size.height for each in beside if each.display)
+        reading = self.query_one("#reading")
+        room = self.size.height - reading.styles.margin.height
+        room -= sum(each.outer_size.height for each in beside if each.display)
         given = _ROOM_FOR_WORDS
         if choices.display:
             read = self.query_one("#question").size.height
-            given = max(min(choices.virtual_size.height, max(room // 2, room - read)), 1)
+            given = max(min(choices.virtual_size.height, max(room // self._share, room - read)), 1)
             choices.styles.height = given
-        self.query_one("#reading").styles.max_height = max(room - given, 1)
+        reading.styles.max_height = max(room - given, 1)
+        self.call_after_refresh(self._look)
+
+    def _look(self) -> None:
+        """Note what is in view now. What was jumped over is not."""
+        reading, width = self.query_one("#reading"), self.query_one("#question").size.width
+        room, top = reading.scrollable_content_region.height, round(reading.scroll_y)
+        if not (self.is_attached and self.display and width and room > 0) or self.unseen == 0:
+            return
+        seen = self._seen[1] if self._seen[0] == width else 0
+        if top <= seen:
+            seen = max(seen, top + room)
+        unseen = max(reading.virtual_size.height - seen, 0)
+        self._seen = (width, seen)
+        if unseen != self.unseen:
+            self.unseen = unseen
+            self.post_message(self.Looked())
+
+    def on_mount(self) -> None:
+        self.watch(self.query_one("#reading"), "scroll_y", lambda: self.call_after_refresh(self._look), init=False)
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._share_room)

@@ -21,6 +21,8 @@ from tests.e2e.stdio.harness import Place
 
 from sayso.asks.desk import AskDesk, Held
 from sayso.asks.model import Asker, Kind, NewAsk, Option, Question
+from sayso.config import Config
+from sayso.dialects import approve
 from sayso.store import open_store
 
 WAIT = 40.0
@@ -151,6 +153,12 @@ class Agents:
         question = Question(id="decision", text="The agent wants to use `Bash`.", kind=Kind.SELECT, options=options)
         asker = Asker(client="claude-code", project="/home/anna/api", host="workbench")
         return self.desk.hold(NewAsk(tool="approve", title=title, questions=(question,), asker=asker, bound=True))
+
+    def bash(self, command: str) -> Held:
+        """The same for this command, with all that is shown of it."""
+        wanted = approve.Permission(tool="Bash", given={"command": command})
+        asker = Asker(client="claude-code", project="/home/anna/api", host="workbench", agent="a")
+        return self.desk.hold(approve.permission_ask(wanted, asker, Config(), None))
 
     def ask(self, *questions: Question, client: str = "claude-code", project: str = "/home/anna/api") -> Held:
         asker = Asker(client=client, project=project, host="workbench")

@@ -382,6 +382,60 @@ def test_no_key_acts_on_a_screen_that_is_drawn_elsewhere(place: Place, elsewhere
         assert others.desk.get(held.ask.id).state is State.PENDING
 
 
+LONG_SCRIPT = "\n".join(f"echo step {number} of the build" for number in range(12)) + "\nrm -rf ~/important"
+
+
+@pytest.mark.finding("F-11")
+@pytest.mark.parametrize("size", [(60, 20), (40, 20), (24, 8)], ids=str)
+def test_a_permission_is_allowed_only_when_all_of_it_has_been_on_the_screen(
+    place: Place, size: tuple[int, int]
+) -> None:
+    with terminal(place, size) as anna, agents(place) as others:
+        held = others.bash(LONG_SCRIPT)
+        anna.start()
+        anna.sees("Allow")
+        anna.keys("Enter")
+        anna.sees("pgdn read on", "more lines")
+        anna.sees_not("y allow")
+        anna.keys("y")
+        assert others.desk.get(held.ask.id).state is State.PENDING
+        for _ in range(40):
+            anna.keys("NPage")
+            if "y allow" in anna.screen():
+                break
+        anna.sees("rm -rf ~/important", "y allow", "n deny")
+        anna.keys("y")
+        until(lambda: others.desk.get(held.ask.id).state is State.ANSWERED, anna.screen)
+
+
+@pytest.mark.finding("F-11")
+def test_a_permission_too_long_for_the_screen_is_opened_before_it_is_allowed(place: Place) -> None:
+    with terminal(place, (100, 100), {"PAGER": "cat"}) as anna, agents(place) as others:
+        held = others.bash("true " + "x" * 7_000)
+        anna.start()
+        anna.sees("Allow")
+        anna.keys("Enter")
+        anna.sees("v: the whole text", "more characters")
+        anna.keys("y")
+        anna.sees("Nothing was allowed")
+        anna.keys("v")
+        anna.sees("y allow")
+        anna.keys("y")
+        until(lambda: others.desk.get(held.ask.id).state is State.ANSWERED, anna.screen)
+
+
+@pytest.mark.finding("F-11")
+@pytest.mark.parametrize("blank", ["\u3164", "\uffa0", "\u1160", "\u2800", "\u0903", "\U0001f3fb"], ids=ascii)
+def test_no_character_pushes_the_end_of_a_command_off_the_screen(place: Place, blank: str) -> None:
+    with terminal(place, (100, 30)) as anna, agents(place) as others:
+        others.bash("git status " + blank * 60 + "; rm -rf ~/it")
+        anna.start()
+        anna.sees("Allow")
+        anna.keys("Enter")
+        anna.sees("The agent wants to use Bash")
+        until(lambda: "; rm -rf ~/it" in "".join(anna.screen().split("wants", 1)[-1].splitlines()), anna.screen)
+
+
 @pytest.mark.finding("F-56")
 def test_no_time_is_promised_that_the_clients_own_limit_cuts_short(place: Place) -> None:
     with terminal(place, (100, 30)) as anna, place.agent("legacy", program="sayso", name="codex-mcp-client") as client:

@@ -125,6 +125,10 @@ class Texts:
 
     # Permissions
     decide_hint: str = "{allow} allows it · {deny} denies it"
+    one_more_line: str = "{key}: 1 more line"
+    more_lines: str = "{key}: {n} more lines"
+    read_whole: str = "{key}: the whole text, to be read before it can be allowed"
+    read_first: str = "Nothing was allowed: all of it must have been on the screen. {what}"
     words_are_a_no: str = "You wrote words for a no. Press {deny} to deny it, or delete the words to allow it."
     no_is_marked: str = "You marked a no. Press {deny} to deny it, or mark another option to allow it."
     too_soon: str = "Nothing was sent: that key came before this could be read, or was held down. Press it again."
@@ -246,8 +250,8 @@ class Texts:
     do_next_ask: str = "next ask"
     do_previous_ask: str = "previous ask"
     do_back: str = "back"
-    do_read_up: str = "scroll the text up"
-    do_read_down: str = "scroll the text down"
+    do_read_up: str = "read back"
+    do_read_down: str = "read on"
     do_outcome: str = "outcome"
     do_search: str = "search"
     do_done: str = "done, go on"

@@ -114,6 +114,10 @@ class German(Texts):
     not_sent = "Nicht gesendet: {error}"
     no_other_ask = "Es gibt keine andere Frage."
     decide_hint = "{allow} erlaubt es · {deny} verweigert es"
+    one_more_line = "{key}: noch 1 Zeile"
+    more_lines = "{key}: noch {n} Zeilen"
+    read_whole = "{key}: der ganze Text, vor dem Erlauben zu lesen"
+    read_first = "Nichts wurde erlaubt: Alles muss auf dem Bildschirm gewesen sein. {what}"
     words_are_a_no = (
         "Sie haben Worte für ein Nein geschrieben. {deny} verweigert es; zum Erlauben löschen Sie die Worte."
     )
@@ -229,8 +233,8 @@ class German(Texts):
     do_next_ask = "nächste Frage"
     do_previous_ask = "vorige Frage"
     do_back = "zurück"
-    do_read_up = "Text hinaufrollen"
-    do_read_down = "Text hinunterrollen"
+    do_read_up = "zurücklesen"
+    do_read_down = "weiterlesen"
     do_outcome = "Ausgang"
     do_search = "suchen"
     do_done = "fertig, weiter"
