@@ -160,7 +160,10 @@ class Step(Vertical):
             self.post_message(self.Looked())
 
     def on_mount(self) -> None:
-        self.watch(self.query_one("#reading"), "scroll_y", lambda: self.call_after_refresh(self._look), init=False)
+        self.watch(self.query_one("#reading"), "scroll_y", self._scrolled, init=False)
+
+    def _scrolled(self) -> None:
+        self.call_after_refresh(self._look)
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._share_room)
