@@ -16,7 +16,7 @@ from tests.running.processes import eventually, fresh_token, shell, with_argumen
 from sayso.asks.model import Asker
 from sayso.errors import AmbiguousId, NotFound
 from sayso.operations.desk import OperationDesk
-from sayso.operations.operation import Limits, NewOperation, Operation, OperationState, new_id, step_id
+from sayso.operations.operation import NewOperation, Operation, OperationState, new_id, step_id
 from sayso.processes import name_of
 from sayso.running.folder import Captured, Status, is_running
 from sayso.running.spawner import Spawner
@@ -189,12 +189,12 @@ def test_an_orphan_that_runs_is_taken_over_and_one_that_has_ended_gets_its_statu
     spawner.start_operation(shell(running.folder, f"sleep {token}"))
     spawner.start_operation(shell(ended.folder, "echo hello; exit 4")).result(30)
     try:
-        assert desk.recover() == []
+        assert desk.adopt_orphans() == []
         die(dying, living)
-        (taken,) = desk.recover()
+        (taken,) = desk.adopt_orphans()
         assert (taken.id, taken.server) == (running.id, running.server)
         assert taken.process != running.process
-        assert desk.recover() == []
+        assert desk.adopt_orphans() == []
         found = desk.get(ended.id)
         assert found.status
         assert (found.state, found.status.exit_code) == (OperationState.FAILED, 4)
@@ -210,8 +210,8 @@ def test_only_one_process_takes_an_orphan_over(open_shared: OpenStore, tmp_path:
     spawner.start_operation(shell(running.folder, f"sleep {fresh_token()}"))
     die(dying, one)
     try:
-        assert len(OperationDesk(one, tmp_path).recover()) == 1
-        assert OperationDesk(two, tmp_path).recover() == []
+        assert len(OperationDesk(one, tmp_path).adopt_orphans()) == 1
+        assert OperationDesk(two, tmp_path).adopt_orphans() == []
     finally:
         spawner.stop()
 
@@ -333,9 +333,9 @@ def test_operations_that_ended_long_ago_are_deleted_with_their_folders(
     old, young = fill(operations, clock, [10, 10])
     running = operations.open_running(new())
     clock.forward(7 * DAY - 2 * HOUR)
-    assert operations.collect(Limits(age_ms=7 * DAY, total_bytes=10**9), threading.Event()) == 0
+    assert operations.collect(age_ms=7 * DAY, total_bytes=10**9, ending=threading.Event()) == 0
     clock.forward(HOUR)
-    assert operations.collect(Limits(age_ms=7 * DAY, total_bytes=10**9), threading.Event()) == 1
+    assert operations.collect(age_ms=7 * DAY, total_bytes=10**9, ending=threading.Event()) == 1
     assert not old.folder.exists()
     assert young.folder.exists()
     with pytest.raises(NotFound, match="Old ones are deleted"):
@@ -345,13 +345,13 @@ def test_operations_that_ended_long_ago_are_deleted_with_their_folders(
 
 def test_the_oldest_go_when_all_together_take_too_much(operations: OperationDesk, clock: FakeClock) -> None:
     ended = fill(operations, clock, [40_000] * 5)
-    assert operations.collect(Limits(age_ms=7 * DAY, total_bytes=100_000), threading.Event()) == 3
+    assert operations.collect(age_ms=7 * DAY, total_bytes=100_000, ending=threading.Event()) == 3
     assert [each.folder.exists() for each in ended] == [False, False, False, True, True]
-    assert operations.collect(Limits(age_ms=7 * DAY, total_bytes=100_000), threading.Event()) == 0
+    assert operations.collect(age_ms=7 * DAY, total_bytes=100_000, ending=threading.Event()) == 0
 
 
 def test_many_old_operations_go_in_several_steps(operations: OperationDesk, clock: FakeClock) -> None:
     fill(operations, clock, [1] * 120)
     clock.forward(30 * DAY)
-    assert operations.collect(Limits(age_ms=7 * DAY, total_bytes=10**9), threading.Event()) == 120
+    assert operations.collect(age_ms=7 * DAY, total_bytes=10**9, ending=threading.Event()) == 120
     assert operations.recent() == []

@@ -82,7 +82,7 @@ def _read(place: Place) -> _Left:
     store = open_store(config)
     try:
         desk, operations = AskDesk(store), OperationDesk(store, config.operations_dir)
-        operations.recover()
+        operations.adopt_orphans()
         asks = [*desk.inbox(most=MANY), *(ask for ask in desk.history(most=MANY) if not ask.state.answerable)]
         return _Left(
             asks={ask.id: ask for ask in asks},

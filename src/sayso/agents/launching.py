@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 from collections.abc import Mapping
 from concurrent.futures import Future
@@ -109,9 +108,4 @@ class Launcher:
     def _environment(self, run: Run, line: PersonLine | None) -> Mapping[str, str]:
         login = self._environments.for_project(run.project.directory)
         environment = {name: value for name, value in login.items() if name not in _OF_ANOTHER_AGENT}
-        if line is None:
-            return environment
-        ours = {name: value for name, value in os.environ.items() if name.startswith("SAYSO_")}
-        store = {"SAYSO_STORE": self._config.store} if self._config.store else {}
-        here = {"SAYSO_STATE_DIR": str(self._config.state_dir), **store}
-        return {**environment, **ours, **here, relay_file.VARIABLE: str(line.relay_file)}
+        return environment | relay_file.environment(line.relay_file, self._config) if line else environment

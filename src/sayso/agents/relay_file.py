@@ -214,7 +214,7 @@ def write_client_config(folder: Path, run_id: str, entry: ServerEntry, relay_fil
     """
     # Claude Code begins its first turn without servers that are not there yet, unless they must always be loaded; and
     # a permission that it cannot ask for ends the whole run.
-    server = {"type": "stdio", **entry.data(), "alwaysLoad": True, "env": _environment(relay_file, config)}
+    server = {"type": "stdio", **entry.data(), "alwaysLoad": True, "env": environment(relay_file, config)}
     return _put(folder, run_id + _CLIENT_SUFFIX, {"mcpServers": {SERVER_NAME: server}})
 
 
@@ -252,7 +252,7 @@ def _is_old(file: Path) -> bool:
     return False
 
 
-def _environment(relay_file: Path, config: Config) -> dict[str, str]:
+def environment(relay_file: Path, config: Config) -> dict[str, str]:
     """So that the server finds the relay, and the same store as the process that starts the agent."""
     ours = {name: value for name, value in os.environ.items() if name.startswith("SAYSO_")}
     store = {"SAYSO_STORE": config.store} if config.store else {}

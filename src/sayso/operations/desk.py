@@ -16,7 +16,7 @@ from sayso.clock import FAR_FUTURE, Clock, now_ms
 from sayso.detached import DetachedDesk, DetachedQueries
 from sayso.errors import AmbiguousId, NotFound
 from sayso.operations import rows
-from sayso.operations.operation import Limits, NewOperation, Operation, OperationState, end_of, lost, state_after
+from sayso.operations.operation import NewOperation, Operation, OperationState, end_of, lost, state_after
 from sayso.running import folder as runner_folder
 from sayso.running.folder import Status
 from sayso.store import Row, Store, Transaction
@@ -114,7 +114,7 @@ class OperationDesk(DetachedDesk[Operation]):
 
     # What the dead left
 
-    def recover(self) -> list[Operation]:
+    def adopt_orphans(self) -> list[Operation]:
         """Take over what dead processes saw through: what has ended gets its status, what runs is ours now."""
         return self._adopt(self.end_the_dead())
 
@@ -206,10 +206,10 @@ class OperationDesk(DetachedDesk[Operation]):
         bell = self._store.bell()
         return AgentSessions(bell.process, bell.alive, always, nobody).belonging(operations, asker)
 
-    def collect(self, limits: Limits, ending: threading.Event) -> int:
+    def collect(self, age_ms: int, total_bytes: int, ending: threading.Event) -> int:
         """Delete what ended long ago, and the oldest of what is too much on disk. How many went."""
-        old = self._collect(ending, "old_operations", ended_before=self._clock() - limits.age_ms)
-        return old + self._collect(ending, "crowded_operations", total_bytes=limits.total_bytes)
+        old = self._collect(ending, "old_operations", ended_before=self._clock() - age_ms)
+        return old + self._collect(ending, "crowded_operations", total_bytes=total_bytes)
 
     # Within a transaction
 

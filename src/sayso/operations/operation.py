@@ -108,14 +108,6 @@ class Operation(NewOperation, DetachedProcess):
         return (self.ended_at or now) - (self.started_at or self.created_at)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Limits:
-    """How long ended operations are kept, and how many bytes of their output."""
-
-    age_ms: int
-    total_bytes: int
-
-
 def state_after(status: Status, operation: Operation) -> OperationState:
     """Where an operation stands that has ended so."""
     match status.reason:

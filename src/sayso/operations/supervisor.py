@@ -126,7 +126,7 @@ class OperationSupervisor:
     async def recover(self) -> None:
         """Take over what dead processes were seeing through."""
         async with self._recovering:
-            for operation in await self.do(self.desk.recover):
+            for operation in await self.do(self.desk.adopt_orphans):
                 logger.info("Found operation %s (%s) of an earlier server again", operation.id, operation.tool)
                 job = self._take_on(operation)
                 job.run()

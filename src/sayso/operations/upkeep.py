@@ -12,7 +12,6 @@ import anyio.to_thread
 from sayso.config import Config
 from sayso.errors import SaysoError, StoreError
 from sayso.operations.detection import Detection
-from sayso.operations.operation import Limits
 from sayso.running import folder as runner_folder
 
 if TYPE_CHECKING:
@@ -31,8 +30,7 @@ class Upkeep:
     """The background work of one supervisor. Each is endless until it is cancelled."""
 
     def __init__(self, supervisor: OperationSupervisor, config: Config) -> None:
-        self._supervisor = supervisor
-        self._limits = Limits(age_ms=config.keep_operations, total_bytes=config.keep_operations_bytes)
+        self._supervisor, self._config = supervisor, config
         self._models = anyio.CapacityLimiter(MODEL_THREADS)
         self.ending = threading.Event()
         """Set when there is no time left for more."""
@@ -53,7 +51,8 @@ class Upkeep:
         """Delete what is old now and then."""
         while True:
             try:
-                await self._supervisor.in_thread(self._supervisor.desk.collect, self._limits, self.ending)
+                limits = self._config.keep_operations, self._config.keep_operations_bytes
+                await self._supervisor.in_thread(self._supervisor.desk.collect, *limits, self.ending)
             except SaysoError as error:
                 logger.warning("Old operations could not be deleted: %s", error)
             await anyio.sleep(TIDY_EVERY)

@@ -39,8 +39,6 @@ GROUND: Mapping[str, str] = {
     "{folder}, for you alone": "{folder}, nur für Sie",
     "{where} opens, and can be written": "{where} lässt sich öffnen und schreiben",
     "{where} opens, and can be written ({size} MB)": "{where} lässt sich öffnen und schreiben ({size} MB)",
-    "{where} cannot be written.": "{where} lässt sich nicht schreiben.",
-    "Check who may write to it.": "Prüfen Sie, wer dort schreiben darf.",
     "A ring was not heard within {n} s.": "Ein Klingeln wurde nach {n} s noch nicht gehört.",
     "Find out what removes files in {folder}.": "Finden Sie heraus, was in {folder} Dateien entfernt.",
     "This system has no unix sockets: processes look at the store several times a second.": (
