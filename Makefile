@@ -8,7 +8,7 @@ TOOLS := $(VENV)/.tools-ready
 # Most tests wait for processes more than they compute, so there are more at work than there are cores.
 WORKERS ?= 4
 
-.PHONY: start test compiled test-clients test-claude check bench promises soak fuzz lock clean
+.PHONY: start quick test compiled test-clients test-claude check bench promises soak fuzz lock clean
 
 # `make start` needs what a user needs, and nothing else.
 $(READY): locks/sayso.txt pyproject.toml scripts/set_up.py
@@ -37,6 +37,11 @@ check: $(DEV)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/declared.py
+
+# While one works: seconds instead of minutes, and no process, browser or database but what a few tests start.
+QUICK := tests/protocol tests/dialects tests/toolfiles tests/install tests/test_config.py tests/test_documents.py tests/test_text.py
+quick: check
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n 2 $(QUICK)
 
 # Real processes on a busy machine: some tests that fail are tried again, twice at most, named at the end, and more than
 # two fail the run (tests/reruns.py).

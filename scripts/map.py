@@ -1,33 +1,17 @@
-"""Writes the map of src/sayso, each part with the first sentence of its docstring.
-
-Every module goes into docs/map.md, every package into AGENTS.md.
-"""
+"""Prints the map of src/sayso: every package and module with the first sentence of its docstring."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-SOURCES = ROOT / "src" / "sayso"
-BEGIN, END = "<!-- map -->\n", "<!-- /map -->"
+SOURCES = Path(__file__).parents[1] / "src" / "sayso"
 
 
 def main() -> None:
-    write(ROOT / "docs" / "map.md", lines(SOURCES, 1))
-    write(
-        ROOT / "AGENTS.md",
-        (entry(f"{package.name}/", about(package / "__init__.py"), 1) for package in packages(SOURCES)),
-    )
-
-
-def write(file: Path, tree: Iterable[str]) -> None:
-    before, _, rest = file.read_text("utf-8").partition(BEGIN)
-    _, _, after = rest.partition(END)
-    drawn = "\n".join(["```", "src/sayso/", *tree, "```", ""])
-    file.write_text(f"{before}{BEGIN}{drawn}{END}{after}", "utf-8")
+    print("\n".join(["src/sayso/", *lines(SOURCES, 1)]))
 
 
 def packages(folder: Path) -> list[Path]:

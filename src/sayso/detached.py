@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from sayso.clock import Clock, now_ms
-from sayso.errors import NotFound
+from sayso.errors import Conflict, NotFound
 from sayso.running import folder as runner_folder
 from sayso.running.folder import DetachedProcess
-from sayso.store import Conflict, Row, Store, Transaction
+from sayso.store import Row, Store, Transaction
 from sayso.store.steps import STEP, in_steps
 
 D = TypeVar("D", bound=DetachedProcess)

@@ -30,6 +30,8 @@ SaysoError                      exit code 1
     ├── StoreFull                   no space is left
     ├── StoreCorrupt                what is there is not a store
     └── StoreTooNew                 a newer Sayso wrote it
+
+Conflict                        never leaves a store: another transaction was first, so the work is done again
 """
 
 from __future__ import annotations
@@ -218,3 +220,7 @@ class RelayUnreachable(SaysoError):
 
 class CannotEdit(SaysoError):
     """Another program's file cannot be changed without harm, so it was left alone."""
+
+
+class Conflict(Exception):
+    """Another transaction changed the row first: the work is done again on what is there now."""

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from sayso.asks import crowds, quota, rows
 from sayso.asks.model import Ask, Away, Event, NewAsk, Settler, State, Wait
-from sayso.errors import NotFound
-from sayso.store import Conflict, Transaction
+from sayso.errors import Conflict, NotFound
+from sayso.store import Transaction
 
 
 class AskTable:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -20,13 +21,13 @@ from sayso.config import Config
 from sayso.errors import SaysoError, SpawnerUnavailable, StoreError
 from sayso.operations.approval import Approvals, WantedApproval
 from sayso.operations.desk import OperationDesk
+from sayso.operations.detection import Detection
 from sayso.operations.job import Job
 from sayso.operations.lock_queues import LockQueues
 from sayso.operations.operation import TO_BE_ASKED, Operation, OperationState
 from sayso.operations.order import Order
 from sayso.operations.sequence import Sequence
 from sayso.operations.starter import Starter, install_hint
-from sayso.operations.upkeep import Upkeep
 from sayso.running import folder as runner_folder
 from sayso.running.excerpt import Excerpts
 from sayso.running.folder import Status
@@ -41,6 +42,11 @@ logger = logging.getLogger(__name__)
 Observer = Callable[[Job], None]
 
 LAUNCH_THREADS = 32
+MODEL_THREADS = 8
+TIDY_EVERY = 3600.0
+LOOK_PAUSE = 0.05
+"""Seconds to let a burst of changes pass: most are our own, and nobody who cancels a running command waits for this."""
+
 LEAVE_SECONDS = 1.0
 """How long leaving waits for commands that were waited for: clients kill a server that does not end within two."""
 
@@ -72,14 +78,16 @@ class OperationSupervisor:
         self.beside = self._tasks.start
         """Does something that nobody waits for; it ends with this supervisor."""
         self._store, self._rings, self._listening = store, Rings(), AsyncExitStack()
-        self._upkeep = Upkeep(self, config)
+        self._models = anyio.CapacityLimiter(MODEL_THREADS)
+        self._ending = threading.Event()
+        """Set when there is no time left for tidying."""
 
     async def open(self) -> None:
         """Take over what earlier servers left, and begin to listen."""
         await self.recover()
         await self._listening.enter_async_context(listening(self._store.bell(), self._rings.ring))
-        self.beside(self._upkeep.watch())
-        self.beside(self._upkeep.tidy())
+        self.beside(self._watch())
+        self.beside(self._tidy())
 
     # Running
 
@@ -180,7 +188,7 @@ class OperationSupervisor:
             logger.warning("Could not note that operation %s is left: %s", sequence.id, error)
 
     async def _close(self) -> None:
-        self._upkeep.ending.set()
+        self._ending.set()
         await self._listening.aclose()
         if ends := [job.end for job in self.jobs.values()]:
             await asyncio.wait(ends, timeout=CLOSE_SECONDS)
@@ -286,6 +294,63 @@ class OperationSupervisor:
             return await insistently(lambda: self.do(self.desk.get, job.id), tell)
         return await insistently(lambda: self.do(self.desk.end, job.id, status), tell)
 
+    # Beside the work, until it is cancelled
+
+    async def _watch(self) -> None:
+        """Look after each ring of the bell, and about once a second without."""
+        while True:
+            await self.news()
+            await anyio.sleep(LOOK_PAUSE)
+            try:
+                if self.jobs:
+                    await self._heed_cancels()
+                    await self._look_for_alerts()
+            except StoreError as error:
+                logger.warning("Cannot look for cancelled operations just now: %s", error)
+
+    async def _tidy(self) -> None:
+        """Delete what is old now and then."""
+        while True:
+            try:
+                limits = self._config.keep_operations, self._config.keep_operations_bytes
+                await self.in_thread(self.desk.collect, *limits, self._ending)
+            except SaysoError as error:
+                logger.warning("Old operations could not be deleted: %s", error)
+            await anyio.sleep(TIDY_EVERY)
+
+    async def _heed_cancels(self) -> None:
+        for operation in await self.do(self.desk.wanted_cancelled):
+            job = self.jobs.get(operation.id)
+            if job and not job.dropped.is_set():
+                job.operation = operation
+                job.dropped.set()
+                await self.do(runner_folder.cancel, operation.folder)
+
+    async def _look_for_alerts(self) -> None:
+        for job in [job for job in self.jobs.values() if job.looks_for_alerts]:
+            if await self.in_thread(job.look):
+                self.tell(job)
+            if job.detection and (lines := job.detection.chunk()):
+                self.beside(self._have_looked_at(job, job.detection, lines))
+
+    async def _have_looked_at(self, job: Job, detection: Detection, lines: list[str]) -> None:
+        """Ask the model. Neither the command nor the other work waits for it, nor for the login shell it may need."""
+
+        def look() -> list[str]:
+            return detection.look(lines, self._starter.environment(Path(job.operation.asker.project)))
+
+        alerts: list[str] = []
+        try:
+            with anyio.fail_after(detection.timeout):
+                alerts = await anyio.to_thread.run_sync(look, abandon_on_cancel=True, limiter=self._models)
+        except TimeoutError:
+            alerts = detection.unseen(lines, "it did not answer in time")
+        finally:
+            detection.looked(alerts)
+        if alerts and not job.end.done():
+            job.report(alerts)
+            self.tell(job)
+
     # The rest
 
     def _take_on(self, operation: Operation) -> Job:
@@ -302,7 +367,3 @@ class OperationSupervisor:
 
     async def _begin(self, operation_id: str) -> Operation | None:
         return await self.do(self.desk.begin, operation_id)
-
-    def environment_of(self, job: Job) -> Mapping[str, str]:
-        """What the job's command sees. May wait for a login shell: not for the event loop."""
-        return self._starter.environment(Path(job.operation.asker.project))

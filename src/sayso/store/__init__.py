@@ -3,9 +3,9 @@
 from sayso.config import Config
 from sayso.errors import ConfigError
 from sayso.store.bell import Bell
-from sayso.store.store import Conflict, Row, Store, Transaction
+from sayso.store.store import Row, Store, Transaction
 
-__all__ = ["Bell", "Conflict", "Row", "Store", "Transaction", "open_store"]
+__all__ = ["Bell", "Row", "Store", "Transaction", "open_store"]
 
 
 def open_store(config: Config) -> Store:

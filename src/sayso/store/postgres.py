@@ -11,9 +11,9 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, TypeVar
 
-from sayso.errors import StoreError, StoreFull, StoreReadOnly, StoreUnavailable
+from sayso.errors import Conflict, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 from sayso.store.bell import Bell
-from sayso.store.store import Conflict, Row, Store, Transaction, newest, queries, schema, steps_from
+from sayso.store.store import Row, Store, Transaction, newest, queries, schema, steps_from
 
 try:
     import psycopg

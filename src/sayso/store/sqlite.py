@@ -12,10 +12,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from sayso.errors import StoreCorrupt, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
+from sayso.errors import Conflict, StoreCorrupt, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 from sayso.store.bell import Bell, LocalBell, LookingBell
 from sayso.store.socket_bell import SocketBell, bell_folder, ring_all
-from sayso.store.store import Conflict, Row, Store, Transaction, newest, queries, schema, steps_from
+from sayso.store.store import Row, Store, Transaction, newest, queries, schema, steps_from
 
 T = TypeVar("T")
 BUSY_SECONDS = 10.0

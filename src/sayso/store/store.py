@@ -18,10 +18,6 @@ Row = Mapping[str, Any]
 T = TypeVar("T")
 
 
-class Conflict(Exception):
-    """Another transaction changed the row first: the work is done again on what is there now."""
-
-
 class Transaction(Protocol):
     """Runs queries of queries.sql by name."""
 
