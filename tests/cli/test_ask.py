@@ -149,16 +149,30 @@ def test_each_kind_of_no_has_its_own_exit_code_and_no_output(home: Home, verb: s
 
 
 def test_when_the_time_runs_out_the_ask_stays_open_and_the_same_command_takes_it_up(home: Home) -> None:
-    ran = home.run("ask", "Deploy?", "--confirm", "--timeout", "50ms")
+    ran = home.run("ask", "Where to?", "--timeout", "50ms")
     assert (ran.code, ran.out) == (6, "")
     assert "The ask stays open" in ran.err
     ask = only_ask(home)
     assert ask.state is State.TIMED_OUT
+    settle(home, Answer(question="1", text="Staging"))
+    again = home.run("ask", "Where to?", "--timeout", "50ms")
+    assert (again.code, again.out) == (0, "Staging\n")
+    assert "This was asked before, and settled" in again.err
+    assert "Waiting" not in again.err
+    assert home.run("ask", "Where to?", "--timeout", "50ms", "--json").data["outcome"] == "timed_out"
+
+
+@pytest.mark.finding("F-06")
+def test_a_yes_to_an_earlier_command_is_told_and_asked_again(home: Home) -> None:
+    deploy = ("ask", "Deploy to production?", "--confirm")
+    assert home.run(*deploy, "--timeout", "50ms").code == 6
     settle(home, Answer(question="1", chosen=("yes",)))
-    again = home.run("ask", "Deploy?", "--confirm", "--timeout", "50ms")
-    assert (again.code, again.out) == (0, "Yes\n")
-    assert "asked before and is taken up again" in again.err
-    assert home.run("ask", "Deploy?", "--confirm", "--timeout", "50ms", "--json").data["outcome"] == "timed_out"
+    again = home.run(*deploy, "--timeout", "50ms")
+    assert (again.code, again.out) == (6, "")
+    assert "before this command: Yes. It is asked again." in again.err
+    with asking(home, *deploy[1:]) as process:
+        settle(home, Answer(question="1", chosen=("no",)))
+        assert ended(process)[:2] == (0, "No\n")
 
 
 def test_ctrl_c_leaves_the_ask_open_and_says_how_to_come_back(home: Home) -> None:

@@ -24,7 +24,7 @@ from sayso.config import Config, duration_or_none
 from sayso.dialects.outcomes import outcome_data, refusal_words, selected_labels
 from sayso.errors import WaitEnded
 from sayso.processes import name_of
-from sayso.text import printable
+from sayso.text import lasting, one_line, printable
 
 EXIT_CODES = {
     State.ANSWERED: 0,
@@ -68,7 +68,8 @@ def command(
 
     Prints what was chosen or written, one per line. The exit code is 0 for an answer, 10 when it was rejected,
     11 declined, 12 cancelled, 6 when the time ran out. An ask that was left stays open: the same command again
-    takes it up.
+    takes it up, and says on standard error when the answer is older than the command. An older yes or no is not
+    printed: it is asked again.
 
     Without QUESTION the questions are read as JSON from standard input:
     {"title": ..., "questions": [{"question", "type", "options", "required", "placeholder", "title", "id"}]}.
@@ -132,8 +133,16 @@ def _asker(config: Config) -> Asker:
 
 
 def _say_opened(held: Held) -> None:
-    short = held.ask.id[:8]
-    if held.reattached:
+    from sayso.cli.asking import is_old_yes_or_no, settled_before
+
+    ask, short, since = held.ask, held.ask.id[:8], held.wait.since
+    ago = lasting(since - (ask.ended_at or since))
+    if is_old_yes_or_no(held):
+        said = one_line("; ".join(_answers(ask)), 200)
+        say(tr("This was answered {ago} ago, before this command: {said}. It is asked again.", ago=ago, said=said))
+    elif settled_before(held):
+        say(tr("This was asked before, and settled {ago} ago, before this command.", ago=ago))
+    elif held.reattached:
         say(tr("This was asked before and is taken up again: {id}. Waiting for a person: sayso answer {id}", id=short))
     else:
         say(tr("Asked: {id}. Waiting for a person: sayso answer {id}", id=short))

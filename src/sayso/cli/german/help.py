@@ -70,10 +70,12 @@ ASKS: Mapping[str, str] = {
     "Ask a person a question and wait for the answer.": "Einen Menschen fragen und auf die Antwort warten.",
     "Prints what was chosen or written, one per line. The exit code is 0 for an answer, 10 when it was rejected, 11 "
     "declined, 12 cancelled, 6 when the time ran out. An ask that was left stays open: the same command again takes it "
-    "up.": (
+    "up, and says on standard error when the answer is older than the command. An older yes or no is not printed: it "
+    "is asked again.": (
         "Gibt aus, was gewählt oder geschrieben wurde, eines je Zeile. Der Exit-Code ist 0 bei einer Antwort, 10 "
         "abgelehnt, 11 ausgeschlagen, 12 abgebrochen, 6 Zeit abgelaufen. Eine verlassene Anfrage bleibt offen: "
-        "Derselbe Befehl nimmt sie wieder auf."
+        "Derselbe Befehl nimmt sie wieder auf und sagt auf der Standardfehlerausgabe, wenn die Antwort älter ist als "
+        "er. Ein älteres Ja oder Nein wird nicht ausgegeben: Es wird erneut gefragt."
     ),
     'Without QUESTION the questions are read as JSON from standard input: {"title": ..., "questions": [{"question", '
     '"type", "options", "required", "placeholder", "title", "id"}]}.': (

@@ -183,6 +183,12 @@ ASKS: Mapping[str, str] = {
     "Asked: {id}. Waiting for a person: sayso answer {id}": (
         "Gefragt: {id}. Warten auf einen Menschen: sayso answer {id}"
     ),
+    "This was answered {ago} ago, before this command: {said}. It is asked again.": (
+        "Das wurde vor {ago} beantwortet, vor diesem Befehl: {said}. Es wird erneut gefragt."
+    ),
+    "This was asked before, and settled {ago} ago, before this command.": (
+        "Schon einmal gefragt, und vor {ago} entschieden, vor diesem Befehl."
+    ),
     "This was asked before and is taken up again: {id}. Waiting for a person: sayso answer {id}": (
         "Schon einmal gefragt, geht weiter: {id}. Warten auf einen Menschen: sayso answer {id}"
     ),
