@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -78,9 +79,36 @@ def test_strangers_who_connect_and_wait_keep_nobody_out(said: bytes) -> None:
         assert "Too many open files" not in house.web.said
 
 
+def test_strangers_who_read_nothing_keep_nobody_out() -> None:
+    """Each asks for more than the system takes off our hands, and holds on to it."""
+    wanted = b"GET /static/app.js HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 400
+    with new_house(before=FEW_FILES) as house, ExitStack() as strangers:
+        cookie = f"{house.cookie_name}={house.session(USER)}"
+        for _ in range(STRANGERS):
+            stranger = strangers.enter_context(socket.socket())
+            stranger.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            stranger.settimeout(WAIT)
+            stranger.connect(("127.0.0.1", house.web.port))
+            stranger.sendall(wanted)
+        assert house.web.call("GET", "/healthz").status == 200
+        assert house.web.call("GET", "/", cookie=cookie).status == 200
+        assert house.web.call("GET", "/static/app.css").status == 200
+        assert "Too many open files" not in house.web.said
+
+
 @pytest.mark.finding("F-33")
 @pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\nHost: x"], ids=["nothing", "half a head"])
 def test_who_sends_no_whole_request_is_sent_away(house: House, said: bytes) -> None:
     with line_to(house) as line:
         line.sendall(said)
         assert heard(line) == b""
+
+
+def test_who_reads_nothing_of_what_is_sent_is_sent_away(house: House) -> None:
+    with socket.socket() as line:
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        line.connect(("127.0.0.1", house.web.port))
+        line.sendall(b"GET /static/app.js HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 400)
+        ended = select.poll()
+        ended.register(line, 0)
+        assert ended.poll(3 * WAIT * 1000), "the connection is still open"

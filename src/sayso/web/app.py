@@ -6,14 +6,15 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from functools import partial
+from functools import cache, partial
 from importlib import resources
+from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
@@ -130,8 +131,17 @@ class _Assets(StaticFiles):
         self, full_path: str | os.PathLike[str], stat_result: os.stat_result, scope: Scope, status_code: int = 200
     ) -> Response:
         response = super().file_response(full_path, stat_result, scope, status_code)
+        if isinstance(response, FileResponse):
+            # From memory: who does not read must not keep a file open as well.
+            known = {name: response.headers[name] for name in ("etag", "last-modified", "content-type")}
+            response = Response(_content(str(full_path)), status_code, known)
         response.headers["Cache-Control"] = _FOR_EVER
         return response
+
+
+@cache
+def _content(path: str) -> bytes:
+    return Path(path).read_bytes()
 
 
 async def _manifest(request: Request) -> Response:

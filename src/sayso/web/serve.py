@@ -8,6 +8,7 @@ import gc
 import logging
 import signal
 import socket
+import struct
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
@@ -34,6 +35,9 @@ and the milliseconds that what was sent may stay unconfirmed. Each system knows 
 _REQUEST_SECONDS = 20
 """How long somebody may take to send a whole request, from the moment they connect or begin it."""
 
+_READ_SECONDS = 30
+"""How long somebody may read nothing of what we send."""
+
 _MOST_FILES = 8192
 _KEPT_FILES = 160
 """What the store, the agents and the commands need besides connections, and those that were just taken in."""
@@ -49,11 +53,13 @@ HandOver = Callable[[], Awaitable[None]]
 
 class HttpConnection(H11Protocol):
     """A connection ends with what is no HTTP on it, and leaves nothing behind. Who connects and says nothing is sent
-    away after a while, and sooner when somebody else needs the place; whoever is being served stays."""
+    away after a while, and sooner when somebody else needs the place, and so is who does not read what we send; whoever
+    else is being served stays."""
 
     most = _MOST_FILES
     """How many there may be at once."""
     _patience: asyncio.TimerHandle | None = None
+    _stalled: asyncio.TimerHandle | None = None
     _heard = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -76,10 +82,36 @@ class HttpConnection(H11Protocol):
             self._patience.cancel()
             self._patience = None
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._look_at_reader(self.transport.get_write_buffer_size() + 1)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._forget_reader()
+
+    def _look_at_reader(self, before: int) -> None:
+        """Look again and again whether any of what is to be sent has been taken, and hang up where nothing was."""
+        left = self.transport.get_write_buffer_size()
+        if left < before:
+            self._stalled = self.loop.call_later(_READ_SECONDS, self._look_at_reader, left)
+        else:
+            self._hang_up()
+
+    def _hang_up(self) -> None:
+        """End it at once, and have the system forget what it still holds for them."""
+        self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.transport.abort()
+
+    def _forget_reader(self) -> None:
+        if self._stalled:
+            self._stalled.cancel()
+            self._stalled = None
+
     @property
     def _is_served(self) -> bool:
-        """Whether it is our turn: a whole request has come, and is not answered yet."""
-        answering = self.cycle is not None and not self.cycle.response_complete
+        """Whether it is our turn: a whole request has come, and is not answered yet, and they read what we say."""
+        answering = self.cycle is not None and not self.cycle.response_complete and not self._stalled
         return answering and self.conn.their_state is not h11.SEND_BODY
 
     def _send_away(self) -> None:
@@ -92,7 +124,7 @@ class HttpConnection(H11Protocol):
         others = [one for one in self.connections if isinstance(one, HttpConnection) and one is not self]
         idle = [one for one in others if not one._is_served and not one.transport.is_closing()]
         if idle:
-            min(idle, key=lambda one: one._heard).transport.abort()
+            min(idle, key=lambda one: one._heard)._hang_up()
         else:
             self.transport.write(_FULL)
             self.transport.close()
@@ -100,6 +132,7 @@ class HttpConnection(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         self._be_patient()
+        self._forget_reader()
         if self.timeout_keep_alive_task:
             # Else all that belongs to a connection that broke is kept until it would have been idle for too long.
             self.timeout_keep_alive_task.cancel()
@@ -177,7 +210,7 @@ def _room_for_connections() -> int:
         with suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return max(10, (_MOST_FILES if soft == resource.RLIM_INFINITY else soft) - _KEPT_FILES)
+    return max(10, (_MOST_FILES if soft == resource.RLIM_INFINITY else min(soft, _MOST_FILES)) - _KEPT_FILES)
 
 
 def listen(host: str, port: int) -> socket.socket:
