@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import select
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import pytest
@@ -421,6 +423,22 @@ def test_a_body_that_is_too_large_is_refused(house: House, ada: Browser, ask: As
     assert house.web.call("POST", f"/asks/{ask.id}", body=huge, headers=headers, cookie=ada.cookie).status == 413
     many = {f"f{number}": "" for number in range(20_001)}
     assert house.web.call("POST", f"/asks/{ask.id}", form=many, cookie=ada.cookie).status == 413
+
+
+@pytest.mark.parametrize("path", ["/sign-in", "/claude/relay-question?p=1"])
+def test_a_stranger_may_send_little_and_all_strangers_together_not_much_more(house: House, path: str) -> None:
+    plain, size = f"127.0.0.1:{house.web.port}", 60 * 1024
+    kind = "application/json" if "relay" in path else "application/x-www-form-urlencoded"
+    body = b"x" * (65 * 1024)
+    assert house.web.call("POST", path, body=body, headers={"Content-Type": kind}, host=plain).status == 413
+    head = f"POST {path} HTTP/1.1\r\nHost: {plain}\r\nContent-Type: {kind}\r\nContent-Length: {size}\r\n\r\n"
+    with ExitStack() as opened:
+        raws = [opened.enter_context(socket.create_connection(("127.0.0.1", house.web.port), WAIT)) for _ in range(160)]
+        for raw in raws:
+            raw.sendall(head.encode() + b"x" * (size - 1))
+        ready, _, _ = select.select(raws, [], [], WAIT)
+        assert ready[0].recv(100).startswith(b"HTTP/1.1 503")
+        assert redeem(house, house.accounts.make_link(USER)).status == 303
 
 
 def test_a_form_of_another_type_is_refused(house: House, ada: Browser, ask: Ask) -> None:

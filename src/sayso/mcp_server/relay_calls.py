@@ -5,6 +5,7 @@ It keeps no state and opens no store. The poll is held open where the relay know
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -39,6 +40,8 @@ REACH = 10.0
 ANSWER_WITHIN = 10.0
 """Seconds in which the relay must answer, beyond those that it holds a poll open."""
 
+LONG = 60_000
+"""Characters of a question from which on the relay wants to know the token before it reads."""
 POST_WITHIN = 5.0
 """Seconds in which the relay must take one post."""
 
@@ -103,6 +106,8 @@ class RelayCalls:
         while True:
             body = {"streamToken": self._relay.stream_token, **relay.question_data(new.questions[0])}
             query = {"p": str(self._relay.project_id)}
+            if len(json.dumps(body)) > LONG:
+                query["streamToken"] = self._relay.stream_token
             reply = None
             # One at a time, and each to its end: a question that is given up must not arrive after the newer one.
             async with self._posting:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from urllib.parse import parse_qsl
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 MOST_BYTES = 16 * 1024 * 1024
+FROM_STRANGERS = 64 * 1024
+"""Of whom nothing is known yet; a sign-in link and its form are far shorter."""
 MOST_FIELDS = 20_000
 _FORM = "application/x-www-form-urlencoded"
 
@@ -26,11 +28,52 @@ class Fields:
         return self._values.get(name, ())
 
 
+class Intake:
+    """What is being read at this moment, over all connections. Short bodies always fit."""
+
+    def __init__(self, most: int, short: int = 4096) -> None:
+        self._most, self._short, self._held = most, short, 0
+
+    async def read(self, request: Request, most: int) -> bytes:
+        """The whole body; one that is too long, or finds no room, is refused before it is taken in."""
+        if int(request.headers.get("content-length", 0)) > most:
+            raise _too_long(most)
+        parts: list[bytes] = []
+        size = 0
+        try:
+            async for part in request.stream():
+                size += len(part)
+                self._held += len(part)
+                if size > most:
+                    raise _too_long(most)
+                if self._held > self._most and size > self._short:
+                    raise HTTPException(503, "Too much is being sent at once. Try again.", {"Retry-After": "5"})
+                parts.append(part)
+            return b"".join(parts)
+        finally:
+            self._held -= size
+
+
+_KNOWN, _STRANGERS = Intake(128 * 1024 * 1024), Intake(8 * 1024 * 1024)
+
+
+def _too_long(most: int) -> HTTPException:
+    return HTTPException(413, f"At most {most // 1024:,} KiB can be sent at once.")
+
+
 async def read_form(request: Request) -> Fields:
+    return await _form(request, read_body)
+
+
+async def read_strangers_form(request: Request) -> Fields:
+    return await _form(request, read_strangers_body)
+
+
+async def _form(request: Request, read: Callable[[Request], Awaitable[bytes]]) -> Fields:
     sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if sent != _FORM:
         raise HTTPException(415, f"A form is sent as {_FORM}.")
-    text = (await read_body(request)).decode("ascii", "replace")
+    text = (await read(request)).decode("ascii", "replace")
     values: dict[str, list[str]] = {}
     try:
         pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS)
@@ -42,12 +85,10 @@ async def read_form(request: Request) -> Fields:
 
 
 async def read_body(request: Request) -> bytes:
-    """The whole body; one that is too long is refused before it is taken in."""
-    parts: list[bytes] = []
-    size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size > MOST_BYTES:
-            raise HTTPException(413, f"At most {MOST_BYTES // 1024 // 1024} MB can be sent at once.")
-        parts.append(part)
-    return b"".join(parts)
+    """The body of somebody whose session or token is known."""
+    return await _KNOWN.read(request, MOST_BYTES)
+
+
+async def read_strangers_body(request: Request) -> bytes:
+    """A body that has to be read before anything is known of its sender."""
+    return await _STRANGERS.read(request, FROM_STRANGERS)

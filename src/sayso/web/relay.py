@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hmac
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
@@ -28,7 +28,7 @@ from sayso.errors import AlreadySettled
 from sayso.processes import name_of
 from sayso.running.folder import read_runner
 from sayso.web.attempts import attempts_of
-from sayso.web.fields import read_body
+from sayso.web.fields import read_body, read_strangers_body
 from sayso.web.relayed import Relayed, RelayedQuestions
 from sayso.web.security import is_loopback
 from sayso.web.sessions import CSRF_HEADER, required_browser
@@ -66,7 +66,11 @@ class Relay:
     async def relay_question(self, request: Request) -> Response:
         """An agent's question, from its MCP server."""
         _check_local(request)
-        body = await _read_json(request)
+        read = read_strangers_body
+        if named := request.query_params.get("streamToken"):
+            await self._run(request, named)
+            read = read_body
+        body = await _read_json(request, read)
         run = await self._run(request, body.get("streamToken"))
         self._check_csrf(request, run)
         seconds = run.project.options.ask_user_timeout or self._config.mcp_ask_user_timeout // 1000
@@ -80,7 +84,7 @@ class Relay:
         or to none."""
         visitor = await required_browser(request)
         visitor.check_form(request.headers.get(CSRF_HEADER, ""))
-        body = await _read_json(request)
+        body = await _read_json(request, read_body)
         run = await self._run(request, body.get("streamToken"))
         if run.user != visitor.user:
             raise HTTPException(403, _NO_STREAM)
@@ -201,11 +205,11 @@ def _seconds(request: Request) -> float:
     return min(seconds, LONGEST_HOLD)
 
 
-async def _read_json(request: Request) -> Mapping[str, Any]:
+async def _read_json(request: Request, read: Callable[[Request], Awaitable[bytes]]) -> Mapping[str, Any]:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:
         raise HTTPException(415, f"Send the body as {_JSON}.")
     try:
-        body = json.loads(await read_body(request))
+        body = json.loads(await read(request))
     except (ValueError, RecursionError):
         raise HTTPException(400, "The body is not valid JSON.") from None
     if not isinstance(body, dict):

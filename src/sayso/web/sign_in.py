@@ -13,7 +13,7 @@ from sayso.accounts import LINK_REFUSED
 from sayso.errors import SignInRefused
 from sayso.web.devices import device_of
 from sayso.web.events import News
-from sayso.web.fields import read_form
+from sayso.web.fields import read_form, read_strangers_form
 from sayso.web.pages import page
 from sayso.web.private_path import own_path
 from sayso.web.sessions import (
@@ -72,7 +72,7 @@ async def show(request: Request) -> Response:
 
 async def sign_in(request: Request) -> Response:
     """Use the link up, and let this browser in."""
-    fields = await read_form(request)
+    fields = await read_strangers_form(request)
     check_token(fields.one(CSRF_FIELD), request.cookies.get(FORM_COOKIE, ""))
     site, link, next_path = site_of(request), secret_in(fields.one("link")), local_path(fields.one("next"))
     if _is_elsewhere(request):
