@@ -176,7 +176,9 @@ def _by_apprise(services: Sequence[str], title: str, body: str) -> None:
     try:
         apprise: Any = import_module("apprise")
     except ImportError as error:
-        raise NotificationFailed("notify_apprise needs one more package: pip install 'sayso[apprise]'") from error
+        raise NotificationFailed(
+            "notify_apprise needs one more package: install Sayso again, with '.[apprise]' for the dot"
+        ) from error
     sender = apprise.Apprise()
     for service in services:
         if not sender.add(service):

@@ -114,6 +114,10 @@ def not_allowed(machine: Machine) -> None:
 
 
 BROKEN: dict[str, tuple[Callable[[Machine], object], str, str, str, str]] = {
+    "a key that would do two things": (
+        lambda m: m.settings('[keys]\nallow = "n"\n'),
+        *("settings", "fault", "'n' would do allow and deny", "Fix that setting"),
+    ),
     "settings that are no TOML": (
         lambda m: m.settings("profile = all"),
         *("settings", "fault", "is not valid TOML", "Fix that setting"),

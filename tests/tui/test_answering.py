@@ -374,3 +374,12 @@ async def test_asks_are_gone_through_from_within_a_field_too(place: Place) -> No
         await anna.sees("What should the service be called?")
         await anna.type("[]")
         await anna.sees("[]")
+
+
+async def test_the_key_to_the_shell_takes_back_nothing_that_was_typed(place: Place) -> None:
+    place.ask(NAME)
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.type("billing")
+        await anna.press("ctrl+z")
+        await anna.sees("billing")

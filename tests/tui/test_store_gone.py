@@ -58,6 +58,7 @@ async def test_something_else_in_the_place_of_the_store_is_explained(place: Plac
         take_away(place)
         place.config.database.write_text("this is no database, and longer than a header of sixteen bytes")
         await anna.sees("is damaged or is not a Sayso store")
+        await anna.sees_not("Nothing is lost")
         put_back(place)
         await anna.sees_not("The store has been unreachable")
 

@@ -60,11 +60,20 @@ def command(client: str | None, as_json: bool) -> None:
 def _examine(client: str | None) -> Iterator[Finding]:
     try:
         config = settings()
+        _check_keys(config)
     except ConfigError as error:
         yield fault("settings", str(error), "Fix that setting: Sayso does not start until then.")
         return
     machine = this_machine(config.project)
     yield from _with_client(named([client])[0], config, machine) if client else _all(config, machine)
+
+
+def _check_keys(config: Config) -> None:
+    """The terminal inbox knows which keys would clash; nobody else needs it for that."""
+    if config.keys:
+        from sayso.tui.keys import Keys
+
+        Keys.from_config(config)
 
 
 def _all(config: Config, machine: Machine) -> Iterator[Finding]:

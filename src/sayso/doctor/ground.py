@@ -105,7 +105,7 @@ def _fix(error: SaysoError, config: Config) -> str:
         case StoreCorrupt():
             return f"Move {config.database} away; the next start makes a new one. Your old data stays in that file."
         case StoreTooNew():
-            return "Update Sayso: pip install --upgrade sayso, or git pull and make start in a checkout."
+            return "Update Sayso: git pull in the folder it came from, and install it again; in a checkout, make start."
         case StoreFull():
             return f"Make room on the disk of {config.state_dir}."
     if config.store:

@@ -76,7 +76,11 @@ def _apprise(config: Config) -> Iterator[Finding]:
         yield (
             ok("notifications", "apprise is there")
             if find_spec("apprise")
-            else fault("notifications", "notify_apprise needs one more package.", "pip install 'sayso[apprise]'")
+            else fault(
+                "notifications",
+                "notify_apprise needs one more package.",
+                "Install Sayso again, with '.[apprise]' in place of the dot.",
+            )
         )
 
 

@@ -22,7 +22,9 @@ try:
     from psycopg.rows import dict_row
     from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 except ImportError as error:
-    raise StoreUnavailable("PostgreSQL needs one more package: pip install 'sayso[postgres]'.") from error
+    raise StoreUnavailable(
+        "PostgreSQL needs one more package: install Sayso again, with '.[postgres]' for the dot."
+    ) from error
 
 T = TypeVar("T")
 Connection = psycopg.Connection[dict[str, Any]]

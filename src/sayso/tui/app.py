@@ -28,7 +28,7 @@ from sayso.asks.model import Ask
 from sayso.bridge import from_threads
 from sayso.clock import now_ms
 from sayso.config import Config
-from sayso.errors import ConfigError, StoreError
+from sayso.errors import ConfigError, StoreCorrupt, StoreError, StoreTooNew
 from sayso.tui.inbox import InboxScreen
 from sayso.tui.inbox_watcher import InboxWatcher
 from sayso.tui.keys import shown_key
@@ -215,7 +215,9 @@ class SaysoApp(App[int], inherit_bindings=False):
         """The store is away: say so everywhere until it is back."""
         board, wording = self.shared.board, self.shared.wording
         board.trouble_since = wording.clock() if board.trouble_since is None else board.trouble_since
-        board.trouble = self.shared.texts.trouble.format(when=wording.when(board.trouble_since), error=error)
+        texts = self.shared.texts
+        told = texts.damaged if isinstance(error, StoreCorrupt | StoreTooNew) else texts.trouble
+        board.trouble = told.format(when=wording.when(board.trouble_since), error=error)
         self._watcher.look_later()
         self._show_board()
 

@@ -158,8 +158,10 @@ class Keys:
         node._bindings = self._map(*contexts)
 
     def add(self, node: DOMNode, *contexts: str) -> None:
-        """Give a widget these keys on top of its own."""
-        both = {**node._bindings.key_to_bindings, **self._map(*contexts).key_to_bindings}
+        """Give a widget these keys on top of its own, of which none keeps the person from their shell."""
+        shell = next(key for key in self.of("everywhere") if key.name == "suspend").keys.split(",")
+        own = {key: does for key, does in node._bindings.key_to_bindings.items() if key not in shell}
+        both = {**own, **self._map(*contexts).key_to_bindings}
         node._bindings = BindingsMap.from_keys(both)
 
     def _map(self, *contexts: str) -> BindingsMap:

@@ -153,8 +153,8 @@ STORE: Mapping[str, str] = {
         "Der Speicher {where} hat die Schemaversion {version}, dieses Sayso kennt sie bis {newest}. Aktualisieren Sie "
         "Sayso hier, oder setzen Sie SAYSO_STATE_DIR oder SAYSO_STORE auf einen anderen Speicher."
     ),
-    "PostgreSQL needs one more package: pip install 'sayso[postgres]'.": (
-        "PostgreSQL braucht ein weiteres Paket: pip install 'sayso[postgres]'."
+    "PostgreSQL needs one more package: install Sayso again, with '.[postgres]' for the dot.": (
+        "PostgreSQL braucht ein weiteres Paket: Installieren Sie Sayso neu, mit '.[postgres]' statt des Punkts."
     ),
     "{folder} cannot be created, or does not stay. Check what is there or removes it.": (
         "{folder} lässt sich nicht anlegen oder bleibt nicht. Prüfen Sie, was dort ist oder es entfernt."

@@ -48,8 +48,12 @@ GROUND: Mapping[str, str] = {
     "Move {file} away; the next start makes a new one. Your old data stays in that file.": (
         "Verschieben Sie {file}; der nächste Start legt eine neue an. Ihre alten Daten bleiben in jener Datei."
     ),
-    "Update Sayso: pip install --upgrade sayso, or git pull and make start in a checkout.": (
-        "Aktualisieren Sie Sayso: pip install --upgrade sayso, oder git pull und make start im Quellverzeichnis."
+    "Install Sayso again, with '.[apprise]' in place of the dot.": (
+        "Installieren Sie Sayso neu, mit '.[apprise]' statt des Punkts."
+    ),
+    "Update Sayso: git pull in the folder it came from, and install it again; in a checkout, make start.": (
+        "Aktualisieren Sie Sayso: git pull im Ordner, aus dem es kam, und neu installieren; im Quellverzeichnis make "
+        "start."
     ),
     "Check the address in `store` (sayso config shows where it is set), and that the server runs.": (
         "Prüfen Sie die Adresse in `store` (sayso config zeigt, wo sie steht) und ob der Server läuft."

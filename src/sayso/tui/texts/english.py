@@ -78,6 +78,7 @@ class Texts:
     truth_expired: str = "Nobody answered for so long that this expired. What you entered is kept here."
     truth_missing: str = "This is no longer in the store. What you entered is kept here."
     trouble: str = "The store has been unreachable since {when}. Nothing is lost; trying again every second. {error}"
+    damaged: str = "The store cannot be read since {when}; trying again every second. {error}"
 
     # The inbox
     empty: str = "No questions. They appear here the moment an agent asks. To connect yours: sayso install"
