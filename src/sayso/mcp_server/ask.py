@@ -32,6 +32,9 @@ logger = logging.getLogger(__name__)
 MOST_ROUNDS = 8
 """Clients give up after ten rounds of one call; the last ones are left for a form."""
 
+MOST_ROUNDS_WHEN_STOPPING = 3
+"""A client that still comes to a server that stops finds no other, and has to hear of it before the door is closed."""
+
 Result = ToolResult | InputRequired
 
 _STOPPED = "The server is stopping; the question stays open. Make the same call again: it is not asked twice."
@@ -221,7 +224,8 @@ class HeldCall:
     async def _not_yet(self) -> Result:
         """The client would soon give up, or we stop: a fresh round where it knows them, else a result that says
         `pending`."""
-        if self._ctx.comes_again and (self._came is None or self._came.count < MOST_ROUNDS):
+        most = MOST_ROUNDS_WHEN_STOPPING if self._calls.backend.stopping else MOST_ROUNDS
+        if self._ctx.comes_again and (self._came is None or self._came.count < most):
             return await self._come_again(None)
         # Before the client hears of it: it may come again at once, and to another process.
         why = "its server stopped" if self._calls.backend.stopping else "the client's time limit was near"
