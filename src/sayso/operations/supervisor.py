@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -68,9 +69,9 @@ class OperationSupervisor:
         self.observers: list[Observer] = []
         """Called on the event loop when a job begins to run, has something to report, or has ended."""
         self._starter = Starter(config)
-        self._lock_queues = LockQueues(self._begin, self.news)
         self.do = Threads(store.threads).do
         """Runs plain code of the desk."""
+        self._lock_queues = LockQueues(lambda waiting: self.do(self.desk.begin, waiting), self.news)
         self.in_thread = Threads(LAUNCH_THREADS).do
         """Runs plain code that may take longer, such as reading output or starting a command."""
         self._recovering = asyncio.Lock()
@@ -101,7 +102,7 @@ class OperationSupervisor:
         job = self._take_on(operation)
         logger.info("Operation %s (%s) is %s", operation.id, operation.tool, operation.state)
         logger.debug("Operation %s: %s in %s", operation.id, command.argv, command.cwd)
-        job.task = self.beside(self._see_through(job, order, command))
+        job.task = self.beside(self._see_through(job, lambda: self._status(job, order, command)))
         return job
 
     async def postpone(self, job: Job) -> None:
@@ -138,7 +139,7 @@ class OperationSupervisor:
                 logger.info("Found operation %s (%s) of an earlier server again", operation.id, operation.tool)
                 job = self._take_on(operation)
                 job.run()
-                self.beside(self._follow(job))
+                self.beside(self._see_through(job, partial(self._end_of_adopted, operation)))
 
     async def news(self) -> None:
         """Wait until the store has changed, or a second is over."""
@@ -206,10 +207,9 @@ class OperationSupervisor:
             return command, self.desk.open(new)
         return command, self.desk.open_running(new)
 
-    async def _see_through(self, job: Job, order: Order, command: Invocation) -> None:
+    async def _see_through(self, job: Job, end: Callable[[], Awaitable[Status | None]]) -> None:
         try:
-            status = await self._status(job, order, command)
-            await self._finish(job, status)
+            await self._finish(job, await end())
         except SpawnerUnavailable:
             job.leave()
         except StoreError as error:
@@ -263,16 +263,8 @@ class OperationSupervisor:
             return replace(status, text=status.text + install_hint(order.tool.leaf))
         return status
 
-    async def _follow(self, job: Job) -> None:
-        """See an operation through that another process began."""
-        try:
-            status: Status = await asyncio.wrap_future(self._starter.spawner.adopt(job.operation.folder))
-            await self._finish(job, status)
-        except SaysoError as error:
-            logger.info("Operation %s is left to itself: %s", job.id, error)
-        finally:
-            job.leave()
-            self.jobs.pop(job.id, None)
+    async def _end_of_adopted(self, operation: Operation) -> Status:
+        return await asyncio.wrap_future(self._starter.spawner.adopt(operation.folder))
 
     async def _finish(self, job: Job, status: Status | None) -> None:
         ended = await self._note_end(job, status)
@@ -364,6 +356,3 @@ class OperationSupervisor:
         job.run()
         for observer in self.observers:
             observer(job)
-
-    async def _begin(self, operation_id: str) -> Operation | None:
-        return await self.do(self.desk.begin, operation_id)
