@@ -58,7 +58,7 @@ class Notifier:
         """Tell of this ask, together with those that open within a moment. An agent that has many open is told of once
         in a while."""
         self._asks.append(ask)
-        (self._crowded.add if open_of_agent > FEW else self._crowded.discard)(ask.asker.source)
+        (self._crowded.add if open_of_agent > FEW else self._crowded.discard)(ask.asker.crowd)
         if len(self._asks) > 1:
             return
         await asyncio.sleep(BURST)

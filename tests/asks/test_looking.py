@@ -10,7 +10,7 @@ from tests.asks.samples import AGENT, ANNA, BEN, RED, FakeClock, ask, own_text
 from tests.conftest import OpenStore, die
 
 from sayso.asks import rows
-from sayso.asks.crowds import Crowd, fold, gather
+from sayso.asks.crowds import Crowd, fold, gather, without_crowds
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, Asker, State
 from sayso.errors import AmbiguousId, NotFound
@@ -66,14 +66,14 @@ def test_an_agent_with_many_open_is_one_entry_wherever_its_asks_stand(desk: AskD
     left = _open(desk, clock, 3, calm)
     noise = [*_open(desk, clock, 6, noisy), desk.hold(ask("Noise that is waited for?", asker=noisy)).ask]
     clock.forward(1)
-    noise.append(desk.hold(replace(ask("May I?", asker=noisy), bound=True)).ask)
+    noise.append(desk.hold(ask("More noise?", asker=noisy)).ask)
     clock.forward(1)
     honest = desk.hold(ask("Honest?", asker=calm)).ask
     crowd, *others = desk.folded().entries
     assert isinstance(crowd, Crowd)
-    assert (crowd.size, crowd.permissions, crowd.attended, crowd.newest) == (8, 1, 2, noise[-1])
+    assert (crowd.size, crowd.attended, crowd.newest) == (8, 2, noise[-1])
     assert [one.id for one in others] == [honest.id, *(one.id for one in left)]
-    assert {one.id for one in desk.inbox(source=crowd.source)} == {one.id for one in noise}
+    assert {one.id for one in desk.inbox(of=crowd.newest.asker)} == {one.id for one in noise}
     assert crowd == gather(noise)
     assert fold(desk.inbox()) == desk.folded().entries
     first = desk.folded(most=2)
@@ -87,6 +87,35 @@ def test_an_agent_with_many_open_is_one_entry_wherever_its_asks_stand(desk: AskD
     assert few is not None
     assert few.size == 5
     assert desk.crowd("0" * 16) is None
+
+
+@pytest.mark.finding("F-34")
+def test_a_permission_is_never_folded_away(desk: AskDesk, clock: FakeClock) -> None:
+    _open(desk, clock, 6, AGENT)
+    permission = desk.hold(replace(ask("May I?", asker=AGENT), bound=True)).ask
+    wanted, crowd = desk.folded().entries
+    assert wanted == permission
+    assert isinstance(crowd, Crowd)
+    assert crowd.size == 6
+    assert [one.id for one in fold(desk.inbox())] == [permission.id, crowd.id]
+    assert permission in without_crowds(desk.inbox())[0]
+    assert permission not in desk.inbox(of=AGENT)
+
+
+@pytest.mark.finding("F-34")
+def test_one_process_is_a_crowd_for_each_of_its_clients_and_projects(desk: AskDesk, clock: FakeClock) -> None:
+    one, other = replace(AGENT, project="/billing"), replace(AGENT, project="/blog")
+    _open(desk, clock, 6, one)
+    _open(desk, clock, 7, other)
+    _open(desk, clock, 2, replace(AGENT, client="cursor"))
+    first, second, *few = desk.folded().entries
+    assert isinstance(first, Crowd)
+    assert isinstance(second, Crowd)
+    assert (first.newest.asker, first.size) == (one, 6)
+    assert (second.newest.asker, second.size) == (other, 7)
+    assert len(few) == 2
+    assert fold(desk.inbox()) == desk.folded().entries
+    assert len(desk.inbox(of=other)) == 7
 
 
 @pytest.mark.finding("F-34")
@@ -107,7 +136,7 @@ def test_an_ask_that_another_session_has_taken_over_counts_for_that_one(desk: As
         desk.attach(one.id, asker=heir)
     (crowd,) = desk.folded().entries
     assert isinstance(crowd, Crowd)
-    assert crowd.source == heir.source
+    assert crowd.name == heir.crowd
     assert (desk.open_of(AGENT), desk.open_of(heir)) == (0, 6)
 
 

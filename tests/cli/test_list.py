@@ -147,7 +147,7 @@ def test_a_noisy_agent_does_not_hide_the_question_of_another(home: Home) -> None
     ran = home.run("list")
     assert honest.id[:8] in ran.out
     assert ran.out.count("Noise") == 5
-    assert "… and 116 more of noisy in /srv/shop (1 is a permission): --all shows each." in ran.err
+    assert "… and 115 more of noisy in /srv/shop: --all shows each." in ran.err
     every_one = home.run("list", "--all", "--limit", "200").out
     assert every_one.count("Noise") == 120
     assert len(home.run("list", "--json", "--limit", "200").data) == 122

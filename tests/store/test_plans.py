@@ -31,7 +31,16 @@ OFTEN = (
 )
 """What is asked with every call, or after every ring."""
 
-INBOX = {"project": None, "person": "ada", "put_by": None, "after_time": -1, "after_id": "", "most": 20}
+INBOX = {
+    "project": None,
+    "person": "ada",
+    "put_by": None,
+    "of_client": "",
+    "of_project": "",
+    "after_time": -1,
+    "after_id": "",
+    "most": 20,
+}
 PARAMETERS: dict[str, dict[str, object]] = {
     "inbox_attended": {**INBOX, "few": 5},
     "inbox_unattended": {**INBOX, "few": 5},

@@ -1,4 +1,5 @@
-"""Agents that have many asks open. Each is one entry of the inbox, so that it does not hide what others ask.
+"""Agents that have many questions open. Each is one entry of the inbox, so that it does not hide what others ask.
+Permissions always stand by themselves: nobody may miss what an agent wants to do.
 
 Which agents these are is counted over all open asks, whatever part of them a surface shows.
 """
@@ -23,36 +24,33 @@ QUIET = 60_000
 
 @dataclass(frozen=True, kw_only=True)
 class Crowd:
-    """All asks that one agent has open, told as one."""
+    """All questions that one agent has open in one project, told as one."""
 
-    source: str
     newest: Ask
     size: int
-    permissions: int
     attended: int
     """How many of them an agent waits for right now."""
     since: int
     """The moment by which it has its place in the inbox: the first of those that are waited for, else the first."""
 
     @property
+    def name(self) -> str:
+        return self.newest.asker.crowd
+
+    @property
     def id(self) -> str:
-        return short_name(self.source)
+        return short_name(self.name)
 
     @property
     def version(self) -> str:
         """Another one whenever the entry reads differently."""
         newest = self.newest
-        return f"{self.size}.{self.permissions}.{self.attended}.{newest.id[:8]}.{newest.version}"
-
-    @property
-    def questions(self) -> int:
-        """How many are no permissions."""
-        return self.size - self.permissions
+        return f"{self.size}.{self.attended}.{newest.id[:8]}.{newest.version}"
 
 
-def short_name(source: str) -> str:
-    """A name of an agent for addresses, which says nothing of it."""
-    return hashlib.sha256(source.encode()).hexdigest()[:16]
+def short_name(crowd: str) -> str:
+    """A name of a crowd for addresses, which says nothing of it."""
+    return hashlib.sha256(crowd.encode()).hexdigest()[:16]
 
 
 Entry: TypeAlias = Ask | Crowd
@@ -71,10 +69,8 @@ def read(row: Row) -> Crowd:
     """A crowd as the store counts it."""
     attended = int(row["attended"])
     return Crowd(
-        source=row["put_by"],
         newest=rows.read(row),
         size=int(row["size"]),
-        permissions=int(row["permissions"]),
         attended=attended,
         since=int(row["attended_at"] if attended else row["first_at"]),
     )
@@ -91,35 +87,33 @@ def _place(entry: Entry) -> tuple[bool, int]:
 
 def fold(asks: Sequence[Ask]) -> list[Entry]:
     """Asks in whatever order they are given in, with each crowd in the place of its first."""
-    groups = by_source(asks)
+    groups = by_crowd(asks)
     entries, told = list[Entry](), set[str]()
     for ask in asks:
-        source = ask.asker.source
-        if len(groups[source]) <= FEW:
+        name = ask.asker.crowd
+        if ask.is_permission or len(groups[name]) <= FEW:
             entries.append(ask)
-        elif source not in told:
-            told.add(source)
-            entries.append(gather(groups[source]))
+        elif name not in told:
+            told.add(name)
+            entries.append(gather(groups[name]))
     return entries
 
 
-def by_source(asks: Sequence[Ask]) -> dict[str, list[Ask]]:
-    """The asks of each agent that is known. An unknown one has nothing in common with the others."""
+def by_crowd(asks: Sequence[Ask]) -> dict[str, list[Ask]]:
+    """The questions of each agent that is known. An unknown one has nothing in common with the others."""
     groups = defaultdict[str, list[Ask]](list)
     for ask in asks:
-        if ask.asker.source:
-            groups[ask.asker.source].append(ask)
+        if ask.asker.crowd and not ask.is_permission:
+            groups[ask.asker.crowd].append(ask)
     return groups
 
 
 def gather(asks: Sequence[Ask]) -> Crowd:
-    """The asks of one agent as a crowd."""
+    """The questions of one agent as a crowd."""
     waited_for = [ask for ask in asks if ask.attended]
     return Crowd(
-        source=asks[0].asker.source,
         newest=max(asks, key=lambda ask: (ask.created_at, ask.id)),
         size=len(asks),
-        permissions=sum(ask.is_permission for ask in asks),
         attended=len(waited_for),
         since=min(ask.created_at for ask in waited_for or asks),
     )
@@ -127,7 +121,7 @@ def gather(asks: Sequence[Ask]) -> Crowd:
 
 def without_crowds(asks: Sequence[Ask]) -> tuple[list[Ask], list[Crowd]]:
     """The asks without those that an agent has beyond a few, and what each agent has beyond these."""
-    beyond = [group[FEW:] for group in by_source(asks).values() if len(group) > FEW]
+    beyond = [group[FEW:] for group in by_crowd(asks).values() if len(group) > FEW]
     left_out = {ask.id for group in beyond for ask in group}
     return [ask for ask in asks if ask.id not in left_out], [gather(group) for group in beyond]
 
@@ -140,10 +134,10 @@ class Quiet:
         self._told: dict[str, int] = {}
 
     def worth_telling(self, new: Sequence[Ask], crowded: Set[str]) -> list[Ask]:
-        """Those to tell of now. `crowded` are the sources that have many open."""
+        """Those to tell of now, permissions among them always. `crowded` are the crowds there are."""
         now = self._clock()
-        self._told = {source: at for source, at in self._told.items() if now - at < QUIET}
+        self._told = {name: at for name, at in self._told.items() if now - at < QUIET}
         silent = self._told.keys() & crowded
-        kept = [ask for ask in new if ask.asker.source not in silent]
-        self._told |= {ask.asker.source: now for ask in kept if ask.asker.source in crowded}
+        kept = [ask for ask in new if ask.is_permission or ask.asker.crowd not in silent]
+        self._told |= {ask.asker.crowd: now for ask in kept if ask.asker.crowd in crowded and not ask.is_permission}
         return kept

@@ -226,19 +226,19 @@ class AskDesk:
         *,
         project: str | None = None,
         person: str | None = None,
-        source: str | None = None,
+        of: Asker | None = None,
         after: Ask | None = None,
         most: int = 100,
     ) -> list[Ask]:
         """A page of the asks that can be answered: first those whose agents wait, then the others, each oldest first.
-        With a person: those that person may see. With a source: those of that agent."""
-        wanted = {"project": project, "person": person, "put_by": source, "few": None}
+        With a person: those that person may see. With an asker: the questions that stand in the crowd of that one."""
+        wanted = {"project": project, "person": person, "few": None, **_crowd_of(of)}
         return self._read(lambda table: _inbox(table, after, most, **wanted))
 
     def folded(self, *, person: str | None = None, after: Ask | None = None, most: int = 100) -> crowds.Folded:
         """The same with each agent that has many open as one entry. All of these are on the first page, however many
         asks of others there are."""
-        wanted = {"project": None, "person": person, "put_by": None, "few": crowds.FEW}
+        wanted = {"project": None, "person": person, "few": crowds.FEW, **_crowd_of(None)}
 
         def work(table: AskTable) -> crowds.Folded:
             asks = _inbox(table, after, most + 1, **wanted)
@@ -388,6 +388,11 @@ class AskDesk:
 
     def _alive(self, processes: Set[str]) -> set[str]:
         return self._store.bell().alive(processes) if processes else set()
+
+
+def _crowd_of(asker: Asker | None) -> dict[str, str | None]:
+    found = asker or Asker()
+    return {"put_by": asker.source if asker else None, "of_client": found.client, "of_project": found.project}
 
 
 def _inbox(table: AskTable, after: Ask | None, most: int, **wanted: object) -> list[Ask]:

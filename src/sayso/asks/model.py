@@ -157,6 +157,12 @@ class Asker:
         return f"process {self.host} {self.pid} {self.started}" if self.pid else ""
 
     @property
+    def crowd(self) -> str:
+        """Names those whose questions are told together when they are many: one source may be several clients, and
+        work in several projects. Empty where nothing is known of it."""
+        return "\n".join((self.source, self.client, self.project)) if self.source else ""
+
+    @property
     def identity(self) -> dict[str, str]:
         """What all calls of one agent have in common. A token names its agent wherever it comes from, by whatever
         proxy; without one, the machine is part of the name."""

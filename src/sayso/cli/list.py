@@ -15,7 +15,7 @@ from sayso.cli.connecting import how_to_connect, typed_here
 from sayso.cli.program import settings
 from sayso.cli.shared import MOST_OPEN, project_name
 from sayso.cli.terminal import listed, put, put_json, say, table
-from sayso.cli.texts import plural, tr, translated
+from sayso.cli.texts import tr, translated
 from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.desks import open_desks
@@ -93,18 +93,7 @@ def _called(ask: Ask) -> str:
 def _say_crowds(others: Sequence[Crowd]) -> None:
     for crowd in others:
         agent = _called(crowd.newest)
-        if count := crowd.permissions:
-            say(
-                plural(
-                    count,
-                    "… and {size} more of {agent} (1 is a permission): --all shows each.",
-                    "… and {size} more of {agent} ({n} are permissions): --all shows each.",
-                    size=crowd.size,
-                    agent=agent,
-                )
-            )
-        else:
-            say(tr("… and {size} more of {agent}: --all shows each.", size=crowd.size, agent=agent))
+        say(tr("… and {size} more of {agent}: --all shows each.", size=crowd.size, agent=agent))
 
 
 def _row(ask: Ask, others: Lookalikes) -> tuple[str, ...]:

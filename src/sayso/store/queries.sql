@@ -56,12 +56,13 @@ SELECT * FROM asks
 WHERE wait_process IS NOT NULL AND wait_id IS NOT NULL AND state = 'pending'
   AND (CAST(:project AS TEXT) IS NULL OR project = :project)
   AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
-  AND (CAST(:put_by AS TEXT) IS NULL OR put_by = :put_by)
-  AND (CAST(:few AS BIGINT) IS NULL OR put_by NOT IN (
-        SELECT put_by FROM asks
-        WHERE state IN ('pending', 'timed_out') AND put_by <> ''
+  AND (CAST(:put_by AS TEXT) IS NULL
+       OR (put_by = :put_by AND client = :of_client AND project = :of_project AND permission = 0))
+  AND (CAST(:few AS BIGINT) IS NULL OR permission = 1 OR (put_by, client, project) NOT IN (
+        SELECT put_by, client, project FROM asks
+        WHERE state IN ('pending', 'timed_out') AND put_by <> '' AND permission = 0
           AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
-        GROUP BY put_by HAVING count(*) > :few))
+        GROUP BY put_by, client, project HAVING count(*) > :few))
   AND (created_at, id) > (:after_time, :after_id)
 ORDER BY created_at, id LIMIT :most;
 
@@ -71,29 +72,31 @@ SELECT * FROM asks
 WHERE state IN ('pending', 'timed_out') AND (state = 'timed_out' OR wait_id IS NULL)
   AND (CAST(:project AS TEXT) IS NULL OR project = :project)
   AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
-  AND (CAST(:put_by AS TEXT) IS NULL OR put_by = :put_by)
-  AND (CAST(:few AS BIGINT) IS NULL OR put_by NOT IN (
-        SELECT put_by FROM asks
-        WHERE state IN ('pending', 'timed_out') AND put_by <> ''
+  AND (CAST(:put_by AS TEXT) IS NULL
+       OR (put_by = :put_by AND client = :of_client AND project = :of_project AND permission = 0))
+  AND (CAST(:few AS BIGINT) IS NULL OR permission = 1 OR (put_by, client, project) NOT IN (
+        SELECT put_by, client, project FROM asks
+        WHERE state IN ('pending', 'timed_out') AND put_by <> '' AND permission = 0
           AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
-        GROUP BY put_by HAVING count(*) > :few))
+        GROUP BY put_by, client, project HAVING count(*) > :few))
   AND (created_at, id) > (:after_time, :after_id)
 ORDER BY created_at, id LIMIT :most;
 
 -- name: crowds
--- Each agent that has more than a few asks open, as its newest one, with how many there are and since when they stand
--- in the inbox.
-SELECT asks.*, crowd.size, crowd.permissions, crowd.attended, crowd.first_at, crowd.attended_at
-FROM (SELECT put_by, count(*) AS size, sum(permission) AS permissions, min(created_at) AS first_at,
+-- Each agent that has more than a few questions open in a project, as its newest one, with how many there are and since
+-- when they stand in the inbox. Permissions are never among them.
+SELECT asks.*, crowd.size, crowd.attended, crowd.first_at, crowd.attended_at
+FROM (SELECT put_by, client, project, count(*) AS size, min(created_at) AS first_at,
              count(CASE WHEN state = 'pending' THEN wait_id END) AS attended,
              min(CASE WHEN state = 'pending' AND wait_id IS NOT NULL THEN created_at END) AS attended_at
       FROM asks
-      WHERE state IN ('pending', 'timed_out') AND put_by <> ''
+      WHERE state IN ('pending', 'timed_out') AND put_by <> '' AND permission = 0
         AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
-      GROUP BY put_by HAVING count(*) > :few) AS crowd
+      GROUP BY put_by, client, project HAVING count(*) > :few) AS crowd
 JOIN asks ON asks.id = (
     SELECT newest.id FROM asks AS newest
-    WHERE newest.put_by = crowd.put_by AND newest.state IN ('pending', 'timed_out') AND newest.put_by <> ''
+    WHERE newest.put_by = crowd.put_by AND newest.client = crowd.client AND newest.project = crowd.project
+      AND newest.permission = 0 AND newest.state IN ('pending', 'timed_out') AND newest.put_by <> ''
       AND (CAST(:person AS TEXT) IS NULL OR newest.owner IN ('', :person))
     ORDER BY newest.created_at DESC, newest.id DESC LIMIT 1);
 

@@ -37,7 +37,7 @@ CREATE TABLE asks (
 );
 
 CREATE INDEX asks_inbox ON asks (created_at, id) WHERE state IN ('pending', 'timed_out');
-CREATE INDEX asks_crowds ON asks (put_by, created_at, id) WHERE state IN ('pending', 'timed_out') AND put_by <> '';
+CREATE INDEX asks_crowds ON asks (put_by, client, project, created_at, id) WHERE state IN ('pending', 'timed_out') AND put_by <> '';
 CREATE INDEX asks_ended ON asks (ended_at, id, state) WHERE ended_at IS NOT NULL;
 CREATE INDEX asks_waits ON asks (wait_process, state) WHERE wait_process IS NOT NULL;
 CREATE INDEX asks_unattended ON asks (unattended_at) WHERE unattended_at IS NOT NULL;

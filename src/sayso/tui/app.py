@@ -230,14 +230,14 @@ class SaysoApp(App[int], inherit_bindings=False):
         if self._away is False and self.shared.config.terminal_notify_when == "away":
             return
         wording, texts = self.shared.wording, self.shared.texts
-        crowds = {crowd.source: crowd for crowd in self.shared.board.crowds}
+        crowds = {crowd.name: crowd for crowd in self.shared.board.crowds}
         new = self._quiet.worth_telling(new, crowds.keys())
         if not new:
             return
-        newest = max(new, key=lambda ask: (ask.asker.source not in crowds, ask.created_at))
+        newest = max(new, key=lambda ask: (ask.is_permission or ask.asker.crowd not in crowds, ask.created_at))
         who = {"client": wording.client(newest), "project": wording.project(newest)}
         title = texts.told_one.format(**who) if len(new) == 1 else texts.told_many.format(n=len(new))
-        if {ask.asker.source for ask in new} <= crowds.keys() and len(crowds) == 1:
+        if len(crowds) == 1 and all(ask.asker.crowd in crowds and not ask.is_permission for ask in new):
             (crowd,) = crowds.values()
             title = texts.told_crowd.format(many=wording.how_many(crowd), **who)
         body = wording.headline(newest)

@@ -11,7 +11,7 @@ from textual.events import Key
 from textual.timer import Timer
 from textual.widgets import Input
 
-from sayso.asks.crowds import Crowd, Entry, by_source, fold
+from sayso.asks.crowds import Crowd, Entry, by_crowd, fold
 from sayso.asks.desk import AskDesk
 from sayso.asks.guard import refuse_self_answer
 from sayso.asks.model import Ask
@@ -98,20 +98,20 @@ class InboxScreen(SaysoScreen[None]):
 
     def _laid_out(self, asks: Sequence[Ask]) -> tuple[list[Entry], dict[str, Crowd]]:
         """What is listed, and which of the asks are part of a crowd that is open."""
-        groups, entries, unfolded = by_source(asks), list[Entry](), dict[str, Crowd]()
+        groups, entries, unfolded = by_crowd(asks), list[Entry](), dict[str, Crowd]()
         for entry in fold(asks):
             entries.append(entry)
             if isinstance(entry, Crowd) and entry.id in self._unfolded:
-                entries += groups[entry.source]
-                unfolded |= {ask.id: entry for ask in groups[entry.source]}
+                entries += groups[entry.name]
+                unfolded |= {ask.id: entry for ask in groups[entry.name]}
         return entries, unfolded
 
     def _follow(self, ask: Ask) -> None:
         """Where the ask at the cursor has been folded away, the cursor is on the row that stands for it."""
         rows = self.query_one(AskList)
-        places = {entry.source if isinstance(entry, Crowd) else entry.id: at for at, entry in enumerate(rows.items)}
-        if rows.cursor and ask.id not in places and ask.asker.source in places:
-            rows.move_to(places[ask.asker.source])
+        places = {entry.name if isinstance(entry, Crowd) else entry.id: at for at, entry in enumerate(rows.items)}
+        if rows.cursor and ask.id not in places and ask.asker.crowd in places:
+            rows.move_to(places[ask.asker.crowd])
 
     def _offer(self) -> None:
         """The keys that do something for what is at the cursor now."""
@@ -189,7 +189,7 @@ class InboxScreen(SaysoScreen[None]):
     def _previewed(self, entry: Entry) -> Sequence[Block]:
         if isinstance(entry, Ask):
             return preview(self.shared, entry)
-        return crowd_preview(self.shared, entry, by_source(self._listed)[entry.source])
+        return crowd_preview(self.shared, entry, by_crowd(self._listed)[entry.name])
 
     def on_resize(self) -> None:
         self._preview_soon()

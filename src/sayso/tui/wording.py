@@ -61,14 +61,8 @@ class Wording:
         return self.texts.one_question if count == 1 else self.texts.questions.format(n=count)
 
     def how_many(self, crowd: Crowd) -> str:
-        """What an agent has open: `3000 questions, 1 permission`."""
-        texts, parts = self.texts, []
-        if crowd.questions:
-            parts.append(texts.one_question if crowd.questions == 1 else texts.questions.format(n=crowd.questions))
-        if crowd.permissions:
-            one = crowd.permissions == 1
-            parts.append(texts.one_permission if one else texts.permissions.format(n=crowd.permissions))
-        return ", ".join(parts)
+        """What an agent has open: `3000 questions`."""
+        return self.texts.one_question if crowd.size == 1 else self.texts.questions.format(n=crowd.size)
 
     def crowd_standing(self, crowd: Crowd) -> str:
         if not crowd.attended:

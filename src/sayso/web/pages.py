@@ -118,7 +118,7 @@ def _environment() -> Environment:
         "whereabouts": wording.whereabouts,
         "session": wording.session,
         "branch": wording.branch,
-        "agent_of": lambda ask: short_name(ask.asker.source),
+        "agent_of": lambda ask: "" if ask.is_permission else short_name(ask.asker.crowd),
         "how_many": wording.how_many,
         "goes_on_with": wording.goes_on_with,
         "standing": wording.standing,

@@ -48,7 +48,7 @@ async def crowd(request: Request) -> Response:
     name, after = request.path_params["crowd"], await _marker(request, "after", visitor)
     found = await site.do(site.desk.crowd, name, visitor.user)
     wanted = partial(site.desk.inbox, person=visitor.user, after=after, most=PAGE + 1)
-    asks = await site.do(wanted, source=found.source) if found else []
+    asks = await site.do(wanted, of=found.newest.asker) if found else []
     return page(
         request,
         "crowd.html",

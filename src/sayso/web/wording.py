@@ -36,9 +36,8 @@ def headline(ask: Ask) -> str:
 
 
 def how_many(crowd: Crowd) -> str:
-    """What an agent has open: `1,204 questions and 3 permissions`."""
-    kinds = {"question": crowd.questions, "permission": crowd.permissions}
-    return " and ".join(f"{count:,} {name if count == 1 else name + 's'}" for name, count in kinds.items() if count)
+    """What an agent has open: `1,204 questions`."""
+    return f"{crowd.size:,} {'question' if crowd.size == 1 else 'questions'}"
 
 
 def goes_on_with(inbox: Folded) -> str:

@@ -73,12 +73,6 @@ ASKS: Mapping[str, str] = {
     "your inbox, here in the terminal": "Ihr Eingang, hier im Terminal",
     "your inbox, in a browser": "Ihr Eingang, im Browser",
     "… and {size} more of {agent}: --all shows each.": "… und {size} weitere von {agent}: --all zeigt jede.",
-    "… and {size} more of {agent} (1 is a permission): --all shows each.": (
-        "… und {size} weitere von {agent} (1 davon fragt um Erlaubnis): --all zeigt jede."
-    ),
-    "… and {size} more of {agent} ({n} are permissions): --all shows each.": (
-        "… und {size} weitere von {agent} ({n} davon fragen um Erlaubnis): --all zeigt jede."
-    ),
     "… and more: --limit shows more than {n}.": "… und weitere: --limit zeigt mehr als {n}.",
     "Answer one: sayso answer {id}    See all of it: sayso show {id}": (
         "Beantworten: sayso answer {id}    Alles dazu: sayso show {id}"

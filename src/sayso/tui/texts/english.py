@@ -22,7 +22,6 @@ class Texts:
     waiting: str = "{n} waiting"
     left_open: str = "{n} left open"
     one_permission: str = "1 permission"
-    permissions: str = "{n} permissions"
     many_of_one: str = "{n} from {client}"
     many_of_some: str = "{n} from {agents} agents"
     none_waiting: str = "nobody is waiting"

@@ -17,7 +17,6 @@ class German(Texts):
     waiting = "{n} warten"
     left_open = "{n} noch offen"
     one_permission = "1 Erlaubnis"
-    permissions = "{n} Erlaubnisse"
     many_of_one = "{n} von {client}"
     many_of_some = "{n} von {agents} Agenten"
     none_waiting = "niemand wartet"
