@@ -256,6 +256,7 @@ def test_lines_pasted_at_one_question_do_not_answer_the_next(home: Home) -> None
     with Terminal(home, "answer", ask.id) as terminal:
         terminal.expect("an empty line ends it: ")
         terminal.press(b"some words\n\ny\ny\n")
+        terminal.expect("More lines came after that answer was complete; they were dropped.")
         terminal.expect("y or n: ")
         assert home.ask_of(ask).state is State.PENDING
         terminal.type("n")

@@ -57,7 +57,11 @@ def converse(ask: Ask) -> Sequence[Answer] | Rejection | None:
     given: dict[str, Answer] = {}
     while True:
         number, question = _first_open(ask, given)
-        forget_typed_ahead()
+        if forget_typed_ahead() and given:
+            put(
+                "   "
+                + tr("More lines came after that answer was complete; they were dropped. To add them, go /b back.")
+            )
         step = _put_question(ask, number, question) if question else _review(ask, given)
         match step:
             case Answer():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import select
 import shutil
 import sys
 import textwrap
@@ -109,12 +110,15 @@ def draws_screens() -> bool:
     return seen and os.environ.get("TERM", "") not in ("", "dumb", "unknown")
 
 
-def forget_typed_ahead() -> None:
-    """Drop what was typed before now: it was meant for something else than what is shown next."""
+def forget_typed_ahead() -> bool:
+    """Drop what was typed before now: it was meant for something else than what is shown next. Whether it had lines."""
     with suppress(ImportError, OSError):
         import termios
 
+        lines = bool(select.select([sys.stdin], [], [], 0)[0])
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+        return lines
+    return False
 
 
 def read_line(prompt: str) -> str | None:

@@ -177,6 +177,9 @@ ASKS: Mapping[str, str] = {
     "Asked: {id}. Waiting for a person: sayso answer {id}": (
         "Gefragt: {id}. Warten auf einen Menschen: sayso answer {id}"
     ),
+    "More lines came after that answer was complete; they were dropped. To add them, go /b back.": (
+        "Nach dem Ende dieser Antwort kamen weitere Zeilen; sie wurden verworfen. Um sie anzufügen: /b geht zurück."
+    ),
     "This was answered {ago} ago, before this command: {said}. It is asked again.": (
         "Das wurde vor {ago} beantwortet, vor diesem Befehl: {said}. Es wird erneut gefragt."
     ),
