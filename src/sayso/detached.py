@@ -67,7 +67,7 @@ class DetachedDesk(ABC, Generic[D]):
 
     def _cancel(self, process: D) -> D:
         """Have its runner end it with all that descends from it, if it is on this machine."""
-        if not process.ended and process.host == self._host:
+        if process.ended_at is None and process.host == self._host:
             runner_folder.cancel(process.folder)
         return process
 
@@ -86,7 +86,7 @@ class DetachedDesk(ABC, Generic[D]):
 
     def _take_over(self, orphan: D, tx: Transaction) -> D | None:
         now = self._get(tx, orphan.id)
-        if now.ended or now.process != orphan.process:
+        if now.ended_at is not None or now.process != orphan.process:
             return None
         return self._change(tx, replace(now, process=self._store.bell().process), now)
 
@@ -114,7 +114,7 @@ class DetachedDesk(ABC, Generic[D]):
 
         def work(tx: Transaction) -> D:
             before = self._get(tx, process_id)
-            after = before if before.ended else edit(before)
+            after = edit(before) if before.ended_at is None else before
             return before if after is before else self._change(tx, after, before)
 
         return self._store.write(work)

@@ -104,7 +104,7 @@ class RunDesk(DetachedDesk[Run]):
         """Note who wants the run to end, and see to it that its agent does nothing more. False where it may: when it
         runs on another machine, whose server ends it then."""
         run = self._note_stop(run_id, by)
-        if run.ended:
+        if run.state.ended:
             return True
         if run.host != self._host:
             return False

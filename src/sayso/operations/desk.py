@@ -106,7 +106,7 @@ class OperationDesk(DetachedDesk[Operation]):
 
         def work(tx: Transaction) -> Operation:
             operation = self._get(tx, operation_id)
-            if not operation.ended or operation.delivered:
+            if not operation.state.ended or operation.delivered:
                 return operation
             return self._change(tx, replace(operation, delivered_at=self._clock()), operation)
 

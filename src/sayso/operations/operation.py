@@ -92,7 +92,7 @@ class Operation(NewOperation, DetachedProcess):
     @property
     def stopping(self) -> bool:
         """Whether somebody wants it to end and it has not."""
-        return bool(self.cancelled_by) and not self.ended
+        return bool(self.cancelled_by) and not self.state.ended
 
     @property
     def failure(self) -> Status | None:

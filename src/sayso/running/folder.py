@@ -91,10 +91,6 @@ class DetachedProcess:
     version: int = 1
     ended_at: int | None = None
 
-    @property
-    def ended(self) -> bool:
-        return self.ended_at is not None
-
 
 def parse_status(text: bytes) -> Status:
     """A Status from what the runner wrote."""
