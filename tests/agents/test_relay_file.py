@@ -149,6 +149,14 @@ def test_files_are_removed_with_their_run_and_leftovers_after_an_hour(tmp_path: 
     assert relay_file.sweep(replace(config, relay_dir=tmp_path / "nowhere")) == 0
 
 
+def test_what_a_killed_process_left_half_written_is_removed_too(tmp_path: Path) -> None:
+    folder = tmp_path / "relay"
+    half = relay_file.write(folder, RELAY).rename(folder / f".{TOKEN}.json.0a1b2c3d")
+    os.utime(half, (time.time() - 3700,) * 2)
+    assert relay_file.sweep(replace(settings(tmp_path), relay_dir=folder)) == 1
+    assert not half.exists()
+
+
 def test_the_client_is_given_the_same_entry_with_the_environment_it_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

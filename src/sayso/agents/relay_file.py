@@ -19,7 +19,7 @@ import stat
 import sys
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,17 +63,7 @@ class RelayFile:
 
     def data(self) -> dict[str, Any]:
         """Under the names that PromptManager gave the fields."""
-        return {name: getattr(self, field) for name, field in _FIELDS.items()}
-
-
-_FIELDS = {
-    "apiUrl": "api_url",
-    "streamToken": "stream_token",
-    "userId": "user_id",
-    "projectId": "project_id",
-    "csrfToken": "csrf_token",
-    "timeout": "timeout",
-}
+        return {name: getattr(self, field) for name, (field, _) in _FIELDS.items()}
 
 
 # Reading
@@ -90,20 +80,12 @@ def read(file: Path) -> RelayFile:
         raise _unfit(file, f"is not JSON ({error})") from error
     if not isinstance(data, dict):
         raise _unfit(file, "must hold a JSON object")
-    read_as = {
-        "apiUrl": _loopback_address,
-        "streamToken": _token,
-        "userId": _id,
-        "projectId": _id,
-        "csrfToken": _text,
-        "timeout": _timeout,
-    }
-    values: dict[str, Any] = {"timeout": DEFAULT_TIMEOUT}
-    for name, check in read_as.items():
+    values: dict[str, Any] = {}
+    for name, (field, check) in _FIELDS.items():
         if name == "timeout" and data.get(name) is None:
             continue
         try:
-            values[_FIELDS[name]] = check(data.get(name))
+            values[field] = check(data.get(name))
         except ValueError as error:
             given = "is missing" if name not in data else f"is {quoted(data[name])}"
             raise _unfit(file, f"{name} {given}; it must be {error}") from error
@@ -169,6 +151,16 @@ def _loopback_address(value: object) -> str:
     if not resolves_to_loopback(parts.hostname, port):
         raise ValueError(f"one whose host is {' or '.join(_LOOPBACK)}: questions must not leave this machine")
     return value.rstrip("/")
+
+
+_FIELDS: Mapping[str, tuple[str, Callable[[object], int | str]]] = {
+    "apiUrl": ("api_url", _loopback_address),
+    "streamToken": ("stream_token", _token),
+    "userId": ("user_id", _id),
+    "projectId": ("project_id", _id),
+    "csrfToken": ("csrf_token", _text),
+    "timeout": ("timeout", _timeout),
+}
 
 
 def resolves_to_loopback(host: str, port: int | None) -> bool:
@@ -237,8 +229,9 @@ def _sweep(folder: Path, living: frozenset[str]) -> int:
     with suppress(OSError):
         _own(folder)
         for file in folder.iterdir():
-            name = file.name.removesuffix(_CLIENT_SUFFIX).removesuffix(_SUFFIX)
-            ours = file.suffix == _SUFFIX and (is_token(name) or _RUN_ID.fullmatch(name))
+            # One that was being written when a process was killed has a dot before its name.
+            name = file.name.removeprefix(".").partition(".")[0]
+            ours = _SUFFIX in file.name and (is_token(name) or _RUN_ID.fullmatch(name))
             if ours and name not in living and _is_old(file):
                 with suppress(OSError):
                     file.unlink()
