@@ -13,7 +13,6 @@ from tests.install.golden import SERVER, machine, registration
 from sayso.clients import known
 from sayso.config import Config
 from sayso.dialects import ahma
-from sayso.dialects.dialect import ASK_TOOLS
 from sayso.dialects.profiles import profile
 from sayso.install.entry import ServerProgram
 from sayso.install.grants import copilot_hook, tools_of
@@ -23,6 +22,9 @@ from sayso.install.part import Done, Part, add, take_back
 from sayso.install.targets import BY_KEY, TARGETS, Scope, Target
 
 GRANTING = [target for target in TARGETS if target.grant]
+ASKING = ("ask_user", "ask_user_questions", "get_answers", "question_ask", "question_summary")
+"""The tools that only ask a person, and nothing else."""
+
 EVERY_CLIENT = pytest.mark.parametrize("target", GRANTING, ids=lambda target: target.key)
 BEFORE = {
     "claude-code": '{\n  "permissions": {"allow": ["Bash(ls)"]}\n}\n',
@@ -69,21 +71,21 @@ def test_it_names_the_tools_that_ask_and_never_a_whole_server(target: Target, tm
     part, ledger = given(target, tmp_path), Ledger(tmp_path / "ledger.json")
     add(part, ledger)
     text = part.path.read_text()
-    names = [known(target.known_as).other_names.get(name, name) for name in ASK_TOOLS]
+    names = [known(target.known_as).other_names.get(name, name) for name in ASKING]
     assert all(name in text for name in names)
     assert "trust" not in text
-    assert not any(name in text for name in ("approve()", "default_tools_approval_mode", "mcp__sayso__*", *ahma.NAMES))
-    for name in names:
-        match target.key:
-            case "claude-code" | "qwen":
-                assert f"mcp__sayso__{name}" in json.loads(text)["permissions"]["allow"]
-            case "codex":
-                approved = tomllib.loads(text)["mcp_servers"]["sayso"]["tools"]
-                assert approved[name] == {"approval_mode": "approve"}
-            case "gemini":
-                (rule,) = tomllib.loads(text)["rule"]
-                assert (rule["mcpName"], rule["decision"]) == ("sayso", "allow")
-                assert name in rule["toolName"]
+    assert not any(name in text for name in ("default_tools_approval_mode", "mcp__sayso__*", *ahma.NAMES))
+    match target.key:
+        case "claude-code" | "qwen":
+            allowed = json.loads(text)["permissions"]["allow"]
+            assert {rule for rule in allowed if "sayso" in rule} == {f"mcp__sayso__{name}" for name in names}
+        case "codex":
+            approved = tomllib.loads(text)["mcp_servers"]["sayso"]["tools"]
+            assert approved == {name: {"approval_mode": "approve"} for name in names}
+        case "gemini":
+            (rule,) = tomllib.loads(text)["rule"]
+            assert (rule["mcpName"], rule["decision"]) == ("sayso", "allow")
+            assert sorted(rule["toolName"]) == sorted(names)
 
 
 @pytest.mark.finding("F-80")
@@ -135,7 +137,7 @@ def test_what_a_person_decided_of_a_tool_in_codex_stays(tmp_path: Path) -> None:
 def test_a_lean_server_gets_leave_for_its_two_tools_alone() -> None:
     lean = ServerProgram(name="sayso", command="sayso", args=("server", "--lean"))
     assert tools_of(lean) == ("ask_user", "get_answers")
-    assert tools_of(SERVER) == ASK_TOOLS
+    assert tools_of(SERVER) == ASKING
 
 
 @pytest.mark.finding("F-80")
@@ -144,7 +146,7 @@ def test_a_lean_server_gets_leave_for_its_two_tools_alone() -> None:
     [("sayso-ask_user", True), ("sayso-get_answers", True), ("bash", False), ("sayso-cargo_build", False)],
 )
 def test_the_hook_for_copilot_allows_no_other_tool_even_if_it_were_run_for_one(tool: str, is_allowed: bool) -> None:
-    (hook,) = json.loads(copilot_hook("sayso", ASK_TOOLS))["hooks"]["preToolUse"]
+    (hook,) = json.loads(copilot_hook("sayso", ASKING))["hooks"]["preToolUse"]
     told = json.dumps({"toolName": tool, "toolArgs": {"command": "echo sayso-ask_user"}})
     ran = subprocess.run(["bash", "-c", hook["bash"]], input=told, capture_output=True, text=True, check=True)
     assert ("allow" in ran.stdout) is is_allowed
@@ -154,7 +156,7 @@ def test_the_hook_for_copilot_allows_no_other_tool_even_if_it_were_run_for_one(t
 @pytest.mark.parametrize("name", ["all", "auq", "swissarmyhammer", "codenomad", "promptmanager"])
 def test_every_tool_that_a_profile_shows_to_models_is_one_that_clients_are_told_of(name: str) -> None:
     shown = profile(Config(profile=name)).for_models
-    assert [tool.name for tool in shown if tool.name not in ASK_TOOLS] == []
+    assert [tool.name for tool in shown if tool.name not in ASKING] == []
 
 
 def test_a_project_cannot_give_leave_to_gemini(tmp_path: Path) -> None:

@@ -62,6 +62,15 @@ async def test_a_held_key_answers_none_of_five_open_asks(place: Place, key: str)
 
 
 @pytest.mark.finding("F-04")
+@pytest.mark.parametrize("question", [DROP, select("First?")], ids=["confirm", "select"])
+async def test_a_held_enter_answers_no_question_that_is_on_top(place: Place, question: Question) -> None:
+    asks = [place.ask(question, title=f"Question {number}") for number in range(3)]
+    async with place.inbox() as anna:
+        await anna.hold("enter", 4.0)
+    assert {place.now(held).state for held in asks} == {State.PENDING}
+
+
+@pytest.mark.finding("F-04")
 @pytest.mark.parametrize("question", [DECISION, COMMAND], ids=["approve", "command"])
 @pytest.mark.parametrize(("key", "place_of_choice"), [("y", 0), ("n", 1)])
 async def test_a_permission_takes_y_or_n_and_nothing_else(

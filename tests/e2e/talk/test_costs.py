@@ -10,8 +10,8 @@ from tests.e2e.talk.stage import Stage, begin, say
 COSTS = [
     "$0.0123",
     "$0.0123 for this turn, $0.0246 for the conversation so far",
-    "$0.0123 for this turn, $0.0369 for the conversation so far",
-    "$0.0073 for this turn, $0.0442 for the conversation so far",
+    "$0.0423 for this turn, $0.0669 for the conversation so far",
+    "$0.0073 for this turn, $0.0742 for the conversation so far",
 ]
 
 
@@ -20,8 +20,9 @@ def test_a_turn_says_its_own_cost_and_that_of_the_conversation(stage: Stage, sig
     page = sign_in()
     conversation = begin(page, stage.project("costs", ask_user=False), "say One")
     _expect_costs(page, 1)
-    # It goes on, then begins a new session, then loses count within it: what it says then is below what it said before.
-    for number, steps in enumerate([["say Two"], ["forget"], ["cost -0.005"]], start=2):
+    # It goes on, then begins a new session that costs more than all before, then loses count within it: what it says
+    # then is below what it said before.
+    for number, steps in enumerate([["say Two"], ["forget", "cost 0.03"], ["cost -0.005"]], start=2):
         stage.ended(conversation)
         say(page, *steps)
         _expect_costs(page, number)
