@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 from collections.abc import Mapping
-from typing import Any, TextIO
+from typing import Any
 
 import click
 
@@ -23,10 +23,9 @@ from sayso.dialects.operation_replies import data, headline
 from sayso.operations.approval import Approvals
 from sayso.operations.operation import Operation, OperationState
 from sayso.operations.order import Order
-from sayso.operations.report import Report, report_on
+from sayso.operations.reader import OperationReader
 from sayso.processes import name_of
 from sayso.running.capture import STREAMS
-from sayso.running.excerpt import Excerpts
 from sayso.text import printable
 from sayso.toolfiles.catalog import Catalog, CommandTool
 
@@ -37,38 +36,29 @@ def run_tool(config: Config, tool: CommandTool, given: Mapping[str, Any], *, as_
     """Run it and print how it ended. The exit code: 0 when it went well, 130 when it was interrupted, else 1."""
     try:
         with open_desks(config) as desks:
-            report = asyncio.run(_run(desks, tool, given))
+            ended = asyncio.run(_run(desks, tool, given))
+            if as_json:
+                put_json(data(desks.reader.report(ended, SHOWN_BYTES)))
+            else:
+                _print(desks.reader, ended)
     except asyncio.CancelledError:
         say(tr("Interrupted; the command and all its processes have ended."))
         return 130
-    if as_json:
-        put_json(data(report))
-    else:
-        _print(config, report)
-    return 0 if report.operation.state is OperationState.COMPLETED else 1
+    return 0 if ended.state is OperationState.COMPLETED else 1
 
 
-def _print(config: Config, report: Report) -> None:
+def _print(reader: OperationReader, ended: Operation) -> None:
     """What the command wrote goes where it wrote it; what we say of it goes to stderr, out of a pipe's way."""
-    excerpts = Excerpts.of(config)
-    for part in [step.operation for step in report.steps] or [report.operation]:
+    for part in reader.parts(ended):
         for stream, to in zip(STREAMS, (sys.stdout, sys.stderr), strict=True):
-            _copy(excerpts, part, stream, to)
-    say(printable(translated(headline(report.operation))))
+            for seen in reader.new_output(part, stream, {}):
+                if seen.skipped:
+                    say(tr("[{n} bytes of its {stream} were not kept]", n=f"{seen.skipped:,}", stream=stream))
+                click.echo(printable(seen.text) if to.isatty() else seen.text, nl=False, file=to)
+    say(printable(translated(headline(ended))))
 
 
-def _copy(excerpts: Excerpts, part: Operation, stream: str, to: TextIO) -> None:
-    place, more = 0, True
-    while more:
-        piece = excerpts.read(part.folder, stream, offset=place, limit=SHOWN_BYTES)
-        if piece.skipped:
-            say(tr("[{n} bytes of its {stream} were not kept]", n=f"{piece.skipped:,}", stream=stream))
-        click.echo(printable(piece.text) if to.isatty() else piece.text, nl=False, file=to)
-        more = place < piece.next_offset < piece.seen
-        place = piece.next_offset
-
-
-async def _run(desks: Desks, tool: CommandTool, given: Mapping[str, Any]) -> Report:
+async def _run(desks: Desks, tool: CommandTool, given: Mapping[str, Any]) -> Operation:
     catalog = Catalog(desks.config)
     catalog.load()
     async with desks.waiting(desks.asks) as waiting:
@@ -77,8 +67,7 @@ async def _run(desks: Desks, tool: CommandTool, given: Mapping[str, Any]) -> Rep
         _cancel_on_signal()
         try:
             job = await supervisor.start(Order(tool=tool, arguments=given, asker=_asker(desks.config)))
-            ended = await asyncio.shield(job.end)
-            return await supervisor.do(report_on, ended, supervisor.desk, supervisor.excerpts, SHOWN_BYTES)
+            return await asyncio.shield(job.end)
         finally:
             await asyncio.shield(supervisor.stop())
 
