@@ -299,3 +299,14 @@ async def test_agents_of_the_same_name_in_one_project_have_rows_that_differ(plac
         await anna.sees("codex · on fix-b · session bbbbbb")
         await anna.sees("codex · session aaaaaa · on fix-a", "codex · session cccccc · on fix-a")
         await anna.sees("claude-code · 1 question")
+
+
+@pytest.mark.finding("F-70")
+async def test_beside_the_preview_and_in_the_opened_ask_agents_of_the_same_name_differ(place: Place) -> None:
+    for session in ("0199-aaaaaa", "0199-bbbbbb"):
+        asker = Asker(client="claude-code", project="/home/anna/shop", host="pc", session=session)
+        place.desk.hold(NewAsk(tool="ask_user", questions=(NAME,), asker=asker))
+    async with place.inbox(size=(100, 30)) as anna:
+        await anna.sees("shop · session aaaaaa", "shop · session bbbbbb", "on pc · session bbbbbb")
+        await anna.press("enter")
+        await anna.sees("shop · claude-code · pc · session bbbbbb")

@@ -102,7 +102,8 @@ class AnswerScreen(SettlingScreen):
         ask, wording = self.ask, self.shared.wording
         standing = wording.standing(ask) if self.answerable else ""
         self._ticker.keep((wording.age_lasts(ask.created_at), wording.standing_lasts(ask) if standing else None))
-        least = [wording.project(ask), wording.age(ask.created_at), standing]
+        apart = wording.apart(ask, self.shared.board.lookalikes)
+        least = [wording.project(ask), *apart, wording.age(ask.created_at), standing]
         whole = [wording.project(ask), wording.client(ask), wording.host(ask), *least[1:]]
         where, short = (" · ".join(part for part in parts if part) for parts in (whole, least))
         width = max(self.size.width - 2, 1)

@@ -74,6 +74,15 @@ class AskList(Entries[Entry]):
         who = [wording.project(ask), wording.client(ask), *wording.apart(ask, self._lookalikes)]
         return [*who, "" if isinstance(item, Crowd) else wording.questions(ask), wording.host(ask)]
 
+    def leave_one_out(self, item: Entry, parts: list[str]) -> None:
+        """What tells an agent from others of its name goes after that name."""
+        ask = item.newest if isinstance(item, Crowd) else item
+        telling = [part for part in self._shared.wording.apart(ask, self._lookalikes) if part]
+        if len(parts) == 3 and parts[-1:] == telling[:1]:
+            parts.pop(1)
+        else:
+            parts.pop()
+
     def look(self, index: int) -> Hashable:
         item = self.items[index]
         open_one = self.is_unfolded(item) if isinstance(item, Crowd) else item.id in self._unfolded

@@ -52,6 +52,10 @@ class Entries(Rows, Generic[T]):
         """Where it comes from, what matters most first."""
         raise NotImplementedError
 
+    def leave_one_out(self, item: T, parts: list[str]) -> None:
+        """Take from its origin what matters least, where there is no room for all."""
+        parts.pop()
+
     def marks(self, item: T) -> Sequence[str]:
         """How it stands."""
         raise NotImplementedError
@@ -151,7 +155,7 @@ class Entries(Rows, Generic[T]):
         marks = " · ".join(self.marks(item))
         wanted = [part for part in self.origin(item) if part]
         while len(wanted) > 1 and len(" · ".join(wanted)) + len(marks) + 2 > width:
-            wanted.pop()
+            self.leave_one_out(item, wanted)
         return _both_ends(Content.styled(" · ".join(wanted), "$muted"), Content.styled(marks, "$mark"), width)
 
 

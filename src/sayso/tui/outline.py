@@ -117,7 +117,9 @@ def _where(ask: Ask) -> str:
 def _head(shared: Shared, ask: Ask) -> Iterator[Block]:
     if ask.title:
         yield _line(one_line(ask.title, 300), "bold", tight=True)
-    yield _line(shared.texts.asked_in.format(**_who(shared, ask)), "$muted", tight=True)
+    apart = shared.wording.apart(ask, shared.board.lookalikes) if ask.state.answerable else []
+    told = [shared.texts.asked_in.format(**_who(shared, ask)), *(part for part in apart if part)]
+    yield _line(" · ".join(told), "$muted", tight=True)
 
 
 def _numbered(shared: Shared, place: int, question: Question) -> list[Block]:

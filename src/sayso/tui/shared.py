@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sayso.asks.crowds import Crowd, Entry, fold
+from sayso.asks.lookalikes import Lookalikes
 from sayso.asks.model import Ask, Settler
 from sayso.clock import now_ms
 from sayso.config import Config
@@ -68,6 +69,11 @@ class InboxBoard:
         """The newest ask, while it is open and nobody has opened it here."""
         newest = self.newest
         return newest if newest and newest.id not in self.seen and self.find(newest.id) else None
+
+    @property
+    def lookalikes(self) -> Lookalikes:
+        """What tells agents of the same name apart."""
+        return Lookalikes(ask.asker for ask in self.asks)
 
     def find(self, ask_id: str) -> Ask | None:
         return next((ask for ask in self.asks if ask.id == ask_id), None)
