@@ -7,12 +7,15 @@ import subprocess
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.asks.samples import AGENT, ANNA, RED, ask
 from tests.conftest import OpenStore, die
 
 from sayso.asks.desk import AskDesk, Held
 from sayso.asks.model import Asker, State
 from sayso.processes import name_of
+from sayso.store.sqlite import SqliteStore
 
 NAMED = replace(AGENT, session="one", pid=0)
 OTHER = replace(NAMED, session="another")
@@ -40,6 +43,26 @@ def is_offered(desk: AskDesk, held: Held, asker: Asker) -> bool:
     found = [held.ask.id in way for way in ways]
     assert len(set(found)) == 1, found
     return found[0]
+
+
+few = st.sampled_from(["", "a", "b"])
+askers = st.builds(Asker, agent=few, client=few, project=few, host=few, session=few, run=few)
+
+
+@given(first=askers, second=askers)
+@settings(max_examples=200, deadline=None)
+def test_queries_and_code_know_the_same_agent(first: Asker, second: Asker) -> None:
+    store = SqliteStore.in_memory()
+    try:
+        answered_late(AskDesk(store), first)
+        same = first.is_same_agent(second)
+        queries = ("undelivered", "late_answers", "anything_owed")
+        found = store.read(lambda tx: [tx.all(query, most=9, **second.identity) for query in queries])
+        assert [bool(rows) for rows in found] == [same] * len(queries)
+        assert (ask(asker=first).fingerprint == ask(asker=second).fingerprint) == same
+        assert second.may_fetch_from(first) or not same
+    finally:
+        store.close()
 
 
 @pytest.mark.parametrize(("first", "second"), [(NAMED, OTHER), (NAMED, NAMELESS), (NAMELESS, NAMELESS)])

@@ -169,6 +169,15 @@ class Asker:
         host = "" if self.agent else self.host
         return {"agent": self.agent, "client": self.client, "project": self.project, "host": host}
 
+    def is_same_agent(self, other: Asker) -> bool:
+        """Whether both are sessions of one agent. Queries say the same by the columns of `identity`."""
+        return self.identity == other.identity
+
+    def may_fetch_from(self, other: Asker) -> bool:
+        """Whether it may fetch what the other asked, knowing its id: whatever client, in the same project, and with the
+        same token where there is one."""
+        return (self.agent, self.project) == (other.agent, other.project)
+
 
 CLIENT_FORM = "client form"
 """The surface that is the client's own. What it brings is what the client says: nobody has signed in to it."""

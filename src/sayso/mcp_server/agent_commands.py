@@ -78,7 +78,7 @@ class AgentCommands:
             found = await supervisor.do(supervisor.desk.find, operation_id)
         except (NotFound, AmbiguousId):
             found = None
-        if found is None or not _is_of(found, asker):
+        if found is None or not asker.is_same_agent(found.asker):
             raise NotFound(f"None of your operations has the id {operation_id!r}. Call status for those there are.")
         return found
 
@@ -107,7 +107,11 @@ class AgentCommands:
     async def alerts(self, asker: Asker) -> list[tuple[Operation, list[str]]]:
         """Lines that running commands have reported since the agent was last told."""
         supervisor = await self.supervisor()
-        jobs = {job.id: job for job in supervisor.jobs.values() if job.untold_alerts and _is_of(job.operation, asker)}
+        jobs = {
+            job.id: job
+            for job in supervisor.jobs.values()
+            if job.untold_alerts and asker.is_same_agent(job.operation.asker)
+        }
         told = []
         for operation in await supervisor.do(
             supervisor.desk.belonging, [job.operation for job in jobs.values()], asker
@@ -143,13 +147,3 @@ class AgentCommands:
 def _has_ended(desk: OperationDesk, asker: Asker) -> bool:
     desk.end_the_dead()
     return bool(desk.undelivered(asker, most=1))
-
-
-def _is_of(operation: Operation, asker: Asker) -> bool:
-    theirs = operation.asker
-    return (theirs.agent, theirs.client, theirs.project, theirs.host) == (
-        asker.agent,
-        asker.client,
-        asker.project,
-        asker.host,
-    )

@@ -83,7 +83,7 @@ class CollectCalls:
         """One ask by its id; or all that this agent is owed, without those that calls of its are waiting for."""
         if ask_id is not None:
             ask = await self._backend.look(waiting.desk.get, ask_id)
-            if (ask.asker.agent, ask.asker.project) != (asker.agent, asker.project):
+            if not asker.may_fetch_from(ask.asker):
                 raise NotFound(f"No ask of this project has the id {ask_id!r}.")
             return [ask]
         asks = await self._backend.look(waiting.desk.undelivered, asker)

@@ -19,11 +19,11 @@ from sayso.mcp_server.context import Handler
 from sayso.mcp_server.dispatcher import Dispatcher
 from sayso.mcp_server.exchange import Exchange, refusal
 from sayso.mcp_server.sessions import HttpSession, HttpSessions
-from sayso.mcp_server.signed import Signed
 from sayso.protocol import events, headers, messages
 from sayso.protocol.connection import Cancelled, Connection
 from sayso.protocol.messages import INVALID_REQUEST, PARSE_ERROR, UNSUPPORTED_VERSION, Json
 from sayso.protocol.request import Request
+from sayso.protocol.seal import Signed
 from sayso.protocol.versions import HANDSHAKES, MODERN, VERSION_KEY
 
 logger = logging.getLogger(__name__)

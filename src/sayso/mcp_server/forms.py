@@ -14,11 +14,8 @@ from typing import Any
 
 from sayso.asks.model import Answer, Ask, Kind, Option, Question
 from sayso.clients import known
-from sayso.protocol.versions import MODERN
+from sayso.protocol.versions import MODERN, RICH_FORMS
 from sayso.text import one_line
-
-RICH = "2025-11-25"
-"""The first version whose forms know titled choices and several choices."""
 
 KEYS = "numbered"
 """How the fields are named. What was filled in under other names must not be read as if it were under these."""
@@ -94,7 +91,7 @@ def form_for(ask: Ask, version: str, client: str) -> Form | None:
     required: list[str] = []
     entries = _entries(ask, line)
     for entry in entries:
-        boxes = entry.question.kind is Kind.MULTI_SELECT and version < RICH
+        boxes = entry.question.kind is Kind.MULTI_SELECT and version < RICH_FORMS
         fields = _boxes(entry, version) if boxes else _fields(entry, version, line)
         properties |= fields if text_may_be_empty else _without_optional_text(entry, fields, version)
         if entry.question.required:
@@ -238,7 +235,7 @@ def _own_words(entry: FormEntry) -> dict[str, Any]:
 
 
 def _choices(shown: Mapping[str, str], version: str) -> dict[str, Any]:
-    if version >= RICH:
+    if version >= RICH_FORMS:
         return {"oneOf": _titled(shown)}
     return {"enum": list(shown), "enumNames": list(shown.values())}
 

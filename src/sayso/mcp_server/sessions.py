@@ -19,10 +19,10 @@ from sayso.accounts import AgentToken
 from sayso.mcp_server.context import Handler
 from sayso.mcp_server.dispatcher import Dispatcher
 from sayso.mcp_server.exchange import Exchange
-from sayso.mcp_server.signed import Signed
 from sayso.protocol.connection import Connection
 from sayso.protocol.messages import Json
 from sayso.protocol.request import ClientInfo, Request
+from sayso.protocol.seal import Signed
 
 SESSION_IDLE = 30 * 60.0
 """Seconds after which a session that nobody uses is forgotten. It holds no ask: those go by the exchange."""

@@ -191,14 +191,8 @@ class OperationDesk(DetachedDesk[Operation]):
 
     def undelivered(self, asker: Asker, most: int = 20) -> list[Operation]:
         """What has ended and this session was not told of, oldest first; not what another living one will be told."""
-        found = self._all(
-            "undelivered_operations",
-            agent=asker.agent,
-            client=asker.client,
-            project=asker.project,
-            host=self._host,
-            most=sys.maxsize,
-        )
+        of_agent_here = {**asker.identity, "host": self._host}
+        found = self._all("undelivered_operations", most=sys.maxsize, **of_agent_here)
         return self.belonging(found, asker)[:most]
 
     def belonging(self, operations: Iterable[Operation], asker: Asker) -> list[Operation]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sayso.protocol.messages import Json, encode
+from sayso.protocol.versions import EMPTY_EVENTS
 
 RETRY = 5_000
 """Milliseconds after which clients come back. They try twice, and a server takes a few seconds to restart."""
@@ -12,9 +13,6 @@ END = "end"
 
 AFTER_MARK = "."
 """What divides a mark from what makes an id the only one of its kind."""
-
-EMPTY_EVENTS = "2025-11-25"
-"""The first version that speaks of events without data."""
 
 PING = b": ping\n\n"
 

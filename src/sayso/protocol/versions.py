@@ -11,6 +11,8 @@ MODERN = "2026-07-28"
 LATEST_HANDSHAKE = HANDSHAKES[-1]
 BATCHES = "2025-03-26"
 """The one version that has several messages in one."""
+EMPTY_EVENTS = RICH_FORMS = "2025-11-25"
+"""The first version that speaks of events without data, and whose forms know titled choices and several choices."""
 
 PREFIX = "io.modelcontextprotocol/"
 VERSION_KEY = PREFIX + "protocolVersion"
