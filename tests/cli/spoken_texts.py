@@ -27,7 +27,7 @@ NO_TEXTS = ("texts.py", "demo_agent.py", "late_answers.py")
 LOWER = (
     *("accounts.py", "config.py", "errors.py", "log.py"),
     *("agents/projects.py", "agents/workspace.py"),
-    *("asks/table.py", "asks/desk.py", "asks/guard.py", "asks/model.py", "asks/settling.py"),
+    *("asks/table.py", "asks/desk.py", "asks/guard.py", "asks/model.py"),
     *("doctor/connections.py", "doctor/ground.py", "doctor/probe.py", "doctor/surroundings.py"),
     *("install/files.py", "install/foreground.py", "install/grants.py", "install/hooks.py", "install/ledger.py"),
     *("install/notation.py", "install/part.py", "install/skill.py"),

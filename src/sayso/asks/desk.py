@@ -1,8 +1,8 @@
 """The desk: the only place where an ask changes state. Every change is one compare-and-set and leaves an event.
 
 Plain synchronous code, safe from any thread; `waiting.py` is where coroutines wait. The wait is not the ask:
-a wait can end while the ask lives on and keeps its answer for the next call. Each method is one transaction; what is
-done in it is told in the module of that name: `opening`, `holding`, `delivery`, `settling`, `retention`.
+a wait can end while the ask lives on and keeps its answer for the next call. Each method is one transaction. How asks
+are opened, held and kept is told in `opening`, `holding` and `retention`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import sys
 import threading
 from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from sayso.asks import crowds, delivery, holding, opening, retention, rows, settling
-from sayso.asks.delivery import Owed
+from sayso.asks import crowds, holding, opening, retention, rows
 from sayso.asks.holding import Held, Leaving
 from sayso.asks.model import (
+    CLIENT_FORM,
     Answer,
     Ask,
     Asker,
@@ -33,17 +34,30 @@ from sayso.asks.model import (
 )
 from sayso.asks.quota import UNLIMITED
 from sayso.asks.retention import CleanedUp, Retention
-from sayso.asks.sessions import AgentSessions, IsKin, Lives, always, nobody
+from sayso.asks.sessions import AgentSessions, IsKin, Lives, always, is_nameless, nobody
 from sayso.asks.table import AskTable
 from sayso.clock import FAR_FUTURE, Clock, now_ms
-from sayso.errors import AmbiguousId, NotFound, StoreUnavailable
+from sayso.errors import AlreadySettled, AmbiguousId, NotFound, StoreUnavailable
 from sayso.store import Store, Transaction
+from sayso.text import iso_time
 
 __all__ = ["AskDesk", "CleanedUp", "Held", "Leaving", "Owed", "Retention"]
 
 T = TypeVar("T")
 
 NOBODY_LEAVES = Leaving()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Owed:
+    """What an asker has yet to receive: outcomes that no call of its waits for, oldest first, and which of them another
+    session asked for, which is gone; those that may be its own or a neighbour's, which nothing tells apart; and whether
+    there is anything at all."""
+
+    late: tuple[Ask, ...]
+    of_others: frozenset[str]
+    perhaps: tuple[Ask, ...]
+    anything: bool
 
 
 class AskDesk:
@@ -80,7 +94,7 @@ class AskDesk:
             holding.release_leaving(table, leaving, bell.process)
             for unread in leaving.unread:
                 with suppress(NotFound):
-                    delivery.take_back(table, unread)
+                    holding.take_back(table, unread)
             return opening.hold(table, new, bell, sessions, wait_id)
 
         return self._write(work)
@@ -154,23 +168,44 @@ class AskDesk:
 
     def delivered(self, held: Held) -> Ask:
         """The result has been written to the agent: only now is it known to have arrived."""
-        return self._write(lambda table: delivery.deliver(table, held, self._keeps_history))
+
+        def work(table: AskTable) -> Ask:
+            ask = table.get(held.ask.id)
+            if ask.state is State.PENDING or not holding.is_held(ask, held):
+                return ask
+            sent = replace(ask, wait=None, delivered_at=ask.delivered_at or table.now)
+            if not ask.state.answerable and not self._keeps_history(ask):
+                sent = retention.wiped(table, sent)
+            return table.change(sent, ask, kind="delivered")
+
+        return self._write(work)
 
     def take_back(self, held: Held) -> Ask:
         """The agent let go of the call before it could read the result: it is owed the outcome as before. One whose
         texts were wiped stays delivered, because there is nothing left to hand over."""
-        return self._write(lambda table: delivery.take_back(table, held))
+        return self._write(lambda table: holding.take_back(table, held))
 
     def undelivered(self, asker: Asker, most: int = 100, is_kin: IsKin = nobody) -> list[Ask]:
         """What this session, or one of the same agent that is gone, has asked and not yet received, oldest first. What
         was bound to a call is of no use now."""
-        sessions = self._sessions(is_kin)
-        return self._read(lambda table: delivery.undelivered(table, asker, sessions, most))
+        asks = [ask for ask in self._all("undelivered", most=sys.maxsize, **asker.identity) if not ask.bound]
+        return self._sessions(is_kin).belonging(asks, asker)[:most]
 
     def owed(self, asker: Asker, most: int = 100) -> Owed:
         """The same at a glance, which costs little however many asks are open."""
         sessions = self._sessions()
-        return self._read(lambda table: delivery.owed(table, asker, sessions, most))
+
+        def work(table: AskTable) -> Owed:
+            late = [ask for ask in table.all("late_answers", most=sys.maxsize, **asker.identity) if not ask.bound]
+            anything = bool(late) or table.tx.one("anything_owed", **asker.identity) is not None
+            belonging = sessions.belonging(late, asker)
+            perhaps = [ask for ask in late if ask not in belonging and is_nameless(asker) and is_nameless(ask.asker)]
+            others = sessions.of_others(belonging, asker)
+            return Owed(
+                late=tuple(belonging[:most]), of_others=others, perhaps=tuple(perhaps[:most]), anything=anything
+            )
+
+        return self._read(work)
 
     def of_other_sessions(self, asks: Sequence[Ask], asker: Asker, is_kin: IsKin = nobody) -> frozenset[str]:
         """The ids of those that this session did not ask itself, as far as sessions can be told apart."""
@@ -200,7 +235,12 @@ class AskDesk:
 
     def note_refusal(self, ask_id: str, by: Settler, why: str) -> None:
         """Record that somebody was not allowed to settle this ask."""
-        self._write(lambda table: settling.note_refusal(table, ask_id, by, why))
+
+        def work(table: AskTable) -> None:
+            ask = table.get(ask_id)
+            table.change(ask, ask, kind="refused", by=by, detail=why)
+
+        self._write(work)
 
     # Looking
 
@@ -369,7 +409,21 @@ class AskDesk:
         return self._read(lambda table: table.all(query, **parameters))
 
     def _settle(self, ask_id: str, state: State, by: Settler, outcome: Callable[[Ask], Outcome]) -> Ask:
-        return self._write(lambda table: settling.settle(table, ask_id, state, by, outcome))
+        """The first valid answer wins, everyone else hears who was first."""
+
+        def work(table: AskTable) -> Ask:
+            ask = table.get(ask_id)
+            if not ask.state.answerable:
+                raise AlreadySettled(_who_was_first(ask))
+            late = ask.state is State.TIMED_OUT
+            given = replace(outcome(ask), person=by.person, surface=by.surface, late=late)
+            settled = replace(ask, state=state, outcome=given, ended_at=table.now, delivered_at=None)
+            if late:
+                # The call that waited tells its agent of the timeout: it must not pass for the bearer of the answer.
+                settled = replace(settled, wait=None)
+            return table.change(settled, ask, kind=state.value, by=by)
+
+        return self._write(work)
 
     def _release_all_of(self, process: str, why: str) -> int:
         total = 0
@@ -405,3 +459,12 @@ def _inbox(table: AskTable, after: Ask | None, most: int, **wanted: object) -> l
 
     found = part("inbox_attended", most) if after is None or after.attended else []
     return found + (part("inbox_unattended", most - len(found)) if len(found) < most else [])
+
+
+def _who_was_first(ask: Ask) -> str:
+    if ask.outcome is None:
+        return f"This ask can no longer be answered: it is {ask.state} since {iso_time(ask.ended_at)}."
+    by = f"in {ask.outcome.surface} by {ask.outcome.person or 'someone'}"
+    if ask.outcome.surface == CLIENT_FORM:
+        by = f"through {ask.asker.client or 'the client'}'s own form"
+    return f"Already {ask.state} {by} at {iso_time(ask.ended_at)}. Your answer was not used."

@@ -127,3 +127,13 @@ def time_out(table: AskTable, held: Held) -> Ask:
         # Another call waits for it now: it ran out for this one alone.
         return timed_out
     return table.change(timed_out, ask, kind="timed_out")
+
+
+def take_back(table: AskTable, held: Held) -> Ask:
+    ask = table.get(held.ask.id)
+    if is_held(ask, held):
+        # That it was handed over could not be noted.
+        return let_go(table, ask, "it was not read")
+    if not ask.delivered or ask.wait or not ask.questions:
+        return ask
+    return table.change(replace(ask, delivered_at=None), ask, kind="unattended", detail="it was not read")

@@ -1,6 +1,6 @@
 """The asks as a table, open for one transaction at one moment: each entry is one compare-and-set and leaves an event.
 
-It knows how a change is kept. Which changes there are is told where they belong: opening, holding, settling, delivery.
+It knows how a change is kept. Which changes there are is told at the desk, in opening, holding and retention.
 """
 
 from __future__ import annotations
