@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from types import TracebackType
 
 import anyio
 import anyio.to_thread
@@ -22,17 +21,16 @@ from sayso.mcp_server.dispatcher import Dispatcher
 from sayso.mcp_server.offer import Offer
 from sayso.mcp_server.operation_calls import OperationCalls
 from sayso.mcp_server.operation_resources import LEFT_OUT_URI, OperationResources, uri_of
-from sayso.mcp_server.push import Push
 from sayso.mcp_server.replies import result
 from sayso.mcp_server.tasks import Tasks
 from sayso.operations.job import Job
 from sayso.operations.operation import Operation, OperationState
 from sayso.operations.order import Order
 from sayso.operations.supervisor import SAY_SO, OperationSupervisor
+from sayso.protocol.connection import Connection, Send
 from sayso.protocol.messages import Json
 from sayso.protocol.results import ToolResult
-from sayso.toolfiles.catalog import CommandTool, LoadedTools
-from sayso.toolfiles.changes import Changes
+from sayso.toolfiles.catalog import CommandTool
 from sayso.toolfiles.guidance import start_hint
 
 logger = logging.getLogger(__name__)
@@ -49,12 +47,13 @@ Result = ToolResult | Json
 
 
 class CommandCalls:
-    """Serves the command tools of a stdio server's one client. `async with` it: entering watches the tool files."""
+    """Serves the command tools of a stdio server's one client. End it with `leave` or `stop`."""
 
     def __init__(self, backend: Backend, offer: Offer, notify: Notify) -> None:
         self._backend, self._offer, self._config = backend, offer, backend.config
         self.catalog = offer.catalog
-        self._push = Push()
+        self.dispatcher: Dispatcher | None = None
+        """The client, once it is there and can be told things."""
         self._commands = AgentCommands(backend, self.catalog, notify, self._observe)
         self._operations = OperationCalls(self._commands, self.catalog)
         self._resources = OperationResources(self._commands, self.catalog)
@@ -63,23 +62,7 @@ class CommandCalls:
         self._held: dict[str, CallContext] = {}
         """The open calls that wait for their commands."""
         self._met = False
-        self._watching: asyncio.Task[None] | None = None
-        self._end = self._commands.leave
-
-    async def __aenter__(self) -> CommandCalls:
-        self._watching = asyncio.get_running_loop().create_task(self._watch())
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._watching:
-            self._watching.cancel()
-        await self._end()
-
-    def stop_on_leaving(self) -> None:
-        """The server was told to end: take every command along instead of letting them go on."""
-        self._end = self._commands.stop
+        self.leave, self.stop = self._commands.leave, self._commands.stop
 
     # What there is
 
@@ -87,10 +70,6 @@ class CommandCalls:
     def handlers(self) -> Mapping[str, Handler]:
         """What serves the methods beyond tools."""
         return {**self._resources.handlers, **self._tasks.handlers}
-
-    def speak_to(self, dispatcher: Dispatcher) -> None:
-        """The client is there, and can be told things from now on."""
-        self._push.dispatcher = dispatcher
 
     def serves(self, name: str) -> bool:
         return name in self.catalog.loaded.tools or (name in ahma.NAMES and self._offer.shows_commands)
@@ -211,7 +190,7 @@ class CommandCalls:
     async def _say_what_is_left_out(self) -> None:
         faults = self.catalog.loaded.faults
         text = operation_replies.left_out(faults) if faults else "All tool files are in order again."
-        await self._push.say("error" if faults else "info", "toolfiles", text)
+        await self._tell(lambda client: client.log("error" if faults else "info", "sayso.toolfiles", text))
 
     def _observe(self, job: Job) -> None:
         if job.operation.background:
@@ -223,39 +202,37 @@ class CommandCalls:
     async def _report(self, job: Job, lines: list[str]) -> None:
         """What a running command reports, while it runs: as a log message, and as progress of the call that waits."""
         text = "\n".join([f"{job.operation.tool} (operation {job.id}) reports:", *lines])
-        await self._push.say("warning", "operations", text)
+        await self._tell(lambda client: client.log("warning", "sayso.operations", text))
         if ctx := self._held.get(job.id):
             now = job.operation.lasted_ms(now_ms()) / 1000
             await ctx.progress(now, None, text)
 
     async def _announce(self, job: Job) -> None:
         operation = job.operation
-        await self._push.updated(uri_of(operation.id))
-        await self._push.resources_changed()
+        await self._tell(lambda client: client.updated(uri_of(operation.id)), Connection.resources_changed)
         if operation.state.ended:
             await self._late_progress(operation)
 
     async def _late_progress(self, operation: Operation) -> None:
         if (token := self._tokens.pop(operation.id, None)) is not None:
             reply = operation_replies.result(await self._commands.report(operation))
-            await self._push.late_progress(token, reply.text)
+            await self._tell(lambda client: client.late_progress(token, reply.text))
 
-    async def _watch(self) -> None:
-        """Endless until the server ends: load changed tool files and tell the client."""
-        with Changes(self._config.tools_dirs) as changes:
-            while True:
-                await anyio.to_thread.run_sync(changes.arm)
-                before = await anyio.to_thread.run_sync(self.catalog.look)
-                if before is not None:
-                    await self._announce_tools(before)
-                await changes.wait()
-
-    async def _announce_tools(self, before: LoadedTools) -> None:
+    async def look(self) -> None:
+        """Load changed tool files and tell the client."""
+        before = await anyio.to_thread.run_sync(self.catalog.look)
+        if before is None:
+            return
         now = self.catalog.loaded
         self._offer.refresh()
         if now.tools != before.tools or bool(now.files) != bool(before.files):
-            await self._push.tools_changed()
+            await self._tell(Connection.tools_changed)
         if now.faults != before.faults:
-            await self._push.updated(LEFT_OUT_URI)
-            await self._push.resources_changed()
+            await self._tell(lambda client: client.updated(LEFT_OUT_URI), Connection.resources_changed)
             await self._say_what_is_left_out()
+
+    async def _tell(self, *news: Callable[[Connection], list[Send]]) -> None:
+        """Tell the client something outside its results, if it is there. How is the connection's business."""
+        if dispatcher := self.dispatcher:
+            for each in news:
+                await dispatcher.send(each(dispatcher.connection))

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 import anyio
 
+from sayso.bridge import BackgroundTasks
 from sayso.errors import ProtocolError
 from sayso.mcp_server.context import CallContext, Handler
 from sayso.protocol.connection import Cancelled, ClientReply, Connection, Event, Send
@@ -41,7 +42,7 @@ class Dispatcher:
         # Not the tasks themselves are cancelled: what shields itself from a scope must see its work through.
         self._scopes: dict[Request, anyio.CancelScope] = {}
         self._waiting: dict[RequestId, asyncio.Future[Mapping[str, Any]]] = {}
-        self._beside_calls: set[asyncio.Future[None]] = set()
+        self._beside = BackgroundTasks()
         self._closed = False
         self.idle = asyncio.Event()
         """Set while nothing is being served."""
@@ -84,7 +85,7 @@ class Dispatcher:
             self._waiting.pop(asked, None)
             if (withdrawn := self.connection.withdraw(asked)) and not self._closed:
                 # Not waited for: whoever asked may have been cancelled.
-                self._beside(self._transport.say(withdrawn, about))
+                self._beside.start(self._transport.say(withdrawn, about))
 
     def abandon(self, request: Request) -> None:
         """Nobody waits for this request any more, though no cancel came."""
@@ -152,11 +153,6 @@ class Dispatcher:
             reply.set_exception(event.error)
         else:
             reply.set_result(event.result or {})
-
-    def _beside(self, work: Awaitable[None]) -> None:
-        task = asyncio.ensure_future(work)
-        self._beside_calls.add(task)
-        task.add_done_callback(self._beside_calls.discard)
 
 
 def _closed() -> ProtocolError:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -30,7 +29,6 @@ class CommandsOnDemand:
 
     def __init__(self, backend: Backend, offer: Offer, notify: Notify) -> None:
         self._backend, self._offer, self._notify = backend, offer, notify
-        self._stack = AsyncExitStack()
         self._loading = asyncio.Lock()
         self._dispatcher: Dispatcher | None = None
         self._watching: asyncio.Task[None] | None = None
@@ -40,8 +38,7 @@ class CommandsOnDemand:
     async def __aenter__(self) -> CommandsOnDemand:
         if self._offer.has_catalog:
             await self._load()
-        else:
-            self._watching = asyncio.get_running_loop().create_task(self._watch())
+        self._watching = asyncio.get_running_loop().create_task(self._watch())
         return self
 
     async def __aexit__(
@@ -49,9 +46,8 @@ class CommandsOnDemand:
     ) -> None:
         if self._watching:
             self._watching.cancel()
-        if self.loaded and self._stops:
-            self.loaded.stop_on_leaving()
-        await self._stack.aclose()
+        if self.loaded:
+            await (self.loaded.stop() if self._stops else self.loaded.leave())
 
     def stop_on_leaving(self) -> None:
         """The server was told to end: take every command along instead of letting them go on."""
@@ -66,7 +62,7 @@ class CommandsOnDemand:
         """The client is there, and can be told things from now on."""
         self._dispatcher = dispatcher
         if self.loaded:
-            self.loaded.speak_to(dispatcher)
+            self.loaded.dispatcher = dispatcher
 
     def serves(self, name: str) -> bool:
         return self.loaded is not None and self.loaded.serves(name)
@@ -91,17 +87,14 @@ class CommandsOnDemand:
                 from sayso.mcp_server.command_calls import CommandCalls
 
                 self.loaded = CommandCalls(self._backend, self._offer, self._notify)
-                if self._dispatcher:
-                    self.loaded.speak_to(self._dispatcher)
-                await self._stack.enter_async_context(self.loaded)
+                self.loaded.dispatcher = self._dispatcher
             return self.loaded
 
     async def _watch(self) -> None:
-        """Until there is a tool file; from then on the command tools watch them themselves."""
+        """Endless until the server ends: look at changed tool files, once there are any."""
         with Changes(self._backend.config.tools_dirs) as changes:
             while True:
                 await anyio.to_thread.run_sync(changes.arm)
                 if self.loaded or self._offer.has_files():
-                    break
+                    await (await self._load()).look()
                 await changes.wait()
-        await self._load()
