@@ -22,7 +22,7 @@ from sayso.errors import InvalidInput, SaysoError, WaitEnded
 from sayso.mcp_server.ask import AskCalls
 from sayso.mcp_server.backend import Backend
 from sayso.mcp_server.context import CallContext
-from sayso.mcp_server.heartbeat import beat
+from sayso.mcp_server.heartbeat import held_call
 from sayso.mcp_server.replies import result
 from sayso.protocol.results import ToolResult
 
@@ -96,21 +96,9 @@ class ApproveCalls:
             raise
 
     async def _outcome(self, held: Held, waiting: Waiting, ctx: CallContext) -> Ask:
-        ask: Ask | None = None
-        trouble: SaysoError | None = None
-        async with anyio.create_task_group() as beside:
-            beside.start_soon(beat, ctx, ctx.meta, self._backend.config.heartbeat)
-            with anyio.CancelScope() as patience, self._backend.until_stopped(patience):
-                try:
-                    ask = await waiting.outcome(held)
-                except SaysoError as error:
-                    trouble = error
-            beside.cancel_scope.cancel()
-        if trouble:
-            raise trouble
-        if ask is None:
-            raise WaitEnded("The server is stopping.")
-        return ask
+        async with held_call(ctx, self._backend):
+            return await waiting.outcome(held)
+        raise WaitEnded("The server is stopping.")
 
     def _present_text(self, permission: Permission, ctx: CallContext) -> str | None:
         """The text of the file that an edit would change: empty where there is none, None where it is not known."""

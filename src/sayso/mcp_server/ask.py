@@ -6,8 +6,6 @@ import asyncio
 import logging
 from dataclasses import replace
 
-import anyio
-
 from sayso.asks.desk import Held
 from sayso.asks.model import Ask, Asker, Away, NewAsk, State
 from sayso.asks.waiting import Waiting
@@ -22,7 +20,7 @@ from sayso.mcp_server.client_form import ClientForm
 from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.elicit import Round
 from sayso.mcp_server.forms import KEYS, Form
-from sayso.mcp_server.heartbeat import beat
+from sayso.mcp_server.heartbeat import held_call
 from sayso.mcp_server.replies import add, failure, pending, result, say_stopping
 from sayso.notify import Notifier
 from sayso.protocol.results import InputRequired, ToolResult
@@ -185,25 +183,16 @@ class HeldCall:
         """The ask once it has ended, or None when the client's patience does first."""
         config = self._calls.config
         limit = None if self._calls.strict else call_limit(self._held.ask.asker.client, self._meta, config)
-        ask: Ask | None = None
-        trouble: SaysoError | None = None
-        async with anyio.create_task_group() as beside:
-            beside.start_soon(beat, self._ctx, self._meta, config.heartbeat, now_ms() - self._held.ask.created_at)
-            if self._form:
-                beside.start_soon(self._form.stay_open)
-            with anyio.move_on_after(limit) as patience, self._calls.backend.until_stopped(patience):
-                try:
-                    ask = await self._waiting.outcome(self._held)
-                except SaysoError as error:
-                    trouble = error
-                except asyncio.CancelledError:
-                    if not patience.cancel_called:
-                        self._let_go()
-                    raise
-            beside.cancel_scope.cancel()
-        if trouble:
-            raise trouble
-        return ask
+        waited = now_ms() - self._held.ask.created_at
+        beside = self._form.stay_open if self._form else None
+        async with held_call(self._ctx, self._calls.backend, limit, waited, beside) as patience:
+            try:
+                return await self._waiting.outcome(self._held)
+            except asyncio.CancelledError:
+                if not patience.cancel_called:
+                    self._let_go()
+                raise
+        return None
 
     def _let_go(self) -> None:
         if not self._left:

@@ -18,7 +18,7 @@ from sayso.dialects.dialect import ToolReply
 from sayso.errors import InvalidInput, NotFound, SaysoError
 from sayso.mcp_server.backend import Backend
 from sayso.mcp_server.context import CallContext
-from sayso.mcp_server.heartbeat import beat
+from sayso.mcp_server.heartbeat import held_call
 from sayso.mcp_server.replies import add, failure, result, say_stopping
 from sayso.protocol.results import ToolResult
 
@@ -116,13 +116,9 @@ class CollectCalls:
     async def _wait_for_one(self, ctx: CallContext, waiting: Waiting, held: Sequence[Held]) -> None:
         if not held or any(_settled(one.ask) for one in held):
             return
-        meta, config = ctx.meta, self._backend.config
-        async with anyio.create_task_group() as beside:
-            beside.start_soon(beat, ctx, meta, config.heartbeat)
-            limit = call_limit(held[0].ask.asker.client, meta, config)
-            with anyio.move_on_after(limit) as patience, self._backend.until_stopped(patience):
-                await _first_end(waiting, held)
-            beside.cancel_scope.cancel()
+        limit = call_limit(held[0].ask.asker.client, ctx.meta, self._backend.config)
+        async with held_call(ctx, self._backend, limit):
+            await _first_end(waiting, held)
 
 
 def _settled(ask: Ask) -> bool:

@@ -1,4 +1,5 @@
--- Every statement about asks, by name. `:name` marks a parameter; both databases run the same text.
+-- Every statement about asks, by name. `:name` marks a parameter; both databases run the same text. A `part` stands
+-- where its name is in braces.
 
 -- name: insert_ask
 INSERT INTO asks (id, version, state, call_id, tool, fingerprint, agent, client, project, owner, host, run_id, body,
@@ -50,11 +51,8 @@ ORDER BY created_at LIMIT :most;
 SELECT DISTINCT run_id FROM asks
 WHERE run_id IS NOT NULL AND wait_process IS NOT NULL AND wait_id IS NOT NULL AND state = 'pending' AND owner = :owner;
 
--- name: inbox_attended
--- The first part of the inbox: agents that are blocked until somebody answers.
-SELECT * FROM asks
-WHERE wait_process IS NOT NULL AND wait_id IS NOT NULL AND state = 'pending'
-  AND (CAST(:project AS TEXT) IS NULL OR project = :project)
+-- part: page_of_inbox
+AND (CAST(:project AS TEXT) IS NULL OR project = :project)
   AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
   AND (CAST(:put_by AS TEXT) IS NULL
        OR (put_by = :put_by AND client = :of_client AND project = :of_project AND permission = 0))
@@ -66,21 +64,17 @@ WHERE wait_process IS NOT NULL AND wait_id IS NOT NULL AND state = 'pending'
   AND (created_at, id) > (:after_time, :after_id)
 ORDER BY created_at, id LIMIT :most;
 
+-- name: inbox_attended
+-- The first part of the inbox: agents that are blocked until somebody answers.
+SELECT * FROM asks
+WHERE wait_process IS NOT NULL AND wait_id IS NOT NULL AND state = 'pending'
+  {page_of_inbox};
+
 -- name: inbox_unattended
 -- The other part: what nobody waits for.
 SELECT * FROM asks
 WHERE state IN ('pending', 'timed_out') AND (state = 'timed_out' OR wait_id IS NULL)
-  AND (CAST(:project AS TEXT) IS NULL OR project = :project)
-  AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
-  AND (CAST(:put_by AS TEXT) IS NULL
-       OR (put_by = :put_by AND client = :of_client AND project = :of_project AND permission = 0))
-  AND (CAST(:few AS BIGINT) IS NULL OR permission = 1 OR (put_by, client, project) NOT IN (
-        SELECT put_by, client, project FROM asks
-        WHERE state IN ('pending', 'timed_out') AND put_by <> '' AND permission = 0
-          AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
-        GROUP BY put_by, client, project HAVING count(*) > :few))
-  AND (created_at, id) > (:after_time, :after_id)
-ORDER BY created_at, id LIMIT :most;
+  {page_of_inbox};
 
 -- name: crowds
 -- Each agent that has more than a few questions open in a project, as its newest one, with how many there are and since

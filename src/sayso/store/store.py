@@ -73,8 +73,11 @@ class Store(ABC):
 @cache
 def queries() -> Mapping[str, str]:
     """The named statements of queries.sql."""
-    parts = re.split(r"^-- name: (\w+)\n", _file("queries.sql"), flags=re.M)[1:]
-    return dict(zip(parts[::2], (body.strip().rstrip(";") for body in parts[1::2]), strict=True))
+    pieces = re.split(r"^-- (name|part): (\w+)\n", _file("queries.sql"), flags=re.M)[1:]
+    bodies = [body.strip().rstrip(";") for body in pieces[2::3]]
+    found = list(zip(pieces[::3], pieces[1::3], bodies, strict=True))
+    parts = {name: body for kind, name, body in found if kind == "part"}
+    return {name: re.sub(r"\{(\w+)\}", lambda at: parts[at[1]], body) for kind, name, body in found if kind == "name"}
 
 
 def statements(sql: str) -> list[str]:
