@@ -1,23 +1,27 @@
 """From the event loop to plain code and back: threads for the store, the bell as an event, tasks beside the calls.
 
-The only place where that is done: everything else is either plain code or coroutines.
+Single trips to a thread, for a file or a page, are anyio's business; what is done again and again is done here.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from queue import SimpleQueue
 from typing import Any, ParamSpec, TypeVar, TypeVarTuple
 
+from sayso.errors import StoreError
 from sayso.store.bell import Bell, Listener
 
 P = ParamSpec("P")
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
+"""Seconds until work is tried again: the first time, and the most that this grows to."""
 
 
 class Threads:
@@ -34,6 +38,19 @@ class Threads:
         import anyio.to_thread
 
         return await anyio.to_thread.run_sync(lambda: work(*args, **kwargs), limiter=self._limiter)
+
+
+async def insistently(work: Callable[[], Awaitable[T]], on_trouble: Callable[[StoreError], None]) -> T:
+    """What comes of work that must get into the store, once that is no longer full or away. Endless until cancelled;
+    each failure is told."""
+    pause = _FIRST_PAUSE
+    while True:
+        try:
+            return await work()
+        except StoreError as error:
+            on_trouble(error)
+        await asyncio.sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE)
 
 
 class DaemonThreads:

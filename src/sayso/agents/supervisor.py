@@ -26,12 +26,11 @@ from sayso.agents.model import Ending, NewRun, Project, Run, RunState
 from sayso.agents.projects import Projects
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Settler
-from sayso.bridge import BackgroundTasks, Threads
+from sayso.bridge import BackgroundTasks, Threads, insistently
 from sayso.config import Config
 from sayso.errors import NotFound, SaysoError, SpawnerUnavailable, StoreError
 from sayso.running.folder import Status
 from sayso.store import Store
-from sayso.store.insistence import insistently
 
 logger = logging.getLogger(__name__)
 

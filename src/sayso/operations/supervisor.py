@@ -17,7 +17,7 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
-from sayso.bridge import BackgroundTasks, Rings, Threads, listening
+from sayso.bridge import BackgroundTasks, Rings, Threads, insistently, listening
 from sayso.config import Config
 from sayso.errors import SaysoError, SpawnerUnavailable, StoreError
 from sayso.operations.approval import Approvals, WantedApproval
@@ -34,7 +34,6 @@ from sayso.running.excerpt import Excerpts
 from sayso.running.folder import Status
 from sayso.store import Store
 from sayso.store.bell import LOOK_EVERY
-from sayso.store.insistence import insistently
 from sayso.toolfiles.argv import Invocation
 from sayso.toolfiles.catalog import Catalog, CommandTool
 
