@@ -5,7 +5,7 @@ The result's form follows the call's: `questions` gets JSON of four fields, `que
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from sayso.asks.model import Asker, Kind, NewAsk, Problems, Question
@@ -13,7 +13,6 @@ from sayso.config import Config
 from sayso.dialects import codenomad, fields, promptmanager
 from sayso.dialects.dialect import Arguments, AskRequest
 from sayso.dialects.tools import ASK_USER as NAME
-from sayso.errors import Problem
 
 _QUESTION = ("question", "prompt")
 
@@ -66,7 +65,3 @@ def _kind(problems: Problems, raw: Mapping[str, Any], path: str) -> Kind:
 
 
 _KINDLY = codenomad.Style(kind=_kind, option=fields.any_option, text=_QUESTION, title=("title", "header"))
-
-
-def say_problems(problems: Sequence[Problem]) -> str:
-    return codenomad.say_problems(problems)

@@ -45,13 +45,13 @@ def ask_user(config: Config) -> AskTool:
         schema=_ask_user_schema(config),
         annotations=ASKS,
         read=_later("ask_user", "read"),
-        say_problems=_later("ask_user", "say_problems"),
+        say_problems=_later("codenomad", "say_problems"),
     )
 
 
 def ask_user_questions(config: Config) -> AskTool:
     """The tool exactly as AUQ has it."""
-    return _auq_tool(_schema(config, "prompt"), "read")
+    return _auq_tool(_schema(config), "read")
 
 
 def ask_user_questions_united(config: Config) -> AskTool:
@@ -78,10 +78,7 @@ def get_answers() -> Tool:
         schema={
             "type": "object",
             "properties": {
-                "ask_id": {
-                    "type": "string",
-                    "description": "Default: all of yours.",
-                },
+                "ask_id": {"type": "string", "description": "Default: all of yours."},
                 "wait": {"type": "boolean", "description": "Hold on until one is answered."},
             },
         },
@@ -175,14 +172,12 @@ def _ask_user_schema(config: Config) -> dict[str, Any]:
 
 def _united_schema(config: Config) -> dict[str, Any]:
     """The same shape in few words: every session of every agent carries them."""
-    texts = {name: {"type": "string"} for name in ("label", "description")}
-    option = {"type": "object", "properties": {**texts, "recommended": {"type": "boolean"}}, "required": ["label"]}
     question = {
         "type": "object",
         "properties": {
             "question": {"type": "string"},
             "title": {"type": "string"},
-            "options": {"type": "array", "items": option, "minItems": 2, "maxItems": config.max_options},
+            "options": {"type": "array", "items": _OPTION, "minItems": 2, "maxItems": config.max_options},
             "multiSelect": {"type": "boolean"},
         },
         "required": ["question", "options"],
@@ -192,7 +187,7 @@ def _united_schema(config: Config) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": ["questions"]}
 
 
-def _schema(config: Config, question_field: str) -> dict[str, Any]:
+def _schema(config: Config) -> dict[str, Any]:
     option = {
         "type": "object",
         "properties": {
@@ -205,7 +200,7 @@ def _schema(config: Config, question_field: str) -> dict[str, Any]:
     question = {
         "type": "object",
         "properties": {
-            question_field: {"type": "string", "description": "The whole question, ending with a question mark."},
+            "prompt": {"type": "string", "description": "The whole question, ending with a question mark."},
             "title": {"type": "string", "description": "One or two words that name the subject."},
             "options": {
                 "type": "array",
@@ -216,7 +211,7 @@ def _schema(config: Config, question_field: str) -> dict[str, Any]:
             },
             "multiSelect": {"type": "boolean", "default": False, "description": "True when several may be chosen."},
         },
-        "required": [question_field, "options"],
+        "required": ["prompt", "options"],
     }
     questions = {
         "type": "array",
