@@ -26,7 +26,7 @@ from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, State
 from sayso.asks.waiting import Waiting
 from sayso.clock import now_ms
-from sayso.errors import NotFound, StoreUnavailable
+from sayso.errors import NotFound, StoreUnavailable, TooManyOpen
 from sayso.store import Store, Transaction
 from sayso.store.postgres import PostgresBell, PostgresStore
 
@@ -362,6 +362,25 @@ async def test_what_the_store_would_not_let_go_of_leaves_with_the_same_call_made
         assert (again.ask.id, again.reattached) == (held.ask.id, True)
         kinds = [event.kind for event in waiting.desk.events(held.ask.id)]
         assert kinds == ["opened", "unattended", "attended"]
+
+
+async def test_what_was_to_leave_with_a_call_that_is_refused_leaves_with_the_next(
+    open_shared: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_shared()
+    async with Waiting(store, AskDesk(store, most_open=1)) as waiting:
+        held = await waiting.hold(ask())
+
+        def broken(*_: object) -> None:
+            raise StoreUnavailable("The connection is broken.")
+
+        with monkeypatch.context() as fault:
+            fault.setattr(waiting.desk, "release_each", broken)
+            await waiting.release(held, "the client let go of the call")
+        with pytest.raises(TooManyOpen):
+            await waiting.hold(ask("Another?"))
+        again = await waiting.hold(ask())
+        assert (again.ask.id, again.reattached) == (held.ask.id, True)
 
 
 async def test_an_ask_whose_call_failed_though_it_was_kept_is_taken_up_by_the_same_call(

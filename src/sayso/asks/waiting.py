@@ -70,7 +70,8 @@ class Waiting:
         wait_id, leaving = new_wait_id(), self.leaving.take()
         try:
             return self._begin(await self.do(self.desk.hold, new, wait_id, leaving))
-        except StoreError:
+        except BaseException:
+            # Refused, failed or cancelled: what was to leave with it may not have.
             self.leaving.stay(replace(leaving, doubtful=leaving.doubtful | {wait_id}))
             raise
 
