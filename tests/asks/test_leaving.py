@@ -122,6 +122,7 @@ class LeavingCalls(RuleBasedStateMachine):
         for written, wrong in ((True, fault), (False, later)):
             with self.failing(wrong):
                 self.loop.run(cross(written))
+        self.read.discard(held.ask.id)
 
     @precondition(lambda self: self.ended())
     @rule(pick=picks, fault=faults)
