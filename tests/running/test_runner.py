@@ -314,7 +314,7 @@ def test_a_launch_names_every_wrong_field() -> None:
 
 def test_a_runner_carries_nothing_it_does_not_need() -> None:
     heavy = {"dataclasses", "typing", "subprocess", "threading", "logging", "asyncio", "pathlib", "inspect"}
-    code = "import sys; sys.path.append('src'); import sayso.running.forker; print(*sys.modules)"
+    code = "import sys; sys.path.append('src'); import sayso.running.runner; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, check=True, timeout=PATIENCE)
 
     assert heavy & set(loaded.stdout.decode().split()) == set()

@@ -19,7 +19,8 @@ from collections import deque
 from functools import partial
 
 from sayso.errors import SpawnerUnavailable
-from sayso.running import forker, isolated
+from sayso.running import isolated
+from sayso.running.runner import BORN, main
 from sayso.running.runner_line import RunnerLine
 
 logger = logging.getLogger(__name__)
@@ -192,13 +193,13 @@ class RunnerPool:
     def _welcome(self) -> None:
         """A runner was born, or could not be, or the process is gone."""
         try:
-            data, fds, _, _ = socket.recv_fds(self._control, forker.BORN.size, 1, RECEIVE_FLAGS)
+            data, fds, _, _ = socket.recv_fds(self._control, BORN.size, 1, RECEIVE_FLAGS)
         except OSError:
             data, fds = b"", []
         with self._changed:
             if data:
                 self._coming -= 1
-                self._add(forker.BORN.unpack(data)[0], fds)
+                self._add(BORN.unpack(data)[0], fds)
             else:
                 self._selector.unregister(self._control)
                 self._drop_idle()
@@ -249,7 +250,7 @@ def _start_process() -> tuple[subprocess.Popen[bytes], socket.socket]:
         # Its own session, so that a Ctrl-C in the terminal is the server's business alone. Nothing of the server's
         # stderr goes along: a runner that outlives the server would keep it open.
         process = subprocess.Popen(
-            isolated.command(forker.__name__, str(fd)),
+            isolated.command(main.__module__, str(fd)),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -1,16 +1,21 @@
-"""A runner: a process forked ahead of need that takes one launch, sees the command through, and leaves its status.
+"""Runners: processes forked ahead of need, each of which takes one launch, sees the command through, leaves its status.
 
-It is the leader of its own session and adopts every orphan of the command. Stdlib only, and little of it. What
-happens to the command meanwhile is in command.py.
+The process that forks them is single-threaded and small, so that a fork is cheap and safe whatever the server has
+become; it ends when the server does, and runners at work go on. A runner leads its own session and adopts every orphan
+of the command. Stdlib only, and little of it. What happens to the command meanwhile is in command.py.
 """
 
 from __future__ import annotations
 
 import ctypes
+import gc
 import json
 import os
 import select
+import signal
 import socket
+import struct
+import sys
 
 from sayso.running import record
 from sayso.running.command import CHUNK, HAS_SUBREAPER, RunningCommand, say
@@ -18,6 +23,9 @@ from sayso.running.command import CHUNK, HAS_SUBREAPER, RunningCommand, say
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
+
+BORN = struct.Struct("=i")
+"""What comes back for a byte: the pid of a runner, with the line to it, or a negative errno."""
 
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -36,7 +44,36 @@ REHEARSAL = {
 _libc = ctypes.CDLL(None) if HAS_SUBREAPER else None
 
 
-def serve(line: socket.socket) -> NoReturn:
+def main() -> None:
+    """Fork a runner for every byte that comes over the control line, whose file descriptor is the last argument."""
+    control = socket.socket(fileno=int(sys.argv[-1]))
+    control.set_inheritable(False)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    gc.disable()
+    gc.freeze()
+    # Endless on purpose: this process lives exactly as long as the server holds the other end.
+    while asked := control.recv(256):
+        for _ in asked:
+            _fork(control)
+
+
+def _fork(control: socket.socket) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        try:
+            pid = os.fork()
+        except OSError as error:
+            control.sendall(BORN.pack(-(error.errno or 1)))
+            return
+        if pid == 0:
+            control.close()
+            ours.close()
+            _serve(theirs)
+        socket.send_fds(control, [BORN.pack(pid)], [ours.fileno()])
+
+
+def _serve(line: socket.socket) -> NoReturn:
     """Be a runner: get ready, wait for the launch, see it through. An end of the line while idle is the end."""
     os.setsid()
     if _libc:
