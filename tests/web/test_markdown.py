@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sayso.web.markdown import MOST_CHARACTERS, plain_line, shown
 
 ALLOWED = {
+    "span",
     *("p", "br", "hr", "strong", "em", "s", "code", "pre", "blockquote", "a"),
     *("ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td"),
 }

@@ -5,6 +5,7 @@ Made by markdown-it without HTML and then cleaned by nh3, so that a fault in eit
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -29,10 +30,11 @@ _HEADLINE_CHARACTERS = 1_000
 _TAGS = {
     *("p", "br", "hr", "strong", "em", "s", "code", "pre", "blockquote", "a"),
     *("ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td", "ins", "del"),
-    # Around a table, which scrolls by itself.
-    "div",
+    # Around a table, which scrolls by itself, and around a word of code.
+    *("div", "span"),
 }
 _ATTRIBUTES: dict[str, set[str]] = {"*": set(), "a": {"href"}, "ol": {"start"}}
+_WORD = re.compile(r"\S+")
 _SCHEMES = {"http", "https", "mailto"}
 
 
@@ -60,6 +62,15 @@ def plain_line(text: str, width: int = 200) -> str:
     if not _is_tame(start):
         return one_line(start, width)
     return one_line(" ".join(_words(_PARSER.parse(start))) or start, width)
+
+
+def unbroken(text: str) -> Markup:
+    """A line that may hold a command, with its words kept whole in the same way."""
+    return Markup(_whole_words(text, '<span class="unbroken">'))  # noqa: S704
+
+
+def _whole_words(text: str, opening: str) -> str:
+    return _WORD.sub(lambda word: f"{opening}{word[0]}</span>" if "-" in word[0] else word[0], escapeHtml(text))
 
 
 def _is_tame(text: str) -> bool:
@@ -107,21 +118,32 @@ def _make_printable(tokens: Sequence[Token]) -> None:
         _make_printable(token.children or ())
 
 
+def _code(text: str) -> str:
+    """Code whose words stay whole: broken at a hyphen, `--force` would read as another command."""
+    return _whole_words(text, "<span>")
+
+
+def _code_inline(
+    renderer: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: MutableMapping[str, Any]
+) -> str:
+    return f"<code>{_code(tokens[place].content)}</code>"
+
+
 def _fence(
     renderer: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: MutableMapping[str, Any]
 ) -> str:
     """A block of code; in a diff, what is new and what is gone can be told apart."""
     token = tokens[place]
     is_diff = token.info.strip() == "diff"
-    lines = (_diff_line(line) if is_diff else escapeHtml(line) for line in token.content.splitlines(keepends=True))
+    lines = (_diff_line(line) if is_diff else _code(line) for line in token.content.splitlines(keepends=True))
     return f"<pre><code>{''.join(lines)}</code></pre>\n"
 
 
 def _diff_line(line: str) -> str:
     tag = {"+": "ins", "-": "del"}.get(line[:1])
     if tag is None or line.startswith(("+++ ", "--- ")):
-        return escapeHtml(line)
-    return f"<{tag}>{escapeHtml(line.rstrip(chr(10)))}\n</{tag}>"
+        return _code(line)
+    return f"<{tag}>{_code(line.rstrip(chr(10)))}\n</{tag}>"
 
 
 def _parser() -> MarkdownIt:
@@ -131,6 +153,8 @@ def _parser() -> MarkdownIt:
     parser.add_render_rule("heading_open", _heading)
     parser.add_render_rule("heading_close", _heading)
     parser.add_render_rule("fence", _fence)
+    parser.add_render_rule("code_block", _fence)
+    parser.add_render_rule("code_inline", _code_inline)
     parser.add_render_rule("table_open", _table)
     parser.add_render_rule("table_close", _table)
     parser.core.ruler.push("printable", lambda state: _make_printable(state.tokens))

@@ -147,6 +147,7 @@ def _environment() -> Environment:
         "label": wording.label,
         "decision_label": wording.decision_label,
         "cut": wording.cut,
+        "unbroken": markdown.unbroken,
         "line": one_line,
         "span": wording.span,
         "moment": wording.moment,

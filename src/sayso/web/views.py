@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
+from sayso.asks.crowds import Folded, short_name
 from sayso.asks.draft import Draft, from_json, to_json
 from sayso.asks.model import Ask, State
 from sayso.errors import AlreadySettled, InvalidInput, NotFound
@@ -22,7 +23,7 @@ from sayso.web.fields import Fields, read_form
 from sayso.web.pages import look_of, page
 from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
 from sayso.web.site import Site, site_of
-from sayso.web.wording import goes_on_with
+from sayso.web.wording import goes_on_with, too_late
 
 HISTORY_PAGE = 50
 
@@ -106,15 +107,15 @@ async def settle(request: Request) -> Response:
             else:
                 settled = await site.do(site.desk.reject, ask.id, entries.reason.strip(), visitor.settler)
             attempt.taken = True
-    except AlreadySettled as error:
+    except AlreadySettled:
         await site.do(site.desk.keep_draft, ask.id, visitor.user, to_json(ask, entries))
         now = await site.ask(ask.id, visitor.user)
-        return await _ask_page(request, visitor, now, entries, refused=str(error), status=409)
+        return await _ask_page(request, visitor, now, entries, refused=too_late(now, visitor.user), status=409)
     except InvalidInput as error:
         return await _ask_page(request, visitor, ask, entries, refused=str(error), status=422)
     await site.do(site.desk.keep_draft, ask.id, visitor.user, "")
     await _news(request).delivered(settled)
-    return RedirectResponse(await _after(request, site, visitor, ask), 303)
+    return RedirectResponse(await _after(request, visitor, ask, fields.one("crowd")), 303)
 
 
 async def keep_draft(request: Request) -> Response:
@@ -162,7 +163,8 @@ async def _ask_page(
     kept: bool = False,
     status: int = 200,
 ) -> Response:
-    site = site_of(request)
+    site, crowd = site_of(request), _crowd_of(ask, request.query_params.get("crowd", ""))
+    inbox = await site.do(site.desk.folded, person=visitor.user, most=PAGE)
     render = partial(
         page,
         request,
@@ -175,7 +177,9 @@ async def _ask_page(
         problems=problems or {},
         refused=refused,
         kept=kept,
-        inbox=await site.do(site.desk.folded, person=visitor.user, most=PAGE),
+        inbox=inbox,
+        crowd=crowd,
+        following=await _next(site, visitor, ask, crowd, inbox),
         events=await site.do(site.desk.events, ask.id),
         sent=await _marker(request, "sent", visitor),
     )
@@ -183,12 +187,26 @@ async def _ask_page(
     return await site.read(render)
 
 
-async def _after(request: Request, site: Site, visitor: Visitor, ask: Ask) -> str:
+async def _after(request: Request, visitor: Visitor, ask: Ask, crowd: str) -> str:
     """Where to go once an ask is settled."""
+    site, crowd = site_of(request), _crowd_of(ask, crowd)
     if look_of(request).after == "stay":
-        return f"/asks/{ask.id}"
+        return f"/asks/{ask.id}{f'?crowd={crowd}' if crowd else ''}"
     inbox = await site.do(site.desk.folded, person=visitor.user, most=PAGE)
-    return f"/{goes_on_with(inbox)}?sent={ask.id}"
+    path, _, query = (await _next(site, visitor, ask, crowd, inbox)).partition("?")
+    return f"/{path}?sent={ask.id}{f'&{query}' if query else ''}"
+
+
+async def _next(site: Site, visitor: Visitor, ask: Ask, crowd: str, inbox: Folded) -> str:
+    """What a person goes on with. Who works through what one agent has open stays with that one."""
+    same = await site.do(site.desk.inbox, person=visitor.user, of=ask.asker, most=2) if crowd else []
+    others = [one.id for one in same if one.id != ask.id]
+    return f"asks/{others[0]}?crowd={crowd}" if others else goes_on_with(inbox)
+
+
+def _crowd_of(ask: Ask, named: str) -> str:
+    """The crowd that a person works through, if this ask is one of it."""
+    return named if named == short_name(ask.asker.crowd) else ""
 
 
 async def _marker(request: Request, name: str, visitor: Visitor) -> Ask | None:

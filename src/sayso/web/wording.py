@@ -49,6 +49,14 @@ def goes_on_with(inbox: Folded) -> str:
     return f"crowds/{first.id}" if isinstance(first, Crowd) else f"asks/{first.id}"
 
 
+def too_late(ask: Ask, user: str) -> str:
+    """What somebody is told whose answer came after the end."""
+    stands = standing(ask)
+    if ask.outcome is None:
+        return stands.meaning or f"It is {stands.word.lower()}."
+    return f"It was {stands.word.lower()} {settled_by(ask, user)} already."
+
+
 def client(ask: Ask) -> str:
     return one_line(ask.asker.client, NAME_WIDTH) or "An agent"
 

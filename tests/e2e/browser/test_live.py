@@ -252,7 +252,7 @@ def test_of_two_browsers_that_send_at_once_one_wins_and_the_other_is_told(
     ada.get_by_role("button", name="Send answer").click()
     expect(ada.locator("#standing")).to_contain_text("Answered by you")
     grace.get_by_role("button", name="Send answer").click()
-    expect(grace.get_by_role("alert")).to_contain_text("Already answered in browser by ada")
+    expect(grace.get_by_role("alert")).to_contain_text("Not sent. It was answered by ada in browser already.")
     expect(grace.locator("#standing")).to_contain_text("Answered by ada in browser")
     expect(grace.locator(".unsent .said")).to_have_text("Blue")
     assert answers_of(house.desk.get(ask.id))[0].chosen == ("option 0",)

@@ -106,6 +106,21 @@ def test_an_agent_with_thousands_open_is_one_row_that_opens(
     flooded.desk.cancel(honest.id, ELSEWHERE)
 
 
+def test_who_works_through_what_one_agent_has_open_stays_with_that_one(house: House, sign_in: SignIn) -> None:
+    house.ask(confirm("Somebody else's?"))
+    for number in range(7):
+        house.desk.leave(new_ask(text(f"Name {number}?"), asker=NOISY))
+    page = sign_in()
+    page.locator(".row.crowd").get_by_role("link").click()
+    page.get_by_role("link", name="Name 0?").click()
+    page.get_by_role("textbox", name="Name 0?").fill("Quiet!")
+    page.get_by_role("button", name="Send answer").click()
+    page.get_by_role("link", name="Next question").click()
+    expect(page.get_by_role("textbox", name="Name 1?")).to_be_visible()
+    page.get_by_role("link", name="‹ noisy").click()
+    expect(page.locator("main .row")).to_have_count(6)
+
+
 @pytest.mark.finding("F-34")
 def test_a_row_for_many_stays_folded_and_counts_while_they_come_and_go(house: House, sign_in: SignIn) -> None:
     house.flood(NOISY, 5)

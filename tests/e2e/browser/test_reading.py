@@ -108,3 +108,13 @@ def test_agents_that_wait_come_before_what_nobody_waits_for(house: House, sign_i
     expect(page.locator(".prose")).to_have_text("Blocked first?")
     listed = house.place.run("list").stdout
     assert listed.index("Blocked first?") < listed.index("Long forgotten?")
+
+
+def test_a_word_of_a_command_is_never_broken_at_a_hyphen(house: House, sign_in: SignIn) -> None:
+    command = "git push --force-with-lease origin main --set-upstream --follow-tags --no-verify --atomic " * 3
+    page = sign_in(f"/asks/{permission(house, command).id}", **PHONE)
+    words = page.locator(".prose code span, h1 .unbroken")
+    assert words.count() > 12
+    heights = "words => words.map(word => word.offsetHeight / parseFloat(getComputedStyle(word).lineHeight))"
+    assert max(words.evaluate_all(heights)) < 1.5, "each on one line"
+    assert command.strip() in page.locator(".prose").inner_text(), "and copied as it is"

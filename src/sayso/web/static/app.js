@@ -599,7 +599,7 @@ async function lookAgain(here) {
   try {
     const form = answerForm();
     if (form && draft.timer) await keepNow(form);
-    const page = await pageAt(location.pathname);
+    const page = await pageAt(location.pathname + location.search);
     const newer = $("[data-ask-page]", page);
     seen();
     // Being sent right now: what comes back will tell.
@@ -608,7 +608,7 @@ async function lookAgain(here) {
       // Ended elsewhere, perhaps by another tab of the same person: what was entered in this one is shown as not sent.
       if (!form || !("touched" in form.dataset)) return replaceAsk(page);
       await keepNow(form);
-      return replaceAsk(await pageAt(location.pathname));
+      return replaceAsk(await pageAt(location.pathname + location.search));
     }
     $("#standing").replaceWith($("#standing", newer));
     here.dataset.version = newer.dataset.version;
