@@ -16,7 +16,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -228,6 +228,9 @@ class Interactive(Client):
         return self._tmux("capture-pane", "-p")
 
     def kill(self) -> None:
+        # Gemini survives the end of its terminal.
+        with suppress(subprocess.CalledProcessError, ValueError):
+            self.die()
         subprocess.run(["tmux", "-L", self._name, "kill-server"], capture_output=True, timeout=SECONDS, check=False)
 
 
