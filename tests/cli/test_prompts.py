@@ -240,14 +240,23 @@ def test_a_yes_that_was_typed_before_the_permission_was_shown_allows_nothing(hom
 
 @pytest.mark.finding("F-04")
 def test_a_permission_is_decided_by_a_word_typed_once_it_could_be_read(home: Home) -> None:
-    ask = home.leave(COMMAND, title="Run git?")
+    # On a busy machine a word may come late however soon it is typed; then once more.
+    assert any(_deny_at_once(home) for _ in range(3)), "a word typed at once counts for nothing"
+
+
+def _deny_at_once(home: Home) -> int:
+    """Type a no as soon as it is asked for, again and again until it counts. How often it did not."""
+    ask, refused = home.leave(COMMAND, title="Run git?"), 0
     with Terminal(home, "answer", ask.id) as terminal:
-        told = ""
-        while "Answered" not in told:
+        terminal.reply("n denies it: ", "n")
+        while "Answered" not in (told := terminal.expect("again")):
+            assert "That was typed before this could be read, so it counts for nothing." in told
+            assert home.ask_of(ask).state is State.PENDING
+            refused += 1
             terminal.reply("n denies it: ", "n")
-            told = terminal.expect("again")
         assert terminal.end() == 0
     assert home.answers(ask) == (Answer(question=SAY_SO, chosen=("no",)),)
+    return refused
 
 
 @pytest.mark.finding("F-04")

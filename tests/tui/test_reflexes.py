@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from tests.tui.harness import DROP, NAME, REGIONS, Person, Place, option, select
+from tests.tui.harness import DROP, NAME, REGIONS, WAIT, Person, Place, option, select, until
 
 from sayso.asks.desk import Held
 from sayso.asks.model import SAY_SO, Asker, Kind, NewAsk, Question, State
 from sayso.errors import ConfigError
+from sayso.tui import reflexes
 from sayso.tui.answer import AnswerScreen
 from sayso.tui.keys import Keys
 
@@ -127,6 +130,55 @@ async def test_a_word_that_begins_with_y_allows_nothing_when_it_comes_as_a_burst
         await anna.type("yes")
         await anna.press_after(0.01, "y")
         assert place.now(held).state is State.PENDING
+
+
+@pytest.mark.finding("F-04")
+async def test_a_word_that_comes_letter_by_letter_over_a_slow_line_allows_nothing(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = permission(place)
+    async with place.inbox() as anna:
+        await anna.open()
+
+        async def rest_of_the_word(seconds: float) -> None:
+            assert seconds > 0
+            anna.ticks.wait(0.005)
+            anna.burst(*"es")
+            for _ in range(100):
+                await asyncio.sleep(0)
+
+        monkeypatch.setattr(reflexes, "asyncio", SimpleNamespace(sleep=rest_of_the_word))
+        await anna.press("y")
+        await anna.sees("Nothing was sent")
+        assert place.now(held).state is State.PENDING
+
+
+@pytest.mark.finding("F-04")
+async def test_a_yes_pressed_before_the_terminal_had_drawn_the_permission_is_no_yes(place: Place) -> None:
+    """Over a slow line: it says that it has drawn something long after it was sent."""
+    held, sent = permission(place), asyncio.Event()
+
+    def ask_for_a_sign() -> bool:
+        sent.set()
+        return True
+
+    async with place.inbox() as anna:
+        line = anna.app.shared.reflexes
+        line.heard(anna.ticks())
+        line.ask_terminal(ask_for_a_sign)
+        anna.ticks.wait(1.0)
+        anna.post("enter")
+        await anna.sees("y allows it")
+        await asyncio.wait_for(sent.wait(), WAIT)
+        await until(lambda: anna.app.shared.typing.idle, anna.screen)
+        anna.ticks.wait(1.0)
+        anna.post("y")
+        await anna.sees("Nothing was sent")
+        assert place.now(held).state is State.PENDING
+        line.heard(anna.ticks())
+        anna.ticks.wait(1.0)
+        anna.post("y")
+        assert (await place.outcome(held)).state is State.ANSWERED
 
 
 @pytest.mark.finding("F-04")
