@@ -99,3 +99,11 @@ def test_deceiving_characters_are_spelt_out() -> None:
 
 def test_a_headline_has_the_words_without_the_marks() -> None:
     assert plain_line("# Title\n\nSome **bold** `code`\n\n```\nx = 1\n```") == "Title Some bold code x = 1"
+
+
+@pytest.mark.parametrize("spelt", ["sayso-", "SAYSO-", "%73ayso-", "s\u00adayso-", "\uff53ayso-"])
+def test_no_link_leads_to_the_private_name_of_an_inbox(spelt: str) -> None:
+    """On another port it would be sent the session of whoever follows it."""
+    address = f"http://{spelt}abcdefghijklmnop.localhost:9471/steal"
+    html = shown(f"See [the preview]({address}), <{address}> or [docs](http://localhost:3000/sayso-docs).").html
+    assert Seen(html).addresses == ["http://localhost:3000/sayso-docs"]

@@ -6,10 +6,12 @@ Made by markdown-it without HTML and then cleaned by nh3, so that a fault in eit
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+from urllib.parse import unquote
 
 import nh3
 from markdown_it import MarkdownIt
@@ -36,6 +38,8 @@ _TAGS = {
 _ATTRIBUTES: dict[str, set[str]] = {"*": set(), "a": {"href"}, "ol": {"start"}}
 _WORD = re.compile(r"\S+")
 _SCHEMES = {"http", "https", "mailto"}
+_PRIVATE_NAME = re.compile(r"sayso-[a-z2-7]{16}\.localhost")
+"""What `accounts.py` calls the inboxes of this machine, however a browser is made to read it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,9 +96,16 @@ def _clean(html: str) -> str:
         attributes=_ATTRIBUTES,
         url_schemes=_SCHEMES,
         url_relative="deny",
+        attribute_filter=_own_names_unlinked,
         link_rel="noopener noreferrer nofollow",
         set_tag_attribute_values={"a": {"target": "_blank"}, "div": {"tabindex": "0"}},
     )
+
+
+def _own_names_unlinked(tag: str, name: str, value: str) -> str | None:
+    """No link leads to a private name of an inbox: on another port, that server would be sent the session."""
+    spelt = re.sub(r"[^a-z0-9.-]", "", unicodedata.normalize("NFKC", unquote(value)).lower())
+    return None if name == "href" and _PRIVATE_NAME.search(spelt) else value
 
 
 def _heading(
