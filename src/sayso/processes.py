@@ -24,6 +24,16 @@ def name_of(pid: int) -> ProcessName | None:
     return ProcessName(pid=pid, started=found.started) if found else None
 
 
+def leader_of(pid: int) -> str:
+    """Names the leader of a process's session; empty where the system knows no such thing."""
+    try:
+        leader = os.getsid(pid)
+    except (AttributeError, OSError):
+        return ""
+    found = name_of(leader)
+    return f"{leader} {found.started if found else ''}"
+
+
 def ancestry() -> tuple[ProcessName, ...]:
     """This process, its parent, and so on up to the first."""
     line: list[ProcessName] = []

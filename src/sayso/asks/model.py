@@ -137,6 +137,8 @@ class Asker:
     pid: int = 0
     started: str = ""
     """When `pid` began, as its system tells it: with the pid, the name of one process for ever."""
+    leader: str = ""
+    """The leader of the session of processes that `pid` belongs to: what was started in one terminal has the same."""
     agent: str = ""
     """The name of the token an agent signed in with, when it came over HTTP."""
     owner: str = ""
@@ -148,12 +150,14 @@ class Asker:
 
     @property
     def source(self) -> str:
-        """Names the one that may not have too much open: a token wherever it is used, else a run, else the client's
-        process. Empty where nothing is known of it."""
+        """Names the one that may not have too much open: a token wherever it is used, else a run, else what one client
+        does from one terminal, with however many processes. Empty where nothing is known of it."""
         if self.agent:
             return f"token {self.agent}"
         if self.run:
             return f"run {self.run}"
+        if self.leader:
+            return f"session {self.host} {self.leader} {self.client}"
         return f"process {self.host} {self.pid} {self.started}" if self.pid else ""
 
     @property

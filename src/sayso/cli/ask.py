@@ -23,7 +23,7 @@ from sayso.cli.values import stdin_text
 from sayso.config import Config, duration_or_none
 from sayso.dialects.outcomes import outcome_data, refusal_words, selected_labels
 from sayso.errors import WaitEnded
-from sayso.processes import name_of
+from sayso.processes import leader_of, name_of
 from sayso.text import lasting, one_line, printable
 
 EXIT_CODES = {
@@ -128,6 +128,7 @@ def _asker(config: Config) -> Asker:
         host=socket.gethostname(),
         pid=process.pid if process else 0,
         started=process.started if process else "",
+        leader=leader_of(os.getpid()),
         branch=branch_of(config.project_name),
     )
 

@@ -24,7 +24,7 @@ from sayso.operations.approval import Approvals
 from sayso.operations.operation import Operation, OperationState
 from sayso.operations.order import Order
 from sayso.operations.reader import OperationReader
-from sayso.processes import name_of
+from sayso.processes import leader_of, name_of
 from sayso.running.capture import STREAMS
 from sayso.text import printable
 from sayso.toolfiles.catalog import Catalog, CommandTool
@@ -92,5 +92,6 @@ def _asker(config: Config) -> Asker:
         host=socket.gethostname(),
         pid=process.pid if process else 0,
         started=process.started if process else "",
+        leader=leader_of(os.getpid()),
         branch=branch_of(config.project_name),
     )

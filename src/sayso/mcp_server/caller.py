@@ -14,7 +14,7 @@ from sayso.clients import conversation
 from sayso.config import Config
 from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.run_link import RunLink
-from sayso.processes import ProcessName, name_of
+from sayso.processes import ProcessName, leader_of, name_of
 
 
 def described(ctx: CallContext) -> Asker:
@@ -39,6 +39,7 @@ def on_stdio(config: Config, link: RunLink | None = None) -> Callable[[CallConte
             host=socket.gethostname(),
             pid=parent.pid if parent else 0,
             started=parent.started if parent else "",
+            leader=_leader(),
         )
 
     def asker_of(ctx: CallContext) -> Asker:
@@ -53,6 +54,11 @@ def on_stdio(config: Config, link: RunLink | None = None) -> Callable[[CallConte
 def _parent() -> ProcessName | None:
     """Looked up once: after the client's death the parent would be another process."""
     return name_of(os.getppid())
+
+
+@cache
+def _leader() -> str:
+    return leader_of(os.getppid())
 
 
 def _kept(text: str) -> str:

@@ -59,3 +59,26 @@ def test_another_agent_asks_while_one_has_too_much_open(narrow: Place) -> None:
         )
         person.answer(person.wait_for_ask("An honest question?"), "Yes")
         assert other.communicate(timeout=WAIT)[0].strip().lower() == "yes"
+
+
+@pytest.mark.finding("F-34")
+def test_more_processes_of_one_agent_may_not_have_more_open(narrow: Place) -> None:
+    def asks(text: str) -> subprocess.Popen[str]:
+        words = ["sayso", "ask", text, "--confirm"]
+        return subprocess.Popen(
+            words, cwd=narrow.project, env=narrow.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    with narrow.person() as person:
+        helpers = [asks(f"Helper {number}?") for number in range(MOST)]
+        opened = [person.wait_for_ask(f"Helper {number}?") for number in range(MOST)]
+        assert len({ask.asker.pid for ask in opened}) == MOST
+        _, told = asks("One helper more?").communicate(timeout=WAIT)
+        assert f"{MOST} is the most that one agent may have" in told
+        for ask in opened:
+            person.answer(ask, "Yes")
+        for helper in helpers:
+            helper.communicate(timeout=WAIT)
+        with narrow.agent() as agent:
+            agent.ask(question("Does a server know where it runs?"))
+            assert person.wait_for_ask("Does a server know where it runs?").asker.leader
