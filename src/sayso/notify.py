@@ -12,12 +12,13 @@ import os
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from sayso.asks.crowds import FEW, Quiet
 from sayso.asks.model import Ask
+from sayso.asks.words import headline as about
+from sayso.asks.words import project_name
 from sayso.bridge import DaemonThreads
 from sayso.clock import now_ms
 from sayso.config import Config
@@ -111,12 +112,12 @@ def headline(asks: Sequence[Ask]) -> str:
     if len(asks) > 1:
         return f"{len(asks)} questions are waiting for you"
     asker = asks[0].asker
-    where = f" in {one_line(Path(asker.project).name, 40)}" if asker.project else ""
+    where = f" in {project_name(asker, 40)}" if asker.project else ""
     return f"{one_line(asker.client, 40) or 'An agent'}{where} asks you something"
 
 
 def details(asks: Sequence[Ask]) -> str:
-    lines = [f"{ask.id[:8]}  {one_line(ask.title or ask.questions[0].text, 120)}" for ask in asks[:MOST_LINES]]
+    lines = [f"{ask.id[:8]}  {about(ask, 120)}" for ask in asks[:MOST_LINES]]
     more = len(asks) - len(lines)
     return "\n".join([*lines, f"and {more} more"] if more else lines)
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from sayso.asks import words
 from sayso.asks.model import CLIENT_FORM, Answer, Ask, Asker, Event, Kind, Option, Question, State
 from sayso.asks.truth import listening, stops_waiting_at
 from sayso.cli.terminal import bold, dim
@@ -39,7 +40,7 @@ def headline(ask: Ask) -> str:
     """The ask in one line: its title or first question, and how many more there are."""
     if not ask.questions:
         return tr("(its texts were not kept)")
-    first = one_line(ask.title or ask.questions[0].text, 120)
+    first = words.headline(ask, 120)
     more = len(ask.questions) - 1
     return tr("{first} (+{more} more)", first=first, more=more) if more else first
 

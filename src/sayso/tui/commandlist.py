@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import PurePath
 
 from textual.content import Content
 
@@ -31,9 +30,13 @@ class CommandList(Entries[Operation]):
         return Content.styled(told, "" if item.state.ended else "bold")
 
     def origin(self, item: Operation) -> Sequence[str]:
-        project = one_line(PurePath(item.asker.project).name, NAME_WIDTH) or self._shared.texts.unknown_project
-        client = one_line(item.asker.client, NAME_WIDTH) or self._shared.texts.unknown_client
-        return [project, client, one_line(item.tool, NAME_WIDTH), one_line(item.host, NAME_WIDTH)]
+        wording = self._shared.wording
+        return [
+            wording.project(item),
+            wording.client(item),
+            one_line(item.tool, NAME_WIDTH),
+            one_line(item.host, NAME_WIDTH),
+        ]
 
     def marks(self, item: Operation) -> Sequence[str]:
         return [standing(self._shared, item)]

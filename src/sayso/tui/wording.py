@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
+from typing import TYPE_CHECKING
 
+from sayso.asks import words
 from sayso.asks.crowds import Crowd
 from sayso.asks.lookalikes import Lookalikes
 from sayso.asks.model import CLIENT_FORM, Answer, Ask, Outcome, Question, State
@@ -15,6 +16,9 @@ from sayso.clock import Clock
 from sayso.text import age, one_line
 from sayso.tui.markdown import plain_line
 from sayso.tui.texts import Texts
+
+if TYPE_CHECKING:
+    from sayso.operations.operation import Operation
 
 NAME_WIDTH = 40
 """The most characters of a client's, project's or host's name."""
@@ -30,17 +34,13 @@ class Wording:
 
     def headline(self, ask: Ask) -> str:
         """What an ask is about: its title, or the words of its first question."""
-        if ask.title.strip():
-            return one_line(ask.title, 300)
-        first = ask.questions[0] if ask.questions else None
-        return one_line(plain_line(first.text), 300) if first else self.texts.history_wiped
+        return words.headline(ask, 300, plain_line) or self.texts.history_wiped
 
-    def client(self, ask: Ask) -> str:
+    def client(self, ask: Ask | Operation) -> str:
         return one_line(ask.asker.client, NAME_WIDTH) or self.texts.unknown_client
 
-    def project(self, ask: Ask) -> str:
-        """The last part of the project's path."""
-        return one_line(PurePath(ask.asker.project).name, NAME_WIDTH) or self.texts.unknown_project
+    def project(self, ask: Ask | Operation) -> str:
+        return words.project_name(ask.asker, NAME_WIDTH) or self.texts.unknown_project
 
     def host(self, ask: Ask) -> str:
         return one_line(ask.asker.host, NAME_WIDTH)
@@ -89,18 +89,15 @@ class Wording:
 
     def standing(self, ask: Ask) -> str:
         """Whether the agent waits, and for how long still."""
-        match listening(ask):
-            case Listening.TIMED_OUT:
-                return self.texts.stands_timed_out
-            case Listening.IN_FORM:
-                return self.texts.stands_in_form
-            case Listening.AT_WORK:
-                return self.texts.stands_at_work
-            case Listening.NOT_WAITING:
-                return self.texts.stands_unattended
         end = stops_waiting_at(ask)
         if end is None:
-            return self.texts.stands_waiting
+            return {
+                Listening.WAITING: self.texts.stands_waiting,
+                Listening.IN_FORM: self.texts.stands_in_form,
+                Listening.AT_WORK: self.texts.stands_at_work,
+                Listening.NOT_WAITING: self.texts.stands_unattended,
+                Listening.TIMED_OUT: self.texts.stands_timed_out,
+            }[listening(ask)]
         left = end - self.clock()
         return self.texts.stands_until.format(span=age(left) if left >= _SECOND else "0s")
 
@@ -168,16 +165,14 @@ class Wording:
         """What was done, and whether the agent hears of it: `sent`, `rejected` and the like, said for the person."""
         texts, client = self.texts, self.client(settled)
         done = str(getattr(texts, done)).format(client=client)
-        match handover(settled):
-            case Handover.RECEIVED:
-                return f"{done} {texts.handed_over.format(client=client)}"
-            case Handover.ON_ITS_WAY:
-                return f"{done} {texts.on_its_way.format(client=client)}"
-            case Handover.AT_ITS_FORM:
-                return f"{done} {texts.at_its_form.format(client=client)}"
-            case Handover.TO_BE_FETCHED:
-                return f"{done} {texts.to_be_fetched.format(client=client)}"
-        return f"{done} {texts.kept_for.format(client=client)}"
+        heard = {
+            Handover.RECEIVED: texts.handed_over,
+            Handover.ON_ITS_WAY: texts.on_its_way,
+            Handover.AT_ITS_FORM: texts.at_its_form,
+            Handover.TO_BE_FETCHED: texts.to_be_fetched,
+            Handover.KEPT: texts.kept_for,
+        }[handover(settled)]
+        return f"{done} {heard.format(client=client)}"
 
     def settled_by(self, ask: Ask) -> str:
         """Who ended it and where, for the history."""

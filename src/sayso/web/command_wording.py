@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
-
 from sayso.operations.operation import Operation, OperationState
 from sayso.text import one_line
-from sayso.web.wording import NAME_WIDTH, Standing
+from sayso.web.wording import Standing
 
 _STANDINGS = {
     OperationState.QUEUED: Standing(word="Queued", tone="quiet"),
@@ -32,14 +30,6 @@ def ending(operation: Operation) -> str:
     if failure := operation.failure:
         return f"signal {failure.signal_name}" if failure.signal_name else failure.ended_with
     return ""
-
-
-def client(operation: Operation) -> str:
-    return one_line(operation.asker.client, NAME_WIDTH) or "An agent"
-
-
-def project(operation: Operation) -> str:
-    return one_line(PurePath(operation.asker.project).name, NAME_WIDTH)
 
 
 def whereabouts(operation: Operation) -> list[tuple[str, str]]:

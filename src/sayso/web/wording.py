@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from pathlib import PurePath
 
-from sayso.asks import truth
+from sayso.asks import truth, words
 from sayso.asks.crowds import Crowd, Folded
 from sayso.asks.model import CLIENT_FORM, NO, YES, Answer, Ask, Event, Option, Question, State
 from sayso.asks.truth import Handover, Listening, listening
 from sayso.dialects.approve import verdict
+from sayso.operations.operation import Operation
 from sayso.text import age, one_line, printable
 from sayso.web.markdown import plain_line
 
@@ -30,9 +30,7 @@ class Standing:
 
 def headline(ask: Ask) -> str:
     """The ask in one line: its title, or the words of its first question."""
-    if ask.title.strip():
-        return one_line(ask.title, 200)
-    return plain_line(ask.questions[0].text) if ask.questions else "Its texts were not kept"
+    return words.headline(ask, 200, plain_line) or "Its texts were not kept"
 
 
 def how_many(crowd: Crowd) -> str:
@@ -57,13 +55,12 @@ def too_late(ask: Ask, user: str) -> str:
     return f"It was {stands.word.lower()} {settled_by(ask, user)} already."
 
 
-def client(ask: Ask) -> str:
+def client(ask: Ask | Operation) -> str:
     return one_line(ask.asker.client, NAME_WIDTH) or "An agent"
 
 
-def project(ask: Ask) -> str:
-    """The last part of the project's path, which tells projects apart."""
-    return one_line(PurePath(ask.asker.project).name, NAME_WIDTH)
+def project(ask: Ask | Operation) -> str:
+    return words.project_name(ask.asker, NAME_WIDTH)
 
 
 def branch(ask: Ask) -> str:
