@@ -6,11 +6,12 @@ costs them nothing.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from sayso.asks.desk import AskDesk
+from sayso.asks.desk import AskDesk, CleanedUp, Retention
 from sayso.asks.sessions import Lives, always
 from sayso.clock import now_ms
 from sayso.config import Config
@@ -57,6 +58,14 @@ class Desks:
         """The same for a process that serves many sessions, and knows which of them are still there."""
         config = self.config
         return AskDesk(self._store, keeps_history=lambda _: config.history, lives=lives, most_open=config.max_open_asks)
+
+    def clean_up(self, ending: threading.Event) -> CleanedUp:
+        """Expire and delete asks whose time has come, until `ending` is set."""
+        config = self.config
+        keep = Retention(
+            ended=config.keep_ended, undelivered=config.keep_undelivered, unattended=config.keep_unattended
+        )
+        return self.asks.clean_up(keep, ending)
 
     def waiting(self, desk: AskDesk) -> Waiting:
         from sayso.asks.waiting import Waiting

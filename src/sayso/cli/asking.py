@@ -8,7 +8,7 @@ import logging
 import threading
 from collections.abc import Callable
 
-from sayso.asks.desk import AskDesk, Held, Retention
+from sayso.asks.desk import Held
 from sayso.asks.model import Ask, Kind, NewAsk, State
 from sayso.config import Config
 from sayso.desks import Desks, open_desks
@@ -43,7 +43,7 @@ async def _ask(desks: Desks, new: NewAsk, opened: Callable[[Held], None], ended:
             opened(held)
             await waiting.delivered(held)
         ending = threading.Event()
-        tidying = asyncio.create_task(_tidy(desks.asks, desks.config, ending))
+        tidying = asyncio.create_task(_tidy(desks, ending))
         opened(held)
         try:
             ask = await waiting.outcome(held)
@@ -58,10 +58,9 @@ async def _ask(desks: Desks, new: NewAsk, opened: Callable[[Held], None], ended:
         return ask
 
 
-async def _tidy(desk: AskDesk, config: Config, ending: threading.Event) -> None:
+async def _tidy(desks: Desks, ending: threading.Event) -> None:
     """Delete what has ended long ago, while the answer is being waited for."""
-    keep = Retention(ended=config.keep_ended, undelivered=config.keep_undelivered, unattended=config.keep_unattended)
     try:
-        await asyncio.to_thread(desk.clean_up, keep, ending)
+        await asyncio.to_thread(desks.clean_up, ending)
     except StoreError as error:
         logger.warning("Cleaning up failed: %s", error)

@@ -9,13 +9,12 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from sayso.cli.demo_stage import GRACE_SECONDS, START_SECONDS, environment, said
+from sayso.cli.demo_stage import GRACE_SECONDS, START_SECONDS, said, start
 from sayso.config import Config
 from sayso.errors import SaysoError
 
@@ -36,16 +35,7 @@ class DemoPage:
 def page(config: Config, port: int) -> Iterator[DemoPage]:
     """The page, served on the stage's store until the end of the block."""
     log = config.state_dir / "page.log"
-    with log.open("wb") as errors:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "sayso.cli.demo_page", "web", "--port", str(port), "--json"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            cwd=config.project,
-            env=environment(config.state_dir),
-            start_new_session=True,
-        )
+    process = start(config, log, "sayso.cli.demo_page", "web", "--port", str(port), "--json")
     try:
         told = _told(process)
         if told is None:

@@ -111,13 +111,11 @@ def stage() -> Iterator[Config]:
             take_down_bells(config)
 
 
-@contextmanager
-def scripted_agent(config: Config) -> Iterator[ScriptedAgent]:
-    """The agent at work in the stage's folder. It hears no Ctrl-C of its own: it is told to leave."""
-    log = config.state_dir / "agent.log"
+def start(config: Config, log: Path, module: str, *arguments: str) -> subprocess.Popen[bytes]:
+    """A program of ours on the stage. It hears no Ctrl-C; what it says of trouble is in the log."""
     with log.open("wb") as errors:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "sayso.cli.demo_agent"],
+        return subprocess.Popen(
+            [sys.executable, "-m", module, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
@@ -125,7 +123,13 @@ def scripted_agent(config: Config) -> Iterator[ScriptedAgent]:
             env=environment(config.state_dir),
             start_new_session=True,
         )
-    agent = ScriptedAgent(process, log)
+
+
+@contextmanager
+def scripted_agent(config: Config) -> Iterator[ScriptedAgent]:
+    """The agent at work in the stage's folder. It hears no Ctrl-C of its own: it is told to leave."""
+    log = config.state_dir / "agent.log"
+    agent = ScriptedAgent(start(config, log, "sayso.cli.demo_agent"), log)
     try:
         yield agent
     finally:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from sayso.dialects.dialect import ASK_TOOLS
 from sayso.errors import CannotEdit
@@ -111,13 +111,15 @@ class FilePart:
 
     path: Path
     text: str
+    mark: ClassVar[str] = MARK
+    foreign: ClassVar[str] = "is somebody else's. Rename it and run this again."
 
     def is_in(self, text: str) -> bool:
-        return MARK in text
+        return self.mark in text
 
     def added(self, text: str) -> str:
         if text.strip() and not self.is_in(text):
-            raise CannotEdit("is somebody else's. Rename it and run this again.")
+            raise CannotEdit(self.foreign)
         return self.text
 
     def removed(self, text: str, made: int) -> str:

@@ -14,7 +14,7 @@ from sayso.asks.model import State
 from sayso.config import Config
 from sayso.dialects.dialect import Tool
 from sayso.dialects.profiles import Profile, profile
-from sayso.errors import CannotEdit
+from sayso.install.grants import FilePart
 
 NAME = "sayso"
 MARK = "<!-- Written by `sayso install --skill`, from the definitions of its tools. -->"
@@ -87,26 +87,11 @@ def _with_the_command(exit_codes: Mapping[State, int]) -> Iterator[str]:
         yield f"| {code} | {state} | {WHAT_TO_DO[state]} |"
 
 
-@dataclass(frozen=True, kw_only=True)
-class SkillPart:
-    """SKILL.md in a folder of skills. The whole file is ours."""
+class SkillPart(FilePart):
+    """SKILL.md in a folder of skills."""
 
-    path: Path
-    text: str
-
-    def is_in(self, text: str) -> bool:
-        return MARK in text
-
-    def added(self, text: str) -> str:
-        if text.strip() and MARK not in text:
-            raise CannotEdit("is somebody else's skill. Rename its folder, or leave --skill out.")
-        return self.text
-
-    def removed(self, text: str, made: int) -> str:
-        return ""
-
-    def makes(self, text: str) -> int:
-        return 0
+    mark = MARK
+    foreign = "is somebody else's skill. Rename its folder, or leave --skill out."
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from typing import TypeVar, TypeVarTuple
 import anyio
 import anyio.to_thread
 
-from sayso.asks.desk import AskDesk, Held, Retention
+from sayso.asks.desk import Held
 from sayso.asks.model import Ask, Asker
 from sayso.asks.sessions import Lives, always
 from sayso.asks.waiting import Waiting
@@ -147,16 +147,12 @@ class Backend:
 
     def clean_up(self) -> None:
         """Tidy up behind a call's back, one at a time. The call is already open and does not wait for it."""
-        if self._waiting and (self._cleaning is None or self._cleaning.done()):
-            self._cleaning = self.start(self._tidy(self._waiting.desk))
+        if self._desks and (self._cleaning is None or self._cleaning.done()):
+            self._cleaning = self.start(self._tidy(self._desks))
 
-    async def _tidy(self, desk: AskDesk) -> None:
-        config = self.config
-        keep = Retention(
-            ended=config.keep_ended, undelivered=config.keep_undelivered, unattended=config.keep_unattended
-        )
+    async def _tidy(self, desks: Desks) -> None:
         try:
-            done = await anyio.to_thread.run_sync(desk.clean_up, keep, self._ending)
+            done = await anyio.to_thread.run_sync(desks.clean_up, self._ending)
         except SaysoError as error:
             logger.warning("Cleaning up expired sessions failed: %s", error)
             return

@@ -5,6 +5,8 @@ A list of words, never a shell string; a value can fill its own word and nothing
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +14,6 @@ from pathlib import Path
 from sayso.errors import InvalidInput, Problem
 from sayso.text import quoted
 from sayso.toolfiles.arguments import check_values, completed
-from sayso.toolfiles.confine import escapes
 from sayso.toolfiles.leaves import EXECUTION_MODE, SYNCHRONOUS, TIMEOUT_SECONDS, WORKING_DIRECTORY, Leaf
 from sayso.toolfiles.line import ArgumentFile, command_line
 
@@ -96,3 +97,24 @@ def _astray(
 def _path_problem(path: str, reason: str) -> Iterator[Problem]:
     if reason:
         yield Problem(path=path, text=reason)
+
+
+_WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\|.*(^|[\\/])\.\.\\")
+
+
+def escapes(value: str, *, base: Path, roots: Sequence[Path]) -> str:
+    """Why `value`, read from `base`, may not be used; empty when it may. Links are followed, `..` is resolved."""
+    if not value:
+        return "is empty. Give a path, or leave it out."
+    if os.name != "nt" and _WINDOWS.match(value):
+        return f"is {quoted(value)}, a Windows path, and this is not Windows. Give a path relative to {base}."
+    if value.startswith("~"):
+        return f"is {quoted(value)}; `~` is not expanded. Give a path relative to {base}."
+    try:
+        real = (base / value).resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        return f"is {quoted(value)}, which cannot be resolved ({error})."
+    if any(real.is_relative_to(root.resolve()) for root in roots):
+        return ""
+    allowed = " or ".join(str(root) for root in roots)
+    return f"is {quoted(value)}, which leads to {real}. It must stay inside {allowed}."

@@ -11,7 +11,6 @@ from starlette.responses import RedirectResponse, Response
 
 from sayso.accounts import LINK_REFUSED
 from sayso.errors import SignInRefused
-from sayso.web.devices import device_of
 from sayso.web.events import News
 from sayso.web.fields import read_form, read_strangers_form
 from sayso.web.pages import page
@@ -168,3 +167,32 @@ def _client(request: Request) -> str:
 def _failures(request: Request) -> Failures:
     failures: Failures = request.app.state.failures
     return failures
+
+
+_BROWSERS = (
+    ("Edg", "Edge"),
+    ("OPR/", "Opera"),
+    ("Firefox/", "Firefox"),
+    ("FxiOS/", "Firefox"),
+    ("CriOS/", "Chrome"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+)
+"""In this order: most of them claim to be those below as well."""
+_SYSTEMS = (
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Android", "Android"),
+    ("CrOS", "ChromeOS"),
+    ("Windows", "Windows"),
+    ("Mac OS X", "macOS"),
+    ("Linux", "Linux"),
+)
+
+
+def device_of(request: Request) -> str:
+    """Such as "Firefox on Linux"."""
+    says = request.headers.get("user-agent", "")
+    browser = next((name for mark, name in _BROWSERS if mark in says), "")
+    system = next((name for mark, name in _SYSTEMS if mark in says), "")
+    return " on ".join(part for part in (browser or "A browser", system) if part)
