@@ -41,7 +41,13 @@ LONGEST_FIRST_LINE = 120
 
 
 def main() -> None:
-    lock = Path(sys.argv[1])
+    try:
+        _set_up(Path(sys.argv[1]))
+    except KeyboardInterrupt:
+        sys.exit("\nInterrupted. Run it again to set up what is missing.")
+
+
+def _set_up(lock: Path) -> None:
     began = time.monotonic()
     print(f"Setting up {VENV.name}, once: fetching the packages of {lock} and checking their hashes.", flush=True)
     venv.create(VENV, symlinks=True)

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from scripts import set_up
 from tests.test_locks import SAYSO, pinned_here
 
 ROOT = Path(__file__).parents[1]
@@ -66,3 +67,13 @@ def test_make_start_refuses_a_package_whose_hash_is_another(checkout: Path) -> N
     assert ran.returncode != 0
     assert "THESE PACKAGES DO NOT MATCH THE HASHES" in ran.stderr
     assert "The packages could not be fetched" in ran.stderr
+
+
+def test_setting_up_can_be_interrupted_without_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(set_up.venv, "create", interrupt)
+    monkeypatch.setattr("sys.argv", ["set_up.py", "locks/sayso.txt"])
+    with pytest.raises(SystemExit, match="Run it again"):
+        set_up.main()
