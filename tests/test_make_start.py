@@ -73,7 +73,7 @@ def test_setting_up_can_be_interrupted_without_a_traceback(monkeypatch: pytest.M
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(set_up.venv, "create", interrupt)
+    monkeypatch.setattr("venv.create", interrupt)
     monkeypatch.setattr("sys.argv", ["set_up.py", "locks/sayso.txt"])
     with pytest.raises(SystemExit, match="Run it again"):
         set_up.main()
