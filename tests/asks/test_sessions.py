@@ -167,3 +167,11 @@ def test_a_session_that_its_server_knows_to_be_over_is_gone(open_shared: OpenSto
     assert not is_offered(desk, held, replace(named, session="two"))
     living.remove("one")
     assert is_offered(desk, held, replace(named, session="two"))
+
+
+def test_who_leaves_a_question_that_another_left_is_the_one_whose_answer_it_is(open_shared: OpenStore) -> None:
+    dying, ours, others = open_shared(), open_shared(), open_shared()
+    left = AskDesk(dying).leave(ask(asker=NAMED))
+    die(dying, ours)
+    assert AskDesk(ours).leave(ask(asker=OTHER)).id == left.id
+    assert AskDesk(others).leave(ask(asker=replace(NAMED, session="a third"))).id != left.id

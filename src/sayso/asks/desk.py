@@ -191,6 +191,23 @@ class AskDesk:
         asks = [ask for ask in self._all("undelivered", most=sys.maxsize, **asker.identity) if not ask.bound]
         return self._sessions(is_kin).belonging(asks, asker)[:most]
 
+    def resume(self, asker: Asker) -> None:
+        """A session has come to this process. What it asked through servers that have ended is expected here from now
+        on: it is alive again, and no other may take it."""
+        sessions, process = self._sessions(), self._store.bell().process
+        left = sessions.left_elsewhere(self.undelivered(asker, sys.maxsize), asker)
+
+        def work(table: AskTable) -> None:
+            for ask in sessions.left_elsewhere([table.get(one.id) for one in left], asker):
+                table.change(replace(ask, asker=asker, server=process), ask, kind="resumed")
+
+        if left:
+            self._write(work)
+
+    def is_for_another(self, ask: Ask, asker: Asker) -> bool:
+        """Whether another session asked it, which lives, as far as sessions can be told apart."""
+        return self._sessions().keep_from(ask, asker)
+
     def owed(self, asker: Asker, most: int = 100) -> Owed:
         """The same at a glance, which costs little however many asks are open."""
         sessions = self._sessions()

@@ -24,9 +24,9 @@ def leave(table: AskTable, new: NewAsk, bell: Bell, sessions: AgentSessions) -> 
     earlier = _left_behind(table, new, bell, sessions)
     if earlier is None:
         return table.open(new, None, bell.process)
-    if earlier.state is not State.PENDING or earlier.expected_at:
-        return earlier
     left = replace(earlier, wait=None, away=Away.AT_WORK, asker=new.asker, server=bell.process)
+    if left == earlier or not earlier.state.answerable:
+        return earlier
     return table.change(left, earlier, kind="unattended", detail="the agent did not wait")
 
 

@@ -52,6 +52,17 @@ class AgentSessions:
         living = self._alive(servers) if servers else set()
         return [thing for thing in things if self._is_own(thing, asker) or self._is_gone(thing, asker, living)]
 
+    def left_elsewhere(self, things: Iterable[T], asker: Asker) -> list[T]:
+        """Those that this session, by its client's name for it, asked for through servers that have ended."""
+        named = [thing for thing in things if asker.session and thing.asker.session == asker.session]
+        servers = {thing.server for thing in named if thing.server != self._process}
+        ended = servers - self._alive(servers) if servers else set()
+        return [thing for thing in named if thing.server in ended]
+
+    def keep_from(self, thing: Owned, asker: Asker) -> bool:
+        """Whether it is for another session, which lives, as far as sessions can be told apart."""
+        return _can_be_told_apart(thing.asker, asker) and not self.belonging([thing], asker)
+
     def of_others(self, asks: Iterable[Ask], asker: Asker) -> frozenset[str]:
         """The ids of those that another session asked, as far as sessions can be told apart."""
         return frozenset(

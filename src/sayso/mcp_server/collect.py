@@ -34,6 +34,24 @@ class CollectCalls:
         self._backend = backend
         self._quiet: dict[Asker, tuple[int, float]] = {}
         """Agents that were owed nothing: how many asks had been opened here, and until when that is believed."""
+        self._met: set[tuple[str, str, str]] = set()
+        """The sessions that have called, by the names their clients have for them."""
+
+    async def meet(self, ctx: CallContext) -> None:
+        """At the first call of a session: what it asked through servers before this one is its own again."""
+        asker = self._backend.asker_of(ctx)
+        session = (asker.agent, asker.client, asker.session)
+        if not asker.session or session in self._met:
+            return
+        try:
+            waiting = await self._backend.waiting()
+            await waiting.do(waiting.desk.resume, asker)
+        except SaysoError as error:
+            logger.warning("Could not look for what session %s asked before: %s", asker.session, error)
+            return
+        if len(self._met) >= MOST_QUIET:
+            self._met.clear()
+        self._met.add(session)
 
     async def call(self, ctx: CallContext) -> ToolResult:
         try:
@@ -85,6 +103,11 @@ class CollectCalls:
             ask = await self._backend.look(waiting.desk.get, ask_id)
             if not asker.may_fetch_from(ask.asker):
                 raise NotFound(f"No ask of this project has the id {ask_id!r}.")
+            if await self._backend.look(waiting.desk.is_for_another, ask, asker):
+                raise NotFound(
+                    f"The ask {ask_id!r} is not yours: another session, which is still at work, asked it, and the "
+                    "answer is for that one. Ask the person yourself if you need to know."
+                )
             return [ask]
         asks = await self._backend.look(waiting.desk.undelivered, asker)
         if any(ask.wait for ask in asks):

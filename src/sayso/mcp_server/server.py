@@ -105,6 +105,8 @@ class Calls:
         return self._backend.asker_of(ctx).agent
 
     async def _told(self, ctx: CallContext) -> Result | Json:
+        if not self._relay:
+            await self._collect.meet(ctx)
         if self._commands and self._commands.serves(ctx.tool):
             return await self._commands.call(ctx)
         return await self._serve(self._tool(ctx), ctx)

@@ -72,7 +72,8 @@ def record(shared: Shared, ask: Ask, events: Sequence[Event]) -> list[Block]:
 def event_line(shared: Shared, event: Event) -> str:
     """One thing that happened: when, what, by whom."""
     texts = shared.texts
-    words = {name: getattr(texts, name) for name in ("opened", "attended", "unattended", "delivered", "refused")}
+    kinds = ("opened", "attended", "unattended", "resumed", "delivered", "refused")
+    words = {name: getattr(texts, name) for name in kinds}
     what = words.get(event.kind) or shared.wording.state(event.after)
     who = f" {one_line(event.person, 40)} ({one_line(event.surface, 40)})" if event.person else ""
     if event.surface == CLIENT_FORM:

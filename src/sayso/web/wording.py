@@ -199,6 +199,7 @@ def happened(event: Event) -> str:
         "opened": "Asked",
         "attended": "The agent waits again",
         "unattended": "The agent stopped waiting",
+        "resumed": "The agent's session was resumed",
         "timed_out": "The agent's wait ran out",
         "delivered": "The agent received it",
         "refused": "An answer was refused",

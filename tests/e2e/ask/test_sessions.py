@@ -121,3 +121,42 @@ def test_the_hook_of_another_session_does_not_tell_the_answer(place: Place) -> N
         person.answer(person.desk.get(ask_and_leave(a)), "Yes")
         assert told_to("s-2") == ""
         assert "Proceed?" in told_to("s-1")
+
+
+@pytest.mark.parametrize("asks_again", [False, True], ids=["idle", "asks again"])
+def test_what_a_resumed_session_asked_goes_to_no_other(place: Place, asks_again: bool) -> None:
+    with place.person() as person:
+        person.desk.show_up("test", "ada")
+        with session(place, name="s-1") as a:
+            first = ask_and_leave(a)
+        with session(place, name="s-1") as resumed, session(place, name="s-2") as b:
+            if asks_again:
+                assert ask_and_leave(resumed) == first
+            else:
+                resumed.call("question_summary", {}).result(WAIT)
+            person.answer(person.desk.get(first), "Yes")
+            assert data_of(b.call("get_answers", {}).result(WAIT))["answers"] == []
+            call = b.call("ask_user", PROCEED)
+            second = person.wait_for_ask("Proceed?")
+            assert second.id != first
+            person.answer(second, "No")
+            assert data_of(call.result(WAIT))["ask_id"] == second.id
+            (got,) = data_of(resumed.call("get_answers", {}).result(WAIT))["answers"]
+            assert (got["ask_id"], got["outcome"]) == (first, "answered")
+
+
+def test_the_id_of_another_sessions_question_hands_over_nothing_while_that_lives(place: Place) -> None:
+    with session(place, name="s-2") as b, place.person() as person:
+        person.desk.show_up("test", "ada")
+        with session(place, name="s-1") as a:
+            first = ask_and_leave(a)
+            person.answer(person.desk.get(first), "Yes")
+            refused = b.call("get_answers", {"ask_id": first}).result(WAIT)
+            assert refused.is_error
+            assert "another session, which is still at work, asked it" in text_of(refused)
+            (got,) = data_of(a.call("get_answers", {}).result(WAIT))["answers"]
+            assert (got["ask_id"], got["outcome"]) == (first, "answered")
+            second = ask_and_leave(a)
+        person.answer(person.desk.get(second), "No")
+        (left,) = data_of(b.call("get_answers", {"ask_id": second}).result(WAIT))["answers"]
+        assert (left["ask_id"], left["outcome"]) == (second, "answered"), "it passes on once that is gone"

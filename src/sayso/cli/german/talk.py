@@ -35,6 +35,7 @@ WORDS: Mapping[str, str] = {
     "opened": "geöffnet",
     "attended": "Agent wartet wieder",
     "unattended": "Agent wartet nicht mehr",
+    "resumed": "Sitzung fortgesetzt",
     "delivered": "vom Agenten empfangen",
     "refused": "nicht angenommen",
     "command line": "Befehlszeile",

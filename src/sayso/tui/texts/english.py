@@ -160,6 +160,7 @@ class Texts:
     opened: str = "opened"
     attended: str = "the agent waits again"
     unattended: str = "the agent stopped waiting"
+    resumed: str = "the agent's session was resumed"
     delivered: str = "received by the agent"
     refused: str = "an answer was refused"
 

@@ -149,6 +149,7 @@ class German(Texts):
     opened = "geöffnet"
     attended = "der Agent wartet wieder"
     unattended = "der Agent wartet nicht mehr"
+    resumed = "die Sitzung des Agenten wurde fortgesetzt"
     delivered = "vom Agenten empfangen"
     refused = "eine Antwort wurde nicht angenommen"
     commands_title = "Befehle"
