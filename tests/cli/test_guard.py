@@ -8,10 +8,10 @@ import subprocess
 import sys
 
 import pytest
-from tests.cli.program import BIN, SECONDS, Home, choice
+from tests.cli.program import BIN, SECONDS, Home, choice, confirm
 
 from sayso.asks.guard import kinship
-from sayso.asks.model import Asker, State
+from sayso.asks.model import SAY_SO, Asker, State
 from sayso.processes import name_of
 
 
@@ -137,3 +137,24 @@ def test_who_asks_now_makes_no_user(home: Home) -> None:
     ran = home.run("user", "add", "x")
     assert ran.code == 5
     assert f"it descends from process {os.getpid()}" in ran.error
+
+
+@pytest.mark.finding("F-32")
+@pytest.mark.parametrize("words", [[], ["--permission-mode", "bypassPermissions"]], ids=["plain", "with a mode"])
+def test_in_a_shell_of_an_agent_nothing_is_said_about_what_agents_may_do(home: Home, words: list[str]) -> None:
+    ran = home.run("project", "add", ".", *words, CLAUDECODE="1")
+    assert ran.code == 5
+    assert "an agent may not say where agents run and what they may do there" in ran.error
+    assert home.run("project", "list", "--json").data == []
+    assert "an agent tried to say where agents run" in home.run("user", "list").err
+
+
+@pytest.mark.finding("F-32")
+@pytest.mark.parametrize("words", [["answer", "ID", "yes"], ["reject", "ID"]])
+def test_an_agent_decides_on_no_permission_of_another(home: Home, words: list[str]) -> None:
+    ask = home.leave(confirm(id=SAY_SO), asker=Asker(client="agent", session="another-session"))
+    ran = home.run(*(ask.id if part == "ID" else part for part in words), CLAUDECODE="1")
+    assert ran.code == 5
+    assert "an agent may not decide what another may do" in ran.error
+    assert home.ask_of(ask).state is State.PENDING
+    assert home.run(*(ask.id if part == "ID" else part for part in words)).code == 0, "a person does"

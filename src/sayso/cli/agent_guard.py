@@ -1,4 +1,5 @@
-"""The guard of all that makes somebody somebody: an agent makes no sign-in links, tokens or users for itself.
+"""The guard of all that makes somebody somebody or allows something: an agent makes no sign-in links, tokens or users
+for itself, says nowhere what agents may do, and decides on no permission, whosever it is.
 
 A guard against accidents like that of `asks/guard.py`, not a wall. An agent is whoever descends from one that Sayso
 knows of: a client that started a `sayso server`, one that asks or runs a command now, a run of Talk. Or who runs in a

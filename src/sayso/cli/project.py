@@ -8,6 +8,7 @@ import click
 
 from sayso.agents.model import LONGEST_WAIT, PERMISSION_MODES, SHORTEST_WAIT, Options, Project
 from sayso.agents.projects import Projects
+from sayso.cli.agent_guard import refuse_agents
 from sayso.cli.program import settings
 from sayso.cli.shared import settler
 from sayso.cli.terminal import put, put_json, say, table
@@ -72,6 +73,7 @@ def add(
         permission_mode=permission_mode or "",
     )
     with open_desks(settings()) as desks:
+        refuse_agents(desks, "say where agents run and what they may do there")
         owner = _owner(desks, user)
         project = desks.projects.add(owner, directory.resolve(), name=name, options=options)
         _write_workspace(desks, project)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from sayso.asks.guard import refuse_self_answer
 from sayso.asks.model import Answer, Ask, Problems, State, check_text
 from sayso.asks.truth import Handover, handover
+from sayso.cli.agent_guard import refuse_agents
 from sayso.cli.shared import settler
 from sayso.cli.texts import mark, tr, translated
 from sayso.desks import Desks
@@ -33,11 +34,14 @@ def settle(desks: Desks, ask: Ask, settlement: Sequence[Answer] | Rejection) -> 
 
 
 def check_open(desks: Desks, ask: Ask) -> None:
-    """Refuse early what cannot be settled here: somebody was first, or this is the asking agent itself."""
+    """Refuse early what cannot be settled here: somebody was first, this is the asking agent itself, or an agent is not
+    to decide on permissions."""
     if not ask.state.answerable:
         # An ended ask stays as it is; the desk has the words for who ended it.
         desks.asks.answer(ask.id, (), settler(desks.config))
     refuse_self_answer(desks.asks, ask, settler(desks.config))
+    if ask.is_permission:
+        refuse_agents(desks, "decide what another may do")
 
 
 def answer(desks: Desks, ask: Ask, answers: Sequence[Answer]) -> Ask:

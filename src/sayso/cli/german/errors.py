@@ -199,6 +199,8 @@ ASKS: Mapping[str, str] = {
     "make tokens for agents": "Token für Agenten anlegen",
     "make sign-in links or API tokens": "Links zum Anmelden oder API-Token anlegen",
     "add users": "Benutzer anlegen",
+    "say where agents run and what they may do there": "festlegen, wo Agenten laufen und was sie dort dürfen",
+    "decide what another may do": "entscheiden, was ein anderer darf",
     "question {number}": "Frage {number}",
     "question {number} ({id})": "Frage {number} ({id})",
     "is {n} characters long; at most {most} are allowed. Shorten it.": (
