@@ -21,7 +21,7 @@ LINE = PersonLine(
     relay_file=Path("/r/t.json"),
     config_file=Path("/r/t.mcp.json"),
     server="ask-user",
-    command=("/bin/sayso", "server", "--approve"),
+    command=("/bin/sayso", "server"),
     ask_tool="mcp__ask-user__ask_user",
     approve_tool="mcp__ask-user__approve",
 )
@@ -68,7 +68,8 @@ def test_claude_gets_its_line_its_options_and_the_conversation_to_resume() -> No
 def test_codex_gets_its_line_its_options_and_the_conversation_to_resume() -> None:
     argv = AGENTS["codex"].argv(Config(), run_of("codex", "s-1", model="gpt", permission_mode="plan"), LINE)
     assert argv[:4] == ["codex", "exec", "--json", "--skip-git-repo-check"]
-    assert 'mcp_servers.ask-user.args=["server", "--approve"]' in argv
+    assert 'mcp_servers.ask-user.args=["server"]' in argv
+    assert 'mcp_servers.ask-user.tools.ask_user.approval_mode="approve"' in argv
     assert argv[-7:] == ["--model", "gpt", "--sandbox", "read-only", "resume", "s-1", "-"]
     assert AGENTS["codex"].argv(Config(), run_of("codex"), None) == [*argv[:4], "-"]
 

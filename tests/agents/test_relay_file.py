@@ -181,6 +181,8 @@ def test_the_client_is_given_the_same_entry_with_the_environment_it_needs(
 @pytest.mark.requirement("P-67")
 def test_the_server_is_ours_unless_the_settings_name_another(tmp_path: Path) -> None:
     ours = relay_file.entry(settings(tmp_path))
+    assert ours.asking_only == tuple(word for word in (ours.command, *ours.args) if word != "--approve")
+    assert ours.asking_only != (ours.command, *ours.args), "who has no use for `approve` is not shown it"
     assert ours.command == str(Path(sys.executable).parent / "sayso")
     assert (ours.args, ours.approves) == (("server", "--approve"), True)
     script = relay_file.entry(settings(tmp_path, mcp_ask_user_server_path="/opt/ask/server.js"))

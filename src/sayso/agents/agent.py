@@ -18,7 +18,8 @@ MOST_OUTPUT = 20_000
 
 @dataclass(frozen=True, kw_only=True)
 class PersonLine:
-    """The agent's line to the person: the MCP server it is to start, and its tools by their full names."""
+    """The agent's line to the person: the MCP server it is to start, and its tools by their full names. The file is of
+    a server that has the tool for permissions too; the command starts one that only asks."""
 
     relay_file: Path
     config_file: Path

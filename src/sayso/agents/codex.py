@@ -30,6 +30,9 @@ class Codex:
             first, *rest = line.command
             argv += ["-c", f"mcp_servers.{line.server}.command={json.dumps(first)}"]
             argv += ["-c", f"mcp_servers.{line.server}.args={json.dumps(rest)}"]
+            # Without a terminal it refuses every tool that is not granted by name.
+            tool = line.ask_tool.removeprefix(f"mcp__{line.server}__")
+            argv += ["-c", f'mcp_servers.{line.server}.tools.{tool}.approval_mode="approve"']
             # Codex gives its servers no environment but what it is told to hand on.
             argv += ["-c", f'mcp_servers.{line.server}.env_vars=["ASK_USER_CONFIG","SAYSO_STATE_DIR","SAYSO_STORE"]']
         if options.model:

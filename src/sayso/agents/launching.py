@@ -96,7 +96,7 @@ class Launcher:
             relay_file=file,
             config_file=relay_file.write_client_config(folder, run.id, entry, file, config),
             server=relay_file.SERVER_NAME,
-            command=(entry.command, *entry.args),
+            command=entry.asking_only,
             ask_tool=f"mcp__{relay_file.SERVER_NAME}__{promptmanager.NAME}",
             approve_tool=relay_file.PERMISSION_TOOL if entry.approves else "",
         )

@@ -293,16 +293,22 @@ class ServerEntry:
     approves: bool = True
     """Whether it has the tool `approve`; a server that is not ours need not."""
 
+    @property
+    def asking_only(self) -> tuple[str, ...]:
+        """The command for a client that has no use for `approve`: its model would see it."""
+        return (self.command, *(word for word in self.args if word != _APPROVE))
+
     def data(self) -> dict[str, Any]:
         return {"command": self.command, "args": list(self.args)}
 
 
+_APPROVE = "--approve"
 PERMISSION_TOOL = f"mcp__{SERVER_NAME}__approve"
 
 
 def entry(config: Config) -> ServerEntry:
     """The server that the settings name: ours, unless they name another."""
-    ours = ("server", "--approve")
+    ours = ("server", _APPROVE)
     other = config.mcp_ask_user_server_path
     if other is None:
         program = Path(sys.executable).parent / "sayso"
