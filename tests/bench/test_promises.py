@@ -7,7 +7,7 @@ import sys
 import pytest
 from bench.promises import PROMISES, Promise, judged
 
-from bench import commands, promises
+from bench import commands, lines, promises
 
 
 def made_of(measured: float, baseline: float, at_most: float) -> Promise:
@@ -46,6 +46,14 @@ def test_promises_that_hold_end_the_run_well(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(promises, "PROMISES", {"kept": made_of(1, 1, at_most=2)})
     monkeypatch.setattr(sys, "argv", ["promises"])
     promises.main()
+
+
+@pytest.mark.requirement("P-58")
+def test_fifty_milliseconds_more_for_every_line_break_the_promise_about_talk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the figures of a quiet machine, as below."""
+    for more, kept in ((0.0, True), (0.05, False)):
+        monkeypatch.setattr(lines, "to_the_stream", lambda _, more=more: ([0.012 + more] * 5, [0.002] * 5))
+        assert judged(PROMISES["talk-line"]).kept is kept
 
 
 @pytest.mark.requirement("H-07", "H-08")

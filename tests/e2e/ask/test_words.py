@@ -30,9 +30,7 @@ def tokens(tools: list[Json]) -> float:
 @pytest.mark.finding("F-91")
 def test_the_five_tools_take_at_most_1200_tokens_and_lean_ones_600(place: Place) -> None:
     with place.pipe(program="sayso") as pipe:
-        tools = [
-            tool for tool in tools_of(pipe) if "ask" in tool["name"] or tool["name"].startswith(("get_", "question"))
-        ]
+        tools = tools_of(pipe)
     assert len(tools) == 5
     assert tokens(tools) <= 1200
     with place.pipe(program="sayso", flags=["--lean"]) as pipe:

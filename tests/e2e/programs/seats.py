@@ -228,9 +228,10 @@ class Interactive(Client):
         return self._tmux("capture-pane", "-p")
 
     def kill(self) -> None:
-        # Gemini survives the end of its terminal.
+        # Gemini survives the end of its terminal. (tmux lets nobody halt what it runs, as `die` does.)
         with suppress(subprocess.CalledProcessError, ValueError):
-            self.die()
+            client = self.pid
+            tree.kill(process for process in (process_table.find(client), *tree.descendants(client)) if process)
         subprocess.run(["tmux", "-L", self._name, "kill-server"], capture_output=True, timeout=SECONDS, check=False)
 
 

@@ -254,7 +254,7 @@ def _knows_the_relay(pid: int, config: Path) -> bool:
     return psutil.Process(pid).environ().get("ASK_USER_CONFIG") == str(config)
 
 
-@pytest.mark.requirement("P-58", "P-69", "P-71")
+@pytest.mark.requirement("P-69", "P-71")
 def test_without_a_line_no_server_is_started_and_all_else_is_as_before(
     stage: Stage, bare: Stage, tmp_path: Path
 ) -> None:
