@@ -9,6 +9,7 @@ import sys
 
 import pytest
 from tests.cli.program import BIN, SECONDS, Home, choice, confirm
+from tests.cli.test_tools import SLEEPER, write_tool
 
 from sayso.asks.guard import kinship
 from sayso.asks.model import SAY_SO, Asker, State
@@ -129,6 +130,15 @@ def test_in_a_shell_of_an_agent_nobody_is_made(home: Home, mark: str, words: lis
     assert f"started by an agent ({mark} is set)" in ran.error
     assert home.run("user", "list", "--json").data == []
     assert home.run("token", "list", "--json").data == []
+
+
+@pytest.mark.finding("F-32")
+def test_a_command_that_runs_for_an_agent_makes_no_user(home: Home) -> None:
+    write_tool(home, SLEEPER)
+    add = f"SAYSO_STATE_DIR={home.state} {BIN}/sayso user add x 2>&1; echo code=$?"
+    ran = home.run("tools", "run", "sleeper", f"script={add}")
+    assert "started by an agent (it descends from process" in ran.out
+    assert "code=5" in ran.out
 
 
 @pytest.mark.finding("F-32")

@@ -97,11 +97,14 @@ def test_strangers_who_read_nothing_keep_nobody_out() -> None:
 
 
 @pytest.mark.finding("F-33")
-@pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\nHost: x"], ids=["nothing", "half a head"])
-def test_who_sends_no_whole_request_is_sent_away(house: House, said: bytes) -> None:
-    with line_to(house) as line:
-        line.sendall(said)
-        assert heard(line) == b""
+def test_who_sends_no_whole_request_is_sent_away(house: House) -> None:
+    half, whole = b"GET / HTTP/1.1\r\nHost: x", b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    with line_to(house) as silent, line_to(house) as slow, line_to(house) as slow_again:
+        slow_again.sendall(whole)
+        heard(slow_again, until=b"\r\n\r\nok")
+        for line in (slow, slow_again):
+            line.sendall(half)
+        assert [heard(line) for line in (silent, slow, slow_again)] == [b"", b"", b""]
 
 
 def test_who_reads_nothing_of_what_is_sent_is_sent_away(house: House) -> None:

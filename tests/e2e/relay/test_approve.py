@@ -261,11 +261,21 @@ def test_a_store_that_fails_and_a_server_that_is_killed_allow_nothing() -> None:
         with place.person() as person, place.agent(program="sayso", flags=["--approve"], name=CLAUDE) as claude:
             call = wants(claude, "Bash", command="ls")
             ask = asked(person, "Allow Bash: ls?")
+            late = wants(claude, "Bash", command="rm -rf build")
+            allowed = asked(person, "Allow Bash: rm -rf build?")
+            claude.server.send_signal(signal.SIGSTOP)
+            person.answer(allowed, "Allow")
             claude.server.send_signal(signal.SIGKILL)
-            with pytest.raises(MCPError):
-                call.result(WAIT)
+            for lost in (call, late):
+                with pytest.raises(MCPError):
+                    lost.result(WAIT)
             person.wait_until(lambda: person.desk.release_the_dead() or None)
             assert person.desk.get(ask.id).state is State.EXPIRED
+        # A yes of which nobody was told allows nothing later, however alike.
+        with place.person() as person, place.agent(program="sayso", flags=["--approve"], name=CLAUDE) as claude:
+            call = wants(claude, "Bash", command="rm -rf build")
+            person.answer(asked(person, "Allow Bash: rm -rf build?"), "Deny")
+            assert verdict(call)["behavior"] == "deny"
 
 
 def test_a_person_decides_from_the_command_line_and_sees_all_of_it(place: Place, claude: Agent) -> None:
