@@ -31,6 +31,8 @@ class Hands:
 
     def __init__(self, page: Page, seed: int) -> None:
         self.page, self._random = page, Random(seed)
+        self.acts = 0
+        """How many keys, words and taps came through."""
         page.set_default_timeout(10_000)
         page.clock.install()
         page.add_init_script(APPEARED)
@@ -55,6 +57,7 @@ class Hands:
                 form = self._one_of(self.page.locator(FORMS))
                 if form and form.evaluate(AGE) < HASTY:
                     self._tap(form)
+                    self.acts += 1
 
     def fidget(self, times: int) -> None:
         """Choose, write, and press keys in all fields, with all the time in the world; but press no button."""
@@ -65,6 +68,7 @@ class Hands:
                 if form := self._one_of(self.page.locator(FORMS)):
                     form.evaluate("form => form.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
                     self._random.choice(acts)(form)
+                    self.acts += 1
 
     def _type(self, form: Locator) -> None:
         if field := self._one_of(form.locator("textarea, input[type=text]")):

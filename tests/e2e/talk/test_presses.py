@@ -35,4 +35,5 @@ def test_no_sequence_of_keys_and_hasty_taps_allows_anything(stage: Stage, sign_i
             assert asked.outcome
             chosen = [answer.chosen for answer in asked.outcome.answers]
             assert chosen in ([("deny",)], [()], []), asked
+    assert hands.acts > 16
     assert not [text for text in stage.texts(stage.latest(conversation)) if "Allowed" in text or "selected" in text]
