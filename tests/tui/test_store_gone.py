@@ -68,7 +68,7 @@ async def test_an_inbox_can_be_opened_before_its_store_can(tmp_path: Path) -> No
     take_away(place)
     place.config.database.mkdir()
     async with place.inbox() as anna:
-        await anna.sees("The store has been unreachable since")
+        await anna.sees("The store cannot be read since")
         place.config.database.rmdir()
         put_back(place)
         await anna.sees("No questions.")
