@@ -242,6 +242,28 @@ def test_leave_to_ask_that_was_taken_away_is_missed(home: Home, client: str) -> 
     assert home.run("doctor").code == 0
 
 
+@pytest.mark.finding("F-80")
+@pytest.mark.parametrize("client", ["claude-code", "codex"])
+def test_settings_that_keep_an_agent_from_asking_are_seen(home: Home, client: str) -> None:
+    assert home.run("install", client).code == 0
+    if client == "codex":
+        file = home.folder / ".codex" / "config.toml"
+        head, tool, rest = file.read_text().partition("tools.ask_user]")
+        file.write_text(head + tool + rest.replace('"approve"', '"prompt"', 1))
+    else:
+        file = home.folder / ".claude" / "settings.json"
+        given = json.loads(file.read_text())
+        given["permissions"]["deny"] = ["mcp__sayso__ask_user"]
+        file.write_text(json.dumps(given))
+    said = home.run("doctor", "--json")
+    (found,) = [finding for finding in said.data["findings"] if finding["level"] == "warning"]
+    assert found["subject"] == client
+    assert "is kept from asking you by its own settings" in found["text"]
+    assert "ask_user" in found["text"]
+    assert str(file) in found["fix"]
+    assert said.code == 1
+
+
 @pytest.mark.finding("F-83")
 def test_the_doctor_knows_whether_claude_code_keeps_calls_in_the_foreground(home: Home) -> None:
     home.run("install", "claude-code", "--no-foreground")

@@ -19,6 +19,7 @@ from sayso.install import files
 from sayso.install.entry import Registered, ServerProgram
 from sayso.install.foreground import NEVER, VARIABLE
 from sayso.install.foreground import value as foreground_value
+from sayso.install.grants import ApprovalsPart, RulesPart
 from sayso.install.hooks import registered_command
 from sayso.install.machine import Machine
 from sayso.install.part import about, look
@@ -166,12 +167,25 @@ def _leave_to_ask(
     again = f"sayso install {target.key}{_flag(scope) if target.leave_to_ask(machine, scope, server) else ''}"
     try:
         is_missing = part is not None and look(part).is_needed
+        yield from _refusals(target, title, server, machine)
     except CannotEdit as error:
         yield fault(target.key, str(error), f"Fix that file, then: {again}")
         return
     if is_missing:
         text = f"{title} must be allowed each question at its own terminal, and refuses it where there is none."
         yield warning(target.key, text, again)
+
+
+def _refusals(target: Target, title: str, server: ServerProgram, machine: Machine) -> Iterator[Finding]:
+    """What a person's own settings say against our tools holds, whatever else allows them."""
+    for part in dict.fromkeys(target.leave_to_ask(machine, scope, server) for scope in Scope if target.takes(scope)):
+        if not isinstance(part, RulesPart | ApprovalsPart):
+            continue
+        with about(part.path):
+            against = part.against(files.as_text(files.content(part.path)).removeprefix(files.BOM))
+        if against:
+            text = f"{title} is kept from asking you by its own settings ({', '.join(against)})."
+            yield warning(target.key, text, f"Take that out of {part.path}, unless you mean it.")
 
 
 def _budget(target: Target, server: ServerProgram, config: Config) -> float | None:

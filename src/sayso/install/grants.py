@@ -58,6 +58,18 @@ class RulesPart:
     def makes(self, text: str) -> int:
         return 0
 
+    def against(self, text: str) -> list[str]:
+        """What a person has decided of these tools that the grant does not change, as they have written it."""
+        whole = (self.rule.removesuffix("__{}"), self.rule.format("*"))
+        named = {*whole, *(self.rule.format(tool) for tool in self.tools)}
+        lists = {name: at(parsed("json", text), (*self.steps[:-1], name)) for name in ("deny", "ask")}
+        return [
+            f"{name}: {item}"
+            for name, items in lists.items()
+            for item in (items if isinstance(items, list) else [])
+            if isinstance(item, str) and item in named
+        ]
+
     def _items(self, text: str) -> list[Any]:
         items = at(parsed("json", text), self.steps)
         return items if isinstance(items, list) else []
@@ -94,6 +106,12 @@ class ApprovalsPart:
 
     def makes(self, text: str) -> int:
         return 0
+
+    def against(self, text: str) -> list[str]:
+        """What a person has decided of these tools that the grant does not change."""
+        found = {tool: self._found(text, tool) for tool in self.tools}
+        modes = {tool: one.get("approval_mode", "approve") for tool, one in found.items() if isinstance(one, dict)}
+        return [f"{tool}: approval_mode is {mode}" for tool, mode in modes.items() if mode != "approve"]
 
     def _steps(self, tool: str) -> tuple[str, ...]:
         return (*self.server, "tools", tool)
