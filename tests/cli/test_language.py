@@ -13,11 +13,10 @@ from tests.cli.program import Home, choice, confirm, text
 from tests.cli.pseudo_terminal import Terminal
 
 from sayso.asks.model import SAY_SO, Kind, Question
-from sayso.cli.german import GERMAN
-from sayso.cli.german.errors import CLICK
-from sayso.cli.german.findings import OPERATIONS
 from sayso.cli.help_page import paragraph
+from sayso.cli.texts import german_texts
 
+GERMAN = {english: german for texts in german_texts().values() for english, german in texts.items()}
 DE = {"SAYSO_LANGUAGE": "de"}
 PUT_TOGETHER = {"Options", "Commands", "Example:", "Show this message and exit."}
 """What click says, beside its errors."""
@@ -60,7 +59,7 @@ def test_every_word_for_a_state_has_german() -> None:
 def test_no_german_is_left_over_from_a_text_that_is_gone() -> None:
     code = spoken_texts.everything() + "\n".join(spoken_texts.helps())
     left = [english for english in GERMAN if spoken_texts.longest_piece(english) not in code]
-    assert set(left) <= CLICK.keys() | OPERATIONS.keys() | {
+    assert set(left) <= german_texts()["errors: click"].keys() | german_texts()["findings: operations"].keys() | {
         "Options",
         "Commands",
         "Example:",

@@ -1,16 +1,19 @@
 """What the command line says to a person, in their language.
 
 Texts stay in the code that says them, in English, marked by `tr`, `plural` or `mark`. What lower layers say is
-translated where it is shown, by `translated`. The German for all of it is the catalogue in `german/`, read only when
-German is wanted; what is missing there is said in English. Nothing that programs read goes through here.
+translated where it is shown, by `translated`. The German for all of it is `german.json`, read only when German is
+wanted; what is missing there is said in English, and a hole `{name!t}` is filled with a text that is itself in there.
+Nothing that programs read goes through here.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from string import Formatter
 from typing import Any
 
@@ -75,9 +78,13 @@ def catalogue() -> Mapping[str, str]:
     """English texts and what they are in the person's language; empty where that is English."""
     if language() != "de":
         return {}
-    from sayso.cli.german import GERMAN
+    return {english: german for texts in german_texts().values() for english, german in texts.items()}
 
-    return GERMAN
+
+def german_texts() -> dict[str, dict[str, str]]:
+    """English texts and their German, by what they are about."""
+    texts: dict[str, dict[str, str]] = json.loads(Path(__file__).with_name("german.json").read_text("utf-8"))
+    return texts
 
 
 class _Filling(Formatter):
