@@ -342,6 +342,7 @@ const UNKNOWN = "It is not known whether this arrived.";
 const SIGN_IN_AGAIN = "You are signed out. Sign in again in another tab, then reload this one.";
 const draft = { timer: null, saving: Promise.resolve() };
 let following = null;
+let changedSince = false; // something has changed since that look began
 
 const answerForm = () => $("form[data-answer]");
 const draftKey = () => `${NAME}:draft:${article().dataset.ask}`;
@@ -554,7 +555,10 @@ function followAsk() {
   if (now) return now[1] > here.dataset.version && (following ??= lookAgain(here));
   // One of many is not in the inbox by itself: look when anything of its agent has changed.
   if (crowd ? crowd === here.dataset.crowd : known.more) return;
-  if (following) return;
+  if (following) {
+    changedSince = true;
+    return;
+  }
   if (crowd) here.dataset.crowd = crowd;
   following = lookAgain(here);
 }
@@ -620,6 +624,8 @@ async function lookAgain(here) {
     notSeen(() => here.isConnected && (following ??= lookAgain(here)));
   } finally {
     following = null;
+    if (changedSince) setTimeout(followAsk);
+    changedSince = false;
   }
 }
 
