@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -178,7 +179,10 @@ class Command:
     def __init__(self, notes: Path, server: Sequence[str]) -> None:
         notes.mkdir()
         self._pid, self._code = notes / "pid", notes / "code"
-        self.argv = ["/bin/sh", "-c", _AGENT, "agent", str(self._pid), str(self._code), *server]
+        # In a file: by its command line the shell would be taken for the server, and the tests for the agent.
+        script = notes / "agent"
+        script.write_text(f"set -- {shlex.join([str(self._pid), str(self._code), *server])}\n{_AGENT}")
+        self.argv = ["/bin/sh", str(script)]
 
     @property
     def pid(self) -> int:
