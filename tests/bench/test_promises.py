@@ -50,7 +50,7 @@ def test_promises_that_hold_end_the_run_well(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.requirement("P-58")
 def test_fifty_milliseconds_more_for_every_line_break_the_promise_about_talk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the figures of a quiet machine, as below."""
+    """With made-up figures; `python -m bench.promises` measures the real ones."""
     for more, kept in ((0.0, True), (0.05, False)):
         monkeypatch.setattr(lines, "to_the_stream", lambda _, more=more: ([0.012 + more] * 5, [0.002] * 5))
         assert judged(PROMISES["talk-line"]).kept is kept

@@ -20,6 +20,7 @@ def test_control_and_enter_in_the_field_for_a_no_says_no(stage: Stage, sign_in: 
     conversation = begin(page, stage.project(), permit("Bash", command="rm -rf important"))
     wanted = card(page, "rm -rf important")
     words = wanted.get_by_label("Or say no.")
+    expect(wanted.locator("form")).not_to_have_attribute("aria-disabled", "true")
     # With nothing written, no key says anything.
     words.press("Control+Enter")
     words.press_sequentially("No! Never delete that.")
