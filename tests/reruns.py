@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 import pytest
 
 MOST = 2
+LONGEST = 600
+"""Characters of the reason that are printed, from its end."""
 
 
 @dataclass(eq=False)
@@ -31,7 +33,7 @@ class Reruns:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         # The word is that of pytest-rerunfailures, which pytest's own types do not know.
         if str(report.outcome) == "rerun":
-            self.tried_again.append(f"{report.nodeid}\n{report.longreprtext}")
+            self.tried_again.append(f"{report.nodeid}\n{report.longreprtext[-LONGEST:]}")
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if len(self.tried_again) > self.most and session.exitstatus == pytest.ExitCode.OK:

@@ -81,6 +81,7 @@ _ASKER = _record(
     agent=_TEXT,
     owner=_TEXT,
     run=_TEXT,
+    leader={"type": "string", "description": "The leader of its terminal session: its pid and when it started."},
     branch={"type": "string", "description": "What was checked out in its project when it asked."},
 )
 _GIVEN = {

@@ -16,8 +16,11 @@ from tests.e2e.ask.house import AUTO, LEGACY, SAYSO, connected, form_about
 from tests.e2e.clients.driver import ClientProgram
 from tests.e2e.clients.events import HOLD, CallCancelled, CallFailed, CallResult, Json, Reply, accept, refuse
 from tests.e2e.clients.kinds import ClientKind
-from tests.e2e.stdio.harness import Place, new_place
+from tests.e2e.clients.process import wait_until
+from tests.e2e.stdio.harness import WAIT, Place, new_place
 from tests.e2e.stdio.pipe import HANDSHAKES, MODERN, Pipe
+
+from sayso.clock import now_ms
 
 TOOL = "question_ask"
 NO_FORM = (
@@ -147,6 +150,8 @@ def test_a_handshake_client_is_sent_one_request_for_a_form_and_nothing_else(vers
     call = pipe.begin("tools/call", name=TOOL, arguments={"question": "Over the wire?"})
     sent = pipe.next()
     assert (sent["method"], sent["params"]["message"]) == ("elicitation/create", "Over the wire?")
+    shown = now_ms()
+    assert wait_until(lambda: now_ms() > shown + 1, WAIT)  # nothing is taken from a form within its first millisecond
     pipe.send({"jsonrpc": "2.0", "id": sent["id"], "result": {"action": "accept", "content": {"answer": "yes"}}})
     assert pipe.response(call)["result"]["structuredContent"]["answer"] == "yes"
     pipe.request("ping")

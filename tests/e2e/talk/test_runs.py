@@ -335,7 +335,9 @@ def test_a_run_and_its_open_question_outlive_the_server(fragile: Stage, sign_in:
     assert "One agent goes on without the page." in server.said
     # The page comes back by itself, and so does the run: the same process hears the answer.
     expect(page.locator("[data-away]")).to_be_hidden()
-    card(page, "Still there?").get_by_label("Option B").check()
+    option = card(page, "Still there?").get_by_label("Option B")
+    option.click()  # the card may be drawn once more just then
+    option.check()
     card(page, "Still there?").get_by_role("button", name="Submit").click()
     expect(page.locator("#turn-1 [data-footer]")).to_contain_text("Done")
     run = stage.ended(conversation)
