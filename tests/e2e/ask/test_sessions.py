@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 from tests.e2e.ask.house import asks_named
 from tests.e2e.clients.events import Json
-from tests.e2e.stdio.harness import WAIT, Agent, Place, data_of, new_place, text_of
+from tests.e2e.stdio.harness import WAIT, Agent, Person, Place, data_of, new_place, text_of
 
 PROCEED: Json = {"question": "Proceed?", "options": ["Yes", "No"]}
 
@@ -60,12 +60,18 @@ def test_a_living_session_does_not_get_anothers_yes_and_the_person_sees_its_ques
         assert len(asks_named(person, "Proceed?")) == 2
 
 
+def answered_after_its_session(place: Place, person: Person) -> str:
+    """The id of an ask whose session was gone when it was answered."""
+    person.desk.show_up("test", "ada")
+    with session(place, name="s-1") as gone:
+        first = ask_and_leave(gone)
+    person.answer(person.desk.get(first), "Yes")
+    return first
+
+
 def test_the_answer_of_a_session_that_is_gone_reaches_the_next(place: Place) -> None:
     with place.person() as person:
-        person.desk.show_up("test", "ada")
-        with session(place, name="s-1") as a:
-            first = ask_and_leave(a)
-        person.answer(person.desk.get(first), "Yes")
+        first = answered_after_its_session(place, person)
         with session(place, name="s-2") as b:
             told = data_of(b.call("ask_user", PROCEED).result(WAIT))
         assert (told["ask_id"], told["outcome"]) == (first, "answered")
@@ -73,10 +79,7 @@ def test_the_answer_of_a_session_that_is_gone_reaches_the_next(place: Place) -> 
 
 def test_the_next_session_is_told_that_the_yes_was_to_the_question_of_another(place: Place) -> None:
     with place.person() as person:
-        person.desk.show_up("test", "ada")
-        with session(place, name="s-1") as a:
-            first = ask_and_leave(a)
-        person.answer(person.desk.get(first), "Yes")
+        first = answered_after_its_session(place, person)
         with session(place, name="s-2") as b:
             call = b.call("ask_user", {"question": "Something else?"})
             person.answer(person.wait_for_ask("Something else?"), "Other")

@@ -550,16 +550,16 @@ function replaceAsk(page) {
 function followAsk() {
   const here = article();
   if (!here || !("open" in here.dataset)) return;
-  const now = known.asks.find(([id]) => id === here.dataset.ask);
-  const [, crowd] = known.asks.find(([id]) => id === here.dataset.agent) ?? [];
-  if (now) return now[1] > here.dataset.version && (following ??= lookAgain(here));
-  // One of many is not in the inbox by itself: look when anything of its agent has changed.
-  if (crowd ? crowd === here.dataset.crowd : known.more) return;
   if (following) {
     changedSince = true;
     return;
   }
-  if (crowd) here.dataset.crowd = crowd;
+  const now = known.asks.find(([id]) => id === here.dataset.ask);
+  const [, crowd] = known.asks.find(([id]) => id === here.dataset.agent) ?? [];
+  if (now && now[1] <= here.dataset.version) return;
+  // One of many is not in the inbox by itself: look when anything of its agent has changed.
+  if (!now && (crowd ? crowd === here.dataset.crowd : known.more)) return;
+  if (!now && crowd) here.dataset.crowd = crowd;
   following = lookAgain(here);
 }
 
@@ -618,8 +618,6 @@ async function lookAgain(here) {
     here.dataset.version = newer.dataset.version;
     tellTimes();
     seeDelivery();
-    // It may have changed once more since.
-    if (known.asks?.some(([id, version]) => id === here.dataset.ask && version > newer.dataset.version)) setTimeout(followAsk);
   } catch {
     notSeen(() => here.isConnected && (following ??= lookAgain(here)));
   } finally {
