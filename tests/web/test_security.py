@@ -172,8 +172,18 @@ def test_the_sign_in_form_is_bound_to_the_browser_it_was_shown_in(house: House) 
     link = house.accounts.make_link(USER)
     token = house.web.call("GET", "/sign-in").cookies[0].split(";")[0].partition("=")[2]
     assert house.web.call("POST", "/sign-in", form={"csrf": token, "link": link}).status == 403
-    assert house.web.call("POST", "/sign-in", form={"link": link}, cookie="sayso_form=").status == 403
+    assert house.web.call("POST", "/sign-in", form={"link": link}, cookie="sayso_form_=").status == 403
     assert redeem(house, link).status == 303
+
+
+def test_of_two_sign_in_forms_that_were_shown_at_once_either_is_taken(house: House) -> None:
+    shown = [house.web.call("GET", "/sign-in").cookies[0].split(";")[0] for _ in range(2)]
+    for form in shown:
+        sent = {"csrf": form.partition("=")[2], "link": house.accounts.make_link(USER)}
+        # A browser keeps cookies by their names.
+        jar = dict(one.split("=", 1) for one in shown)
+        cookie = "; ".join(f"{name}={value}" for name, value in jar.items())
+        assert house.web.call("POST", "/sign-in", form=sent, cookie=cookie).status == 303
 
 
 def test_nobody_is_led_elsewhere_by_signing_in(house: House) -> None:

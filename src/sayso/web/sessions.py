@@ -17,8 +17,10 @@ from sayso.web.site import Site, site_of
 
 CSRF_FIELD = "csrf"
 CSRF_HEADER = "x-csrf-token"
-FORM_COOKIE = "sayso_form"
-"""Ties the sign-in form to the browser it was shown in, before there is a session to tie it to."""
+FORM_COOKIE = "sayso_form_"
+"""Ties the sign-in form to the browser it was shown in, before there is a session to tie it to. Followed by the head of
+its token: two forms that were shown at once have a cookie each."""
+_HEAD = 6
 
 _FORM_LIFE = 3600
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="sayso"'}
@@ -117,13 +119,19 @@ async def drop_session(request: Request, response: Response) -> None:
 
 
 def form_token(request: Request) -> str:
-    """What the sign-in form carries. The same as long as its cookie lives, so that tabs do not disturb each other."""
-    return request.cookies.get(FORM_COOKIE) or secrets.token_urlsafe(24)
+    """What the sign-in form carries. The same as long as its cookie lives, so that few cookies are needed."""
+    known = (value for name, value in request.cookies.items() if value and name == FORM_COOKIE + value[:_HEAD])
+    return next(known, "") or secrets.token_urlsafe(24)
+
+
+def check_form_token(request: Request, given: str) -> None:
+    """Refuse a sign-in form that was not shown in this browser."""
+    check_token(given, request.cookies.get(FORM_COOKIE + given[:_HEAD], ""))
 
 
 def set_form_token(request: Request, response: Response, token: str) -> None:
     response.set_cookie(
-        FORM_COOKIE,
+        FORM_COOKIE + token[:_HEAD],
         token,
         max_age=_FORM_LIFE,
         path=f"{door_of(request.scope)}/",

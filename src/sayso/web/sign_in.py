@@ -17,9 +17,8 @@ from sayso.web.pages import page
 from sayso.web.private_path import own_path
 from sayso.web.sessions import (
     CSRF_FIELD,
-    FORM_COOKIE,
     browser,
-    check_token,
+    check_form_token,
     drop_session,
     form_token,
     is_home,
@@ -72,7 +71,7 @@ async def show(request: Request) -> Response:
 async def sign_in(request: Request) -> Response:
     """Use the link up, and let this browser in."""
     fields = await read_strangers_form(request)
-    check_token(fields.one(CSRF_FIELD), request.cookies.get(FORM_COOKIE, ""))
+    check_form_token(request, fields.one(CSRF_FIELD))
     site, link, next_path = site_of(request), secret_in(fields.one("link")), local_path(fields.one("next"))
     if _is_elsewhere(request):
         return await _show_the_way(request, link, next_path)

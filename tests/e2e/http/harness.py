@@ -248,8 +248,9 @@ class HandshakeSession:
 
 def sign_in(http: httpx2.Client, server: Replica, link: str) -> int:
     """Follow a sign-in link as a browser does; the status of what came back. The client keeps the cookies."""
-    form = http.get(f"{server.address}/sign-in", headers=as_browser(server))
-    data = {"csrf": form.cookies.get("sayso_form") or http.cookies["sayso_form"], "link": link.partition("link=")[2]}
+    http.get(f"{server.address}/sign-in", headers=as_browser(server))
+    token = next(value for name, value in http.cookies.items() if name.startswith("sayso_form_"))
+    data = {"csrf": token, "link": link.partition("link=")[2]}
     return http.post(f"{server.address}/sign-in", data=data, headers=as_browser(server)).status_code
 
 
