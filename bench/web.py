@@ -309,7 +309,7 @@ async def signed_in(config: Config, store: Store) -> Visitor:
     accounts = Accounts(store)
     accounts.add_user("bench")
     return Visitor(
-        host=accounts.private_name,
+        host=accounts.private_name("bench"),
         cookie=await Site(Desks(config, store)).cookie(),
         secret=accounts.redeem(accounts.make_link("bench")),
     )

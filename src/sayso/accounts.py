@@ -5,7 +5,6 @@ Secrets are shown once and kept as hashes; they are long and random, so a plain 
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import hmac
 import re
@@ -18,6 +17,7 @@ from urllib.parse import urlsplit
 
 from sayso.clock import Clock, now_ms
 from sayso.errors import InvalidInput, NotFound, Problem, SignInRefused, StoreError
+from sayso.private_addresses import PrivateAddresses
 from sayso.store import Row, Store, Transaction
 
 LINK_REFUSED = "This link has been used or is too old. Make another with `sayso web --link`."
@@ -43,6 +43,7 @@ class Session:
     id: str
     """Names it to its user; nobody gets in by it."""
     user: str
+    user_since: int
     csrf: str
     device: str
     created_at: int
@@ -106,16 +107,16 @@ class Accounts:
 
         def work(tx: Transaction) -> None:
             if tx.one("user", name=name) is None:
-                raise NotFound(f"There is no user {name!r}. Add them with `sayso user add {name}`.")
+                raise no_such_user(name)
             tx.run("insert_link", hash=_hash(secret), user_name=name, expires_at=self._clock() + life_ms)
 
         self._store.write(work)
         return secret
 
-    def is_good(self, link: str) -> bool:
-        """Whether this link would sign somebody in."""
+    def user_of(self, link: str) -> str:
+        """Whom this link would sign in; empty if nobody."""
         row = self._store.read(lambda tx: tx.one("link", hash=_hash(link)))
-        return row is not None and row["used_at"] is None and row["expires_at"] > self._clock()
+        return str(row["user_name"]) if row and row["used_at"] is None and row["expires_at"] > self._clock() else ""
 
     def redeem(self, link: str, device: str = "") -> str:
         """Sign in by a link: the secret of a new session. A used or expired link is refused, without a write."""
@@ -132,7 +133,7 @@ class Accounts:
             tx.run("insert_session", **session, now=now, expires_at=expires)
             return True
 
-        if not self.is_good(link) or not self._store.write(work):
+        if not self.user_of(link) or not self._store.write(work):
             raise SignInRefused(LINK_REFUSED)
         return secret
 
@@ -162,20 +163,22 @@ class Accounts:
         return hmac.new(self._csrf_key, secret.encode(), hashlib.sha256).hexdigest()
 
     @cached_property
-    def private_name(self) -> str:
-        """The host name that pages on this machine have: always the same for this store, and never to be guessed.
+    def addresses(self) -> PrivateAddresses:
+        return PrivateAddresses(self._csrf_key)
 
-        Browsers send a cookie to every port of a host, so a name that only we and our people know is what keeps it
-        from the other servers of the machine. Whatever is below `localhost` leads to the machine itself.
-        """
-        digest = hmac.new(self._csrf_key, b"host name", hashlib.sha256).digest()
-        return f"sayso-{base64.b32encode(digest[:10]).decode().lower()}.localhost"
+    def private_name(self, user: str) -> str:
+        """The host name under which this person is let in on this machine."""
+        return self.addresses.host(user, self._since(user))
 
-    @cached_property
-    def private_path(self) -> str:
-        """The path below which pages are served at all other names, for the same reason and as hard to guess."""
-        digest = hmac.new(self._csrf_key, b"path", hashlib.sha256).digest()
-        return f"/{base64.b32encode(digest[:15]).decode().lower()}"
+    def private_path(self, user: str) -> str:
+        """The path below which they are let in under all other names."""
+        return self.addresses.path(user, self._since(user))
+
+    def _since(self, user: str) -> int:
+        row = self._store.read(lambda tx: tx.one("user", name=user))
+        if row is None:
+            raise no_such_user(user)
+        return int(row["created_at"])
 
     @cached_property
     def _csrf_key(self) -> bytes:
@@ -207,7 +210,7 @@ class Accounts:
 
         def work(tx: Transaction) -> int:
             if user and tx.one("user", name=user) is None:
-                raise NotFound(f"There is no user {user!r}. Add them with `sayso user add {user}`.")
+                raise no_such_user(user)
             return tx.run(
                 "insert_token",
                 name=name,
@@ -243,6 +246,10 @@ def opens_on_other_devices(link: str) -> bool:
         return host.rpartition(".")[2] != "localhost"
 
 
+def no_such_user(name: str) -> NotFound:
+    return NotFound(f"There is no user {name!r}. Add them with `sayso user add {name}`.")
+
+
 def _check_name(what: str, name: str) -> None:
     if not _NAME.fullmatch(name):
         allowed = "letters, digits and . _ @ + -, beginning with a letter or digit, at most 64 characters"
@@ -257,6 +264,7 @@ def _session(row: Row, csrf: str) -> Session:
     return Session(
         id=row["hash"],
         user=row["user_name"],
+        user_since=row["user_since"],
         csrf=csrf,
         device=row["device"],
         created_at=row["created_at"],

@@ -198,6 +198,13 @@ class House:
         self.accounts.add_user(user)
         return self.accounts.redeem(self.accounts.make_link(user))
 
+    def address_of(self, user: str = USER) -> str:
+        """Where this person is let in: each has a name of their own, except where there is TLS or another machine."""
+        return self.web.address.replace(self.accounts.private_name(USER), self.accounts.private_name(user))
+
+    def host_of(self, user: str = USER) -> str:
+        return self.address_of(user).partition("//")[2]
+
     @cached_property
     def cookie_name(self) -> str:
         """As the server calls it: learnt from a real sign-in."""

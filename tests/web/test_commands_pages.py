@@ -25,13 +25,14 @@ class Browser:
     def __init__(self, house: House, user: str = USER) -> None:
         self._house = house
         self.cookie = f"{house.cookie_name}={house.session(user)}"
+        self._host = house.host_of(user)
 
     def get(self, path: str) -> Reply:
-        return self._house.web.call("GET", path, cookie=self.cookie)
+        return self._house.web.call("GET", path, cookie=self.cookie, host=self._host)
 
     def post(self, path: str, **form: str) -> Reply:
-        headers = {"Origin": self._house.web.address}
-        return self._house.web.call("POST", path, form=form, cookie=self.cookie, headers=headers)
+        headers = {"Origin": f"http://{self._host}"}
+        return self._house.web.call("POST", path, form=form, cookie=self.cookie, headers=headers, host=self._host)
 
 
 @pytest.fixture

@@ -102,8 +102,9 @@ def test_a_headline_has_the_words_without_the_marks() -> None:
 
 
 @pytest.mark.parametrize("spelt", ["sayso-", "SAYSO-", "%73ayso-", "s\u00adayso-", "\uff53ayso-"])
-def test_no_link_leads_to_the_private_name_of_an_inbox(spelt: str) -> None:
+@pytest.mark.parametrize("letters", ["abcdefghijklmnop", "abcdefghijklmnopqrstuvwx"])
+def test_no_link_leads_to_the_private_name_of_an_inbox(spelt: str, letters: str) -> None:
     """On another port it would be sent the session of whoever follows it."""
-    address = f"http://{spelt}abcdefghijklmnop.localhost:9471/steal"
+    address = f"http://{spelt}{letters}.localhost:9471/steal"
     html = shown(f"See [the preview]({address}), <{address}> or [docs](http://localhost:3000/sayso-docs).").html
     assert Seen(html).addresses == ["http://localhost:3000/sayso-docs"]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
 import re
 import select
 import socket
+import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 
 import pytest
@@ -23,9 +27,13 @@ class Browser:
     house: House
     cookie: str
     csrf: str
+    host: str
+
+    def get(self, path: str) -> Reply:
+        return self.house.web.call("GET", path, cookie=self.cookie, host=self.host)
 
     def post(self, path: str, **more: str) -> Reply:
-        return self.house.web.call("POST", path, form={"csrf": self.csrf, **more}, cookie=self.cookie)
+        return self.house.web.call("POST", path, form={"csrf": self.csrf, **more}, cookie=self.cookie, host=self.host)
 
 
 @pytest.fixture
@@ -39,11 +47,11 @@ def ada(house: House) -> Browser:
 
 
 def sign_in(house: House, user: str) -> Browser:
-    cookie = f"{house.cookie_name}={house.session(user)}"
-    shown = house.web.call("GET", "/settings", cookie=cookie)
+    cookie, host = f"{house.cookie_name}={house.session(user)}", house.host_of(user)
+    shown = house.web.call("GET", "/settings", cookie=cookie, host=host)
     assert shown.status == 200
     (csrf,) = set(re.findall(r'name="csrf" value="(\w+)"', shown.text))
-    return Browser(house=house, cookie=cookie, csrf=csrf)
+    return Browser(house=house, cookie=cookie, csrf=csrf, host=host)
 
 
 PAGES = ("/", "/history", "/commands", "/settings", "/asks/{ask}", "/asks/{ask}/questions/0")
@@ -127,7 +135,7 @@ def test_the_ask_of_another_user_is_not_found(house: House, ada: Browser, path: 
     missing = house.web.call("GET", path.format(ask="0" * 32), cookie=ada.cookie)
     assert missing.status == 404
     grace = sign_in(house, "grace")
-    assert house.web.call("GET", path.format(ask=theirs.id), cookie=grace.cookie).status == 200
+    assert grace.get(path.format(ask=theirs.id)).status == 200
 
 
 def test_the_ask_of_another_user_can_neither_be_settled_nor_drafted_nor_listed(house: House, ada: Browser) -> None:
@@ -192,10 +200,10 @@ def test_nobody_is_led_elsewhere_by_signing_in(house: House) -> None:
     assert redeem(house, house.accounts.make_link(USER), "/history?q=1").headers["location"] == "/history?q=1"
 
 
-def redeem(house: House, link: str, target: str = "/") -> Reply:
-    form = house.web.call("GET", "/sign-in").cookies[0].split(";")[0]
+def redeem(house: House, link: str, target: str = "/", host: str | None = None) -> Reply:
+    form = house.web.call("GET", "/sign-in", host=host).cookies[0].split(";")[0]
     sent = {"csrf": form.partition("=")[2], "link": link, "next": target}
-    return house.web.call("POST", "/sign-in", form=sent, cookie=form)
+    return house.web.call("POST", "/sign-in", form=sent, cookie=form, host=host)
 
 
 def test_after_ten_wrong_links_a_minute_no_wrong_one_is_taken_and_a_good_one_still_is() -> None:
@@ -225,7 +233,7 @@ def test_a_revoked_user_is_out_at_once_with_every_session_and_token(house: House
     bearer = {"Authorization": f"Bearer {house.session('mallory')}"}
     assert house.web.call("GET", "/api/me", headers=bearer).status == 200
     house.accounts.revoke_user("mallory")
-    assert house.web.call("GET", "/", cookie=mallory.cookie).status == 401
+    assert mallory.get("/").status == 401
     assert house.web.call("GET", "/api/me", headers=bearer).status == 401
     assert mallory.post("/settings/device").status == 401
 
@@ -299,14 +307,18 @@ def test_a_cookie_counts_for_nothing_under_a_name_that_other_servers_have_too(
         reply = house.web.call("GET", path, cookie=ada.cookie, host=host)
         assert reply.status == 401
         assert private not in reply.text + str(reply.headers), "whoever asks does not learn the private name"
-        assert house.accounts.private_path not in reply.text + str(reply.headers), "nor the private path"
+        assert house.accounts.private_path(USER) not in reply.text + str(reply.headers), "nor the private path"
     assert house.web.call("POST", f"/asks/{ask.id}", form=form, cookie=ada.cookie, host=host).status == 401
     assert house.desk.get(ask.id).state is State.PENDING
 
 
 @pytest.mark.finding("F-30")
 def test_a_link_at_the_plain_address_leads_below_the_private_path_and_signs_in_there_alone(house: House) -> None:
-    link, plain, below = house.accounts.make_link(USER), f"127.0.0.1:{house.web.port}", house.accounts.private_path
+    link, plain, below = (
+        house.accounts.make_link(USER),
+        f"127.0.0.1:{house.web.port}",
+        house.accounts.private_path(USER),
+    )
     assert below not in house.web.call("GET", f"/sign-in?link={link}", host=plain).text
     token = house.web.call("GET", "/asks/1?x=2", host=plain).cookies[0].split(";")[0]
     sent = {"csrf": token.partition("=")[2], "link": link, "next": "/history"}
@@ -324,6 +336,64 @@ def test_a_link_at_the_plain_address_leads_below_the_private_path_and_signs_in_t
 
 
 @pytest.mark.finding("F-30")
+def test_a_cookie_counts_for_nothing_at_the_address_of_another_person(house: House, ada: Browser, ask: Ask) -> None:
+    grace, plain = sign_in(house, "grace"), f"127.0.0.1:{house.web.port}"
+    assert ada.host != grace.host
+    for path in ("/", f"/asks/{ask.id}", "/api/me"):
+        assert house.web.call("GET", path, cookie=ada.cookie, host=grace.host).status == 401
+    below = house.accounts.private_path("grace")
+    assert house.web.call("GET", f"{below}/", cookie=ada.cookie, host=plain).status == 401
+    assert house.web.call("GET", f"{below}/", cookie=grace.cookie, host=plain).status == 200
+
+
+@pytest.mark.finding("F-30")
+def test_a_name_or_path_that_we_did_not_sign_is_nobodys(house: House, ada: Browser) -> None:
+    first, last = ada.host.partition("-")[2][0], ada.host.partition(".")[0][-1]
+    for wrong in (
+        ada.host.replace(f"sayso-{first}", f"sayso-{'b' if first == 'a' else 'a'}", 1),
+        ada.host.replace(f"{last}.", f"{'b' if last == 'a' else 'a'}.", 1),
+        ada.host.replace("sayso-", "sayso-a", 1),
+        ada.host.replace("sayso-", "x.sayso-", 1),
+    ):
+        assert house.web.call("GET", "/", cookie=ada.cookie, host=wrong).status == 421
+
+
+@pytest.mark.finding("F-30")
+def test_a_link_that_is_opened_at_the_address_of_another_leads_to_its_own_and_is_used_there(house: House) -> None:
+    house.accounts.add_user("grace")
+    plain, theirs = f"127.0.0.1:{house.web.port}", house.accounts.private_path("grace")
+    link, before = house.accounts.make_link("grace"), "?next=/history&link="
+    here = house.web.call("GET", f"/sign-in{before}{link}")
+    assert f"http://{house.host_of('grace')}/sign-in?link={link}&amp;next=%2Fhistory" in here.text
+    below = house.web.call("GET", f"{house.accounts.private_path(USER)}/sign-in{before}{link}", host=plain)
+    assert f"http://{plain}{theirs}/sign-in?link={link}&amp;next=%2Fhistory" in below.text
+    assert redeem(house, link).status == 200, "nor is it used up by its button there"
+    assert redeem(house, link, host=house.host_of("grace")).status == 303
+    assert "Go there" not in house.web.call("GET", f"/sign-in?link={link}").text
+
+
+@pytest.mark.finding("F-30")
+def test_at_the_name_and_the_path_that_all_people_shared_once_a_link_leads_on(house: House, ada: Browser) -> None:
+    name, path = _shared_once(house)
+    host, plain = f"{name}:{house.web.port}", f"127.0.0.1:{house.web.port}"
+    assert house.web.call("GET", "/", cookie=ada.cookie, host=host).status == 401
+    link = house.accounts.make_link(USER)
+    assert f"http://{ada.host}/sign-in?link={link}" in house.web.call("GET", f"/sign-in?link={link}", host=host).text
+    moved = house.web.call("GET", f"{path}/history", cookie=ada.cookie, host=plain)
+    assert (moved.status, moved.headers["location"]) == (303, "/history")
+    assert house.web.call("GET", "/history", cookie=ada.cookie, host=plain).status == 401
+
+
+def _shared_once(house: House) -> tuple[str, str]:
+    """The name and the path of everybody in version 0.1.0."""
+    with closing(sqlite3.connect(house.place.database)) as connection:
+        (key,) = connection.execute("SELECT value FROM meta WHERE key = 'csrf_key'").fetchone()
+    name, path = (hmac.new(bytes.fromhex(key), text, hashlib.sha256).digest() for text in (b"host name", b"path"))
+    letters = [base64.b32encode(digest).decode().lower() for digest in (name[:10], path[:15])]
+    return f"sayso-{letters[0]}.localhost", f"/{letters[1]}"
+
+
+@pytest.mark.finding("F-30")
 def test_a_wrong_link_at_the_plain_address_tells_nothing(house: House) -> None:
     plain = f"localhost:{house.web.port}"
     token = house.web.call("GET", "/sign-in?link=guess", host=plain).cookies[0].split(";")[0]
@@ -331,7 +401,7 @@ def test_a_wrong_link_at_the_plain_address_tells_nothing(house: House) -> None:
     refused = house.web.call("POST", "/sign-in", form=sent, cookie=token, host=plain)
     assert refused.status == 403
     assert house.web.host.partition(":")[0] not in refused.text
-    assert house.accounts.private_path not in refused.text + str(refused.headers)
+    assert house.accounts.private_path(USER) not in refused.text + str(refused.headers)
 
 
 @pytest.mark.finding("F-30")

@@ -79,7 +79,7 @@ def _serve(desks: Desks, accounts: Accounts, name: str, as_json: bool) -> None:
         mcp = McpOverHttp(desks)
         built = app.build(desks, address=inside, routes=mcp.routes, lifespans=[mcp.running])
         with _noted(config, address):
-            page = bold(people_at(address, accounts.private_name))
+            page = bold(people_at(address, accounts.private_name(name)))
             say(tr("Sayso is at {page}    Ctrl-C stops it.", page=page))
             if serve.is_exposed(config):
                 say(
@@ -121,7 +121,7 @@ def yourself(accounts: Accounts, person: str) -> str:
 def _print_link(accounts: Accounts, name: str, address: str, as_json: bool) -> None:
     from sayso.web.security import people_at
 
-    page = people_at(address, accounts.private_name)
+    page = people_at(address, accounts.private_name(name))
     way_in = f"/sign-in?link={accounts.make_link(name)}"
     link = page + way_in
     if as_json:

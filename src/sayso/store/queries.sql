@@ -254,14 +254,16 @@ INSERT INTO sessions (hash, user_name, device, created_at, seen_at, expires_at)
 VALUES (:hash, :user_name, :device, :now, :now, :expires_at);
 
 -- name: session
-SELECT sessions.* FROM sessions JOIN users ON users.name = sessions.user_name
+SELECT sessions.*, users.created_at AS user_since FROM sessions JOIN users ON users.name = sessions.user_name
 WHERE sessions.hash = :hash AND sessions.expires_at > :now AND users.revoked_at IS NULL;
 
 -- name: see_session
 UPDATE sessions SET seen_at = :now WHERE hash = :hash;
 
 -- name: sessions_of
-SELECT * FROM sessions WHERE user_name = :user_name AND expires_at > :now ORDER BY seen_at DESC, created_at DESC;
+SELECT sessions.*, users.created_at AS user_since FROM sessions JOIN users ON users.name = sessions.user_name
+WHERE sessions.user_name = :user_name AND sessions.expires_at > :now
+ORDER BY sessions.seen_at DESC, sessions.created_at DESC;
 
 -- name: drop_session_of
 DELETE FROM sessions WHERE hash = :hash AND user_name = :user_name;

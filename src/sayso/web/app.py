@@ -75,7 +75,7 @@ def build(
         routes=[*routes, *relay.routes, *_routes()],
         middleware=[
             Middleware(HostGuard, names=site.names),
-            Middleware(PrivatePath, path=site.names.path, keeps_cookies=site.names.keeps_cookies),
+            Middleware(PrivatePath, private=site.names.private, keeps_cookies=site.names.keeps_cookies),
         ],
         exception_handlers={
             HTTPException: _http_error,

@@ -38,7 +38,7 @@ _TAGS = {
 _ATTRIBUTES: dict[str, set[str]] = {"*": set(), "a": {"href"}, "ol": {"start"}}
 _WORD = re.compile(r"\S+")
 _SCHEMES = {"http", "https", "mailto"}
-_PRIVATE_NAME = re.compile(r"sayso-[a-z2-7]{16}\.localhost")
+_PRIVATE_NAME = re.compile(r"sayso-[a-z2-7]{16,}\.localhost")
 """What `accounts.py` calls the inboxes of this machine, however a browser is made to read it."""
 
 

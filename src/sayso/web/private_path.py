@@ -7,11 +7,14 @@ relative and redirects are put below it here, so that nothing else need know of 
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Callable
+from urllib.parse import quote
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sayso.private_addresses import PrivateAddresses
 
 _DOOR = "sayso.door"
 
@@ -27,29 +30,33 @@ def own_path(scope: Scope) -> str:
 
 
 class PrivatePath:
-    """Middleware that serves below the unguessable path what is otherwise at the root."""
+    """Middleware that serves below each person's unguessable path what is otherwise at the root."""
 
-    def __init__(self, app: ASGIApp, *, path: str, keeps_cookies: Callable[[str], bool]) -> None:
+    def __init__(self, app: ASGIApp, *, private: PrivateAddresses, keeps_cookies: Callable[[str], bool]) -> None:
         """`keeps_cookies` tells the names that need no such path."""
-        self._app, self._path, self._keeps_cookies = app, path, keeps_cookies
+        self._app, self._private, self._keeps_cookies = app, private, keeps_cookies
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not self._is_below(scope):
+        first, slash, rest = str(scope.get("path", ""))[1:].partition("/")
+        if scope["type"] != "http" or not slash or self._keeps_cookies(Headers(scope=scope).get("host", "")):
             await self._app(scope, receive, send)
-            return
-        door = self._path
+        elif self._private.was_path(first):
+            # People shared it once. By signing in they come to their own.
+            await RedirectResponse(f"/{quote(rest)}", 303)(scope, receive, send)
+        elif self._private.is_path(first):
+            await self._app({**scope, "root_path": f"/{first}", _DOOR: f"/{first}"}, receive, _below(f"/{first}", send))
+        else:
+            await self._app(scope, receive, send)
 
-        async def send_below(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                if headers.get("location", "").startswith("/"):
-                    headers["location"] = door + headers["location"]
-            await send(message)
 
-        await self._app({**scope, "root_path": door, _DOOR: door}, receive, send_below)
+def _below(door: str, send: Send) -> Send:
+    """Put redirects below the path."""
 
-    def _is_below(self, scope: Scope) -> bool:
-        first, slash, _ = str(scope["path"])[1:].partition("/")
-        if not slash or not hmac.compare_digest(first.encode(), self._path[1:].encode()):
-            return False
-        return not self._keeps_cookies(Headers(scope=scope).get("host", ""))
+    async def send_below(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            if headers.get("location", "").startswith("/"):
+                headers["location"] = door + headers["location"]
+        await send(message)
+
+    return send_below

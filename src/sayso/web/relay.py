@@ -189,7 +189,7 @@ def _check_local(request: Request) -> None:
     """Only programs on this machine, under its own names: a proxy before us lets nobody else in."""
     peer = request.client.host if request.client else None
     called = request.url.hostname
-    if not is_loopback(peer) or not (is_loopback(called) or called == site_of(request).names.private):
+    if not is_loopback(peer) or not (is_loopback(called) or site_of(request).names.is_private(called)):
         raise HTTPException(403, "The relay is for programs on this machine only.")
 
 

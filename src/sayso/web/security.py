@@ -2,7 +2,7 @@
 
 A page of another site cannot reach it under a name of its own (DNS rebinding), nor send anything to it. Nor does
 another server of this machine get our cookies: browsers send them to every port of a host, so people are let in under a
-host name that is ours alone, or below a path that is (`door.py`).
+host name that each has for themselves, or below a path that is theirs (`private_path.py`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sayso.config import Config
+from sayso.private_addresses import PrivateAddresses
 from sayso.text import quoted
 from sayso.web.refusal import refusal
 
@@ -60,10 +61,8 @@ class Names:
 
     known: frozenset[str]
     any_address: bool
-    private: str
+    private: PrivateAddresses
     """What people on this machine call it by, and no other server here is called."""
-    path: str
-    """Below what people are let in where they call it by another name. No slash at its end."""
     public: SplitResult | None = None
     """The address a proxy serves it at."""
 
@@ -73,9 +72,12 @@ class Names:
         host = called.hostname if called else None
         if host is None:
             return False
-        return (
-            host in self.known or host == self.private or is_loopback(host) or (self.any_address and _is_address(host))
-        )
+        if host in self.known or is_loopback(host) or (self.any_address and _is_address(host)):
+            return True
+        return self.is_private(host) or self.private.was_host(host)
+
+    def is_private(self, host: str | None) -> bool:
+        return host is not None and self.private.is_host(host)
 
     def keeps_cookies(self, host_header: str) -> bool:
         """Whether nobody but us gets the cookies of this name: it is ours alone, or they travel by TLS only."""
@@ -84,7 +86,7 @@ class Names:
             return False
         if self.public and self.public.scheme == "https":
             return not is_loopback(called.hostname) or called.hostname == self.public.hostname
-        return called.hostname == self.private
+        return self.is_private(called.hostname)
 
     def same_origin(self, origin: str, host_header: str) -> bool:
         """Whether a page at `origin` is one that we served, under the name it calls us by."""
@@ -100,12 +102,12 @@ class Names:
         if (page.port or _DEFAULT_PORTS[page.scheme]) != port or page.hostname != called.hostname:
             return False
         # On this machine we serve without TLS; elsewhere a proxy with TLS may stand before us.
-        return page.scheme == "http" or not (is_loopback(page.hostname) or page.hostname == self.private)
+        return page.scheme == "http" or not (is_loopback(page.hostname) or self.is_private(page.hostname))
 
 
-def names(config: Config, private: str, path: str) -> Names:
+def names(config: Config, private: PrivateAddresses) -> Names:
     """The names that the settings allow: loopback always; where others may come in, addresses and our own name too."""
-    public = urlsplit(people_at(config.web_url, private)) if config.web_url else None
+    public = urlsplit(config.web_url) if config.web_url and not _is_plain_loopback(config.web_url) else None
     known = {name.lower() for name in config.web_hosts}
     if public and public.hostname:
         known.add(public.hostname)
@@ -113,16 +115,21 @@ def names(config: Config, private: str, path: str) -> Names:
     if open_to_others:
         own = socket.gethostname().lower()
         known |= {own, f"{own}.local", config.web_host.lower()}
-    return Names(known=frozenset(known), any_address=open_to_others, private=private, path=path, public=public)
+    return Names(known=frozenset(known), any_address=open_to_others, private=private, public=public)
 
 
 def people_at(address: str, private: str) -> str:
     """Where people go for what programs find at `address`: without TLS, this machine has a private name for them."""
-    parts = urlsplit(address)
-    if parts.scheme != "http" or not is_loopback(parts.hostname):
+    if not _is_plain_loopback(address):
         return address
+    parts = urlsplit(address)
     port = f":{parts.port}" if parts.port else ""
     return parts._replace(netloc=f"{private}{port}").geturl()
+
+
+def _is_plain_loopback(address: str) -> bool:
+    parts = urlsplit(address)
+    return parts.scheme == "http" and is_loopback(parts.hostname)
 
 
 def is_loopback(host: str | None) -> bool:

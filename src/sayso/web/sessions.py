@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from sayso.accounts import SESSION_LIFE
+from sayso.accounts import SESSION_LIFE, Session
 from sayso.asks.model import Settler
 from sayso.web.private_path import door_of
 from sayso.web.site import Site, site_of
@@ -56,9 +56,9 @@ def is_home(request: Request) -> bool:
 
 
 def home_of(request: Request) -> str:
-    """Where people are let in under the name that this request came by; the path of all their cookies."""
-    names = site_of(request).names
-    return "/" if names.keeps_cookies(request.headers.get("host", "")) else f"{names.path}/"
+    """Below what people are let in under the name that this request came by; the path of all their cookies."""
+    kept = site_of(request).names.keeps_cookies(request.headers.get("host", ""))
+    return "/" if kept else f"{door_of(request.scope)}/"
 
 
 async def browser(request: Request) -> Visitor | None:
@@ -66,7 +66,31 @@ async def browser(request: Request) -> Visitor | None:
     site = site_of(request)
     if not is_home(request):
         return None
-    return await _visitor(site, request.cookies.get(await site.cookie(), ""), surface="browser")
+    secret = request.cookies.get(await site.cookie(), "")
+    session = await _session(site, secret)
+    return _visitor(session, secret, "browser") if session and _lives_here(request, session) else None
+
+
+def _lives_here(request: Request, session: Session) -> bool:
+    """Whether this is that person's own address. Nobody is let in at that of another, who could take their cookie."""
+    private, host, whose = (
+        site_of(request).names.private,
+        request.url.hostname or "",
+        (session.user, session.user_since),
+    )
+    if door := door_of(request.scope):
+        return door == private.path(*whose)
+    return host == private.host(*whose) or not private.is_host(host)
+
+
+def home_elsewhere(request: Request, user: str) -> str:
+    """Where this person is let in, if the request came to the address of somebody else; empty if it did not."""
+    site, host, door = site_of(request), request.url.hostname or "", door_of(request.scope)
+    private = site.names.private
+    name, path = site.accounts.private_name(user), site.accounts.private_path(user)
+    if host != name and (private.is_host(host) or private.was_host(host)):
+        return str(request.url.replace(hostname=name, path="", query=""))
+    return str(request.url.replace(path=path, query="")) if door not in ("", path) else ""
 
 
 async def required_browser(request: Request) -> Visitor:
@@ -79,9 +103,9 @@ async def required_caller(request: Request) -> Visitor:
     """The person for whom a script calls, or whose page does: then with its CSRF token for all that changes things."""
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     if scheme:
-        bearer = scheme.lower() == "bearer"
-        if bearer and (visitor := await _visitor(site_of(request), secret.strip(), surface="api")):
-            return visitor
+        secret = secret.strip()
+        if scheme.lower() == "bearer" and (session := await _session(site_of(request), secret)):
+            return _visitor(session, secret, "api")
         raise HTTPException(401, "This token is not known. `sayso web --api-token` makes one.", _CHALLENGE)
     visitor = await required_browser(request)
     if request.method not in ("GET", "HEAD"):
@@ -89,22 +113,21 @@ async def required_caller(request: Request) -> Visitor:
     return visitor
 
 
-async def _visitor(site: Site, secret: str, *, surface: str) -> Visitor | None:
-    if not secret:
-        return None
-    session = await site.do(site.accounts.session, secret)
-    if session is None:
-        return None
+async def _session(site: Site, secret: str) -> Session | None:
+    return await site.do(site.accounts.session, secret) if secret else None
+
+
+def _visitor(session: Session, secret: str, surface: str) -> Visitor:
     return Visitor(user=session.user, csrf=session.csrf, secret=secret, session=session.id, surface=surface)
 
 
-async def set_session(request: Request, response: Response, secret: str) -> None:
+async def set_session(request: Request, response: Response, secret: str, path: str) -> None:
     site = site_of(request)
     response.set_cookie(
         await site.cookie(),
         secret,
         max_age=SESSION_LIFE // 1000,
-        path=home_of(request),
+        path=path,
         httponly=True,
         samesite="strict",
         secure=site.secure,

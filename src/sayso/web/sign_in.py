@@ -21,6 +21,8 @@ from sayso.web.sessions import (
     check_form_token,
     drop_session,
     form_token,
+    home_elsewhere,
+    home_of,
     is_home,
     required_browser,
     set_form_token,
@@ -63,8 +65,8 @@ async def show(request: Request) -> Response:
     if await browser(request) and not link:
         return RedirectResponse("/", 303)
     next_path = local_path(request.query_params.get("next", "/"))
-    if link and _is_elsewhere(request):
-        return await _show_the_way(request, link, next_path)
+    if link and (way := await _way_home(request, link, next_path)):
+        return way
     return _form(request, link=link, next_path=next_path)
 
 
@@ -73,16 +75,17 @@ async def sign_in(request: Request) -> Response:
     fields = await read_strangers_form(request)
     check_form_token(request, fields.one(CSRF_FIELD))
     site, link, next_path = site_of(request), secret_in(fields.one("link")), local_path(fields.one("next"))
-    if _is_elsewhere(request):
-        return await _show_the_way(request, link, next_path)
+    if way := await _way_home(request, link, next_path):
+        return way
+    user = await site.do(site.accounts.user_of, link)
     try:
         secret = await site.do(site.accounts.redeem, link, device_of(request))
     except SignInRefused as error:
         return _refused(request, str(error))
     # Who has used a good link learns the path below which the page is.
-    below = "" if is_home(request) else site.names.path
+    below = "" if is_home(request) else await site.do(site.accounts.private_path, user)
     response = RedirectResponse(below + next_path, 303)
-    await set_session(request, response, secret)
+    await set_session(request, response, secret, f"{below}/" if below else home_of(request))
     return response
 
 
@@ -136,18 +139,20 @@ def _form(request: Request, *, link: str, next_path: str = "/", problem: str = "
     return response
 
 
-async def _show_the_way(request: Request, link: str, next_path: str) -> Response:
-    """To the address under which people are let in by TLS."""
+async def _way_home(request: Request, link: str, next_path: str) -> Response | None:
+    """To where the person of this link is let in, if that is not here."""
     site = site_of(request)
-    if not await site.do(site.accounts.is_good, link):
-        return _refused(request, LINK_REFUSED)
-    home = site.config.web_url.rstrip("/")
+    user = await site.do(site.accounts.user_of, link)
+    if site.secure and not is_home(request):
+        # A name without TLS of a page whose cookies need it.
+        if not user:
+            return _refused(request, LINK_REFUSED)
+        home = site.config.web_url.rstrip("/")
+    else:
+        home = await site.do(home_elsewhere, request, user) if user else ""
+    if not home:
+        return None
     return page(request, "way.html", to=f"{home}/sign-in?{urlencode({'link': link, 'next': next_path})}")
-
-
-def _is_elsewhere(request: Request) -> bool:
-    """Whether this is a name without TLS of a page whose cookies need it."""
-    return site_of(request).secure and not is_home(request)
 
 
 def _refused(request: Request, problem: str) -> Response:

@@ -27,7 +27,7 @@ class Site:
         self.desks, self.config = desks, (config := desks.config)
         self.desk, self.accounts, self.reader = desks.asks, desks.accounts, desks.reader
         self.secure = config.web_url.startswith("https://")
-        self.names = names(config, self.accounts.private_name, self.accounts.private_path)
+        self.names = names(config, self.accounts.addresses)
         self.do = Threads(desks.threads).do
         """Runs plain code of the desk or the accounts."""
         self.read = Threads(_READERS).do

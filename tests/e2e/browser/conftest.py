@@ -71,17 +71,19 @@ def new_context(browser: Browser) -> Iterator[NewContext]:
 
 
 def _sign_in(new_context: NewContext, house: House, path: str = "/", user: str = USER, **options: Any) -> Page:
-    context = new_context(base_url=house.web.address, **options)
+    house.accounts.add_user(user)
+    context = new_context(base_url=house.address_of(user), **options)
     sign_in_context(context, house, user)
     page = context.new_page()
     # Under another name than the private one, the page is below the private path.
-    below = "" if house.accounts.private_name in house.web.address else house.accounts.private_path
+    private = house.accounts.private_name(user) in house.address_of(user)
+    below = "" if private else house.accounts.private_path(user)
     page.goto(f"{below}{path}")
     return page
 
 
 def sign_in_context(context: BrowserContext, house: House, user: str = USER) -> None:
-    cookie = {"name": house.cookie_name, "value": house.session(user), "url": house.web.address}
+    cookie = {"name": house.cookie_name, "value": house.session(user), "url": house.address_of(user)}
     context.add_cookies([{**cookie, "httpOnly": True, "sameSite": "Strict"}])  # type: ignore[typeddict-item]
 
 

@@ -71,6 +71,21 @@ def test_no_other_port_of_the_machine_sees_the_session(house: House, new_context
 
 
 @pytest.mark.finding("F-30")
+def test_another_user_who_serves_at_their_own_name_is_not_sent_the_session(
+    house: House, sign_in: SignIn, new_context: NewContext
+) -> None:
+    page, mallory = sign_in(), sign_in("/settings", user="mallory")
+    expect(mallory.get_by_role("heading", name="Settings", exact=True)).to_be_visible()
+    known = house.host_of("mallory").partition(":")[0]
+    (secret,) = [one["value"] for one in page.context.cookies() if one["name"] == house.cookie_name]
+    with preview() as other:
+        page.evaluate("to => { location.href = to; }", f"http://{known}:{other.port}/steal")
+        expect(page.get_by_role("heading", name="My app")).to_be_visible()
+    assert other.heard
+    assert not [heard for heard in other.heard if secret in heard or house.cookie_name in heard]
+
+
+@pytest.mark.finding("F-30")
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
 def test_where_a_browser_knows_no_private_name_a_private_path_keeps_the_session(
     house: House, new_context: NewContext, name: str
@@ -87,7 +102,7 @@ def test_on_the_network_a_private_path_keeps_the_session(new_context: NewContext
 def _sees_nothing(house: House, new_context: NewContext, address: str) -> None:
     """Sign in at a name that other servers have too, use the page, and see what another port of it is told."""
     ask = house.ask(confirm("The one I wanted?"))
-    page, private = new_context().new_page(), house.accounts.private_path
+    page, private = new_context().new_page(), house.accounts.private_path(USER)
     page.goto(f"{address}/asks/{ask.id}")
     expect(page.get_by_text("Your inbox has a private address")).to_be_visible()
     assert private not in page.content(), "only who has a good link learns it"

@@ -13,6 +13,7 @@ from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import IO, Any
+from urllib.parse import urlsplit
 
 import httpx2
 import mcp_types as types
@@ -248,15 +249,15 @@ class HandshakeSession:
 
 def sign_in(http: httpx2.Client, server: Replica, link: str) -> int:
     """Follow a sign-in link as a browser does; the status of what came back. The client keeps the cookies."""
-    http.get(f"{server.address}/sign-in", headers=as_browser(server))
+    http.get(f"{server.address}/sign-in", headers=as_browser(link))
     token = next(value for name, value in http.cookies.items() if name.startswith("sayso_form_"))
     data = {"csrf": token, "link": link.partition("link=")[2]}
-    return http.post(f"{server.address}/sign-in", data=data, headers=as_browser(server)).status_code
+    return http.post(f"{server.address}/sign-in", data=data, headers=as_browser(link)).status_code
 
 
-def as_browser(server: Replica) -> dict[str, str]:
-    """The name by which a browser calls this server."""
-    return {"Host": server.page.partition("//")[2]}
+def as_browser(address: str) -> dict[str, str]:
+    """The name by which a browser calls the server of a page."""
+    return {"Host": urlsplit(address).netloc}
 
 
 def message(method: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:

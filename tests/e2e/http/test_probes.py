@@ -77,7 +77,7 @@ def test_while_the_database_is_away_agents_and_people_hear_so_soon_and_all_goes_
 
         def looks() -> list[int]:
             """As a browser sees the pages, and Prometheus the numbers."""
-            seen = [http.get(page, headers=as_browser(server)).status_code for page in pages]
+            seen = [http.get(page, headers=as_browser(server.page)).status_code for page in pages]
             return [*seen, http.get(metrics).status_code]
 
         assert [knock(), *looks()] == [400, 200, 200, 200, 200]

@@ -177,27 +177,28 @@ def test_a_revoked_user_is_out_at_every_replica_at_once_and_so_are_their_agents(
     token = new_token(place, "hers", user="grace")
     new_token(place, "yours")
     secret = place.run("web", "--api-token", "--user", "grace").stdout.strip()
-    links = [place.run("web", "--link", "--user", "grace", "--json").stdout for _ in replicas]
+    made = [place.run("web", "--link", "--user", "grace", "--json").stdout for _ in replicas]
+    link, unused = (str(json.loads(each)["link"]) for each in made)
     session = {"Authorization": f"Bearer {secret}"}
     with httpx2.Client(timeout=WAIT) as http, agent(one.mcp, token) as asking, place.person() as person:
         for each in replicas:
             assert http.get(f"{each.address}/api/me", headers=session).status_code == 200
-        assert sign_in(http, other, json.loads(links[0])["link"]) == 303
+        assert sign_in(http, other, link) == 303
         call = asking.ask(question("Still there?"))
         ask = person.wait_for_ask("Still there?")
-        with http.stream("GET", f"{other.address}/events", headers=as_browser(other)) as stream:
+        with http.stream("GET", f"{other.address}/events", headers=as_browser(link)) as stream:
             lines = stream.iter_lines()
             assert next(line for line in lines if line.startswith("event: inbox"))
             assert place.run("user", "revoke", "grace").returncode == 0
             assert next(line for line in lines if line == "event: bye")
         for each in replicas:
             assert http.get(f"{each.address}/api/me", headers=session).status_code == 401
-            assert http.get(f"{each.address}/", headers=as_browser(each)).status_code == 401
+            assert http.get(f"{each.address}/", headers=as_browser(link)).status_code == 401
             assert http.post(each.mcp, headers=bearer(token), json={}).status_code == 401
         with pytest.raises(Exception):  # noqa: B017, PT011 - whatever the client makes of a call that was cut off
             call.result(WAIT)
         person.wait_until(lambda: person.desk.get(ask.id).wait is None or None, WAIT)
-        assert sign_in(http, other, json.loads(links[1])["link"]) == 403
+        assert sign_in(http, other, unused) == 403
     listed = {each["name"]: each["revoked_at"] for each in json.loads(place.run("token", "list", "--json").stdout)}
     assert listed["hers"]
     assert listed["yours"] is None

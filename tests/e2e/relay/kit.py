@@ -120,6 +120,7 @@ class Bench:
             data={"streamToken": run.token, **body},
             headers={"X-CSRF-Token": session.csrf if csrf is None else csrf},
             cookie=f"{self.house.cookie_name}={secret}",
+            host=self.house.host_of(session.user),
         )
 
     def age(self, ask_id: str, seconds: int) -> None:

@@ -316,7 +316,8 @@ def test_in_a_run_permissions_and_questions_go_to_its_user_alone_and_into_its_co
         assert noted == {ask.id for ask in asks}
         grace = f"{bench.house.cookie_name}={bench.house.session('grace')}"
         for ask in asks:
-            assert bench.house.web.call("GET", f"/asks/{ask.id}", cookie=grace).status == 404
+            host = bench.house.host_of("grace")
+            assert bench.house.web.call("GET", f"/asks/{ask.id}", cookie=grace, host=host).status == 404
         assert bench.submit(run, answer="by the relay").status == 200
         person.answer(asks[2], "Allow")
         person.answer(asks[1], "Red")

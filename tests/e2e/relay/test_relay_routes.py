@@ -121,7 +121,8 @@ def test_only_the_owner_of_the_project_with_a_csrf_token_can_answer(bench: Bench
     assert bench.submit(run, secret=grace, answer="Option A").status == 403
     path = f"/claude/submit-answer?p={run.project.id}"
     assert bench.house.web.call("POST", path, data={"streamToken": run.token, "answer": "Option A"}).status == 401
-    seen = bench.house.web.call("GET", f"/asks/{ask_id}", cookie=f"{bench.house.cookie_name}={grace}")
+    cookie, host = f"{bench.house.cookie_name}={grace}", bench.house.host_of("grace")
+    seen = bench.house.web.call("GET", f"/asks/{ask_id}", cookie=cookie, host=host)
     assert seen.status == 404
     assert bench.desk.get(ask_id).state is State.PENDING
 

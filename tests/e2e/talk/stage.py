@@ -31,15 +31,18 @@ class Visitor:
 
     def __init__(self, house: House, user: str) -> None:
         self._house, self.cookie = house, f"{house.cookie_name}={house.session(user)}"
+        self._host = house.host_of(user)
 
     def get(self, path: str) -> Reply:
-        return self._house.web.call("GET", path, cookie=self.cookie)
+        return self._house.web.call("GET", path, cookie=self.cookie, host=self._host)
 
     def post(self, path: str, **form: str) -> Reply:
-        return self._house.web.call("POST", path, cookie=self.cookie, form={"csrf": self.csrf, **form})
+        sent = {"csrf": self.csrf, **form}
+        return self._house.web.call("POST", path, cookie=self.cookie, form=sent, host=self._host)
 
     def send_json(self, path: str, data: object) -> Reply:
-        return self._house.web.call("POST", path, cookie=self.cookie, data=data, headers={"X-CSRF-Token": self.csrf})
+        headers = {"X-CSRF-Token": self.csrf}
+        return self._house.web.call("POST", path, cookie=self.cookie, data=data, headers=headers, host=self._host)
 
     def start(self, project: int, *steps: str) -> str:
         """Begin a conversation; its id."""
