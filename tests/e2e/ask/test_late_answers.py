@@ -142,7 +142,8 @@ def test_a_client_with_a_limit_of_five_seconds_that_calls_again_gets_its_answer_
             person.answer(ask, "at last")
         for caller in callers:
             caller.join(PATIENCE)
-        assert {kind.id: results[kind.id].text for kind in CLIENTS} == {
+        # One that happened to be between two calls is also told that the answer is an earlier one.
+        assert {kind.id: results[kind.id].text.splitlines()[0] for kind in CLIENTS} == {
             kind.id: "User answered: at last" for kind in CLIENTS
         }
         assert {ask.id for ask in person.asks()} == {ask.id for ask in asks}

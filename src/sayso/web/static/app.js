@@ -19,8 +19,14 @@ const article = () => $("[data-ask-page]");
 
 const known = { asks: null, rows: new Map(), more: false };
 
+// What the page was drawn with, if it has a list: what came after that is news, also while the stream was not there yet.
+function drawn() {
+  return $("[data-inbox]") && $$("[data-inbox] > .row").map(({ dataset }) => [dataset.ask, dataset.version]);
+}
+
 function takeIn({ asks, rows, more }) {
-  const before = known.asks && new Map(known.asks);
+  const earlier = known.asks ?? drawn();
+  const before = earlier && new Map(earlier);
   for (const [id, html] of Object.entries(rows)) known.rows.set(id, html);
   known.asks = asks;
   known.more = more;
