@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from sayso.processes import ProcessName, ancestry, name_of
+from sayso.processes import ProcessName, ancestry, is_server, name_of, servers_beside
 
 NAMES = "from sayso.processes import ancestry; print(*((one.pid, one.started) for one in ancestry()), sep=';')"
 
@@ -62,3 +62,34 @@ def test_where_there_is_no_proc_the_name_does_not_depend_on_language_and_time_zo
     assert name_of(7) == ProcessName(pid=7, started="C UTC")
     (tmp_path / "ps").unlink()
     assert name_of(7) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "serves"),
+    [
+        ("/usr/bin/sayso server", True),
+        ("/usr/bin/python3.12 -P /home/ada/.venv/bin/auq server --lean", True),
+        ("python3 -m sayso.cli server", True),
+        ("python3 /usr/bin/sayso list", False),
+        ("grep -rn sayso server", False),
+        ("vim sayso server", False),
+        ("python3 notes.py sayso server", False),
+        ("sayso", False),
+        ("", False),
+    ],
+)
+def test_only_who_is_a_server_itself_counts_as_one(line: str, serves: bool) -> None:
+    assert is_server(line.split()) is serves
+
+
+@pytest.mark.parametrize("launcher", [[], ["sh", "-c", '"$0" "$@"; exit $?']], ids=["started", "through a shell"])
+def test_who_started_a_server_is_known_also_behind_a_shell(launcher: list[str], tmp_path: Path) -> None:
+    script = tmp_path / "sayso"
+    script.write_text("print(flush=True); input()")
+    with subprocess.Popen(
+        [*launcher, sys.executable, str(script), "server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as server:
+        assert server.stdout is not None
+        server.stdout.readline()
+        assert name_of(os.getpid()) in servers_beside(ancestry()).values()
+        server.communicate(b"\n", timeout=60)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from sayso.process_table import Process, command_line, everyone, find
+
+_PROGRAMS = ("sayso", "auq", "sayso.cli")
+_LAUNCHERS = ("sh", "bash", "dash", "zsh", "env", "uv", "uvx", "pipx")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,14 +52,32 @@ def servers_beside(line: Iterable[ProcessName]) -> dict[int, ProcessName]:
     with the machine is nobody's client; what lost its parent ends up there."""
     parents = {name.pid: name for name in line if name.pid != 1}
     with suppress(OSError):
-        children = [process for process in everyone() if process.parent in parents]
-        return {child.pid: parents[child.parent] for child in children if _is_server(command_line(child.pid))}
+        processes = {process.pid: process for process in everyone()}
+        servers = [process for process in processes.values() if is_server(command_line(process.pid))]
+        started = {server.pid: _behind_launchers(server.parent, processes) for server in servers}
+        return {pid: parents[client] for pid, client in started.items() if client in parents}
     return {}
 
 
-def _is_server(words: Sequence[str]) -> bool:
-    programs = [place for place, word in enumerate(words[:-1]) if os.path.basename(word) in ("sayso", "auq")]
-    return any(words[place + 1] == "server" for place in programs)
+def is_server(words: Sequence[str]) -> bool:
+    """Whether who was started with these words is a `sayso server` itself, and not one that only speaks of it."""
+    program = list(words)
+    if program and os.path.basename(program[0]).startswith("python"):
+        module = program.index("-m") + 1 if "-m" in program else 0
+        script = next((place for place, word in enumerate(program) if place and not word.startswith("-")), 0)
+        program = program[module or script :]
+    return len(program) > 1 and os.path.basename(program[0]) in _PROGRAMS and program[1] == "server"
+
+
+def _behind_launchers(pid: int, processes: Mapping[int, Process]) -> int:
+    """Who started a server, where a shell or a package runner stands between."""
+    while pid in processes and _launches_a_server(command_line(pid)):
+        pid = processes[pid].parent
+    return pid
+
+
+def _launches_a_server(words: Sequence[str]) -> bool:
+    return bool(words) and os.path.basename(words[0]) in _LAUNCHERS and " server" in " ".join(words[1:])
 
 
 def _look_up(pid: int) -> Process | None:

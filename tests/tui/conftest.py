@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.tui.harness import WAIT, Place
 
+from sayso.clients import IN_A_SHELL
 from sayso.tui.app import SaysoApp
 
 
@@ -19,6 +20,12 @@ def anyio_backend() -> str:
 @pytest.fixture(autouse=True)
 def _what_is_told_for_a_moment_stays_until_it_was_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SaysoApp, "NOTIFICATION_TIMEOUT", WAIT)
+
+
+@pytest.fixture(autouse=True)
+def _a_person_runs_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in IN_A_SHELL:
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture

@@ -390,3 +390,17 @@ class Watcher:
         assert len(press.keys) == 1, f"{ended.title!r} was settled by a burst: {press}"
         if ended.is_permission:
             assert press.keys in (("y",), ("n",)), f"{ended.title!r} was settled by {press}"
+
+
+@pytest.mark.finding("F-32")
+@pytest.mark.parametrize("key", ["y", "n"])
+async def test_an_agent_that_opens_the_inbox_decides_on_no_permission_of_another(
+    place: Place, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    held = permission(place)
+    monkeypatch.setenv("CLAUDECODE", "1")
+    async with place.inbox() as agent:
+        await agent.open()
+        await agent.press(key)
+        await agent.sees("an agent may not decide what another may do")
+    assert place.now(held).state is State.PENDING

@@ -113,3 +113,23 @@ async def test_who_loses_the_race_hears_so_and_keeps_what_was_entered(place: Pla
         await anna.app.screen.run_action("submit")
         await anna.sees("Already answered by ben in browser", "Red")
     assert place.now(held).answer("q") == Answer(question="q", chosen=("b",))
+
+
+async def test_the_person_hears_when_the_agent_has_the_answer(place: Place) -> None:
+    held = place.ask(select())
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.press("1", "enter")
+        await place.outcome(held)
+        place.desk.delivered(held)
+        await anna.sees("claude-code received it.")
+
+
+async def test_the_person_hears_that_an_agent_takes_its_time_and_then_that_it_has_the_answer(place: Place) -> None:
+    held = place.ask(select())
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.press("1", "enter")
+        await anna.sees("Sent. Waiting for claude-code to fetch it.")
+        place.desk.delivered(held)
+        await anna.sees("claude-code received it.")

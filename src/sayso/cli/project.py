@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
+from sayso.agent_guard import refuse_agents
 from sayso.agents.model import LONGEST_WAIT, PERMISSION_MODES, SHORTEST_WAIT, Options, Project
 from sayso.agents.projects import Projects
-from sayso.cli.agent_guard import refuse_agents
 from sayso.cli.program import settings
 from sayso.cli.shared import settler
 from sayso.cli.terminal import put, put_json, say, table

@@ -6,10 +6,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sayso.asks.guard import refuse_self_answer
+from sayso.agent_guard import refuse_agents_settling
 from sayso.asks.model import Answer, Ask, Problems, State, check_text
 from sayso.asks.truth import Handover, handover
-from sayso.cli.agent_guard import refuse_agents
 from sayso.cli.shared import settler
 from sayso.cli.texts import mark, tr, translated
 from sayso.desks import Desks
@@ -39,9 +38,7 @@ def check_open(desks: Desks, ask: Ask) -> None:
     if not ask.state.answerable:
         # An ended ask stays as it is; the desk has the words for who ended it.
         desks.asks.answer(ask.id, (), settler(desks.config))
-    refuse_self_answer(desks.asks, ask, settler(desks.config))
-    if ask.is_permission:
-        refuse_agents(desks, "decide what another may do")
+    refuse_agents_settling(desks, ask, settler(desks.config))
 
 
 def answer(desks: Desks, ask: Ask, answers: Sequence[Answer]) -> Ask:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from sayso.accounts import AgentToken
-from sayso.cli.agent_guard import refuse_agents
+from sayso.agent_guard import refuse_agents
 from sayso.cli.program import settings
 from sayso.cli.shared import project_name
 from sayso.cli.terminal import put, put_json, say, table

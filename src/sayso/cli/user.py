@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from sayso.cli.agent_guard import refuse_agents
+from sayso.agent_guard import refuse_agents
 from sayso.cli.program import settings
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.cli.texts import tr, translated

@@ -11,7 +11,7 @@ from functools import partial
 import click
 
 from sayso.accounts import LINK_LIFE, SESSION_LIFE, Accounts
-from sayso.cli.agent_guard import refuse_agents
+from sayso.agent_guard import refuse_agents
 from sayso.cli.program import settings
 from sayso.cli.terminal import bold, draw_link, put, put_json, say
 from sayso.cli.texts import mark, plural, tr

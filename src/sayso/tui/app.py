@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,17 +26,18 @@ from textual.screen import Screen
 from sayso.asks.crowds import Quiet
 from sayso.asks.draft import Draft, from_json
 from sayso.asks.model import Ask
+from sayso.asks.truth import Handover, handover
 from sayso.bridge import from_threads
 from sayso.clock import now_ms
 from sayso.config import Config
-from sayso.errors import ConfigError, StoreCorrupt, StoreError, StoreTooNew
+from sayso.errors import ConfigError, NotFound, StoreCorrupt, StoreError, StoreTooNew
 from sayso.tui.inbox import InboxScreen
 from sayso.tui.inbox_watcher import InboxWatcher
 from sayso.tui.keys import shown_key
 from sayso.tui.markdown import load_parser
 from sayso.tui.presence import Presence
 from sayso.tui.programs import give_to_tmux, pager, read, terminal_behind_tmux
-from sayso.tui.screen import Copy, Open, OpenNear, Read, SaysoScreen, Trouble
+from sayso.tui.screen import Copy, Open, OpenNear, Read, SaysoScreen, Settled, Trouble
 from sayso.tui.shared import Shared
 from sayso.tui.signals import Signals
 from sayso.tui.themes import THEMES, theme_for
@@ -47,6 +49,10 @@ _GRACE = 5.0
 """Seconds in which it leaves in order when it is told to end. Drafts are kept long before."""
 _ROUNDS_EVERY = 10.0
 """Seconds between two looks after what no bell tells of: a bell that fell silent, waits for asks that are settled."""
+_HANDOVER_SECONDS = 0.5
+"""How long an outcome may take to reach its agent before the person is told that it is on its way."""
+_FOLLOWED_SECONDS = 60.0
+"""How long an outcome on its way is followed."""
 _TWICE = 2.0
 """Seconds within which the second press of a key counts as the second."""
 
@@ -119,6 +125,8 @@ class SaysoApp(App[int], inherit_bindings=False):
         self._presence = Presence(self.shared.link, config.away_after, ticks, self.set_timer)
         self._interrupted = 0.0
         self._quiet = Quiet(clock)
+        self._looked = asyncio.Event()
+        """Set by the next look at the desk, and then replaced."""
         for theme in THEMES.values():
             self.register_theme(theme)
         self.theme = theme_for(config.theme, environ).name
@@ -194,6 +202,8 @@ class SaysoApp(App[int], inherit_bindings=False):
             self.exit(error.exit_code)
 
     def _changed(self, new: Sequence[Ask]) -> None:
+        self._looked.set()
+        self._looked = asyncio.Event()
         if new:
             self._tell_of(new)
         self.signals.title(len(self.shared.board.folded))
@@ -242,6 +252,32 @@ class SaysoApp(App[int], inherit_bindings=False):
             title = texts.told_crowd.format(many=wording.how_many(crowd), **who)
         body = wording.headline(newest)
         self.run_worker(partial(self.signals.tell, f"Sayso: {title}", body), group="tell", thread=True)
+
+    def on_settled(self, message: Settled) -> None:
+        self.run_worker(self._follow(message.ask, message.done), group="handover")
+
+    async def _follow(self, settled: Ask, done: str) -> None:
+        """Say what was done once it is known whether the agent has it; and where that takes longer, when it has."""
+        wording, seen = self.shared.wording, await self._delivered(settled, _HANDOVER_SECONDS)
+        self.notify(wording.told(seen, done), markup=False)
+        if handover(seen) is Handover.ON_ITS_WAY:
+            seen = await self._delivered(seen, _FOLLOWED_SECONDS)
+            if handover(seen) is Handover.RECEIVED:
+                self.notify(wording.heard(seen), markup=False)
+
+    async def _delivered(self, settled: Ask, seconds: float) -> Ask:
+        """The ask as soon as it is no longer on its way to an agent that waits, or as it is after so many seconds."""
+        ask = settled
+        with suppress(TimeoutError, StoreError, NotFound):
+            async with asyncio.timeout(seconds):
+                while handover(ask) is Handover.ON_ITS_WAY:
+                    looked = self._looked
+                    now = await self.shared.link.do(lambda desk: desk.get(settled.id))
+                    # Its texts may have been wiped by now.
+                    ask = replace(settled, wait=now.wait, away=now.away, delivered_at=now.delivered_at)
+                    if handover(ask) is Handover.ON_ITS_WAY:
+                        await looked.wait()
+        return ask
 
     def on_app_focus(self, event: events.AppFocus) -> None:
         self._away = False

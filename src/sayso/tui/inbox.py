@@ -12,8 +12,6 @@ from textual.timer import Timer
 from textual.widgets import Input
 
 from sayso.asks.crowds import Crowd, Entry, by_crowd, fold
-from sayso.asks.desk import AskDesk
-from sayso.asks.guard import refuse_self_answer
 from sayso.asks.model import Ask
 from sayso.errors import AlreadySettled, NotFound, NotYours, StoreError
 from sayso.tui.asklist import AskList
@@ -23,7 +21,7 @@ from sayso.tui.outline import copy_text, crowd_preview, preview, whole_text
 from sayso.tui.prose import Prose
 from sayso.tui.reflexes import REST
 from sayso.tui.rows import Rows
-from sayso.tui.screen import Copy, Open, Read, SaysoScreen
+from sayso.tui.screen import Copy, Open, Read, SaysoScreen, Settled
 from sayso.tui.shared import Shared
 
 _PREVIEW_AFTER = 0.05
@@ -279,17 +277,11 @@ class InboxScreen(SaysoScreen[None]):
         said = await ask_for_rejection(self, ask, "")
         if not said.confirmed:
             return
-        settler = self.shared.settler
-
-        def reject(desk: AskDesk) -> Ask:
-            refuse_self_answer(desk, ask, settler)
-            return desk.reject(ask.id, said.text, settler)
-
         try:
-            settled = await self.do(reject)
+            settled = await self.settle(ask, lambda desk: desk.reject(ask.id, said.text, self.shared.settler))
         except (AlreadySettled, NotFound, NotYours, StoreError) as error:
             self.warn(self.shared.texts.not_sent.format(error=error))
         else:
             self.shared.board.settle(ask.id)
             self.board_changed()
-            self.say(self.shared.wording.told(settled, "rejected"))
+            self.app.post_message(Settled(settled, "rejected"))

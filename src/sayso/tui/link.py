@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from sayso.asks.desk import AskDesk
+from sayso.asks.model import Ask, Settler
 from sayso.bridge import DaemonThreads
 from sayso.config import Config
 from sayso.desks import LOOK_EVERY, Desks, Listener, open_desks
@@ -56,6 +57,18 @@ class Link:
             return work(self._desks.reader)
 
         return await self.do(look)
+
+    async def settle_ask(self, ask: Ask, settler: Settler, work: Callable[[AskDesk], Ask]) -> Ask:
+        """Settle an ask, unless this is the terminal of an agent that may not."""
+
+        def settle(desk: AskDesk) -> Ask:
+            from sayso.agent_guard import refuse_agents_settling  # a person who only looks has no use for it
+
+            assert self._desks is not None
+            refuse_agents_settling(self._desks, ask, settler)
+            return work(desk)
+
+        return await self.do(settle)
 
     def watch_over(self, processes: frozenset[str]) -> None:
         """When one of these dies, let go of what it holds; the ring that follows shows it."""

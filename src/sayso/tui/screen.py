@@ -34,6 +34,14 @@ class Open(Message):
         self.ask = ask
 
 
+class Settled(Message):
+    """An ask was settled here; `done` names the text for how."""
+
+    def __init__(self, ask: Ask, done: str) -> None:
+        super().__init__()
+        self.ask, self.done = ask, done
+
+
 class OpenNear(Message):
     """The person wants to go to the ask that is this many rows further down the inbox."""
 
@@ -123,6 +131,14 @@ class SaysoScreen(Screen[ScreenResultType]):
         """Have the desk do something. When the store is away, the banner says so too."""
         try:
             return await self.shared.link.do(work)
+        except StoreError as error:
+            self.app.post_message(Trouble(error))
+            raise
+
+    async def settle(self, ask: Ask, work: Callable[[AskDesk], Ask]) -> Ask:
+        """The same for settling an ask, which no agent does that may not."""
+        try:
+            return await self.shared.link.settle_ask(ask, self.shared.settler, work)
         except StoreError as error:
             self.app.post_message(Trouble(error))
             raise

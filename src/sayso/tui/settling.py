@@ -10,13 +10,12 @@ from textual.timer import Timer
 
 from sayso.asks.desk import AskDesk
 from sayso.asks.draft import Draft, answers, to_json
-from sayso.asks.guard import refuse_self_answer
 from sayso.asks.model import Ask, Question
 from sayso.errors import AlreadySettled, InvalidInput, NotFound, NotYours, StoreError
 from sayso.tui.bars import TextLine
 from sayso.tui.dialogs import ask_for_rejection, ask_what_is_unclear
 from sayso.tui.markdown import plain_line
-from sayso.tui.screen import SaysoScreen
+from sayso.tui.screen import SaysoScreen, Settled
 from sayso.tui.shared import Shared
 
 _SAVE_AFTER = 0.25
@@ -151,7 +150,7 @@ class SettlingScreen(SaysoScreen[None]):
             with self.shared.typing.held():
                 settled = await self._settle_once(work) if await self.meant_alone() else None
                 if settled:
-                    self._part(self.shared.wording.told(settled, done))
+                    self._part(settled, done)
         finally:
             self._settling = False
 
@@ -159,23 +158,22 @@ class SettlingScreen(SaysoScreen[None]):
         ask, settler = self.ask, self.shared.settler
 
         def settle_and_forget(desk: AskDesk) -> Ask:
-            refuse_self_answer(desk, ask, settler)
             settled = work(desk)
             desk.keep_draft(ask.id, settler.person, "")
             return settled
 
         try:
             async with self._one_at_a_time:
-                return await self.do(settle_and_forget)
+                return await self.settle(ask, settle_and_forget)
         except (AlreadySettled, NotFound, NotYours, InvalidInput, StoreError) as error:
             self.warn(self.shared.texts.not_sent.format(error=error))
             await self._look_again()
             return None
 
-    def _part(self, told: str) -> None:
+    def _part(self, settled: Ask, done: str) -> None:
         self._settled = True
         self.shared.board.settle(self.ask.id)
-        self.say(told)
+        self.app.post_message(Settled(settled, done))
         self.leave()
 
     def leave(self) -> None:

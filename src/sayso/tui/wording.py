@@ -163,16 +163,20 @@ class Wording:
 
     def told(self, settled: Ask, done: str) -> str:
         """What was done, and whether the agent hears of it: `sent`, `rejected` and the like, said for the person."""
-        texts, client = self.texts, self.client(settled)
-        done = str(getattr(texts, done)).format(client=client)
-        heard = {
+        verdict = f"{self.ending(settled).capitalize()}." if settled.is_permission else ""
+        return f"{verdict or getattr(self.texts, done)} {self.heard(settled)}"
+
+    def heard(self, settled: Ask) -> str:
+        """Whether the agent has been told."""
+        texts = self.texts
+        said = {
             Handover.RECEIVED: texts.handed_over,
             Handover.ON_ITS_WAY: texts.on_its_way,
             Handover.AT_ITS_FORM: texts.at_its_form,
             Handover.TO_BE_FETCHED: texts.to_be_fetched,
             Handover.KEPT: texts.kept_for,
         }[handover(settled)]
-        return f"{done} {heard.format(client=client)}"
+        return said.format(client=self.client(settled))
 
     def settled_by(self, ask: Ask) -> str:
         """Who ended it and where, for the history."""

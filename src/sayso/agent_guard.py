@@ -12,6 +12,8 @@ import os
 import socket
 from collections.abc import Iterator
 
+from sayso.asks.guard import refuse_self_answer
+from sayso.asks.model import Ask, Settler
 from sayso.clients import IN_A_SHELL
 from sayso.desks import Desks
 from sayso.errors import NotYours
@@ -19,6 +21,14 @@ from sayso.process_table import environment
 from sayso.processes import ProcessName, ancestry, servers_beside
 
 _STORE = (b"SAYSO_STATE_DIR", b"SAYSO_STORE", b"XDG_STATE_HOME", b"HOME")
+
+
+def refuse_agents_settling(desks: Desks, ask: Ask, settler: Settler) -> None:
+    """Raise NotYours, and record it, when the agent that asked is behind this process, or any agent and it is about a
+    permission."""
+    refuse_self_answer(desks.asks, ask, settler)
+    if ask.is_permission:
+        refuse_agents(desks, "decide what another may do")
 
 
 def refuse_agents(desks: Desks, wanted: str) -> None:
