@@ -181,6 +181,16 @@ def test_a_person_sees_watches_and_cancels_what_runs(home: Home) -> None:
     assert "cancelled" in home.run("ops", "show", short).out
 
 
+def test_secrets_in_a_command_line_are_masked_as_in_what_it_prints(home: Home) -> None:
+    write_tool(home, SLEEPER)
+    home.run("tools", "run", "sleeper", "script=: API_KEY=hunter2hunter2")
+    listed = home.run("ops", "list").out
+    assert "API_KEY=***" in listed
+    shown = home.run("ops", "show", listed.splitlines()[1].split()[0]).out
+    assert "API_KEY=***" in shown
+    assert "hunter2" not in listed + shown
+
+
 def test_watching_prints_what_is_written_and_ends_with_the_command(home: Home) -> None:
     write_tool(home, SLEEPER)
     home.run("tools", "run", "sleeper", "script=printf 'one\\ntwo\\n'; exit 3")

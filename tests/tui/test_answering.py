@@ -85,6 +85,21 @@ async def test_an_optional_question_can_be_skipped(place: Place) -> None:
     assert ended.answer("regions") == Answer(question="regions")
 
 
+async def test_skipping_drops_no_words_that_were_written(place: Place) -> None:
+    held = place.ask(replace(select(), required=False), DROP)
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.press("o")
+        await anna.type("only on Sundays")
+        await anna.press("up", "s")
+        await anna.sees('You also wrote "only on Sundays".')
+        await anna.press("tab", "y")
+        await anna.sees("only on Sundays")
+        await anna.press("enter")
+        ended = await place.outcome(held)
+    assert ended.answer("q") == Answer(question="q", text="only on Sundays")
+
+
 @pytest.mark.requirement("N-33")
 async def test_a_required_question_cannot_be_skipped(place: Place) -> None:
     held = place.ask(DROP, REGIONS)

@@ -71,7 +71,7 @@ def list_(project: Path | None, running: bool, limit: int, as_json: bool) -> Non
         if as_json:
             put_json([data(reader.report(operation, SHOWN_BYTES)) for operation in shown])
         elif shown:
-            put(table(HEADER, [_row(operation) for operation in shown]))
+            put(table(HEADER, [_row(operation, reader.words(operation)) for operation in shown]))
             if waiting := [operation for operation in shown if operation.awaits_say_so]:
                 say(f"\n{_needs_say_so(waiting[0])}")
             say("\n" + tr("See one: sayso ops show {id}    Stop one: sayso ops cancel {id}", id=shown[0].id[:8]))
@@ -98,7 +98,7 @@ def show(operation_id: str, as_json: bool) -> None:
             put_json(data(report))
             return
         put(tr("Operation {id}", id=operation.id))
-        put("\n".join(f"  {name:<9}{value}" for name, value in _facts(operation).items()))
+        put("\n".join(f"  {name:<9}{value}" for name, value in _facts(operation, reader.words(operation)).items()))
         put()
         put(printable(_said(result(report).text)))
 
@@ -217,13 +217,13 @@ def _needs_say_so(operation: Operation) -> str:
     return f"{said} {tr('Decide it: sayso answer {id}', id=asked)}" if asked else said
 
 
-def _facts(operation: Operation) -> dict[str, str]:
+def _facts(operation: Operation, words: str) -> dict[str, str]:
     client, project = one_line(operation.asker.client) or "-", short_place(operation.asker.project) or "-"
     return {
         tr("Tool"): one_line(operation.tool),
         **({tr("State"): _needs_say_so(operation)} if operation.awaits_say_so else {}),
         tr("From"): tr("{client}, in {project}", client=client, project=project),
-        tr("Command"): one_line(" ".join(operation.argv), 400) or tr("a sequence"),
+        tr("Command"): one_line(words, 400) or tr("a sequence"),
         tr("In"): short_place(operation.cwd),
     }
 
@@ -234,7 +234,7 @@ def _said(told: str) -> str:
     return translated(first) + line_break + rest
 
 
-def _row(operation: Operation) -> tuple[str, ...]:
+def _row(operation: Operation, words: str) -> tuple[str, ...]:
     return (
         operation.id[:8],
         translated(age(now_ms() - operation.created_at)),
@@ -242,5 +242,5 @@ def _row(operation: Operation) -> tuple[str, ...]:
         one_line(operation.tool, 30),
         one_line(operation.asker.client, 20) or "-",
         short_place(operation.asker.project) or "-",
-        one_line(" ".join(operation.argv), 200) or tr("(sequence)"),
+        one_line(words, 200) or tr("(sequence)"),
     )

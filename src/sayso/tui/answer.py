@@ -10,7 +10,7 @@ from textual.content import Content
 
 from sayso.asks.draft import Draft, Said, answers
 from sayso.asks.model import ALLOWING, DENYING, Ask, Kind, Question
-from sayso.text import one_line
+from sayso.text import one_line, quoted
 from sayso.tui import draft as drafts
 from sayso.tui.bars import KeyBar, Steps, TextLine
 from sayso.tui.field import TextField
@@ -204,7 +204,12 @@ class AnswerScreen(SettlingScreen):
         self.step.note()
 
     def action_skip(self) -> None:
-        if self.meant():
+        """Leave the question out, unless words were written for it: those would be lost with nobody noticing."""
+        texts, keys = self.shared.texts, self.shared.keys
+        words = self.draft.of(self.question).text.strip() if self.question else ""
+        if words:
+            self.warn(texts.words_or_skip.format(words=quoted(words), key=keys.shown("next")))
+        elif self.meant():
             self.step.skip()
 
     def action_accept(self) -> None:

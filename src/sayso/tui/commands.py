@@ -249,7 +249,7 @@ class CommandsScreen(SaysoScreen[None]):
     def action_open(self) -> None:
         """Read what it prints, on a small screen in place of the list; or decide whether it may run."""
         permission = self.shared.board.find(self._operation.permission) if self._operation else None
-        if permission and self.shared.reflexes.deliberate():
+        if permission and self.meant():
             self.post_message(Open(permission))
         elif self._operation:
             self.add_class("-reading")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from textual import on
 from textual.app import ComposeResult
@@ -74,11 +75,19 @@ class ReasonDialog(ModalScreen[DialogReply]):
 
     @on(TextField.Done)
     def action_confirm(self) -> None:
-        if self._shared.reflexes.deliberate():
+        if _meant(self, self._shared):
             self.dismiss(DialogReply(text=self.query_one(TextField).text.strip(), confirmed=True))
 
     def action_back(self) -> None:
         self.dismiss(DialogReply(text=self.query_one(TextField).text, confirmed=False))
+
+
+def _meant(dialog: ModalScreen[Any], shared: Shared) -> bool:
+    """Whether the key at work was meant for the dialog; where it was not, say so."""
+    meant = shared.reflexes.deliberate()
+    if not meant and shared.reflexes.is_news():
+        dialog.notify(shared.texts.too_soon, severity="warning", markup=False)
+    return meant
 
 
 async def ask_for_rejection(screen: SaysoScreen[None], ask: Ask, begun: str) -> DialogReply:
@@ -137,7 +146,7 @@ class SureDialog(ModalScreen[bool]):
         self._shared.reflexes.present(self, 0)
 
     def action_confirm(self) -> None:
-        if self._shared.reflexes.deliberate():
+        if _meant(self, self._shared):
             self.dismiss(True)
 
     def action_back(self) -> None:

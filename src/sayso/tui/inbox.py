@@ -197,7 +197,7 @@ class InboxScreen(SaysoScreen[None]):
     @on(Rows.Clicked)
     def action_open(self) -> None:
         item = self.query_one(AskList).item
-        if item is None or not self.shared.reflexes.deliberate():
+        if item is None or not self.meant():
             return
         if isinstance(item, Ask):
             self.post_message(Open(item))
@@ -268,7 +268,7 @@ class InboxScreen(SaysoScreen[None]):
 
     def action_reject(self) -> None:
         ask = self.query_one(AskList).ask
-        if ask and self.shared.reflexes.deliberate():
+        if ask and self.meant():
             self.run_worker(self._reject(ask), group="reject", exclusive=True)
 
     async def _reject(self, ask: Ask) -> None:

@@ -16,6 +16,8 @@ REST = 0.7
 """Seconds for which something new must be in view before it can be acted on; a key that comes again sooner is held."""
 _BURST = 0.02
 """Seconds between two keys that no hand can press so soon after each other."""
+_TOLD_FOR = 1.5
+"""Seconds for which one notice is enough."""
 _NO_ECHO = 3.0
 """Seconds after which a terminal that did not say that it has drawn something is taken to say so no more."""
 
@@ -30,6 +32,8 @@ class Reflexes:
         self._ready: float | None = None
         """From when on the card in view can be acted on; None until it is drawn."""
         self._last, self._at, self._held, self._crowded = "", float("-inf"), False, False
+        self._told = (0, float("-inf"))
+        """About which card the person was last told that a key was not taken, and when."""
         self._echo: Callable[[], bool] = lambda: False
         self._asked = self._heard = 0
         self._awaited: tuple[int, float] | None = None
@@ -75,11 +79,6 @@ class Reflexes:
             self._begin_rest(at)
 
     @property
-    def card(self) -> int:
-        """The number of what is in view: another one for everything that is presented."""
-        return self._card
-
-    @property
     def ready(self) -> float | None:
         """From when on what is in view can be acted on; None while it is not drawn yet."""
         return self._ready
@@ -105,6 +104,15 @@ class Reflexes:
     def deliberate(self) -> bool:
         """Whether it was also pressed for this alone: neither held since something else, nor one of a burst."""
         return self.seen() and not self._held and not self._crowded
+
+    def is_news(self) -> bool:
+        """Whether the person is to be told that what is at work was not taken: once for each card, and again when they
+        were last told a while ago."""
+        told, self._told = self._told, (self._card, self._at)
+        if told[0] == self._card and self._at - told[1] < _TOLD_FOR:
+            self._told = told
+            return False
+        return True
 
     async def alone(self) -> bool:
         """Whether nothing came in together with what is at work. To be awaited before anything is settled by it: the

@@ -76,7 +76,6 @@ class SaysoScreen(Screen[ScreenResultType]):
     def __init__(self, shared: Shared, context: str) -> None:
         super().__init__()
         self.shared = shared
-        self._reminded_of = 0
         shared.keys.bind(self, context)
 
     def compose(self) -> ComposeResult:
@@ -144,7 +143,7 @@ class SaysoScreen(Screen[ScreenResultType]):
             raise
 
     def meant(self) -> bool:
-        """Whether the key or click at work was meant for what is in view; where it was not, say so, once."""
+        """Whether the key or click at work was meant for what is in view; where it was not, say so."""
         return self.shared.reflexes.deliberate() or self._remind()
 
     async def meant_alone(self) -> bool:
@@ -152,10 +151,8 @@ class SaysoScreen(Screen[ScreenResultType]):
         return await self.shared.reflexes.alone() or self._remind()
 
     def _remind(self) -> bool:
-        card = self.shared.reflexes.card
-        if self._reminded_of != card:
-            self._reminded_of = card
-            self.say(self.shared.texts.too_soon)
+        if self.shared.reflexes.is_news():
+            self.warn(self.shared.texts.too_soon)
         return False
 
     def say(self, text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import psutil
 import pytest
@@ -90,7 +91,12 @@ def test_nothing_is_started_before_the_first_command(place: Place, mode: str) ->
 def runners(one: Worker) -> list[psutil.Process]:
     """The processes that wait for the next command."""
     (spawner,) = one.server.children()
-    return [process for process in spawner.children() if not process.children()]
+    found = []
+    for process in spawner.children():
+        with suppress(psutil.NoSuchProcess):  # it has just ended with its command
+            if not process.children():
+                found.append(process)
+    return found
 
 
 @pytest.mark.requirement("H-09", "H-43")

@@ -28,6 +28,9 @@ from sayso.store import open_store
 WAIT = 40.0
 READING = 1.0
 """Seconds in which a person has read what is on the screen; keys that come much sooner are not taken as meant."""
+NOTICE = 2.0
+"""Seconds after which a notice is one about the last key."""
+NOT_TAKEN = "Not taken:"
 T = TypeVar("T")
 _numbers = itertools.count()
 
@@ -38,7 +41,7 @@ class Terminal:
     def __init__(self, place: Place, environment: Mapping[str, str], size: tuple[int, int]) -> None:
         self._name = f"sayso-test-{os.getpid()}-{next(_numbers)}"
         self.place, self._environment = place, {**place.environment, **environment}
-        self._changed = 0.0
+        self._pressed, self._changed = "", 0.0
         self._code = place.folder / f"{self._name}.code"
         self.tmux("-f", os.devnull, "new-session", "-d", "-x", str(size[0]), "-y", str(size[1]), "exec sleep 600")
         self.tmux("set-option", "-g", "remain-on-exit", "on")
@@ -74,7 +77,7 @@ class Terminal:
         for name in names:
             self.read()
             self.tmux("send-keys", name)
-            self._changed = time.monotonic()
+            self._pressed, self._changed = name, time.monotonic()
 
     def read(self) -> None:
         """Let the time pass in which a person reads what has come."""
@@ -86,11 +89,11 @@ class Terminal:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self.tmux("send-keys", name)
-        self._changed = time.monotonic()
+        self._pressed, self._changed = "", time.monotonic()
 
     def type(self, text: str) -> None:
         self.tmux("send-keys", "-l", text)
-        self._changed = time.monotonic()
+        self._pressed, self._changed = "", time.monotonic()
 
     def resize(self, width: int, height: int) -> None:
         self.tmux("resize-window", "-x", str(width), "-y", str(height))
@@ -99,13 +102,22 @@ class Terminal:
         return self.tmux("capture-pane", "-p")
 
     def sees(self, *texts: str) -> None:
+        """Wait for these. On a slow machine a key may come before the screen was ready for it; as a person would, who
+        is told so, press it again."""
         for text in texts:
-            until(lambda text=text: self._shows(text), lambda text=text: f"{text!r} on\n{self.screen()}")  # type: ignore[misc]
+            until(lambda text=text: self._comes(text), lambda text=text: f"{text!r} on\n{self.screen()}")  # type: ignore[misc]
         self._changed = time.monotonic()
 
     def sees_not(self, text: str) -> None:
         until(lambda: not self._shows(text), lambda: f"{text!r} to go from\n{self.screen()}")
         self._changed = time.monotonic()
+
+    def _comes(self, text: str) -> bool:
+        if self._shows(text):
+            return True
+        if self._pressed and time.monotonic() - self._changed > NOTICE and self._shows(NOT_TAKEN):
+            self.keys(self._pressed)
+        return False
 
     def _shows(self, text: str) -> bool:
         """Whether the text stands there, in one line or wrapped."""

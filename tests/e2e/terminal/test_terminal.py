@@ -452,7 +452,7 @@ def test_no_time_is_promised_that_the_clients_own_limit_cuts_short(place: Place)
         assert "left" not in anna.screen()
         anna.type("SQLite")
         anna.keys("Enter", "Enter")
-        anna.sees("Waiting for codex-mcp-client to fetch it.")
+        anna.sees("Sent. codex-mcp-client received it.")
         assert "SQLite" in text_of(call.result(WAIT))
 
 

@@ -105,6 +105,7 @@ class Texts:
     note_hint: str = "A note to go with this answer."
     note: str = "Note"
     skipped: str = "skipped"
+    words_or_skip: str = "You also wrote {words}. {key} goes on with that; to skip the question, delete it first."
     missing: str = "needs an answer"
     not_answered: str = "not answered"
     cut: str = "… {n} more characters. {key} shows the whole text."
@@ -131,7 +132,7 @@ class Texts:
     read_first: str = "Nothing was allowed: all of it must have been on the screen. {what}"
     words_are_a_no: str = "You wrote words for a no. Press {deny} to deny it, or delete the words to allow it."
     no_is_marked: str = "You marked a no. Press {deny} to deny it, or mark another option to allow it."
-    too_soon: str = "Nothing was sent: that key came before this could be read, or was held down. Press it again."
+    too_soon: str = "Not taken: that key came before this could be read, or was held down. Press it again."
 
     # Dialogs
     reject_one: str = "Reject this question?"

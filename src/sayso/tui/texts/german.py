@@ -96,6 +96,7 @@ class German(Texts):
     note_hint = "Eine Anmerkung zu dieser Antwort."
     note = "Anmerkung"
     skipped = "übersprungen"
+    words_or_skip = "Sie haben auch {words} geschrieben. {key} schickt das; zum Überspringen löschen Sie es zuerst."
     missing = "braucht eine Antwort"
     not_answered = "nicht beantwortet"
     cut = "… noch {n} Zeichen. {key} zeigt den ganzen Text."
@@ -122,9 +123,7 @@ class German(Texts):
         "Sie haben Worte für ein Nein geschrieben. {deny} verweigert es; zum Erlauben löschen Sie die Worte."
     )
     no_is_marked = "Ein Nein ist markiert. {deny} verweigert es; zum Erlauben markieren Sie etwas anderes."
-    too_soon = (
-        "Nichts wurde gesendet: Die Taste kam, bevor das hier zu lesen war, oder wurde gehalten. Bitte noch einmal."
-    )
+    too_soon = "Nicht angenommen: Die Taste kam, bevor das hier zu lesen war, oder wurde gehalten. Bitte noch einmal."
     reject_one = "Diese Frage ablehnen?"
     reject_all = "Alle {n} Fragen ablehnen?"
     reject_hint = "Warum? Der Agent erfährt es. Sie können dies leer lassen."
