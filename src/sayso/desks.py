@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from sayso import attempts
 from sayso.asks.desk import AskDesk, CleanedUp, Retention
 from sayso.asks.sessions import Lives, always
 from sayso.clock import now_ms
@@ -127,6 +128,10 @@ class Desks:
     def claim(self, key: str) -> bool:
         """Whether this key is claimed for the first time, in all processes of the store."""
         return self._store.claim(key, now_ms())
+
+    def call_off(self, attempt: str) -> bool:
+        """Whether what a page sent was taken; if not, it never will be."""
+        return attempts.call_off(self._store, attempt, now_ms())
 
 
 def open_desks(config: Config) -> Desks:

@@ -6,6 +6,7 @@ SaysoError                      exit code 1
 ├── NotFound                    3   no ask (or operation) has this id
 ├── AmbiguousId                 3   several do
 ├── AlreadySettled              4   somebody else was first
+├── CalledOff                   4   the page that sent this has called it off
 ├── NotYours                    5   an agent tried to answer itself
 ├── WaitEnded                   6   the ask is still open, but this wait is over
 ├── SpawnerUnavailable          8   no command can be started now, or the server lets go of those that run
@@ -91,6 +92,12 @@ class AmbiguousId(SaysoError):
 
 class AlreadySettled(SaysoError):
     """Somebody else was first; the text says who, where and when."""
+
+    exit_code = 4
+
+
+class CalledOff(SaysoError):
+    """What a page sent comes too late: it has called that off."""
 
     exit_code = 4
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from tests.asks.samples import ANNA, BEN, BLUE, DAY, KEEP, RED, FakeClock, ask, own_text
@@ -11,7 +12,8 @@ from tests.conftest import OpenStore
 
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Answer, Ask, Event, Outcome, Settler, State
-from sayso.errors import AlreadySettled, InvalidInput, NotFound
+from sayso.attempts import call_off
+from sayso.errors import AlreadySettled, CalledOff, InvalidInput, NotFound
 
 Settle = Callable[[AskDesk, str, Settler], Ask]
 
@@ -108,6 +110,30 @@ def test_a_refused_attempt_is_recorded_and_changes_nothing_else(desk: AskDesk) -
     assert (event.person, event.surface, event.detail) == ("ben", "browser", "it descends from process 7")
     assert desk.get(held.ask.id).wait == held.wait
     assert desk.answer(held.ask.id, RED, ANNA).state is State.ANSWERED
+
+
+def test_an_attempt_that_was_called_off_at_one_server_never_counts_at_another(
+    open_shared: OpenStore, clock: FakeClock
+) -> None:
+    here, there = open_shared(), open_shared()
+    desk = AskDesk(here, clock=clock)
+    lost, sent = (replace(ANNA, attempt=f"anna {name}") for name in ("1", "2"))
+    held = desk.hold(ask())
+    assert call_off(there, lost.attempt, clock()) is False
+    with pytest.raises(CalledOff, match="called it off"):
+        desk.answer(held.ask.id, RED, lost)
+    assert call_off(here, lost.attempt, clock()) is False, "nor is it told as taken when it is asked again"
+    assert desk.answer(held.ask.id, BLUE, sent).state is State.ANSWERED
+    assert call_off(there, sent.attempt, clock()) is True
+
+
+def test_an_attempt_that_was_refused_is_not_taken(open_shared: OpenStore, clock: FakeClock) -> None:
+    store = open_shared()
+    desk, by = AskDesk(store, clock=clock), replace(ANNA, attempt="anna 1")
+    held = desk.hold(ask())
+    with pytest.raises(InvalidInput):
+        desk.answer(held.ask.id, [], by)
+    assert call_off(store, by.attempt, clock()) is False
 
 
 def test_every_change_leaves_exactly_one_event_that_joins_on_to_the_last(desk: AskDesk) -> None:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from secrets import token_hex
 from typing import Any
 
+from sayso import attempts
 from sayso.agents import rows
 from sayso.agents.model import Conversation, Ending, EventKind, NewEvent, NewRun, Run, RunEvent, RunState
 from sayso.clock import FAR_FUTURE
@@ -47,6 +48,7 @@ class RunDesk(DetachedDesk[Run]):
             earlier = self._turns(tx, new.conversation, project.owner) if new.conversation else []
             if earlier and not earlier[-1].state.ended:
                 raise RunGoesOn("The agent is still at work on your last message. Wait for it to end, or stop it.")
+            attempts.take(tx, new.attempt, self._clock())
             tx.run(
                 "insert_run",
                 id=run_id,

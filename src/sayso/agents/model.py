@@ -74,6 +74,7 @@ class NewRun:
     prompt: str
     token: str
     conversation: str = ""
+    attempt: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

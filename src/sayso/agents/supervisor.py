@@ -68,9 +68,10 @@ class RunSupervisor:
                 await self._do(self._launcher.leave)
                 await self._tasks.cancel()
 
-    async def start(self, project: Project, prompt: str, conversation: str = "") -> Run:
+    async def start(self, project: Project, prompt: str, conversation: str = "", attempt: str = "") -> Run:
         """Begin a turn. It returns once the run is there; whether its agent could be started, its events tell."""
-        new = NewRun(project=project, prompt=prompt, token=str(uuid.uuid4()), conversation=conversation)
+        token = str(uuid.uuid4())
+        new = NewRun(project=project, prompt=prompt, token=token, conversation=conversation, attempt=attempt)
         run = await self._do(self.runs.open, new, most=self._config.most_runs)
         self._tasks.start(self._watched(run, self._see_through(run)))
         return run

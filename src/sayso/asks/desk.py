@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from sayso import attempts
 from sayso.asks import crowds, holding, opening, retention, rows
 from sayso.asks.holding import Held, Leaving
 from sayso.asks.model import (
@@ -429,6 +430,7 @@ class AskDesk:
         """The first valid answer wins, everyone else hears who was first."""
 
         def work(table: AskTable) -> Ask:
+            attempts.take(table.tx, by.attempt, table.now)
             ask = table.get(ask_id)
             if not ask.state.answerable:
                 raise AlreadySettled(_who_was_first(ask))

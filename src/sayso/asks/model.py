@@ -189,10 +189,11 @@ CLIENT_FORM = "client form"
 
 @dataclass(frozen=True, kw_only=True)
 class Settler:
-    """Who settles: a person on a surface."""
+    """Who settles: a person on a surface. A page names each attempt, so that it can call it off."""
 
     person: str
     surface: str
+    attempt: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

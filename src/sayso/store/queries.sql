@@ -222,6 +222,9 @@ SELECT value FROM meta WHERE key = :key;
 -- name: claim
 INSERT INTO claims (key, claimed_at) VALUES (:key, :now) ON CONFLICT (key) DO NOTHING;
 
+-- name: claimed
+SELECT key FROM claims WHERE key = :key;
+
 -- name: forget_claims
 DELETE FROM claims WHERE claimed_at < :before;
 

@@ -86,7 +86,6 @@ def build(
         lifespan=running,
     )
     app.state.site, app.state.news, app.state.failures = site, news, sign_in.Failures()
-    app.state.attempts = attempts.Attempts()
     app.state.supervisor, app.state.streams, app.state.conversations = supervisor, streams, conversations
     return app
 

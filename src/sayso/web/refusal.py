@@ -10,6 +10,7 @@ from starlette.types import Scope
 
 from sayso.errors import (
     AlreadySettled,
+    CalledOff,
     InvalidInput,
     NotFound,
     Problem,
@@ -26,6 +27,7 @@ FOR_PROGRAMS = ("/api/", "/claude/")
 _STATUS: Sequence[tuple[type[SaysoError], int]] = (
     (NotFound, 404),
     (AlreadySettled, 409),
+    (CalledOff, 409),
     (RunGoesOn, 409),
     (TooManyRuns, 429),
     (TooManyOpen, 429),

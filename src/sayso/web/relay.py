@@ -27,7 +27,6 @@ from sayso.dialects import relay as dialect
 from sayso.errors import AlreadySettled
 from sayso.processes import name_of
 from sayso.running.folder import read_runner
-from sayso.web.attempts import attempts_of
 from sayso.web.fields import read_body, read_strangers_body
 from sayso.web.relayed import Relayed, RelayedQuestions
 from sayso.web.security import is_loopback
@@ -91,10 +90,8 @@ class Relay:
         ask = await self._open_question(run, body.get("ask"))
         answer = dialect.read_answer(ask.questions[0], body)
         site = site_of(request)
-        settler = Settler(person=visitor.user, surface=SURFACE)
-        with attempts_of(request).under_way(visitor, body.get("attempt")) as attempt:
-            settled = await site.do(site.desk.answer, ask.id, [answer], settler)
-            attempt.taken = True
+        settler = Settler(person=visitor.user, surface=SURFACE, attempt=visitor.attempt(body.get("attempt")))
+        settled = await site.do(site.desk.answer, ask.id, [answer], settler)
         late = settled.outcome is not None and settled.outcome.late
         return JSONResponse({"status": "late" if late else "ok", "ask": ask.id})
 

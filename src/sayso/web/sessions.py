@@ -40,6 +40,10 @@ class Visitor:
     def settler(self) -> Settler:
         return Settler(person=self.user, surface=self.surface)
 
+    def attempt(self, name: object) -> str:
+        """What they sent, by the name that their page gave it; pages of other people cannot call it off."""
+        return f"{self.user} {name}" if name and isinstance(name, str) else ""
+
     def check_form(self, token: str) -> None:
         """Refuse a form that was not made for this session."""
         check_token(token, self.csrf)

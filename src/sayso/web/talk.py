@@ -14,7 +14,6 @@ from sayso.agents.model import Project, Run, RunState
 from sayso.agents.supervisor import RunSupervisor
 from sayso.asks.model import MAX_TEXT
 from sayso.errors import InvalidInput, NotFound, Problem, RunGoesOn, SaysoError, TooManyRuns
-from sayso.web.attempts import attempts_of
 from sayso.web.conversations import Conversations
 from sayso.web.fields import Fields, read_form
 from sayso.web.pages import page
@@ -50,7 +49,7 @@ async def begin(request: Request) -> Response:
     supervisor, prompt = _supervisor(request), fields.one("prompt")
     try:
         project = await _project(request, visitor, fields.one("project"))
-        run = await supervisor.start(project, _checked(prompt))
+        run = await supervisor.start(project, _checked(prompt), attempt=visitor.attempt(fields.one("attempt")))
     except (InvalidInput, NotFound, TooManyRuns) as error:
         chosen = fields.one("project")
         return await _overview(request, visitor, refused=error, prompt=prompt, chosen=chosen)
@@ -67,9 +66,8 @@ async def go_on(request: Request) -> Response:
     turns, prompt = await _turns(request, visitor), fields.one("prompt")
     try:
         project = await _project(request, visitor, str(turns[-1].project.id))
-        with attempts_of(request).under_way(visitor, fields.one("attempt")) as attempt:
-            await _supervisor(request).start(project, _checked(prompt), turns[-1].conversation)
-            attempt.taken = True
+        attempt = visitor.attempt(fields.one("attempt"))
+        await _supervisor(request).start(project, _checked(prompt), turns[-1].conversation, attempt)
     except (InvalidInput, NotFound, TooManyRuns, RunGoesOn) as error:
         if _SCRIPT in request.headers:
             return JSONResponse(error_data(str(error)), status_of(error))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from urllib.parse import quote
 
@@ -15,7 +16,6 @@ from sayso.asks.draft import Draft, from_json, to_json
 from sayso.asks.model import Ask, State
 from sayso.errors import AlreadySettled, InvalidInput, NotFound
 from sayso.text import printable
-from sayso.web.attempts import attempts_of
 from sayso.web.boards import PAGE
 from sayso.web.entries import check, contradiction, from_form, is_answer
 from sayso.web.events import News
@@ -101,12 +101,11 @@ async def settle(request: Request) -> Response:
         if not answering and fields.one("settle") != "reject":
             await site.do(site.desk.keep_draft, ask.id, visitor.user, to_json(ask, entries))
             return await _ask_page(request, visitor, ask, entries, kept=True)
-        with attempts_of(request).under_way(visitor, fields.one("attempt")) as attempt:
-            if answering:
-                settled = await site.do(site.desk.answer, ask.id, checked.answers, visitor.settler)
-            else:
-                settled = await site.do(site.desk.reject, ask.id, entries.reason.strip(), visitor.settler)
-            attempt.taken = True
+        by = replace(visitor.settler, attempt=visitor.attempt(fields.one("attempt")))
+        if answering:
+            settled = await site.do(site.desk.answer, ask.id, checked.answers, by)
+        else:
+            settled = await site.do(site.desk.reject, ask.id, entries.reason.strip(), by)
     except AlreadySettled:
         await site.do(site.desk.keep_draft, ask.id, visitor.user, to_json(ask, entries))
         now = await site.ask(ask.id, visitor.user)
