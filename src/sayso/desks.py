@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sayso.operations.desk import OperationDesk
     from sayso.operations.reader import OperationReader
     from sayso.operations.supervisor import OperationSupervisor
+    from sayso.permissions.desk import PermissionDesk
     from sayso.toolfiles.catalog import Catalog
 
 __all__ = ["LOOK_EVERY", "Bell", "Desks", "Listener", "open_desks", "take_down_bells"]
@@ -59,6 +60,12 @@ class Desks:
         """The same for a process that serves many sessions, and knows which of them are still there."""
         config = self.config
         return AskDesk(self._store, keeps_history=lambda _: config.history, lives=lives, most_open=config.max_open_asks)
+
+    @cached_property
+    def permissions(self) -> PermissionDesk:
+        from sayso.permissions.desk import PermissionDesk
+
+        return PermissionDesk(self.asks)
 
     def clean_up(self, ending: threading.Event) -> CleanedUp:
         """Expire and delete asks whose time has come, until `ending` is set."""

@@ -30,6 +30,11 @@ def printable(text: str) -> str:
     return re.sub(_UNSAFE, _spelt, text.replace("\r\n", "\n"))
 
 
+def exact(text: str) -> str:
+    """The same with no byte left out: also what ends a line in another way than by a newline is spelt out."""
+    return re.sub(_UNSAFE, _spelt, text)
+
+
 def one_line(text: str, width: int = 80) -> str:
     """The text as one safe line of at most `width` cells' worth of characters."""
     start = text[: width * 8]

@@ -10,6 +10,7 @@ from tests.tui.harness import DATABASE, NAME, Place, select
 from sayso.asks.model import CLIENT_FORM, Answer, Asker, NewAsk, Settler
 from sayso.config import Config
 from sayso.dialects import approve
+from sayso.permissions.desk import PermissionDesk
 
 pytestmark = pytest.mark.anyio
 
@@ -55,7 +56,8 @@ async def test_the_history_tells_what_was_allowed_from_what_was_denied(place: Pl
     for command, chosen in (("rm -rf one", "allow"), ("rm -rf two", "deny")):
         wanted = approve.Permission(tool="Bash", given={"command": command})
         held = place.desk.hold(approve.permission_ask(wanted, Asker(client="claude", session=command), Config(), None))
-        place.desk.answer(held.ask.id, [Answer(question=held.ask.questions[0].id, chosen=(chosen,))], BEN)
+        desk, answer = PermissionDesk(place.desk), Answer(question=held.ask.questions[0].id, chosen=(chosen,))
+        desk.settle_as_entered(held.ask, [answer], BEN)
     async with place.inbox(size=(120, 40)) as anna:
         await anna.press("h")
         await anna.sees(

@@ -115,23 +115,27 @@ def test_an_answer_that_does_not_fit_is_refused_with_every_problem(house: House,
     assert house.desk.get(ask.id).state is State.PENDING
 
 
-@pytest.mark.finding("F-93")
-@pytest.mark.parametrize(("choice", "said"), [("allow", "allowed"), ("always", "allowed"), ("deny", "denied")])
-def test_a_note_is_told_with_a_no_and_refused_beside_a_yes_with_which_the_agent_would_not_hear_it(
-    house: House, script: Script, choice: str, said: str
+@pytest.mark.parametrize(("decision", "verdict"), [("allow", "allowed"), ("deny", "denied")])
+def test_a_permission_takes_an_allow_for_its_digest_or_a_deny_with_words_and_no_answer(
+    house: House, script: Script, decision: str, verdict: str
 ) -> None:
     wanted = approve.Permission(tool="Bash", given={"command": "ls"})
     ask = house.desk.hold(approve.permission_ask(wanted, Asker(client="claude"), Config(), None)).ask
-    given = {"question": ask.questions[0].id, "chosen": [choice], "note": "Only in /tmp."}
-    answered = script.post(f"/api/asks/{ask.id}/answer", {"answers": [given]})
-    if said == "denied":
-        assert "Only in /tmp." in approve.decision(house.desk.get(ask.id), wanted).text
-        return
-    assert answered.status == 422
-    assert "your note would not reach it. Leave the note out" in answered.data["problems"][0]["text"]
+    given = {"question": ask.questions[0].id, "chosen": [decision], "note": ""}
+    refused = script.post(f"/api/asks/{ask.id}/answer", {"answers": [given]})
+    assert refused.status == 422
+    assert "allow or deny it" in refused.data["problems"][0]["text"]
+    for digest, scope in (("", "once"), ("0" * 64, "once"), (ask.digest, "tool")):
+        assert script.post(f"/api/asks/{ask.id}/allow", {"digest": digest, "scope": scope}).status == 422
     assert house.desk.get(ask.id).state is State.PENDING
-    assert script.post(f"/api/asks/{ask.id}/answer", {"answers": [{**given, "note": ""}]}).status == 200
-    assert approve.verdict(house.desk.get(ask.id)) == said
+    shown = script.get(f"/api/asks/{ask.id}").data
+    assert shown["action"]["data"] == {"input": {"command": "ls"}}
+    assert shown["verdict"] is None
+    said = {"because": "Only in /tmp."} if decision == "deny" else {"digest": shown["digest"], "scope": "session"}
+    assert script.post(f"/api/asks/{ask.id}/{decision}", said).data["verdict"]["decision"] == verdict
+    assert approve.verdict(house.desk.get(ask.id)) == verdict
+    assert ("Only in /tmp." in approve.decision(house.desk.get(ask.id), wanted).text) == (decision == "deny")
+    assert script.post(f"/api/asks/{ask.id}/{decision}", said).status == 409
 
 
 @pytest.mark.parametrize(
@@ -218,6 +222,8 @@ def test_the_document_lists_every_operation(house: House) -> None:
         "GET /api/asks/{ask}/events",
         "POST /api/asks/{ask}/answer",
         "POST /api/asks/{ask}/reject",
+        "POST /api/asks/{ask}/allow",
+        "POST /api/asks/{ask}/deny",
         "GET /api/operations",
         "GET /api/operations/{operation}",
         "GET /api/operations/{operation}/output",
@@ -255,4 +261,4 @@ def test_schemathesis_finds_nothing_that_the_document_does_not_say(tmp_path: Pat
             check=False,
         )
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
-    assert "Tested: 12" in done.stdout, done.stdout[-6000:]
+    assert "Tested: 14" in done.stdout, done.stdout[-6000:]

@@ -15,11 +15,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from sayso import attempts
-from sayso.asks import crowds, holding, opening, retention, rows
+from sayso.asks import crowds, holding, opening, retention, rows, settling
 from sayso.asks.holding import Held, Leaving
 from sayso.asks.model import (
-    CLIENT_FORM,
     Answer,
     Ask,
     Asker,
@@ -38,15 +36,19 @@ from sayso.asks.retention import CleanedUp, Retention
 from sayso.asks.sessions import AgentSessions, IsKin, Lives, always, is_nameless, nobody
 from sayso.asks.table import AskTable
 from sayso.clock import FAR_FUTURE, Clock, now_ms
-from sayso.errors import AlreadySettled, AmbiguousId, NotFound, StoreUnavailable
+from sayso.errors import AmbiguousId, InvalidInput, NotFound, Problem, StoreUnavailable
 from sayso.store import Store, Transaction
-from sayso.text import iso_time
 
 __all__ = ["AskDesk", "CleanedUp", "Held", "Leaving", "Owed", "Retention"]
 
 T = TypeVar("T")
 
 NOBODY_LEAVES = Leaving()
+
+TAKES_A_VERDICT = (
+    "this is a permission, which takes no answer: allow or deny it. To allow it, name the digest of the action that "
+    "was shown: `sayso allow ID`, `sayso deny ID`, or the buttons of its card."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,8 +238,15 @@ class AskDesk:
     # Settling
 
     def answer(self, ask_id: str, answers: Sequence[Answer], by: Settler) -> Ask:
-        """Settle with answers; an InvalidInput names every one that does not fit, AlreadySettled says who was first."""
-        return self._settle(ask_id, State.ANSWERED, by, lambda ask: Outcome(answers=fit(ask, answers)))
+        """Settle with answers; an InvalidInput names every one that does not fit, AlreadySettled says who was first.
+        A permission takes none: the permission desk alone decides about it."""
+
+        def outcome(ask: Ask) -> Outcome:
+            if ask.wanted is not None:
+                raise InvalidInput([Problem(path="", text=TAKES_A_VERDICT)])
+            return Outcome(answers=fit(ask, answers))
+
+        return self._settle(ask_id, State.ANSWERED, by, outcome)
 
     def reject(self, ask_id: str, reason: str, by: Settler) -> Ask:
         problems = Problems()
@@ -414,6 +423,10 @@ class AskDesk:
     def _read(self, work: Callable[[AskTable], T]) -> T:
         return self._store.read(lambda tx: work(AskTable(tx, self._clock())))
 
+    def change(self, work: Callable[[AskTable], T]) -> T:
+        """One transaction, for a desk that is built on this one."""
+        return self._write(work)
+
     def _write(self, work: Callable[[AskTable], T]) -> T:
         def whole(tx: Transaction) -> tuple[T, int]:
             table = AskTable(tx, self._clock(), self._most_open)
@@ -427,22 +440,7 @@ class AskDesk:
         return self._read(lambda table: table.all(query, **parameters))
 
     def _settle(self, ask_id: str, state: State, by: Settler, outcome: Callable[[Ask], Outcome]) -> Ask:
-        """The first valid answer wins, everyone else hears who was first."""
-
-        def work(table: AskTable) -> Ask:
-            attempts.take(table.tx, by.attempt, table.now)
-            ask = table.get(ask_id)
-            if not ask.state.answerable:
-                raise AlreadySettled(_who_was_first(ask))
-            late = ask.state is State.TIMED_OUT
-            given = replace(outcome(ask), person=by.person, surface=by.surface, late=late)
-            settled = replace(ask, state=state, outcome=given, ended_at=table.now, delivered_at=None)
-            if late:
-                # The call that waited tells its agent of the timeout: it must not pass for the bearer of the answer.
-                settled = replace(settled, wait=None)
-            return table.change(settled, ask, kind=state.value, by=by)
-
-        return self._write(work)
+        return self._write(lambda table: settling.settle(table, ask_id, state, by, outcome))
 
     def _release_all_of(self, process: str, why: str) -> int:
         total = 0
@@ -478,12 +476,3 @@ def _inbox(table: AskTable, after: Ask | None, most: int, **wanted: object) -> l
 
     found = part("inbox_attended", most) if after is None or after.attended else []
     return found + (part("inbox_unattended", most - len(found)) if len(found) < most else [])
-
-
-def _who_was_first(ask: Ask) -> str:
-    if ask.outcome is None:
-        return f"This ask can no longer be answered: it is {ask.state} since {iso_time(ask.ended_at)}."
-    by = f"in {ask.outcome.surface} by {ask.outcome.person or 'someone'}"
-    if ask.outcome.surface == CLIENT_FORM:
-        by = f"through {ask.asker.client or 'the client'}'s own form"
-    return f"Already {ask.state} {by} at {iso_time(ask.ended_at)}. Your answer was not used."

@@ -205,6 +205,12 @@ class Outcome:
     person: str = ""
     surface: str = ""
     late: bool = False
+    verdict: str = ""
+    """What was decided about a permission, for which action, and how far it goes: `permissions` writes and reads it."""
+    digest: str = ""
+    scope: str = ""
+    changed: Mapping[str, Any] | None = None
+    """The action that was allowed instead, where a person has changed it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,6 +236,10 @@ class NewAsk:
     """Of use to the one call that puts it: no other call takes it up, and it ends with its wait."""
     call_limit_ms: int | None = None
     """How long the client lets a call last, where the agent then has to call again."""
+    wanted: Mapping[str, Any] | None = None
+    """What the agent wants to do, if this asks for a permission: the whole action as plain data, which `permissions`
+    writes and reads, with its digest."""
+    digest: str = ""
 
     @property
     def wait_ms(self) -> int | None:
@@ -274,6 +284,8 @@ class Ask:
     server: str = ""
     """The process of ours through which its session last asked for it."""
     away: Away = Away.UNKNOWN
+    wanted: Mapping[str, Any] | None = None
+    digest: str = ""
 
     @property
     def delivered(self) -> bool:
@@ -283,7 +295,11 @@ class Ask:
     def is_permission(self) -> bool:
         """Whether a yes lets an agent do something at once. No reflex may give that yes, on any surface."""
         only = self.questions[0] if len(self.questions) == 1 else None
-        return self.bound or (only is not None and only.id == SAY_SO and only.kind is Kind.CONFIRM)
+        return (
+            self.wanted is not None
+            or self.bound
+            or (only is not None and only.id == SAY_SO and only.kind is Kind.CONFIRM)
+        )
 
     @property
     def attended(self) -> bool:
@@ -320,6 +336,8 @@ class Ask:
             yield from (question.title, question.text)
             for option in question.options:
                 yield from (option.label, option.description)
+        if self.wanted:
+            yield from (text for _, text in _texts("", self.wanted))
         if self.outcome:
             yield self.outcome.reason
             for answer in self.outcome.answers:
@@ -376,10 +394,10 @@ def check_texts(new: NewAsk) -> None:
 def _texts(path: str, value: object) -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
         yield path, value
-    elif isinstance(value, dict):
+    elif isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _texts(f"{path}.{key}" if path else key, inner)
-    elif isinstance(value, tuple):
+    elif isinstance(value, list | tuple):
         for place, inner in enumerate(value):
             yield from _texts(f"{path}[{place}]", inner)
 

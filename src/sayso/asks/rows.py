@@ -57,6 +57,8 @@ def _body(ask: Ask) -> dict[str, Any]:
         "server": ask.server,
         "away": ask.away,
     }
+    if ask.wanted is not None:
+        body |= {"wanted": ask.wanted, "digest": ask.digest}
     return {
         "id": ask.id,
         "body": json.dumps(body, ensure_ascii=False),
@@ -95,6 +97,8 @@ def read(row: Row) -> Ask:
         bound=body["bound"],
         server=body.get("server", ""),
         away=Away(body.get("away", "")),
+        wanted=body.get("wanted"),
+        digest=body.get("digest", ""),
     )
 
 

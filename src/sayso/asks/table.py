@@ -58,6 +58,8 @@ class AskTable:
             bound=new.bound,
             server=server,
             away=Away.UNKNOWN if wait else Away.AT_WORK,
+            wanted=new.wanted,
+            digest=new.digest,
         )
         self.tx.run("insert_ask", **rows.columns(ask, new))
         self.tx.wake_only()

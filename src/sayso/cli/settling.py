@@ -45,7 +45,7 @@ def answer(desks: Desks, ask: Ask, answers: Sequence[Answer]) -> Ask:
     """Settle with answers."""
     check_open(desks, ask)
     _look_who_waits(desks)
-    return _handed_over(desks, desks.asks.answer(ask.id, answers, settler(desks.config)))
+    return _handed_over(desks, desks.permissions.settle_as_entered(ask, answers, settler(desks.config)))
 
 
 def reject(desks: Desks, ask: Ask, reason: str) -> Ask:

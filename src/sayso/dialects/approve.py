@@ -12,12 +12,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sayso.asks.model import ALLOWING, Answer, Ask, Asker, Kind, NewAsk, Option, Problems, Question, State
+from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Problems, Question, State
 from sayso.config import Config
-from sayso.dialects import edits, fields
+from sayso.dialects import fields
 from sayso.dialects.dialect import Arguments, AskRequest, AskTool, Tool, ToolReply, description
 from sayso.dialects.outcomes import refusal_words, selected_labels
-from sayso.text import heading, one_line, printable
+from sayso.permissions import edits
+from sayso.permissions.action import Action, ActionKind, AllowScope, asking
+from sayso.permissions.verdict import Decision, verdict_of
+from sayso.text import one_line, printable
 
 NAME = "approve"
 NATIVE_QUESTIONS = "AskUserQuestion"
@@ -101,37 +104,59 @@ def permission_ask(permission: Permission, asker: Asker, config: Config, before:
     question = Question(
         id=_DECISION, text=_shown(permission, before), kind=Kind.SELECT, options=options, title="Permission"
     )
-    return NewAsk(
+    action = wanted_action(permission, asker.project, before)
+    new = NewAsk(
         tool=NAME,
-        title=_title(permission, asker.project),
+        title=f"Allow {action.title}?",
         questions=(question,),
         asker=asker,
         timeout_ms=config.approve_timeout,
-        bound=True,
     )
+    # Over HTTP many conversations may share a token, and none of them has an end that we would hear of.
+    scopes = (AllowScope.ONCE,) if asker.agent else (AllowScope.ONCE, AllowScope.SESSION)
+    return asking(new, action, scopes)
+
+
+def wanted_action(permission: Permission, folder: str, before: str | None) -> Action:
+    """What the agent's tool would do."""
+    data: dict[str, Any] = {"input": dict(permission.given)}
+    kind = _kind(permission.tool)
+    if change := edits.change(permission.tool, permission.given, before):
+        data["diff"] = change.diff
+    return Action(kind=kind, tool=permission.tool, folder=folder, data=data)
+
+
+def _kind(tool: str) -> ActionKind:
+    return ActionKind.MCP if tool.startswith("mcp__") else _KINDS.get(tool, ActionKind.OTHER)
+
+
+_KINDS = {
+    "Bash": ActionKind.SHELL,
+    **dict.fromkeys(("Edit", "MultiEdit", "Write", "NotebookEdit"), ActionKind.EDIT),
+    **dict.fromkeys(("Read", "Glob", "Grep"), ActionKind.READ),
+    **dict.fromkeys(("WebFetch", "WebSearch"), ActionKind.FETCH),
+    "ExitPlanMode": ActionKind.PLAN,
+}
 
 
 def decision(ask: Ask, permission: Permission) -> ToolReply:
     """What the person's answer means for the client."""
-    answer = ask.answer(_DECISION)
-    if ask.state is State.ANSWERED and answer and answer.text is None and answer.chosen in ((ALLOW.id,), (ALWAYS.id,)):
-        return allow(permission.given)
-    return deny(_why_not(ask, answer))
+    found = verdict_of(ask)
+    if found and found.allowed and found.action:
+        return allow(found.action.data["input"])
+    return deny(_why_not(ask, ask.answer(_DECISION)))
 
 
 def verdict(ask: Ask) -> str:
     """What a person decided about a permission, in a word: `allowed` or `denied`. Empty for all other asks."""
-    if not ask.is_permission or ask.state is not State.ANSWERED or not (ask.outcome and ask.outcome.answers):
-        return ""
-    answer = ask.outcome.answers[0]
-    plain = answer.text is None and len(answer.chosen) == 1
-    return "allowed" if plain and answer.chosen[0] in ALLOWING else "denied"
+    found = verdict_of(ask) if ask.state is State.ANSWERED else None
+    return found.decision.value if found and found.decision is not Decision.UNDECIDED else ""
 
 
 def is_for_the_rest(ask: Ask) -> bool:
     """Whether the person wants the same to be allowed from now on."""
-    answer = ask.answer(_DECISION)
-    return ask.state is State.ANSWERED and answer is not None and answer.chosen == (ALWAYS.id,) and answer.text is None
+    found = verdict_of(ask)
+    return found is not None and found.allowed and found.scope is AllowScope.SESSION
 
 
 def _why_not(ask: Ask, answer: Answer | None) -> str:
@@ -152,15 +177,6 @@ def _within(ask: Ask) -> str:
         return ""
     seconds = ask.timeout_ms / 1000
     return f" within {seconds:g} second" + ("" if seconds == 1 else "s")
-
-
-def _title(permission: Permission, project: str) -> str:
-    given = permission.given
-    named = (given.get(name) for name in ("command", "file_path", "notebook_path", "path", "url", "pattern"))
-    subject = next((value for value in named if isinstance(value, str) and value.strip()), "")
-    short = subject.removeprefix(f"{project}/") if project else subject
-    about = f"{permission.tool}: {short}" if short else permission.tool
-    return f"Allow {heading(about, 120)}?"
 
 
 def _shown(permission: Permission, before: str | None) -> str:

@@ -7,6 +7,9 @@ from typing import Any
 
 from sayso.asks.model import Ask, Event, Question
 from sayso.dialects.outcomes import outcome_data
+from sayso.permissions.action import action_of, scopes_of
+from sayso.permissions.parts import parts_of
+from sayso.permissions.verdict import verdict_of
 from sayso.text import iso_time
 
 
@@ -27,6 +30,9 @@ def ask_data(ask: Ask) -> dict[str, Any]:
         "ended_at": iso_time(ask.ended_at),
         "delivered_at": iso_time(ask.delivered_at),
         "outcome": outcome_data(ask) if ask.outcome else None,
+        "digest": ask.digest or None,
+        "action": _action_data(ask),
+        "verdict": _verdict_data(ask),
     }
 
 
@@ -40,6 +46,30 @@ def event_data(event: Event) -> dict[str, Any]:
         "person": event.person,
         "surface": event.surface,
         "detail": event.detail,
+    }
+
+
+def _action_data(ask: Ask) -> dict[str, Any] | None:
+    """What an agent wants to be allowed: all of it as data, and as the texts that people are shown."""
+    action = action_of(ask)
+    if action is None:
+        return None
+    shown = [{"name": part.label, "text": part.text, "language": part.language} for part in parts_of(action)]
+    return {**action.plain, "title": action.title, "parts": shown, "scopes": [str(scope) for scope in scopes_of(ask)]}
+
+
+def _verdict_data(ask: Ask) -> dict[str, Any] | None:
+    verdict = verdict_of(ask)
+    if verdict is None:
+        return None
+    return {
+        "decision": verdict.decision.value,
+        "digest": verdict.digest or None,
+        "scope": verdict.scope.value if verdict.allowed else None,
+        "by": verdict.person,
+        "surface": verdict.surface,
+        "at": iso_time(verdict.at),
+        "because": verdict.because or None,
     }
 
 

@@ -17,13 +17,13 @@ from sayso.asks.model import Ask
 from sayso.asks.waiting import Waiting
 from sayso.dialects import approve as dialect
 from sayso.dialects.approve import Permission
-from sayso.dialects.edits import path_of
 from sayso.errors import InvalidInput, SaysoError, WaitEnded
 from sayso.mcp_server.ask import AskCalls
 from sayso.mcp_server.backend import Backend
 from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.heartbeat import held_call
 from sayso.mcp_server.replies import result
+from sayso.permissions.edits import path_of
 from sayso.protocol.results import ToolResult
 
 logger = logging.getLogger(__name__)

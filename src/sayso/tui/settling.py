@@ -10,8 +10,9 @@ from textual.timer import Timer
 
 from sayso.asks.desk import AskDesk
 from sayso.asks.draft import Draft, answers, to_json
-from sayso.asks.model import Ask, Question
+from sayso.asks.model import Ask, Question, Settler
 from sayso.errors import AlreadySettled, InvalidInput, NotFound, NotYours, StoreError
+from sayso.permissions.desk import PermissionDesk
 from sayso.tui.bars import TextLine
 from sayso.tui.dialogs import ask_for_rejection, ask_what_is_unclear
 from sayso.tui.markdown import plain_line
@@ -120,7 +121,7 @@ class SettlingScreen(SaysoScreen[None]):
     async def send(self) -> None:
         """Send the answers, if they are complete and nobody was faster."""
         ask, draft = self.ask, self.draft
-        await self._settle(lambda desk: desk.answer(ask.id, answers(ask, draft), self.shared.settler), "sent")
+        await self._settle(lambda desk: _sent(desk, ask, draft, self.shared.settler), "sent")
 
     async def reject(self) -> None:
         """Say no to all of it, with a reason if there is one."""
@@ -185,6 +186,10 @@ class SettlingScreen(SaysoScreen[None]):
     def on_screen_resume(self) -> None:
         if self._leaving:
             self.dismiss(None)
+
+
+def _sent(desk: AskDesk, ask: Ask, draft: Draft, by: Settler) -> Ask:
+    return PermissionDesk(desk).settle_as_entered(ask, answers(ask, draft), by)
 
 
 def elaboration(ask: Ask, place: int, question: Question, unclear: str) -> str:

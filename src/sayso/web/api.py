@@ -11,6 +11,7 @@ from starlette.routing import BaseRoute, Route
 
 from sayso.asks.model import Answer, Ask
 from sayso.dialects.asks_as_data import ask_data, event_data
+from sayso.permissions.action import AllowScope
 from sayso.web import commands_api
 from sayso.web.openapi import ApiCall, ApiOperation, document, read_call
 from sayso.web.schemas import QUERY_LIMIT, QUERY_PROJECT, QUERY_SEARCH, SCHEMAS, query_id
@@ -72,6 +73,18 @@ async def reject(call: ApiCall) -> dict[str, Any]:
     return ask_data(await site.do(site.desk.reject, ask.id, reason, call.visitor.settler))
 
 
+async def allow(call: ApiCall) -> dict[str, Any]:
+    site, ask, body = site_of(call.request), await _ask(call), call.body
+    scope = AllowScope(body["scope"]) if "scope" in body else None
+    given = {"scope": scope, "changed_input": body.get("changed_input")}
+    return ask_data(await site.do(site.permissions.allow, ask.id, body["digest"], call.visitor.settler, **given))
+
+
+async def deny(call: ApiCall) -> dict[str, Any]:
+    site, ask = site_of(call.request), await _ask(call)
+    return ask_data(await site.do(site.permissions.deny, ask.id, call.visitor.settler, call.body.get("because", "")))
+
+
 OPERATIONS = (
     ApiOperation(method="GET", path="/api/me", summary="Who is calling.", work=me, answer="Me"),
     ApiOperation(
@@ -128,6 +141,24 @@ OPERATIONS = (
         work=reject,
         answer="Ask",
         body="Rejection",
+        errors=[404, 409],
+    ),
+    ApiOperation(
+        method="POST",
+        path="/api/asks/{ask}/allow",
+        summary="Allow what an agent wants to do, exactly as its digest names it.",
+        work=allow,
+        answer="Ask",
+        body="Allow",
+        errors=[404, 409],
+    ),
+    ApiOperation(
+        method="POST",
+        path="/api/asks/{ask}/deny",
+        summary="Deny it, with a reason for the agent.",
+        work=deny,
+        answer="Ask",
+        body="Deny",
         errors=[404, 409],
     ),
     *commands_api.OPERATIONS,

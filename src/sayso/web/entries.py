@@ -34,7 +34,7 @@ class Checked:
 
 def mark(ask: Ask) -> str:
     """What a form says of the ask it shows, so that an answer is never taken for anything that was not shown."""
-    shown = [ask.id, ask.title, [asdict(question) for question in ask.questions]]
+    shown = [ask.id, ask.digest, ask.title, [asdict(question) for question in ask.questions]]
     return hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:32]
 
 

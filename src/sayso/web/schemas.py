@@ -7,6 +7,8 @@ from typing import Any
 
 from sayso.asks.model import Kind, State
 from sayso.operations.operation import OperationState
+from sayso.permissions.action import ActionKind, AllowScope
+from sayso.permissions.verdict import Decision
 from sayso.running.capture import STREAMS
 
 ID = "^[0-9a-f]{32}$"
@@ -107,6 +109,7 @@ _OUTCOME = _record(
     answered_at=_MOMENT,
     late=_FLAG,
 )
+_SCOPE = {"enum": [scope.value for scope in AllowScope]}
 _ASK = _record(
     id=ref("Id"),
     call_id=_TEXT,
@@ -122,7 +125,38 @@ _ASK = _record(
     ended_at=_MOMENT,
     delivered_at=_MOMENT,
     outcome=_or_null("Outcome"),
+    digest={"type": ["string", "null"], "description": "Names the action of a permission: an allow must bring it."},
+    action=_or_null("Action"),
+    verdict=_or_null("Verdict"),
 )
+_ACTION = _record(
+    kind={"enum": [kind.value for kind in ActionKind]},
+    tool=_TEXT,
+    folder=_TEXT,
+    data={"type": "object", "description": "All that would be done."},
+    title=_TEXT,
+    parts={**_list(ref("ActionPart")), "description": "The same, as people are shown it."},
+    scopes={**_list(_SCOPE), "description": "How far an allow may go; the first is what a plain one means."},
+)
+_VERDICT = _record(
+    decision={"enum": [decision.value for decision in Decision]},
+    digest=_TEXT_OR_NULL,
+    scope={"anyOf": [_SCOPE, {"type": "null"}]},
+    by=_TEXT,
+    surface=_TEXT,
+    at=_MOMENT,
+    because=_TEXT_OR_NULL,
+)
+_ALLOW = {
+    "type": "object",
+    "properties": {
+        "digest": {"type": "string", "description": "The `digest` of the ask whose action was looked at."},
+        "scope": _SCOPE,
+        "changed_input": {"type": "object", "description": "Allow the action with this input instead."},
+    },
+    "required": ["digest"],
+    "additionalProperties": False,
+}
 _ANSWER = {
     "type": "object",
     "description": "Chosen options by their ids, own words, both, or neither (skipped).",
@@ -188,6 +222,11 @@ SCHEMAS: Mapping[str, Mapping[str, Any]] = {
     "Given": _GIVEN,
     "Outcome": _OUTCOME,
     "Ask": _ASK,
+    "Action": _ACTION,
+    "ActionPart": _record(name=_TEXT, text=_TEXT, language=_TEXT),
+    "Verdict": _VERDICT,
+    "Allow": _ALLOW,
+    "Deny": {"type": "object", "properties": {"because": _TEXT}, "additionalProperties": False},
     "Asks": _record(asks=_list(ref("Ask")), next={"anyOf": [ref("Id"), {"type": "null"}]}),
     "Event": _record(
         **{"at": _MOMENT, "kind": _TEXT, "from": _TEXT_OR_NULL, "to": _TEXT},

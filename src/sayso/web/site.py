@@ -26,6 +26,7 @@ class Site:
     def __init__(self, desks: Desks) -> None:
         self.desks, self.config = desks, (config := desks.config)
         self.desk, self.accounts, self.reader = desks.asks, desks.accounts, desks.reader
+        self.permissions = desks.permissions
         self.secure = config.web_url.startswith("https://")
         self.names = names(config, self.accounts.addresses)
         self.do = Threads(desks.threads).do

@@ -103,7 +103,7 @@ async def settle(request: Request) -> Response:
             return await _ask_page(request, visitor, ask, entries, kept=True)
         by = replace(visitor.settler, attempt=visitor.attempt(fields.one("attempt")))
         if answering:
-            settled = await site.do(site.desk.answer, ask.id, checked.answers, by)
+            settled = await site.do(site.permissions.settle_as_entered, ask, checked.answers, by)
         else:
             settled = await site.do(site.desk.reject, ask.id, entries.reason.strip(), by)
     except AlreadySettled:

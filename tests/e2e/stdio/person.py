@@ -10,6 +10,7 @@ from typing import Self, TypeVar
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Answer, Ask, Question, Settler, State
 from sayso.config import Config
+from sayso.permissions.desk import PermissionDesk
 from sayso.store import open_store
 
 WAIT = 30.0
@@ -73,7 +74,7 @@ class Person:
             each if isinstance(each, Answer) else _read(asked, each)
             for asked, each in zip(ask.questions, said, strict=True)
         ]
-        return self.desk.answer(ask.id, given, self.settler)
+        return PermissionDesk(self.desk).settle_as_entered(ask, given, self.settler)
 
     def reject(self, ask: Ask, reason: str = "") -> Ask:
         return self.desk.reject(ask.id, reason, self.settler)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from sayso.asks.model import Asker
 from sayso.config import Config
-from sayso.dialects import edits
 from sayso.dialects.approve import Permission, permission_ask
+from sayso.permissions import edits
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "", " ", "-x", "+y", "@@ z"]), max_size=12)
 

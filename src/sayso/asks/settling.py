@@ -1,0 +1,40 @@
+"""Settling an ask: one compare-and-set, after which nobody else can. A function of one transaction, for the desks.
+
+The permission desk uses it as well as the desk of asks; nobody else can import it, so that nothing else says allow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from sayso import attempts
+from sayso.asks.model import CLIENT_FORM, Ask, Outcome, Settler, State
+from sayso.asks.table import AskTable
+from sayso.errors import AlreadySettled
+from sayso.text import iso_time
+
+
+def settle(table: AskTable, ask_id: str, state: State, by: Settler, outcome: Callable[[Ask], Outcome]) -> Ask:
+    """The first valid answer wins, everyone else hears who was first."""
+    attempts.take(table.tx, by.attempt, table.now)
+    ask = table.get(ask_id)
+    if not ask.state.answerable:
+        raise AlreadySettled(_who_was_first(ask))
+    late = ask.state is State.TIMED_OUT
+    given = replace(outcome(ask), person=by.person, surface=by.surface, late=late)
+    settled = replace(ask, state=state, outcome=given, ended_at=table.now, delivered_at=None)
+    if late:
+        # The call that waited tells its agent of the timeout: it must not pass for the bearer of the answer.
+        settled = replace(settled, wait=None)
+    return table.change(settled, ask, kind=given.verdict or state.value, by=by, detail=given.digest)
+
+
+def _who_was_first(ask: Ask) -> str:
+    if ask.outcome is None:
+        return f"This ask can no longer be answered: it is {ask.state} since {iso_time(ask.ended_at)}."
+    by = f"in {ask.outcome.surface} by {ask.outcome.person or 'someone'}"
+    if ask.outcome.surface == CLIENT_FORM:
+        by = f"through {ask.asker.client or 'the client'}'s own form"
+    how = ask.outcome.verdict or ask.state
+    return f"Already {how} {by} at {iso_time(ask.ended_at)}. Your answer was not used."

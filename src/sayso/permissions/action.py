@@ -1,0 +1,167 @@
+"""One exact thing that an agent wants to do: which tool, with which whole input, in which real folder.
+
+Two actions are the same only if their digests are equal. What people are shown is made of the action's own data and
+of nothing else (`parts.py`), so that nothing is done that was not shown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from sayso.asks.model import Ask, NewAsk, Outcome
+from sayso.permissions import edits, words
+from sayso.text import heading
+
+
+class ActionKind(StrEnum):
+    """What is in the data of an action."""
+
+    COMMAND = "command"
+    """`argv`, `stdin`, `files` (contents by path), `environment` (what the call sets), `before` (an argv that runs
+    first), `tool_file` (`path`, `sha256`)."""
+    SEQUENCE = "sequence"
+    """`steps`: each a whole action as data; and `tool_file`."""
+    SHELL = "shell"
+    EDIT = "edit"
+    """`input`, the `diff` against the file as it is, and the `file` (`path`, `sha256`) that was compared."""
+    READ = "read"
+    FETCH = "fetch"
+    MCP = "mcp"
+    PLAN = "plan"
+    OTHER = "other"
+    """`input`, the whole of it: so have all kinds that an agent's own tools come to."""
+
+
+class AllowScope(StrEnum):
+    """How far an allow goes."""
+
+    ONCE = "once"
+    """This action, by this call."""
+    SESSION = "session"
+    """The same action, for the rest of this session."""
+    TOOL = "tool"
+    """Every call of this tool, whatever its input, for the rest of this session, while its tool file is the same."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Action:
+    """`data` is plain JSON: all that will be done, by the fields of its kind."""
+
+    kind: ActionKind
+    tool: str
+    folder: str
+    data: Mapping[str, Any]
+
+    @property
+    def digest(self) -> str:
+        # Only now: servers list their tools without it, and it takes its time to import.
+        import hashlib
+
+        return hashlib.sha256(canonical(self.plain).encode()).hexdigest()
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """The action as JSON data; `action_from` reads it."""
+        return {"kind": self.kind.value, "tool": self.tool, "folder": self.folder, "data": dict(self.data)}
+
+    @property
+    def title(self) -> str:
+        """What it is about, in one line that may be cut: enough to recognise it, never enough to decide."""
+        about = _subject(self)
+        return heading(f"{self.tool}: {about}" if about else self.tool, 120)
+
+    @property
+    def takes_changes(self) -> bool:
+        """Whether its client does what a person has made of the input instead."""
+        return isinstance(self.data.get("input"), Mapping)
+
+
+def canonical(value: object) -> str:
+    """One text for one value, whatever the order of its fields."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def action_from(plain: Mapping[str, Any]) -> Action:
+    return Action(kind=ActionKind(plain["kind"]), tool=plain["tool"], folder=plain["folder"], data=dict(plain["data"]))
+
+
+def changed(action: Action, given: Mapping[str, Any]) -> Action:
+    """The action with another input. The file of an edit stays the one that was compared."""
+    data = {**action.data, "input": dict(given)}
+    if action.kind is ActionKind.EDIT:
+        change = edits.change(action.tool, given, None)
+        data["diff"] = change.diff if change else ""
+    return replace(action, data=data)
+
+
+# Actions and asks
+
+
+def asking(new: NewAsk, action: Action, scopes: Sequence[AllowScope] = (AllowScope.ONCE,)) -> NewAsk:
+    """The ask for this permission. The first of the scopes is what a plain allow means. It ends with its call."""
+    wanted = {"action": action.plain, "scopes": [scope.value for scope in scopes]}
+    return replace(new, wanted=wanted, digest=action.digest, bound=True)
+
+
+def action_of(ask: Ask) -> Action | None:
+    """What the agent wants to do; None where the ask is for no permission, or its texts were forgotten."""
+    return action_from(ask.wanted["action"]) if ask.wanted else None
+
+
+def scopes_of(ask: Ask) -> tuple[AllowScope, ...]:
+    """How far an allow of it may go; the first is what a plain allow means."""
+    return tuple(AllowScope(scope) for scope in ask.wanted["scopes"]) if ask.wanted else ()
+
+
+def allowed_action(ask: Ask, outcome: Outcome) -> Action | None:
+    """What was allowed: what was wanted, unless a person has changed it."""
+    return action_from(outcome.changed) if outcome.changed else action_of(ask)
+
+
+# What differs
+
+
+def differing_parts(shown: Action, now: Action) -> tuple[str, ...]:
+    """What is not as it was shown, in words for people and models; empty only for the same action."""
+    return tuple(_differences(shown, now))
+
+
+def _differences(shown: Action, now: Action) -> Iterator[str]:
+    for name, said in (("kind", "the kind of action"), ("tool", "the tool"), ("folder", "the folder")):
+        if getattr(shown, name) != getattr(now, name):
+            yield said
+    for key in sorted(shown.data.keys() | now.data.keys()):
+        before, after = shown.data.get(key), now.data.get(key)
+        if canonical(before) != canonical(after) or (key in shown.data) != (key in now.data):
+            yield from _named(key, before, after)
+
+
+def _named(key: str, before: object, after: object) -> Iterator[str]:
+    match key:
+        case "input" | "files" | "environment" if isinstance(before, Mapping) and isinstance(after, Mapping):
+            for name in sorted(before.keys() | after.keys()):
+                if (name in before) != (name in after) or canonical(before.get(name)) != canonical(after.get(name)):
+                    yield words.CHANGED_ENTRIES[key].format(name=words.in_a_sentence(name))
+        case "steps" if isinstance(before, list) and isinstance(after, list):
+            if len(before) != len(after):
+                yield "the number of steps"
+            for number, (one, other) in enumerate(zip(before, after, strict=False), start=1):
+                yield from (f"step {number}: {said}" for said in differing_parts(action_from(one), action_from(other)))
+        case _:
+            yield words.CHANGED.get(key, f"`{words.in_a_sentence(key)}`")
+
+
+def _subject(action: Action) -> str:
+    given = action.data.get("input")
+    if isinstance(given, Mapping):
+        named = (given.get(name) for name in words.SUBJECTS)
+        subject = next((value for value in named if isinstance(value, str) and value.strip()), "")
+        return subject.removeprefix(f"{action.folder}/") if action.folder else subject
+    if action.kind is ActionKind.SEQUENCE:
+        return words.steps(len(action.data["steps"]))
+    argv = action.data.get("argv")
+    return words.command_line(argv) if isinstance(argv, list) else ""

@@ -1,0 +1,126 @@
+"""The permission desk: the only place that says allow. Each verdict is one compare-and-set and one event.
+
+An allow is for the digest of the action that was shown; whoever shows something else than what is wanted can only
+say no. Doubt is a no.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from sayso.asks.desk import AskDesk
+from sayso.asks.model import ALLOWING, DENYING, Answer, Ask, Outcome, Problems, Settler, State, check_text, fit
+from sayso.asks.settling import settle
+from sayso.errors import AlreadySettled, InvalidInput, NotFound, Problem
+from sayso.permissions.action import Action, AllowScope, action_of, changed, scopes_of
+from sayso.permissions.verdict import Decision
+
+OTHER_ACTION = "{given} is not the digest of what the agent wants to do. Look at it again: `sayso show {id}`."
+NOT_OFFERED = "{given} is not offered for this; it can be allowed for: {offered}."
+NO_CHANGES = "what this would run cannot be changed here. Deny it, and say what to do instead."
+NO_PERMISSION = "this asks for no permission. Answer it instead."
+
+
+class PermissionDesk:
+    """Decides about the permissions among the asks of a desk."""
+
+    def __init__(self, asks: AskDesk) -> None:
+        self._asks = asks
+
+    def allow(
+        self,
+        ask_id: str,
+        digest: str,
+        by: Settler,
+        scope: AllowScope | None = None,
+        changed_input: Mapping[str, Any] | None = None,
+    ) -> Ask:
+        """Allow the action that was shown, which `digest` names; without a scope as far as a plain allow goes. With
+        another input, the action with that is what is allowed."""
+
+        def outcome(ask: Ask) -> Outcome:
+            action = _shown(ask, digest)
+            return _allowed(ask, action if changed_input is None else _changed(action, changed_input), scope)
+
+        return self._decide(ask_id, by, outcome)
+
+    def deny(self, ask_id: str, by: Settler, because: str = "") -> Ask:
+        """Deny it; the agent is told why."""
+        problems = Problems()
+        check_text(problems, "because", because)
+        problems.check()
+        return self._decide(ask_id, by, lambda ask: _denied(ask, because))
+
+    def settle_as_entered(self, shown: Ask, answers: Sequence[Answer], by: Settler) -> Ask:
+        """Settle the ask as a surface has shown it, by what was chosen there. Everything but a plain allow is a no."""
+        if shown.wanted is None:
+            return self._asks.answer(shown.id, answers, by)
+        (answer,) = fit(shown, answers)
+        if answer.text is None and answer.chosen and answer.chosen[0] in ALLOWING:
+            scope = AllowScope.SESSION if answer.chosen[0] == "always" else None
+            return self.allow(shown.id, shown.digest, by, scope)
+        return self.deny(shown.id, by, " ".join(part for part in (answer.text, answer.note) if part))
+
+    def _decide(self, ask_id: str, by: Settler, outcome: Callable[[Ask], Outcome]) -> Ask:
+        # Nobody is told of a verdict whose call is over; a wait of a dead process is none.
+        self._asks.release_the_dead()
+        try:
+            return self._asks.change(lambda table: settle(table, ask_id, State.ANSWERED, by, outcome))
+        except AlreadySettled as error:
+            with suppress(NotFound):
+                self._asks.note_refusal(ask_id, by, f"too late: {error}")
+            raise
+
+
+def _shown(ask: Ask, digest: str) -> Action:
+    """The action that is wanted, if it is the one that was shown."""
+    action = _wanted(ask)
+    if not digest or not digest == ask.digest == action.digest:
+        raise _invalid("digest", OTHER_ACTION.format(given=digest[:16] or "nothing", id=ask.id[:8]))
+    return action
+
+
+def _wanted(ask: Ask) -> Action:
+    action = action_of(ask)
+    if action is None:
+        raise _invalid("", NO_PERMISSION)
+    return action
+
+
+def _changed(action: Action, given: Mapping[str, Any]) -> Action:
+    if not action.takes_changes:
+        raise _invalid("changed_input", NO_CHANGES)
+    return changed(action, given)
+
+
+def _allowed(ask: Ask, action: Action, scope: AllowScope | None) -> Outcome:
+    offered = scopes_of(ask)
+    if scope is not None and scope not in offered:
+        raise _invalid("scope", NOT_OFFERED.format(given=scope, offered=", ".join(offered)))
+    how_far = scope or offered[0]
+    return Outcome(
+        answers=_as_answers(ask, ("always",) if how_far is AllowScope.SESSION else ALLOWING),
+        verdict=Decision.ALLOWED,
+        digest=action.digest,
+        scope=how_far,
+        changed=None if action.digest == ask.digest else action.plain,
+    )
+
+
+def _denied(ask: Ask, because: str) -> Outcome:
+    action = _wanted(ask)
+    answers = tuple(replace(answer, note=because) for answer in _as_answers(ask, DENYING))
+    return Outcome(answers=answers, verdict=Decision.DENIED, digest=action.digest, reason=because)
+
+
+def _as_answers(ask: Ask, meant: Sequence[str]) -> tuple[Answer, ...]:
+    """The verdict as an answer to the ask's question, for those who read answers."""
+    chosen = {question.id: next(filter(question.option, meant), "") for question in ask.questions}
+    return tuple(Answer(question=question, chosen=(option,)) for question, option in chosen.items() if option)
+
+
+def _invalid(path: str, text: str) -> InvalidInput:
+    return InvalidInput([Problem(path=path, text=text)])

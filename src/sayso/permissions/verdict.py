@@ -1,0 +1,67 @@
+"""What became of a permission: allowed or denied by whom, or nobody decided, which is no as well."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sayso.asks.model import ALLOWING, Ask, State
+from sayso.permissions.action import Action, AllowScope, allowed_action
+
+
+class Decision(StrEnum):
+    ALLOWED = "allowed"
+    DENIED = "denied"
+    UNDECIDED = "undecided"
+    """Nobody decided: not a person's no."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """`digest` is of what was allowed. `at` is in milliseconds since 1970."""
+
+    decision: Decision
+    digest: str = ""
+    scope: AllowScope = AllowScope.ONCE
+    person: str = ""
+    surface: str = ""
+    at: int | None = None
+    because: str = ""
+    action: Action | None = None
+
+    @property
+    def allowed(self) -> bool:
+        return self.decision is Decision.ALLOWED
+
+    def allows(self, action: Action) -> bool:
+        """Whether it is this very action that was allowed."""
+        return self.allowed and bool(self.digest) and self.digest == action.digest
+
+
+def verdict_of(ask: Ask) -> Verdict | None:
+    """None for an ask that is for no permission, or is still open."""
+    if not ask.is_permission or ask.state.answerable:
+        return None
+    outcome = ask.outcome
+    if outcome is None:
+        return Verdict(decision=Decision.UNDECIDED, at=ask.ended_at)
+    return Verdict(
+        decision=_decision(ask),
+        digest=outcome.digest,
+        scope=AllowScope(outcome.scope or AllowScope.ONCE),
+        person=outcome.person,
+        surface=outcome.surface,
+        at=ask.ended_at,
+        because=outcome.reason,
+        action=allowed_action(ask, outcome),
+    )
+
+
+def _decision(ask: Ask) -> Decision:
+    assert ask.outcome is not None
+    if ask.outcome.verdict:
+        return Decision(ask.outcome.verdict)
+    # From before permissions were decided at a desk of their own; without a digest, nothing can be done with it.
+    chosen = [answer.chosen for answer in ask.outcome.answers if answer.text is None]
+    plain = ask.state is State.ANSWERED and len(chosen) == 1 and len(chosen[0]) == 1
+    return Decision.ALLOWED if plain and chosen[0][0] in ALLOWING else Decision.DENIED

@@ -1,0 +1,151 @@
+"""Actions: everything is shown, nothing hides, and whatever changes is noticed and named."""
+
+from __future__ import annotations
+
+import copy
+import json
+import shlex
+import subprocess
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sayso.permissions.action import Action, ActionKind, action_from, differing_parts
+from sayso.permissions.parts import parts_of
+from sayso.permissions.words import command_line
+from sayso.text import exact, json_line, printable
+
+HOSTILE = ["\x1b[31m", "\u202e", "\u200b", "\n[n]: /u 'x'", "```", "' ; rm -rf /", "\r", "\r\n", "\x00", "\t", "\\x1b"]
+WORDS = st.lists(st.one_of(st.text(max_size=12), st.sampled_from(HOSTILE)), max_size=4).map("".join)
+TEXTS = WORDS.filter(lambda text: not any("\ud800" <= letter <= "\udfff" for letter in text))
+VALUES = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), TEXTS),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(TEXTS, inner, max_size=3)),
+    max_leaves=6,
+)
+COMMANDS = st.builds(
+    lambda **data: Action(kind=ActionKind.COMMAND, tool="git", folder="/srv/shop", data=data),
+    argv=st.lists(TEXTS, min_size=1, max_size=4),
+    stdin=st.none() | TEXTS,
+    files=st.dictionaries(TEXTS, TEXTS, max_size=2),
+    environment=st.dictionaries(TEXTS, TEXTS, max_size=2),
+    before=st.lists(TEXTS, max_size=2),
+    tool_file=st.fixed_dictionaries({"path": TEXTS, "sha256": TEXTS}),
+)
+INPUTS = st.dictionaries(
+    st.sampled_from(["command", "file_path", "content", "plan", "url"]) | TEXTS, VALUES, max_size=4
+)
+EDITS = st.fixed_dictionaries({"file_path": TEXTS, "old_string": TEXTS, "new_string": TEXTS})
+
+
+def used(kind: ActionKind, tool: str, given: Mapping[str, Any]) -> Action:
+    return Action(kind=kind, tool=tool, folder="/srv/shop", data={"input": dict(given)})
+
+
+TOOLS = st.builds(used, st.sampled_from(list(ActionKind)[2:]), TEXTS, INPUTS)
+SINGLE = st.one_of(COMMANDS, TOOLS, st.builds(used, st.just(ActionKind.EDIT), st.just("Edit"), EDITS))
+
+
+def sequence(*steps: Action) -> Action:
+    return Action(kind=ActionKind.SEQUENCE, tool="all", folder="/", data={"steps": [step.plain for step in steps]})
+
+
+ACTIONS = SINGLE | st.lists(SINGLE, min_size=1, max_size=3).map(lambda steps: sequence(*steps))
+
+
+OUR_NAMES = {"argv", "stdin", "files", "environment", "before", "tool_file", "path", "sha256", "input", "diff"} | {
+    *("command", "plan", "file_path", "notebook_path", "old_string", "new_string", "content")
+}
+"""What fields are called here and in agents' tools, which a part tells in its own words."""
+
+
+def texts(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            for key, inner in value.items():
+                yield key
+                yield from texts(inner)
+        case list():
+            for inner in value:
+                yield from texts(inner)
+
+
+def is_shown(text: str, seen: str) -> bool:
+    """As it is, as a word of a shell, or as JSON: in each of them it can be read back."""
+    forms = (exact(text), command_line([text]), json_line(text)[1:-1])
+    return any(form in seen for form in forms)
+
+
+@given(ACTIONS)
+def test_every_text_that_is_used_is_shown_and_spelt_out(action: Action) -> None:
+    shown = parts_of(action)
+    seen = "\n".join(f"{part.label}\n{part.text}" for part in shown)
+    data = [value for step in action.data.get("steps", [action.plain]) for value in texts(step["data"])]
+    missing = [text for text in data if text not in OUR_NAMES and not is_shown(text, seen)]
+    assert not missing
+    assert action.folder in seen
+    assert seen == printable(seen), "nothing in it can drive or deceive a screen"
+
+
+@given(st.lists(TEXTS.filter(lambda text: "\x00" not in text), min_size=1, max_size=5))
+def test_a_command_line_pasted_into_a_shell_is_the_same_words_again(argv: list[str]) -> None:
+    script = f"printf '%s\\0' {command_line(argv)}"
+    told = subprocess.run(["bash", "-c", script], capture_output=True, check=True, env={"LC_ALL": "C.UTF-8"}).stdout
+    assert told.decode().split("\0")[:-1] == argv
+    if all(exact(word) == word for word in argv):
+        assert shlex.split(command_line(argv)) == argv
+
+
+@given(ACTIONS, st.data())
+def test_whatever_is_changed_changes_the_digest_and_is_named(action: Action, data: st.DataObject) -> None:
+    plain = copy.deepcopy(action.plain)
+    places = [place for place in _places(plain) if place != ("kind",)]
+    place = data.draw(st.sampled_from(places))
+    holder: Any = plain
+    for key in place[:-1]:
+        holder = holder[key]
+    holder[place[-1]] = data.draw(VALUES.filter(lambda value: json.dumps(value) != json.dumps(holder[place[-1]])))
+    other = action_from(plain)
+    assert other.digest != action.digest
+    assert differing_parts(action, other)
+    assert differing_parts(action, action_from(copy.deepcopy(action.plain))) == ()
+
+
+def _places(value: object, before: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The ways to every value in the data of an action."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in inner:
+        if before or key in ("tool", "folder", "data"):
+            is_structure = key in ("kind", "steps", "data") or (before and before[-1] == "steps")
+            yield from [] if is_structure else [(*before, key)]
+            yield from _places(each, (*before, key))
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"argv": ["git", "push", "--force"]}, "the command line"),
+        ({"stdin": "other"}, "its standard input"),
+        ({"files": {"/tmp/message": "other"}}, "the contents of /tmp/message"),
+        ({"environment": {"GIT_DIR": "/other"}}, "the environment variable GIT_DIR"),
+        ({"tool_file": {"path": "/t.json", "sha256": "2"}}, "the tool file"),
+    ],
+)
+def test_what_differs_is_named_in_words(change: dict[str, Any], named: str) -> None:
+    data = {
+        "argv": ["git", "push"],
+        "stdin": "one",
+        "files": {"/tmp/message": "text"},
+        "environment": {"GIT_DIR": "/here"},
+        "tool_file": {"path": "/t.json", "sha256": "1"},
+    }
+    shown = Action(kind=ActionKind.COMMAND, tool="git_push", folder="/srv", data=data)
+    now = Action(kind=ActionKind.COMMAND, tool="git_push", folder="/srv", data={**data, **change})
+    assert differing_parts(shown, now) == (named,)
+    one, other = (sequence(shown, last) for last in (shown, now))
+    assert differing_parts(one, other) == (f"step 2: {named}",)
