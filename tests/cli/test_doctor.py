@@ -243,10 +243,40 @@ def test_leave_to_ask_that_was_taken_away_is_missed(home: Home, client: str) -> 
 
 
 @pytest.mark.finding("F-80")
-@pytest.mark.parametrize("client", ["claude-code", "codex"])
-def test_settings_that_keep_an_agent_from_asking_are_seen(home: Home, client: str) -> None:
+@pytest.mark.parametrize(
+    ("client", "where", "key"),
+    [
+        ("codex", ".codex/config.toml", "disabled_tools"),
+        ("gemini", ".gemini/settings.json", "excludeTools"),
+        ("qwen", ".qwen/settings.json", "includeTools"),
+        ("copilot", ".copilot/mcp-config.json", "tools"),
+    ],
+)
+def test_an_entry_that_keeps_tools_from_the_agent_is_seen(home: Home, client: str, where: str, key: str) -> None:
     assert home.run("install", client).code == 0
+    file, tools = home.folder / where, ["ask_user"] if key in ("disabled_tools", "excludeTools") else ["other"]
+    text = file.read_text()
     if client == "codex":
+        file.write_text(text.replace("[mcp_servers.sayso]\n", f"[mcp_servers.sayso]\n{key} = {json.dumps(tools)}\n", 1))
+    else:
+        given = json.loads(text)
+        given["mcpServers"]["sayso"][key] = tools
+        file.write_text(json.dumps(given))
+    said = home.run("doctor", "--json")
+    (found,) = [finding for finding in said.data["findings"] if finding["level"] == "warning"]
+    assert f"is kept from asking you by its own settings ({key}: {tools[0]})" in found["text"]
+    assert found["fix"] == f"Take that out of {file}, unless you mean it."
+
+
+@pytest.mark.finding("F-80")
+@pytest.mark.parametrize("client", ["claude-code", "claude-code, local", "codex"])
+def test_settings_that_keep_an_agent_from_asking_are_seen(home: Home, client: str) -> None:
+    client, _, local = client.partition(", ")
+    assert home.run("install", client).code == 0
+    if local:
+        file = home.folder / ".claude" / "settings.local.json"
+        file.write_text(json.dumps({"permissions": {"deny": ["mcp__sayso__ask_user"]}}))
+    elif client == "codex":
         file = home.folder / ".codex" / "config.toml"
         head, tool, rest = file.read_text().partition("tools.ask_user]")
         file.write_text(head + tool + rest.replace('"approve"', '"prompt"', 1))

@@ -6,7 +6,7 @@ import os
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from sayso.install import files
 from sayso.install.entry import Registered, ServerProgram
 from sayso.install.foreground import NEVER, VARIABLE
 from sayso.install.foreground import value as foreground_value
-from sayso.install.grants import ApprovalsPart, RulesPart
+from sayso.install.grants import ApprovalsPart, RulesPart, tools_of
 from sayso.install.hooks import registered_command
 from sayso.install.machine import Machine
 from sayso.install.part import about, look
@@ -101,6 +101,7 @@ def entry(target: Target, scope: Scope, registered: Registered, config: Config, 
         *_other_version(target, title, program, registered.server, again),
         *_other_state(target, title, scope, registered.server, config),
         *_limits(target, title, registered, config, again),
+        *_unseen_tools(target, title, scope, registered, machine),
         *_leave_to_ask(target, title, scope, registered.server, machine),
     ]
     yield from wrong or [ok(target.key, f"{title} is connected: it starts {shlex.join(registered.server.argv)}")]
@@ -156,6 +157,19 @@ def _limits(target: Target, title: str, registered: Registered, config: Config, 
         yield warning(target.key, f"{title}: {given}, but a call is held {held}: the client gives up first.", again)
 
 
+def _unseen_tools(
+    target: Target, title: str, scope: Scope, registered: Registered, machine: Machine
+) -> Iterator[Finding]:
+    """An entry can keep tools from the agent that it is there for."""
+    if against := registered.against(tools_of(registered.server)):
+        yield _kept_from_asking(target, title, against, target.file(machine, scope))
+
+
+def _kept_from_asking(target: Target, title: str, against: Sequence[str], path: Path) -> Finding:
+    text = f"{title} is kept from asking you by its own settings ({', '.join(against)})."
+    return warning(target.key, text, f"Take that out of {path}, unless you mean it.")
+
+
 def _leave_to_ask(
     target: Target, title: str, scope: Scope, server: ServerProgram, machine: Machine
 ) -> Iterator[Finding]:
@@ -181,11 +195,12 @@ def _refusals(target: Target, title: str, server: ServerProgram, machine: Machin
     for part in dict.fromkeys(target.leave_to_ask(machine, scope, server) for scope in Scope if target.takes(scope)):
         if not isinstance(part, RulesPart | ApprovalsPart):
             continue
-        with about(part.path):
-            against = part.against(files.as_text(files.content(part.path)).removeprefix(files.BOM))
-        if against:
-            text = f"{title} is kept from asking you by its own settings ({', '.join(against)})."
-            yield warning(target.key, text, f"Take that out of {part.path}, unless you mean it.")
+        local = [part.path.with_suffix(".local.json")] if isinstance(part, RulesPart) else []
+        for path in (part.path, *local):
+            with about(path):
+                against = part.against(files.as_text(files.content(path)).removeprefix(files.BOM))
+            if against:
+                yield _kept_from_asking(target, title, against, path)
 
 
 def _budget(target: Target, server: ServerProgram, config: Config) -> float | None:

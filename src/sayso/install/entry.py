@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,6 +50,11 @@ class EntryShape:
     """The key, and its value, by which a person has switched the entry off."""
 
 
+_TOOLS_LEFT_OUT = ("disabled_tools", "excludeTools")
+_TOOLS_TAKEN = ("enabled_tools", "includeTools", "tools")
+"""How Codex, Gemini, Qwen and Copilot name the tools that their agents do not see, or that alone they see."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Registered:
     """What a client's file says of a server."""
@@ -57,6 +62,18 @@ class Registered:
     server: ServerProgram
     limit_seconds: float | None
     is_disabled: bool
+    tool_lists: Mapping[str, Sequence[str]]
+    """The lists of tools that the agent is to see, or not to see, by their keys."""
+
+    def against(self, tools: Sequence[str]) -> list[str]:
+        """What these lists say against these tools."""
+        found = []
+        for key, named in self.tool_lists.items():
+            if key in _TOOLS_LEFT_OUT:
+                found += [f"{key}: {tool}" for tool in tools if tool in named]
+            elif not {"*", *tools} & set(named):
+                found.append(f"{key}: {', '.join(map(str, named)) or 'none'}")
+        return found
 
 
 def written(shape: EntryShape, server: ServerProgram, known_as: str) -> dict[str, Any]:
@@ -104,4 +121,5 @@ def read_back(shape: EntryShape, name: str, entry: Any) -> Registered | None:
         server=ServerProgram(name=name, command=words[0], args=tuple(words[1:]), env=env),
         limit_seconds=limit / shape.limit.units if shape.limit and isinstance(limit, int | float) else None,
         is_disabled=entry.get(key) is value,
+        tool_lists={key: entry[key] for key in (*_TOOLS_LEFT_OUT, *_TOOLS_TAKEN) if isinstance(entry.get(key), list)},
     )
