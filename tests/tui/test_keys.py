@@ -34,7 +34,7 @@ async def test_while_typing_help_and_palette_are_still_there(place: Place) -> No
         await anna.type("?")
         await anna.sees("f1 help", "ctrl+g editor")
         await anna.press("f1")
-        await anna.sees("Everywhere")
+        await anna.sees("Answering")
         await anna.press("escape")
         await anna.press("ctrl+p")
         await anna.sees("What do you want to do?")

@@ -67,12 +67,16 @@ def typed_here() -> str:
 
 
 def how_to_connect() -> str:
-    """What to run to have agents ask here, and to answer them."""
+    """What to run to have agents ask here, and to answer them, as lines."""
+    return listed(ways_to_connect())
+
+
+def ways_to_connect() -> dict[str, str]:
+    """The same as commands and what each does."""
     command = typed_here()
-    steps = {
+    return {
         f"{command} install": tr("connect the agents on this machine"),
         f"{command} doctor": tr("check that it works"),
         command: tr("your inbox, here in the terminal"),
         f"{command} web": tr("your inbox, in a browser"),
     }
-    return listed(steps)

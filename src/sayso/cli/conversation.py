@@ -14,7 +14,7 @@ from enum import Enum
 from sayso.asks.model import ALLOWING, DENYING, Answer, Ask, Kind, Question, fit
 from sayso.cli.asks_in_words import answer_lines, headline, place, question_block, status
 from sayso.cli.settling import Rejection
-from sayso.cli.terminal import bold, dim, forget_typed_ahead, put, read_line
+from sayso.cli.terminal import bold, dim, flowing, forget_typed_ahead, put, read_line
 from sayso.cli.texts import mark, plural, tr, translated
 from sayso.cli.values import answer_typed
 from sayso.errors import InvalidInput
@@ -135,12 +135,13 @@ def _introduce(ask: Ask) -> None:
     asker = bold(one_line(ask.asker.client, 40) or tr("An agent"))
     if ask.asker.project:
         asker = tr("{agent} in {where}", agent=asker, where=place(ask.asker.project))
-    put(
-        plural(len(ask.questions), "{asker} has a question for you.", "{asker} has {n} questions for you.", asker=asker)
+    told = plural(
+        len(ask.questions), "{asker} has a question for you.", "{asker} has {n} questions for you.", asker=asker
     )
+    put(flowing(told))
     if ask.title:
-        put(bold(one_line(ask.title, 200)))
-    put(dim(tr("At any prompt /b goes back, /r rejects the whole ask, /q leaves it open.")))
+        put(bold(flowing(one_line(ask.title, 200))))
+    put(dim(flowing(tr("At any prompt /b goes back, /r rejects the whole ask, /q leaves it open."))))
 
 
 def _first_open(ask: Ask, given: Mapping[str, Answer]) -> tuple[int, Question | None]:

@@ -7,14 +7,19 @@ from importlib import import_module, util
 import click
 
 from sayso import __version__
+from sayso.cli.texts import mark
 
-COMMANDS = (
-    *("list", "show", "answer", "reject", "history", "ask"),
-    *("tools", "ops"),
-    *("install", "uninstall", "doctor"),
-    *("server", "web", "project", "sync-workspaces", "user", "token", "hook", "config", "demo", "completion"),
-)
-"""In the order of the help. Each is `command` in the module `sayso.cli.<name>`."""
+GROUPS = {
+    mark("Answering"): ("list", "show", "answer", "reject", "history"),
+    mark("Asking, and running commands"): ("ask", "tools", "ops"),
+    mark("Connecting agents"): ("install", "uninstall", "doctor", "server", "hook"),
+    mark("In the browser, and over the network"): ("web", "project", "sync-workspaces", "user", "token"),
+    mark("Sayso itself"): ("config", "demo", "completion"),
+}
+"""In the order of the help. Each command is `command` in the module `sayso.cli.<name>`."""
+COMMANDS = tuple(name for names in GROUPS.values() for name in names)
+_WHOLE = 1_000
+"""Characters of what is said about a command: all of it."""
 
 
 def load(name: str) -> click.Command:
@@ -28,6 +33,16 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """In groups, with what each does told to its end."""
+        width = max(map(len, COMMANDS))
+        for heading, names in GROUPS.items():
+            commands = {name: self.get_command(ctx, name) for name in names}
+            with formatter.section(heading):
+                formatter.write_dl(
+                    [(name.ljust(width), found.get_short_help_str(_WHOLE)) for name, found in commands.items() if found]
+                )
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:

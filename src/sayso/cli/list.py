@@ -11,7 +11,7 @@ from sayso.asks.crowds import Crowd, without_crowds
 from sayso.asks.lookalikes import Lookalikes
 from sayso.asks.model import Ask
 from sayso.cli.asks_in_words import MEANINGS, headline, short_place, status
-from sayso.cli.connecting import how_to_connect, typed_here
+from sayso.cli.connecting import typed_here, ways_to_connect
 from sayso.cli.program import settings
 from sayso.cli.shared import MOST_OPEN, project_name
 from sayso.cli.terminal import listed, put, put_json, say, table
@@ -69,8 +69,8 @@ def show_inbox(config: Config) -> None:
         _say_crowds(others)
         _say_next_steps(asks[:PAGE], len(asks) > PAGE)
     else:
-        demo = listed({f"{typed_here()} demo": tr("see it work with a sample agent")})
-        put(f"{tr('No questions are waiting. To get some:')}\n\n{demo}\n{how_to_connect()}")
+        steps = {f"{typed_here()} demo": tr("see it work with a sample agent"), **ways_to_connect()}
+        put(f"{tr('No questions are waiting. To get some:')}\n\n{listed(steps)}")
 
 
 def inbox_table(asks: Sequence[Ask]) -> str:

@@ -127,7 +127,7 @@ def read_line(prompt: str) -> str | None:
         # With it a long line, or a paste of several, arrives whole; a bare terminal cuts lines at 4,096 bytes.
         import readline  # noqa: F401
     try:
-        return input(prompt)
+        return input(flowing(prompt.rstrip()) + prompt[len(prompt.rstrip()) :])
     except EOFError:
         put()
         return None

@@ -123,6 +123,8 @@ class AnswerScreen(SettlingScreen):
             review.focus()
         else:
             self.step.show(question, self.draft.of(question), self._hint(question))
+            several = question.kind is Kind.MULTI_SELECT
+            self.query_one(KeyBar).rename({"choose": "done"} if several else {})
         self.refresh_bindings()
 
     def _show_review(self) -> None:
@@ -135,7 +137,7 @@ class AnswerScreen(SettlingScreen):
         texts = self.shared.texts
         if self.ask.is_permission:
             return self._unread() or self._how_to_decide()
-        ways = {Kind.SELECT: texts.pick_one, Kind.MULTI_SELECT: texts.pick_some}
+        ways = {Kind.SELECT: texts.pick_one, Kind.MULTI_SELECT: texts.pick_some, Kind.CONFIRM: texts.yes_or_no}
         parts = (ways.get(question.kind, ""), "" if question.required else texts.optional)
         return " · ".join(part for part in parts if part)
 

@@ -355,8 +355,11 @@ class SaysoApp(App[int], inherit_bindings=False):
     def action_help(self) -> None:
         from sayso.tui.dialogs import HelpScreen
 
-        if not isinstance(self.screen, HelpScreen):
-            self.push_screen(HelpScreen(self.shared))
+        if isinstance(self.screen, HelpScreen):
+            self.screen.dismiss(None)
+        else:
+            context = self.screen.context if isinstance(self.screen, SaysoScreen) else ""
+            self.push_screen(HelpScreen(self.shared, context))
 
     def action_history(self) -> None:
         from sayso.tui.history import HistoryScreen
@@ -387,11 +390,13 @@ class SaysoApp(App[int], inherit_bindings=False):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         texts = self.shared.texts
+        told = set[str]()
         for active in screen.active_bindings.values():
             binding = active.binding
             # A permission takes its own key and no way around it.
             offered = binding.id and binding.id != "allow" and hasattr(texts, f"do_{binding.id}")
-            if offered and active.enabled:
+            if offered and active.enabled and binding.id not in told:
+                told.add(str(binding.id))
                 node, action = active.node, binding.action
                 yield SystemCommand(
                     getattr(texts, f"do_{binding.id}"),
@@ -399,5 +404,5 @@ class SaysoApp(App[int], inherit_bindings=False):
                     lambda node=node, action=action: node.run_action(action),
                 )
         for name in THEMES:
-            told = texts.palette_theme.format(theme=getattr(texts, f"theme_{name}"))
-            yield SystemCommand(told, "", lambda name=name: setattr(self, "theme", THEMES[name].name))
+            theme = texts.palette_theme.format(theme=getattr(texts, f"theme_{name}"))
+            yield SystemCommand(theme, "", lambda name=name: setattr(self, "theme", THEMES[name].name))

@@ -3,7 +3,7 @@ bottom."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 
 from textual.content import Content
 from textual.geometry import Size
@@ -107,6 +107,7 @@ class KeyBar(Widget):
         self._shared = shared
         self._needed = 1
         self._withheld: Set[str] = frozenset()
+        self._renamed: Mapping[str, str] = {}
         self.auto_links = False
 
     def on_mount(self) -> None:
@@ -115,6 +116,11 @@ class KeyBar(Widget):
     def withhold(self, names: Set[str]) -> None:
         """Leave these keys out for now: they would lead nowhere, or only to why not yet."""
         self._withheld = names
+        self._changed()
+
+    def rename(self, names: Mapping[str, str]) -> None:
+        """Tell these keys for now as what they do here: each with the text of another."""
+        self._renamed = names
         self._changed()
 
     def _changed(self) -> None:
@@ -165,7 +171,7 @@ class KeyBar(Widget):
         return len(character) == 1 and focused is not None and focused.check_consume_key(key, character)
 
     def _item(self, name: str, key: str, action: str) -> Content:
-        text = getattr(self._shared.texts, f"do_{name}")
+        text = getattr(self._shared.texts, f"do_{self._renamed.get(name, name)}")
         target = action if "." in action else f"screen.{action}"
         item = Content.assemble((f" {shown_key(key)}", "bold $primary"), f" {text} ")
         return item.stylize(Style.from_meta({"@click": target}))

@@ -159,12 +159,13 @@ async def ask_whether(screen: SaysoScreen[None], *, title: str, about: str) -> b
 
 
 class HelpScreen(ModalScreen[None]):
-    """Every key and what it does."""
+    """Every key and what it does, those first that work where it was opened."""
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: Shared, first: str) -> None:
         super().__init__()
         self._shared = shared
         shared.keys.bind(self, "dialog")
+        self._first = first
 
     def compose(self) -> ComposeResult:
         with Pages(id="dialog"):
@@ -177,7 +178,7 @@ class HelpScreen(ModalScreen[None]):
     def _blocks(self) -> list[Block]:
         texts = self._shared.texts
         found = [Block(content=Content.styled(texts.help_title, "bold"))]
-        for context in _CONTEXTS:
+        for context in sorted(_CONTEXTS, key=lambda context: context != self._first):
             found += self._section(context)
         file = self._shared.config.sources.get("keys") or str(user_file(self._shared.environ))
         return [

@@ -75,7 +75,7 @@ class SaysoScreen(Screen[ScreenResultType]):
 
     def __init__(self, shared: Shared, context: str) -> None:
         super().__init__()
-        self.shared = shared
+        self.shared, self.context = shared, context
         shared.keys.bind(self, context)
 
     def compose(self) -> ComposeResult:

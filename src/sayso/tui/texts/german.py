@@ -86,6 +86,7 @@ class German(Texts):
     recommended = "empfohlen"
     optional = "freiwillig"
     pick_one = "eine auswählen"
+    yes_or_no = "y ja · n nein"
     pick_some = "beliebig viele auswählen"
     mark_first = "Noch ist nichts markiert. {key} markiert, was am Zeiger steht."
     yes = "Ja"
