@@ -11,6 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from tests.trusting import trust
 
 from sayso.config import PROFILES, SETTINGS, Config, duration, load, project_dir, user_file
 from sayso.errors import ConfigError
@@ -49,6 +50,7 @@ def test_each_place_wins_over_the_ones_before_and_is_named(user: Path, project: 
     user.write_text('max_questions = 5\nmax_options = 5\nlog_level = "debug"\nask_timeout = "1m"')
     ours = project / ".sayso" / "config.toml"
     ours.write_text('max_options = 6\nlog_level = "warning"\nask_timeout = "2m"')
+    trust(user.parent, project)
     config = read(
         user, project, {"ask_timeout": "4m", "log_level": None}, SAYSO_LOG_LEVEL="error", SAYSO_ASK_TIMEOUT="3m"
     )
@@ -153,6 +155,7 @@ HARMLESS = {name for name, setting in SETTINGS.items() if setting.metadata["anyw
 @pytest.mark.parametrize("name", sorted(SETTINGS.keys() - HARMLESS))
 def test_a_project_may_not_choose_where_answers_go_or_what_runs(user: Path, project: Path, name: str) -> None:
     (project / ".sayso" / "config.toml").write_text(f'{name} = "x"')
+    trust(user.parent, project)
     with pytest.raises(ConfigError, match=f"{name} may not be set by a project, only by you.*SAYSO_{name.upper()}"):
         read(user, project)
 

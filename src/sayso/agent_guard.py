@@ -33,7 +33,7 @@ def refuse_agents_settling(desks: Desks, ask: Ask, settler: Settler) -> None:
 
 def refuse_agents(desks: Desks, wanted: str) -> None:
     """Raise NotYours, and record it, when an agent started this command. `wanted` says what it is for."""
-    why = _agent_behind(desks)
+    why = agent_behind(desks)
     if not why:
         return
     desks.accounts.note_refusal(wanted, why)
@@ -43,7 +43,7 @@ def refuse_agents(desks: Desks, wanted: str) -> None:
     )
 
 
-def _agent_behind(desks: Desks) -> str:
+def agent_behind(desks: Desks) -> str:
     """How an agent is behind this process, in words; empty when none is."""
     if marks := [name for name in IN_A_SHELL if os.environ.get(name)]:
         return f"{marks[0]} is set"

@@ -13,13 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from sayso.errors import ConfigError
+from sayso.files import read_regular
 from sayso.language import LANGUAGES
 from sayso.log import LEVELS
 from sayso.text import did_you_mean
+from sayso.trust import Trust, real
 
 PROFILES = ("all", "auq", "swissarmyhammer", "ahma", "codenomad", "promptmanager")
 RELAYED_PROFILE = "promptmanager"
 """The profile whose questions a relay can carry."""
+TRUST = "trust"
+"""The folder of the state in which it is noted which files of projects may be used."""
+MOST_SETTINGS = 1024 * 1024
+"""Bytes of a project's settings; a larger file is not used."""
 _UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _DAY = _UNITS["d"]
 _LONGEST = 36_500 * _DAY
@@ -189,8 +195,8 @@ def key_table(value: object) -> tuple[tuple[str, str], ...]:
 
 
 def _setting(default: Any, read: Callable[[object], Any], about: str, *, anywhere: bool = False) -> Any:
-    """A field of Config. Only settings marked `anywhere` may appear in a project's file: a repository that was
-    cloned must not be able to choose where answers go or which commands run."""
+    """A field of Config. Only settings marked `anywhere` may appear in a project's file, even in one that was trusted:
+    a repository must not be able to choose where answers go or which commands run."""
     metadata = {"read": read, "about": about, "anywhere": anywhere}
     if isinstance(default, dict):
         return field(default_factory=default.copy, metadata=metadata)
@@ -361,10 +367,10 @@ class Config:
     # Commands
 
     tools_dir: Path | None = _setting(  # noqa: RUF009
-        None, path_or_none, "The directory of tool files. Empty: the project's `.sayso/tools/`, then your own."
+        None, path_or_none, "The directory of tool files. Empty: your own, then the project's `.sayso/tools/`."
     )
     tools_from_project: bool = _setting(
-        True, switch, "Serve the tool files of the project's `.sayso/tools/`. `false` leaves them out."
+        True, switch, "Serve the tool files of the project's `.sayso/tools/` that you trust. `false` leaves them out."
     )
     command_timeout: int | None = _setting(
         30 * _UNITS["m"],
@@ -490,13 +496,27 @@ class Config:
         """Where tool files are looked for, the first of a name wins. Those that are not named need not be there."""
         if self.tools_dir:
             return (self.tools_dir,)
-        ours = (self.project_tools_dir,) if self.tools_from_project else ()
-        return (*ours, self.user_tools_dir)
+        theirs = (self.project_tools_dir,) if self.tools_from_project else ()
+        return (self.user_tools_dir, *theirs)
+
+    def is_of_project(self, folder: Path) -> bool:
+        """Whether the project brought what lies in a folder of tool files, so that it has to be trusted first."""
+        if folder in (self.user_tools_dir, self.project_tools_dir):
+            return folder == self.project_tools_dir
+        return real(folder).is_relative_to(real(self.project))
 
     @property
-    def read_from(self) -> tuple[Path, ...]:
-        """The files and folders that decide what a server shows, there or not."""
-        return (user_file(), self.project / ".sayso" / "config.toml", *self.tools_dirs)
+    def trust(self) -> Trust:
+        """Which files of projects may be used."""
+        return Trust(self.trust_dir)
+
+    @property
+    def trust_dir(self) -> Path:
+        return self.state_dir / TRUST
+
+    @property
+    def project_settings(self) -> Path:
+        return settings_of(self.project)
 
     @property
     def project_tools_dir(self) -> Path:
@@ -543,15 +563,23 @@ def load(
             values[key] = _read(key, value, source(key))
             sources[key] = source(key)
 
-    user = user_file(environ)
+    user, theirs = user_file(environ), settings_of(project)
+    spoken = _from_environment(environ)
     take(_toml(user), lambda _: str(user))
-    ours = project / ".sayso" / "config.toml"
-    take(_only_harmless(_toml(ours), ours), lambda _: str(ours))
-    take(_from_environment(environ), lambda key: f"SAYSO_{key.upper()}")
+    # Where the state lies is never a project's word: it is noted there whether such a word counts.
+    named = spoken.get("state_dir")
+    mine = _read("state_dir", named, "SAYSO_STATE_DIR") if named else values.get("state_dir")
+    values["state_dir"] = mine or default_state_dir(environ)
+    take(_trusted(theirs, Trust(values["state_dir"] / TRUST), project), lambda _: str(theirs))
+    take(spoken, lambda key: f"SAYSO_{key.upper()}")
     take({key: value for key, value in (flags or {}).items() if value is not None}, _flag)
     values["person"] = values.get("person") or _login()
-    values["state_dir"] = values.get("state_dir") or default_state_dir(environ)
     return Config(**values, project=project, user_dir=user.parent, sources=sources)
+
+
+def settings_of(project: Path) -> Path:
+    """Where a project says something about settings."""
+    return project / ".sayso" / "config.toml"
 
 
 def language_setting(environ: Mapping[str, str] = os.environ) -> str:
@@ -607,21 +635,29 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
 
 def _toml(file: Path) -> dict[str, object]:
     try:
-        given = toml(file.read_text(encoding="utf-8"))
-        return {ALIASES.get(key, key): value for key, value in given.items()}
-    except FileNotFoundError:
+        return _settings_in(file.read_bytes(), file)
+    except (FileNotFoundError, NotADirectoryError):
         return {}
-    except NotADirectoryError:
-        return {}
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{file}: is not UTF-8 text. Save it as UTF-8.") from error
     except OSError as error:
         raise ConfigError(f"{file}: cannot be read ({error.strerror}). Check its permissions.") from error
+
+
+def _settings_in(data: bytes, file: Path) -> dict[str, object]:
+    try:
+        return {ALIASES.get(key, key): value for key, value in toml(data.decode()).items()}
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file}: is not UTF-8 text. Save it as UTF-8.") from error
     except ValueError as error:
         raise ConfigError(f"{file}: is not valid TOML: {error}. Fix or remove that line.") from error
 
 
-def _only_harmless(given: dict[str, object], file: Path) -> dict[str, object]:
+def _trusted(file: Path, trust: Trust, project: Path) -> dict[str, object]:
+    """What a project's file says, if a person has trusted it as it is. Else nothing of it is even read as settings."""
+    try:
+        data = read_regular(file, MOST_SETTINGS)
+    except OSError:
+        return {}
+    given = _settings_in(data, file) if trust.of(project).trusts(file, data) else {}
     for key in given:
         if key in SETTINGS and not SETTINGS[key].metadata["anywhere"]:
             raise ConfigError(

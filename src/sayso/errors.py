@@ -17,6 +17,7 @@ SaysoError                      exit code 1
 ├── NotificationFailed          1   a person could not be told of a question
 ├── SignInRefused               5   a link, a session or a token that does not let anyone in
 ├── HistoryError                1   a question and its answer could not be written to the project's files
+├── NotTrusted                  4   what a project brings is not what was looked at, so none of it was trusted
 ├── CannotListen                1   the web inbox cannot listen where it should
 ├── CannotEdit                  1   another program's file cannot be changed without harm, so it was left alone
 ├── TooManyRuns                 4   as many agents of this user run as may
@@ -138,6 +139,12 @@ class SignInRefused(SaysoError):
     """A link, a session or a token that does not let anyone in."""
 
     exit_code = 5
+
+
+class NotTrusted(SaysoError):
+    """What a project brings is not what was looked at. None of it was trusted."""
+
+    exit_code = 4
 
 
 class HistoryError(SaysoError):

@@ -60,6 +60,12 @@ def json_line(value: object) -> str:
     return re.sub(_UNSAFE_IN_JSON, _escaped, text)
 
 
+def spelt_out(text: str) -> str:
+    """The whole text on one line: as it is, or as JSON where something in it would not be seen for what it is."""
+    safe = json_line(text)
+    return text if text.isprintable() and safe == f'"{text}"' else safe
+
+
 def json_block(value: object) -> str:
     """The same, indented for people."""
     text = json.dumps(value, ensure_ascii=False, default=str, indent=2)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.trusting import trust
 
 from sayso.agents import relay_file
 from sayso.agents.relay_file import RelayFile
@@ -210,5 +211,6 @@ def test_the_settings_are_known_by_the_seeds_names_and_keep_their_bounds(tmp_pat
     ours = tmp_path / ".sayso" / "config.toml"
     ours.parent.mkdir()
     ours.write_text('mcpAskUserServerPath = "/evil"\n')
+    trust(config.state_dir, tmp_path)
     with pytest.raises(ConfigError, match="may not be set by a project"):
         settings(tmp_path)

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.trusting import trust
+
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Question, Settler
 from sayso.clock import Clock, now_ms
@@ -51,6 +53,10 @@ class Home:
             "SAYSO_PERSON": "ada",
             **self.extra,
         }
+
+    def trust(self) -> None:
+        """The person has looked at the project and trusts it as it is now."""
+        trust(self.state, self.project)
 
     def run(self, *arguments: str, program: str = "sayso", stdin: str | bytes = "", **env: str) -> Ran:
         """Run it to its end."""

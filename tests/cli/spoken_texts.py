@@ -14,18 +14,20 @@ import click
 import sayso
 from sayso.asks.model import State
 from sayso.asks.truth import Listening
+from sayso.brought import Used
 from sayso.cli.help_page import EXPLAINED, paragraph
 from sayso.cli.lazy_group import COMMANDS, load
 from sayso.cli.lazy_group import sayso as program
 from sayso.install.part import Done
 from sayso.operations.operation import OperationState
+from sayso.trust import TrustStanding
 
 SOURCES = Path(sayso.__file__).parent
 CLI = SOURCES / "cli"
 NO_TEXTS = ("texts.py", "demo_agent.py", "late_answers.py")
 """Modules of the command line that say nothing to a person."""
 LOWER = (
-    *("accounts.py", "config.py", "errors.py", "log.py"),
+    *("accounts.py", "config.py", "errors.py", "log.py", "trust.py"),
     *("agents/projects.py", "agents/workspace.py"),
     *("asks/table.py", "asks/desk.py", "asks/guard.py", "asks/model.py"),
     *("doctor/connections.py", "doctor/ground.py", "doctor/probe.py", "doctor/surroundings.py"),
@@ -118,7 +120,7 @@ def longest_piece(template: str) -> str:
 
 def words() -> set[str]:
     """Words of the domain that are shown as they are."""
-    kinds = (State, Listening, Done, OperationState)
+    kinds = (State, Listening, Done, OperationState, TrustStanding, Used)
     return {member.value.replace("_", " ") for kind in kinds for member in kind} | {each.value for each in State}
 
 

@@ -15,6 +15,7 @@ def test_every_setting_is_shown_with_its_value_and_where_it_comes_from(home: Hom
     (home.project / ".sayso").mkdir()
     ours = home.project / ".sayso" / "config.toml"
     ours.write_text('log_level = "warning"\nmax_questions = 7\n')
+    home.trust()
     data = home.run("config", "--json", SAYSO_MAX_QUESTIONS="9").data
     found = {name: (item["value"], item["from"]) for name, item in data["settings"].items()}
     assert set(found) == set(SETTINGS)
@@ -25,9 +26,9 @@ def test_every_setting_is_shown_with_its_value_and_where_it_comes_from(home: Hom
     assert found["ask_timeout"] == ("none", "default")
     assert found["keep_unattended"] == ("7d", "default")
     assert found["history"] == (True, "default")
-    assert data["files"]["your settings"] == {"found": True, "path": str(user)}
-    assert data["files"]["project settings"] == {"found": True, "path": str(ours)}
-    assert data["files"]["store"] == {"found": False, "path": str(home.state / "sayso.db")}
+    assert data["files"]["your settings"] == {"found": True, "used": True, "path": str(user)}
+    assert data["files"]["project settings"] == {"found": True, "used": True, "path": str(ours)}
+    assert data["files"]["store"] == {"found": False, "used": False, "path": str(home.state / "sayso.db")}
 
 
 def test_the_table_names_every_setting_and_file(home: Home) -> None:
@@ -72,4 +73,5 @@ def test_started_as_auq_the_profile_is_auq_unless_something_says_else(home: Home
     assert profile("auq", SAYSO_PROFILE="all") == ("all", "SAYSO_PROFILE")
     (home.project / ".sayso").mkdir()
     (home.project / ".sayso" / "config.toml").write_text('profile = "all"')
+    home.trust()
     assert profile("auq")[0] == "all"

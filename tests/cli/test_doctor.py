@@ -36,6 +36,10 @@ class Machine:
         file.write_text(text)
         return file
 
+    def trusted(self, path: str, text: str) -> None:
+        self.write(path, text)
+        self.home.trust()
+
     def settings(self, text: str) -> None:
         self.write(".config/sayso/config.toml", text)
 
@@ -123,7 +127,7 @@ BROKEN: dict[str, tuple[Callable[[Machine], object], str, str, str, str]] = {
         *("settings", "fault", "is not valid TOML", "Fix that setting"),
     ),
     "a project that sets what only a person may": (
-        lambda m: m.write("project/.sayso/config.toml", 'store = "postgresql://evil"\n'),
+        lambda m: m.trusted("project/.sayso/config.toml", 'store = "postgresql://evil"\n'),
         *("settings", "fault", "store may not be set by a project", "Fix that setting"),
     ),
     "a file where the state folder should be": (
@@ -186,7 +190,7 @@ BROKEN: dict[str, tuple[Callable[[Machine], object], str, str, str, str]] = {
         *("hook", "fault", "runs /gone/sayso, which is not there", "sayso install claude-code --hook"),
     ),
     "a tool file with a fault": (
-        lambda m: m.write("project/.sayso/tools/git.json", '{"name": "git", "description": "git"}'),
+        lambda m: m.trusted("project/.sayso/tools/git.json", '{"name": "git", "description": "git"}'),
         *("tools", "fault", "git.json", "sayso tools validate"),
     ),
     "a notification command that is not there": (

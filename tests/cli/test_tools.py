@@ -37,7 +37,7 @@ SLEEPER: dict[str, Any] = {
 
 
 def write_tool(home: Home, tool: dict[str, Any]) -> Path:
-    folder = home.project / ".sayso" / "tools"
+    folder = home.folder / ".config" / "sayso" / "tools"
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{tool['name']}.json"
     file.write_text(json.dumps(tool, indent=2))

@@ -41,6 +41,7 @@ def test_settings_that_cannot_be_read_are_one_error_and_nothing_is_done(
 def test_a_project_cannot_choose_the_store(home: Home) -> None:
     (home.project / ".sayso").mkdir()
     (home.project / ".sayso" / "config.toml").write_text('store = "postgresql://evil/"')
+    home.trust()
     ran = home.run("list")
     assert ran.code == 2
     assert "store may not be set by a project" in ran.error

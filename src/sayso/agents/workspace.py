@@ -14,6 +14,7 @@ from typing import Any
 from sayso.agents.relay_file import SERVER_NAME, ServerEntry
 from sayso.errors import CannotEdit
 from sayso.files import replace_file
+from sayso.trust import check_inside
 
 PLACE = Path(".claude") / "settings.local.json"
 _SERVERS = "mcpServers"
@@ -69,8 +70,8 @@ def _read(file: Path) -> Settings:
 
 
 def _replace(file: Path, text: str) -> None:
-    # A link to another place stays one: what it leads to is replaced.
-    target = file.resolve()
+    # A link to another place of the project stays one: what it leads to is replaced.
+    target = check_inside(file, file.parent.parent).resolve()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         replace_file(target, text.encode(), new_mode=0o644)

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from sayso.brought import Used, brought
 from sayso.cli.program import settings
 from sayso.cli.terminal import put, put_json, table
 from sayso.cli.texts import mark, tr, translated
@@ -16,6 +17,7 @@ from sayso.config import SETTINGS, Config, answer_wait, duration, duration_or_no
 from sayso.text import json_line, one_line
 
 DEFAULT = mark("default")
+FOUND, ABSENT = mark("found"), mark("absent")
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1))
 
 
@@ -24,8 +26,8 @@ _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms"
 def command(as_json: bool) -> None:
     """Show each setting, its value and where it comes from.
 
-    Below them are the files that were looked at. Later ones win: defaults, your file, the project's file, SAYSO_* in
-    the environment, a command's options.
+    Below them are the files that were looked at. Later ones win: defaults, your file, the project's file if you trust
+    it (sayso trust), SAYSO_* in the environment, a command's options.
 
     \b
     Example:
@@ -101,13 +103,19 @@ def _data(config: Config) -> dict[str, Any]:
             name: {"value": shown(name, getattr(config, name)), "from": config.sources.get(name, DEFAULT)}
             for name in SETTINGS
         },
-        "files": {what: {"found": found == "found", "path": path} for what, (found, path) in _files(config).items()},
+        "files": {
+            what: {"found": found != ABSENT, "used": found == FOUND, "path": path}
+            for what, (found, path) in _files(config).items()
+        },
     }
 
 
 def _files(config: Config) -> dict[str, tuple[str, str]]:
     """The files that matter here, whether each is there, and its path."""
-    files = {mark("your settings"): user_file(), mark("project settings"): config.project / ".sayso" / "config.toml"}
+    files = {mark("your settings"): user_file(), mark("project settings"): config.project_settings}
     if not config.store:
         files[mark("store")] = config.database
-    return {what: (mark("found") if path.exists() else mark("absent"), str(path)) for what, path in files.items()}
+    found = {what: (FOUND if path.exists() else ABSENT, str(path)) for what, path in files.items()}
+    if brought(config, config.project).kept_from(Used.SETTINGS):
+        found["project settings"] = mark("not used: sayso trust"), str(config.project_settings)
+    return found

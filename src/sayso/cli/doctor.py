@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 
 import click
@@ -15,7 +16,7 @@ from sayso.cli.terminal import bold, put, put_json
 from sayso.cli.texts import mark, plural, tr, translated
 from sayso.config import Config
 from sayso.doctor import connections, ground, surroundings
-from sayso.doctor.finding import Finding, Level, exit_code, fault, ok
+from sayso.doctor.finding import Finding, Level, exit_code, fault, note, ok
 from sayso.errors import CannotEdit, ConfigError
 from sayso.install.machine import Machine, this_machine
 from sayso.install.registration import Registration
@@ -38,7 +39,7 @@ def command(client: str | None, as_json: bool) -> None:
     nothing.
 
     With --client it starts the server that is registered with that client, exactly as the client would, and takes a
-    question all the way: handshake, a question in your inbox, an answer.
+    question all the way: handshake, a question in your inbox, an answer. It never runs what a project names.
 
     The exit code is 0 when everything is fine, 1 when there are warnings, 2 when something does not work.
 
@@ -83,6 +84,7 @@ def _all(config: Config, machine: Machine) -> Iterator[Finding]:
     yield from ground.store(config)
     yield from connections.connections(config, machine, this_server())
     yield from surroundings.tool_files(config)
+    yield from surroundings.trust(config)
     yield from surroundings.notifications(config)
     yield from surroundings.browser(config)
     yield from surroundings.enforcement(config)
@@ -103,8 +105,13 @@ def _with_client(target: Target, config: Config, machine: Machine) -> Iterator[F
         if registered:
             from sayso.doctor.probe import probe
 
-            yield from connections.entry(target, scope, registered, config, machine)
-            yield from probe(target, registered.server, config)
+            yield from connections.entry(piece, registered, config)
+            if connections.is_named_by_project(piece, shutil.which(registered.server.command) or ""):
+                text = "The server that this project names is not started here; this Sayso is, in its place."
+                yield note(target.key, text)
+                yield from probe(target, piece.server, config)
+            else:
+                yield from probe(target, registered.server, config)
             return
     yield fault(target.key, f"{target.title} is not connected.", f"sayso install {target.key}")
 
@@ -122,7 +129,7 @@ def _show(findings: list[Finding]) -> None:
 
 def _as_typed(fix: str) -> str:
     """With this program's path where the shell would not find it by its name."""
-    return re.sub(r"\bsayso (?=install|uninstall|tools|config|doctor)", lambda _: f"{this_command()} ", fix)
+    return re.sub(r"\bsayso (?=install|uninstall|tools|config|doctor|trust)", lambda _: f"{this_command()} ", fix)
 
 
 def _sum_up(findings: list[Finding]) -> None:

@@ -70,7 +70,7 @@ def skill_parts(target: Target, scope: Scope, machine: Machine) -> Iterator[Part
 
 def _place(places: tuple[Place, str], scope: Scope, machine: Machine) -> Path:
     own, shared = places
-    return own(machine) if scope is Scope.USER else machine.project / shared
+    return own(machine) if scope is Scope.USER else machine.in_project(shared)
 
 
 def short_path(path: Path, machine: Machine) -> str:

@@ -11,7 +11,7 @@ from sayso.cli.texts import mark
 
 GROUPS = {
     mark("Answering"): ("list", "show", "answer", "reject", "history"),
-    mark("Asking, and running commands"): ("ask", "tools", "ops"),
+    mark("Asking, and running commands"): ("ask", "tools", "ops", "trust"),
     mark("Connecting agents"): ("install", "uninstall", "doctor", "server", "hook"),
     mark("In the browser, and over the network"): ("web", "project", "sync-workspaces", "user", "token"),
     mark("Sayso itself"): ("config", "demo", "completion"),

@@ -10,17 +10,18 @@ import shutil
 import sys
 import textwrap
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TextIO
 
 import click
 
 from sayso.cli.texts import language, tr
-from sayso.text import json_block
+from sayso.text import json_block, most_cells, printable
 
 Cells = Sequence[str]
 _YES_OR_NO = {"de": {"ja": True, "nein": False}}
+_MARK = "    │ "
 _START = re.compile(r"\s*(?:\d\. )?")
 _ROWS_BESIDE_A_CODE = 8
 """What is said before and after a code that is drawn, so that the link stays on the screen."""
@@ -85,6 +86,24 @@ def _filled(line: str, width: int) -> str:
     start = _START.match(line)
     indent = " " * (start.end() if start else 0)
     return textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def block(text: str) -> str:
+    """Text that is not ours, whole: every line of it is marked, also where a terminal would break it, so that nothing
+    in it can pass for a line of ours."""
+    width = max((_columns() or sys.maxsize) - cells(_MARK), 20)
+    lines = printable(text).expandtabs(4).split("\n")
+    return "\n".join(_MARK + part for line in lines for part in _pieces(line, width))
+
+
+def _pieces(line: str, width: int) -> Iterator[str]:
+    start, room = 0, width
+    for place, character in enumerate(line):
+        room -= most_cells(character)
+        if room < 0:
+            yield line[start:place]
+            start, room = place, width - most_cells(character)
+    yield line[start:]
 
 
 def listed(meanings: Mapping[str, str]) -> str:

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from sayso.cli.agent_guard import agent_behind
 from sayso.cli.program import settings
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.cli.texts import mark, plural, tr
 from sayso.config import Config
+from sayso.desks import open_desks
 from sayso.errors import InvalidInput, NotFound, Problem
-from sayso.text import did_you_mean, one_line, printable
+from sayso.text import did_you_mean, one_line, printable, spelt_out
 from sayso.toolfiles.catalog import Catalog, CommandTool
 from sayso.toolfiles.leaves import leaves
 from sayso.toolfiles.model import Fault, OptionSpec, ToolFile
 from sayso.toolfiles.schema import input_schema, published_schema
 from sayso.toolfiles.toolfile import load_dir, load_file, ready_files
+from sayso.trust import check_inside
 
 
 @click.group()
@@ -49,15 +52,17 @@ def list_(as_json: bool) -> None:
     tools = sorted(loaded.tools.values(), key=lambda tool: tool.name)
     if as_json:
         put_json([_data(tool) for tool in tools])
+        _say_untrusted(loaded.untrusted)
         return
     if tools:
         put(table(("TOOL", "MODE", "SAY-SO", "WHAT IT DOES"), [_row(tool) for tool in tools]))
         if any(tool.leaf.approve != "never" for tool in tools):
             say("\n" + tr("SAY-SO: whether a person must allow a call before it runs. It is asked for in your inbox."))
-    else:
+    elif not loaded.untrusted:
         say(tr("There are no tool files here. These are ready-made: {names}", names=", ".join(ready_files())))
         say(tr("Write one into this project: sayso tools init git"))
     _say_faults(loaded.faults)
+    _say_untrusted(loaded.untrusted)
 
 
 @command.command()
@@ -71,7 +76,7 @@ def validate(path: Path | None, as_json: bool) -> None:
       sayso tools validate
       sayso tools validate .sayso/tools/git.json
     """
-    files, faults = _checked(path, settings())
+    files, faults, untrusted = _checked(path, settings())
     if as_json:
         put_json([_fault(fault) for fault in faults])
     else:
@@ -80,6 +85,7 @@ def validate(path: Path | None, as_json: bool) -> None:
         wrong = len({fault.file for fault in faults})
         size = plural(files, "1 tool file", "{n} tool files")
         say(tr("{files}, {n} of them wrong.", files=size, n=wrong) if wrong else tr("{files}, all right.", files=size))
+    _say_untrusted(untrusted)
     if faults:
         sys.exit(1)
 
@@ -115,10 +121,11 @@ def init(names: tuple[str, ...], for_user: bool) -> None:
     if unknown:
         raise NotFound(f"There is no ready-made tool file {unknown[0]!r}. There are {', '.join(ready)}.")
     config = settings()
-    folder = config.user_tools_dir if for_user else config.project_tools_dir
+    folder = config.user_tools_dir if for_user else check_inside(config.project_tools_dir, config.project)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for name in names:
-        _write_new(folder / f"{name}.json", ready[name].read_text("utf-8"))
+    written = {file: data for name in names if (data := _write_new(file := folder / f"{name}.json", ready[name]))}
+    if written and not for_user:
+        _trust_written(config, written)
 
 
 @command.command()
@@ -142,6 +149,7 @@ def run(name: str, arguments: tuple[str, ...], as_json: bool) -> None:
     tool = loaded.tools.get(name)
     if tool is None:
         _say_faults(loaded.faults)
+        _say_untrusted(loaded.untrusted)
         hint = f"{did_you_mean(name, loaded.tools)} `sayso tools list` shows them.".lstrip()
         raise NotFound(f"There is no tool {name!r} here. {hint}")
     given = _read(tool, arguments)
@@ -150,29 +158,41 @@ def run(name: str, arguments: tuple[str, ...], as_json: bool) -> None:
     sys.exit(run_tool(config, tool, given, as_json=as_json))
 
 
-def _checked(path: Path | None, config: Config) -> tuple[int, tuple[Fault, ...]]:
-    """How many files there are, and all that is wrong with them: the same verdict as at a server's start."""
+def _checked(path: Path | None, config: Config) -> tuple[int, tuple[Fault, ...], tuple[Path, ...]]:
+    """How many files there are, all that is wrong with them, and those not used for want of trust: the same verdict as
+    at a server's start."""
     if path is None:
-        catalog = Catalog(config)
-        faults = catalog.load().faults
-        return catalog.loaded.files, faults
+        here = Catalog(config).load()
+        return here.files, here.faults, here.untrusted
     if path.is_dir():
         loaded = load_dir([path])
-        return len(list(path.glob("*.json"))), loaded.faults
+        return len(list(path.glob("*.json"))), loaded.faults, ()
     found = load_file(path)
-    return 1, () if isinstance(found, ToolFile) else found
+    return 1, () if isinstance(found, ToolFile) else found, ()
 
 
-def _write_new(file: Path, text: str) -> None:
+def _write_new(file: Path, like: Path) -> bytes:
+    """What was written; nothing where there is a file already."""
+    data = like.read_bytes()
     try:
-        with file.open("x", encoding="utf-8") as opened:
-            opened.write(text)
+        with file.open("xb") as opened:
+            opened.write(data)
     except FileExistsError:
         say(tr("{file} is there already and was left alone.", file=file))
-        return
+        return b""
     names = [leaf.name for leaf in leaves(found)] if isinstance(found := load_file(file), ToolFile) else []
     size = plural(len(names), "1 tool", "{n} tools")
     say(tr("Wrote {file} with {tools}. Agents that are connected see them at once.", file=file, tools=size))
+    return data
+
+
+def _trust_written(config: Config, files: Mapping[Path, bytes]) -> None:
+    """A person who has ready-made files written trusts them as they are. An agent cannot."""
+    with open_desks(config) as desks:
+        if not agent_behind(desks):
+            config.trust.add(config.project, files)
+            return
+    say(tr("An agent runs this, so they are not used until a person trusts them: sayso trust"))
 
 
 def _say_faults(faults: tuple[Fault, ...]) -> None:
@@ -184,6 +204,17 @@ def _say_faults(faults: tuple[Fault, ...]) -> None:
             "{n} tool files were left out; `sayso tools validate` says why.",
         )
         say(f"\n{said}")
+
+
+def _say_untrusted(files: Sequence[Path]) -> None:
+    if files:
+        said = plural(
+            len(files),
+            "1 tool file of this project is not used, because you have not trusted it as it is:",
+            "{n} tool files of this project are not used, because you have not trusted them as they are:",
+        )
+        names = "\n".join(f"  {spelt_out(str(file))}" for file in files)
+        say(f"\n{said}\n{names}\n{tr('To look at what this project brings, and trust it: sayso trust')}")
 
 
 def _read(tool: CommandTool, arguments: tuple[str, ...]) -> dict[str, Any]:

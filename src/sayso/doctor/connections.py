@@ -25,6 +25,7 @@ from sayso.install.machine import Machine
 from sayso.install.part import about, look
 from sayso.install.registration import Registration
 from sayso.install.targets import TARGETS, Scope, Target, claude_settings
+from sayso.trust import real
 
 VERSION_SECONDS = 20.0
 OURS = ("sayso", "auq")
@@ -76,7 +77,7 @@ def connection(target: Target, config: Config, machine: Machine, server: ServerP
             return
         if registered:
             found.append((scope, registered))
-            yield from entry(target, scope, registered, config, machine)
+            yield from entry(piece, registered, config)
     if not found:
         yield note(target.key, f"{target.title} {NOT_CONNECTED}", f"sayso install {target.key}")
     elif any(registered.server != found[0][1].server for _, registered in found if not registered.is_disabled):
@@ -87,8 +88,9 @@ def connection(target: Target, config: Config, machine: Machine, server: ServerP
         )
 
 
-def entry(target: Target, scope: Scope, registered: Registered, config: Config, machine: Machine) -> Iterator[Finding]:
+def entry(piece: Registration, registered: Registered, config: Config) -> Iterator[Finding]:
     """One entry: what it starts, and whether that fits what the client and this Sayso do."""
+    target, scope, machine = piece.target, piece.scope, piece.machine
     again, title = f"sayso install {target.key}{_flag(scope)}", f"{target.title} ({scope})"
     if registered.is_disabled:
         yield warning(target.key, f"{title}: the entry is switched off.", "Switch it on in the client, or remove it.")
@@ -98,7 +100,7 @@ def entry(target: Target, scope: Scope, registered: Registered, config: Config, 
         yield fault(target.key, f"{title} starts {registered.server.command}, which is not there.", again)
         return
     wrong = [
-        *_other_version(target, title, program, registered.server, again),
+        *_other_version(piece, title, program, registered.server, again),
         *_other_state(target, title, scope, registered.server, config),
         *_limits(target, title, registered, config, again),
         *_unseen_tools(target, title, scope, registered, machine),
@@ -107,18 +109,34 @@ def entry(target: Target, scope: Scope, registered: Registered, config: Config, 
     yield from wrong or [ok(target.key, f"{title} is connected: it starts {shlex.join(registered.server.argv)}")]
 
 
-def _other_version(target: Target, title: str, program: str, server: ServerProgram, again: str) -> Iterator[Finding]:
+def _other_version(
+    piece: Registration, title: str, program: str, server: ServerProgram, again: str
+) -> Iterator[Finding]:
     """Whether it is Sayso, and this one. What fetches programs is not asked: it might fetch one."""
-    name = Path(program).stem
-    if name in FETCHERS:
+    name, key = Path(program).stem, piece.target.key
+    if name in FETCHERS or is_this_program(piece, program):
         return
     if name not in OURS:
-        yield warning(target.key, f"{title} starts {server.command}, which is not Sayso.", again)
+        yield warning(key, f"{title} starts {server.command}, which is not Sayso.", again)
+        return
+    if is_named_by_project(piece, program):
+        text = f"{title} starts {program}. Which version that is was not tried: nothing is run that a project names."
+        yield note(key, text, again)
         return
     told = _version(program)
     if told != __version__:
         what = f"version {told}" if told else "something that does not say which version it is"
-        yield warning(target.key, f"{title} starts {what}; this is {__version__}.", again)
+        yield warning(key, f"{title} starts {what}; this is {__version__}.", again)
+
+
+def is_this_program(piece: Registration, program: str) -> bool:
+    """Whether a file is the very program that looks at it."""
+    return os.path.realpath(program) == os.path.realpath(piece.server.command)
+
+
+def is_named_by_project(piece: Registration, program: str) -> bool:
+    """Whether to run a program would be to do what a project says: its entry names it, or it lies in there."""
+    return piece.scope is Scope.PROJECT or real(Path(program)).is_relative_to(real(piece.machine.project))
 
 
 @cache
@@ -176,10 +194,12 @@ def _leave_to_ask(
     """A client that must be asked before it calls our tools calls none where nobody can be asked."""
     if not target.grant:
         return
-    # What Gemini and others do not take from a project must be the person's own.
-    part = target.leave_to_ask(machine, scope, server) or target.leave_to_ask(machine, Scope.USER, server)
-    again = f"sayso install {target.key}{_flag(scope) if target.leave_to_ask(machine, scope, server) else ''}"
+    again = f"sayso install {target.key}"
     try:
+        # What Gemini and others do not take from a project must be the person's own.
+        own = target.leave_to_ask(machine, scope, server)
+        again += _flag(scope) if own else ""
+        part = own or target.leave_to_ask(machine, Scope.USER, server)
         is_missing = part is not None and look(part).is_needed
         yield from _refusals(target, title, server, machine)
     except CannotEdit as error:
@@ -215,8 +235,8 @@ def _budget(target: Target, server: ServerProgram, config: Config) -> float | No
 def hook(machine: Machine) -> Iterator[Finding]:
     """The hook for late answers, where one is set up."""
     for scope in Scope:
-        path = claude_settings(machine, scope)
         try:
+            path = claude_settings(machine, scope)
             with about(path):
                 command = registered_command(files.as_text(files.content(path)).removeprefix(files.BOM))
         except CannotEdit as error:

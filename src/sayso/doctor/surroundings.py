@@ -11,9 +11,10 @@ from contextlib import suppress
 from importlib.util import find_spec
 from urllib.parse import urlsplit
 
+from sayso.brought import brought
 from sayso.config import Config
 from sayso.doctor.finding import Finding, fault, note, ok, warning
-from sayso.text import counted
+from sayso.text import counted, spelt_out
 from sayso.toolfiles.catalog import Catalog
 
 CONNECT_SECONDS = 3.0
@@ -26,9 +27,20 @@ def tool_files(config: Config) -> Iterator[Finding]:
     if not loaded.faults:
         yield (
             ok("tools", f"agents get {counted(len(loaded.tools), 'tool')} from {counted(loaded.files, 'tool file')}")
-            if loaded.tools
+            if loaded.tools or loaded.untrusted
             else note("tools", "There are no tool files here, so agents get no commands.", "sayso tools init git")
         )
+
+
+def trust(config: Config) -> Iterator[Finding]:
+    """What the project at hand brings and nobody has trusted. None of it is run or used here."""
+    found = brought(config, config.project)
+    for file in found.untrusted:
+        why = file.trouble or file.standing
+        text = f"{spelt_out(file.name)} ({file.used}) is not used: {why}."
+        yield note("trust", text, "" if file.trouble else "sayso trust")
+    if found.files and not found.untrusted:
+        yield ok("trust", f"you trust what this project brings: {counted(len(found.files), 'file')}")
 
 
 def notifications(config: Config) -> Iterator[Finding]:
@@ -133,8 +145,8 @@ def enforcement(config: Config) -> Iterator[Finding]:
     yield note("enforced", "A project's own settings cannot choose your store, your notifications or your inbox.")
     secrets = "hidden" if config.mask_output else "shown (mask_output is off)"
     yield note("enforced", f"Commands stay in the project and command_roots; secrets in their output are {secrets}.")
-    tools = "run as you" if config.tools_from_project else "are not used (tools_from_project is off)"
-    yield note("not enforced", f"Tool files of a project {tools}. Commands have all of your rights: no sandbox.")
+    yield note("enforced", "What a project brings is not used until you trust it as it is (`sayso trust`).")
+    yield note("not enforced", "Commands have all of your rights, those of a project that you trust too: no sandbox.")
     yield note(
         "not enforced",
         "An agent with a shell of yours can do what you can. That it cannot answer itself from a command line guards "

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sayso.trust import check_inside
+
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
@@ -34,6 +36,10 @@ class Machine:
     def folder(self, variable: str, otherwise: str) -> Path:
         """A folder that a variable may name; else one below the home."""
         return self._named(variable) or self.home / otherwise
+
+    def in_project(self, place: str) -> Path:
+        """A file of the project at hand. CannotEdit where a link leads out of there."""
+        return check_inside(self.project / place, self.project)
 
     def which(self, program: str) -> str | None:
         return shutil.which(program, path=self.environ.get("PATH", os.defpath))

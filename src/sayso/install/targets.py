@@ -65,7 +65,7 @@ class Target:
     """The file of instructions that it always reads: the person's, and the project's."""
 
     def file(self, machine: Machine, scope: Scope) -> Path:
-        return self.user_file(machine) if scope is Scope.USER else machine.project / self.project_file
+        return self.user_file(machine) if scope is Scope.USER else machine.in_project(self.project_file)
 
     def takes(self, scope: Scope) -> bool:
         return scope is Scope.USER or bool(self.project_file)
@@ -94,8 +94,9 @@ def _claude_file(machine: Machine) -> Path:
 
 def claude_settings(machine: Machine, scope: Scope) -> Path:
     """Where Claude Code keeps permissions, hooks and variables: the person's, or the project's."""
-    home = machine.project / ".claude" if scope is Scope.PROJECT else _claude_home(machine)
-    return home / "settings.json"
+    if scope is Scope.PROJECT:
+        return machine.in_project(".claude/settings.json")
+    return _claude_home(machine) / "settings.json"
 
 
 def _codex_home(machine: Machine) -> Path:

@@ -17,6 +17,7 @@ from sayso.dialects.dialect import ASK_TOOLS, Tool
 from sayso.dialects.profiles import Profile
 from sayso.protocol.connection import Connection, Served
 from sayso.protocol.request import ClientInfo
+from sayso.text import counted
 
 if TYPE_CHECKING:
     from sayso.toolfiles.catalog import Catalog, LoadedTools
@@ -38,6 +39,10 @@ RUNNING = (
 )
 """The methods of servers that run commands."""
 
+_UNTRUSTED = (
+    "Not used: {n} that this project brings, because the user has not trusted them as they are. Only the user can, "
+    "with `sayso trust`; tell them if you need one."
+)
 CORE_ANSWERS = ("subscriptions/listen", "logging/setLevel")
 """Those of them that the protocol's core answers."""
 
@@ -96,12 +101,14 @@ class Offer:
         return self.shown.strict or (self.has_catalog and bool(self.catalog.loaded.files))
 
     def refresh(self) -> None:
-        """Say what holds now of tool files: which were left out."""
+        """Say what holds now of tool files: which were left out, and which nobody has trusted."""
         parts = [self.shown.instructions, self.shown.commands if self.shows_commands else ""]
         if self.has_catalog and self.catalog.loaded.faults:
             from sayso.dialects import operation_replies
 
             parts.append(operation_replies.left_out(self.catalog.loaded.faults))
+        if self.has_catalog and self.catalog.loaded.untrusted:
+            parts.append(_UNTRUSTED.format(n=counted(len(self.catalog.loaded.untrusted), "tool file")))
         self.served.instructions = "\n\n".join(part for part in parts if part)
 
     def tools(self, client: ClientInfo) -> list[Tool]:

@@ -91,8 +91,9 @@ class CommandsOnDemand:
             return self.loaded
 
     async def _watch(self) -> None:
-        """Endless until the server ends: look at changed tool files, once there are any."""
-        with Changes(self._backend.config.tools_dirs) as changes:
+        """Endless until the server ends: look at tool files that have changed or were trusted, once there are any."""
+        config = self._backend.config
+        with Changes([*config.tools_dirs, config.trust_dir]) as changes:
             while True:
                 await anyio.to_thread.run_sync(changes.arm)
                 if self.loaded or self._offer.has_files():

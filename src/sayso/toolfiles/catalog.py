@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sayso.config import Config
 from sayso.toolfiles.leaves import Leaf, leaves
-from sayso.toolfiles.model import Fault, ToolFile
+from sayso.toolfiles.model import Approve, Fault, ToolFile
 from sayso.toolfiles.toolfile import load_dir
+from sayso.trust import TrustedProject
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +38,9 @@ class LoadedTools:
     tools: Mapping[str, CommandTool] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
     files: int = 0
-    """How many tool files there are, valid or not."""
+    """How many tool files there are that may be used, valid or not."""
+    untrusted: tuple[Path, ...] = ()
+    """The project's files that nobody has trusted as they are. Nothing in them is used."""
 
     @property
     def left_out(self) -> tuple[Path, ...]:
@@ -51,16 +54,28 @@ class Catalog:
     def __init__(self, config: Config, *, reserved: Collection[str] = ()) -> None:
         self._config, self._reserved = config, reserved
         self._seen: _Signature = ()
+        self._trusted = TrustedProject(folder=config.project)
         self.loaded = LoadedTools()
 
     def load(self) -> LoadedTools:
         """Read and check all files."""
         self._seen = self._signature()
-        found = load_dir(self._directories(), reserved=self._reserved)
-        tools = [CommandTool(file=file, leaf=leaf) for file in found.tools for leaf in leaves(file)]
-        self.loaded = LoadedTools(tools={tool.name: tool for tool in tools}, faults=found.faults, files=len(self._seen))
+        self._trusted = self._config.trust.of(self._config.project)
+        found = load_dir(self._directories(), reserved=self._reserved, may_use=self._may_use)
+        stricter = _say_so_of(found.in_their_place)
+        tools = [
+            CommandTool(file=file, leaf=_tightened(leaf, stricter)) for file in found.tools for leaf in leaves(file)
+        ]
+        self.loaded = LoadedTools(
+            tools={tool.name: tool for tool in tools},
+            faults=found.faults,
+            files=sum(map(len, map(_tool_files, self._config.tools_dirs))) - len(found.not_used),
+            untrusted=found.not_used,
+        )
         for fault in found.faults:
             logger.warning("A tool file was left out: %s", fault)
+        for file in found.not_used:
+            logger.warning("A tool file of the project is not used until you trust it (`sayso trust`): %r", str(file))
         if found.tools:
             logger.info("Serving %d command tools from %d tool files", len(tools), len(found.tools))
         return self.loaded
@@ -76,20 +91,48 @@ class Catalog:
         named = self._config.tools_dir
         return [folder for folder in self._config.tools_dirs if folder == named or folder.is_dir()]
 
+    def _may_use(self, file: Path, content: bytes) -> bool:
+        """The person's own files always; the project's if they were trusted as they are."""
+        return not self._config.is_of_project(file.parent) or self._trusted.trusts(file, content)
+
     def _signature(self) -> _Signature:
-        found: list[tuple[str, int, int, int]] = []
-        for folder in self._config.tools_dirs:
-            try:
-                entries = [entry for entry in os.scandir(folder) if entry.name.endswith(".json")]
-                found += [_described(entry) for entry in entries if not entry.name.startswith(".")]
-            except OSError:
-                continue
+        found = [described for folder in self._config.tools_dirs for described in _tool_files(folder)]
+        if found:
+            record = self._config.trust.record(self._config.project)
+            found.append(_described(record, record.stat))
         return tuple(sorted(found))
 
 
-def _described(entry: os.DirEntry[str]) -> tuple[str, int, int, int]:
+def _tool_files(folder: Path) -> list[tuple[str, int, int, int]]:
     try:
-        stat = entry.stat()
+        entries = [entry for entry in os.scandir(folder) if entry.name.endswith(".json")]
     except OSError:
-        return entry.path, 0, 0, 0
-    return entry.path, stat.st_mtime_ns, stat.st_size, stat.st_ino
+        return []
+    return [_described(entry, entry.stat) for entry in entries if not entry.name.startswith(".")]
+
+
+def _described(file: os.PathLike[str], stat: Callable[[], os.stat_result]) -> tuple[str, int, int, int]:
+    try:
+        seen = stat()
+    except OSError:
+        return os.fspath(file), 0, 0, 0
+    return os.fspath(file), seen.st_mtime_ns, seen.st_size, seen.st_ino
+
+
+_BY_STRICTNESS: tuple[Approve, ...] = ("never", "once", "always")
+
+
+def _say_so_of(files: Sequence[ToolFile]) -> Mapping[str, Approve]:
+    """Which say-so files that are not used for their names ask for, by the tools they would have given."""
+    asked: dict[str, Approve] = {}
+    for leaf in (leaf for file in files for leaf in leaves(file)):
+        asked[leaf.name] = max(asked.get(leaf.name, "never"), leaf.approve, key=_BY_STRICTNESS.index)
+    return asked
+
+
+def _tightened(leaf: Leaf, asked: Mapping[str, Approve]) -> Leaf:
+    """A tool is run with the strictest say-so that any valid file of its name asks for, whichever file is used."""
+    strictest = max(leaf.approve, asked.get(leaf.name, "never"), key=_BY_STRICTNESS.index)
+    if strictest == leaf.approve:
+        return leaf
+    return replace(leaf, settings=replace(leaf.settings, approve=strictest))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import stat
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from sayso.files import read_regular
 from sayso.jsontext import Document, path_text, read_json
 from sayso.jsontext import Path as Where
 from sayso.toolfiles.argv import check_arguments
@@ -24,6 +23,8 @@ READY = Path(__file__).with_name("ready")
 """Where the ready-made files lie."""
 
 Faults = tuple[Fault, ...]
+MayUse = Callable[[Path, bytes], bool]
+"""Whether a file may be used with this content."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,14 +34,21 @@ class Loaded:
     tools: tuple[ToolFile, ...] = ()
     hidden: tuple[ToolFile, ...] = ()
     faults: Faults = ()
+    not_used: tuple[Path, ...] = ()
+    """Those that may not be used. Nothing in them was looked at."""
+    in_their_place: tuple[ToolFile, ...] = ()
+    """Valid ones whose name another has: that one is used instead."""
 
 
 def load_file(file: Path) -> ToolFile | Faults:
     """One tool file, or all that is wrong with it."""
-    text = _read(file)
-    if isinstance(text, Fault):
-        return (text,)
-    return parse(text, file)
+    content = _content(file)
+    return (content,) if isinstance(content, Fault) else _parsed(content, file)
+
+
+def _parsed(content: bytes, file: Path) -> ToolFile | Faults:
+    text = _text(content, file)
+    return (text,) if isinstance(text, Fault) else parse(text, file)
 
 
 def parse(text: str, file: Path) -> ToolFile | Faults:
@@ -59,7 +67,11 @@ def parse(text: str, file: Path) -> ToolFile | Faults:
     return tool
 
 
-def load_dir(directories: Iterable[Path], *, reserved: Collection[str] = ()) -> Loaded:
+def anything(file: Path, content: bytes) -> bool:
+    return True
+
+
+def load_dir(directories: Iterable[Path], *, reserved: Collection[str] = (), may_use: MayUse = anything) -> Loaded:
     """All tool files of the directories, in their order. The first of a name wins and the others are reported.
 
     `reserved` are names of MCP tools that no file may take. A directory that is not there is a fault: leave out
@@ -68,21 +80,37 @@ def load_dir(directories: Iterable[Path], *, reserved: Collection[str] = ()) -> 
     files: dict[str, str] = {}
     taken = dict.fromkeys(reserved, "Sayso itself")
     kept: list[_Kept] = []
-    faults: list[Fault] = []
-    for tool in (tool for directory in directories for tool in _load_each(directory, faults)):
+    second: list[ToolFile] = []
+    found = _Found()
+    for tool in (tool for directory in directories for tool in _load_each(directory, may_use, found)):
         one = _Kept(tool=tool, leaves=leaves(tool))
         names = [leaf.name for leaf in one.leaves]
         if tool.name in files:
-            faults.append(_taken(tool, tool.name, files[tool.name]))
+            found.faults.append(_taken(tool, tool.name, files[tool.name]))
+            second.append(tool)
         elif clash := [name for name in names if name in taken]:
-            faults.append(_taken(tool, clash[0], taken[clash[0]]))
+            found.faults.append(_taken(tool, clash[0], taken[clash[0]]))
+            second.append(tool)
         else:
             kept.append(one)
             files[tool.name] = str(tool.file)
             taken.update(dict.fromkeys(names, str(tool.file)))
-    tools = _without_broken_sequences([one for one in kept if one.tool.enabled], faults)
-    hidden = tuple(one.tool for one in kept if not one.tool.enabled)
-    return Loaded(tools=tuple(one.tool for one in tools), hidden=hidden, faults=tuple(faults))
+    tools = _without_broken_sequences([one for one in kept if one.tool.enabled], found.faults)
+    return Loaded(
+        tools=tuple(one.tool for one in tools),
+        hidden=tuple(one.tool for one in kept if not one.tool.enabled),
+        faults=tuple(found.faults),
+        not_used=tuple(found.not_used),
+        in_their_place=tuple(second),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Found:
+    """What is not to be used of what was found, and why."""
+
+    faults: list[Fault] = field(default_factory=list)
+    not_used: list[Path] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,14 +131,15 @@ def ready_files() -> dict[str, Path]:
     return {file.stem: file for file in sorted(READY.glob("*.json"))}
 
 
-def _read(file: Path) -> str | Fault:
+def _content(file: Path) -> bytes | Fault:
     try:
-        with open(file, "rb", opener=_open_regular) as opened:
-            content = opened.read(MAX_BYTES + 1)
+        content = read_regular(file, MAX_BYTES)
     except OSError as error:
         return _fault(file, 1, "unreadable", "a file that can be read", error.strerror or str(error))
-    if len(content) > MAX_BYTES:
-        return _fault(file, 1, "size", f"at most {MAX_BYTES:,} bytes", "more")
+    return content if len(content) <= MAX_BYTES else _fault(file, 1, "size", f"at most {MAX_BYTES:,} bytes", "more")
+
+
+def _text(content: bytes, file: Path) -> str | Fault:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -119,27 +148,28 @@ def _read(file: Path) -> str | Fault:
         return _fault(file, line, "encoding", "UTF-8 text", actual, "Save the file as UTF-8.")
 
 
-def _open_regular(file: str, flags: int) -> int:
-    """Open without ever waiting for a writer, and only what is a file."""
-    opened = os.open(file, flags | getattr(os, "O_NONBLOCK", 0))
-    if not stat.S_ISREG(os.fstat(opened).st_mode):
-        os.close(opened)
-        raise OSError(0, "it is not a regular file")
-    return opened
+def tool_files_in(directory: Path) -> list[Path]:
+    """The tool files of a directory, in order. OSError where it is none."""
+    return sorted(item for item in directory.iterdir() if item.suffix == ".json" and item.name[0] != ".")
 
 
-def _load_each(directory: Path, faults: list[Fault]) -> Iterator[ToolFile]:
+def _load_each(directory: Path, may_use: MayUse, found: _Found) -> Iterator[ToolFile]:
     try:
-        files = sorted(item for item in directory.iterdir() if item.suffix == ".json" and item.name[0] != ".")
+        files = tool_files_in(directory)
     except OSError as error:
-        faults.append(_fault(directory, 1, "unreadable", "a directory of tool files", error.strerror or str(error)))
+        reason = error.strerror or str(error)
+        found.faults.append(_fault(directory, 1, "unreadable", "a directory of tool files", reason))
         return
     for file in files:
-        found = load_file(file)
-        if isinstance(found, ToolFile):
-            yield found
+        content = _content(file)
+        if not may_use(file, b"" if isinstance(content, Fault) else content):
+            found.not_used.append(file)
+            continue
+        tool = (content,) if isinstance(content, Fault) else _parsed(content, file)
+        if isinstance(tool, ToolFile):
+            yield tool
         else:
-            faults.extend(found)
+            found.faults.extend(tool)
 
 
 def _without_broken_sequences(kept: list[_Kept], faults: list[Fault]) -> list[_Kept]:
@@ -203,7 +233,8 @@ def _fault_in(tool: ToolFile, where: Where, kind: FaultKind, expected: str, actu
 
 
 def _line(file: Path, where: Where) -> int:
-    text = _read(file)
+    content = _content(file)
+    text = content if isinstance(content, Fault) else _text(content, file)
     try:
         return 1 if isinstance(text, Fault) else read_json(text).line(where)
     except json.JSONDecodeError:

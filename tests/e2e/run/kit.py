@@ -190,13 +190,14 @@ def worker(
 
 
 def tools_dir(place: Place) -> Path:
-    folder = place.project / ".sayso" / "tools"
+    """The person's own, which need not be trusted."""
+    folder = place.home / ".config" / "sayso" / "tools"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
 def write_tool(place: Place, name: str, **fields: Any) -> Path:
-    """A tool file of the project. Written in one step, as editors do."""
+    """A tool file of the person's own. Written in one step, as editors do."""
     file = tools_dir(place) / f"{name}.json"
     half = file.with_suffix(".half")
     half.write_text(json.dumps({"name": name, "description": f"The {name} of the tests.", **fields}))

@@ -15,6 +15,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 from tests.e2e.stdio.harness import WAIT, Agent, Place, data_of, new_place, question, text_of
 from tests.postgres import Server
+from tests.trusting import trust
 
 from sayso.asks.model import State
 
@@ -56,6 +57,7 @@ def test_a_project_cannot_choose_where_answers_go(place: Place) -> None:
     file = place.project / ".sayso" / "config.toml"
     file.parent.mkdir()
     file.write_text("store = 'postgresql://elsewhere/x'")
+    trust(place.state, place.project)
     done = place.run("server")
     assert (done.returncode, done.stdout) == (2, "")
     assert "store may not be set by a project" in done.stderr

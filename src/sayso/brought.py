@@ -1,0 +1,266 @@
+"""What a project brings that Sayso, or an agent that Sayso starts, would use: each file whole, with every command that
+it names, and how it stands with the person. Only reads, and runs nothing.
+
+The rules of a project will come from here as well: those that deny or ask count whatever their file's standing, those
+that allow only where it is trusted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from sayso.clock import now_ms
+from sayso.config import Config, settings_of, toml
+from sayso.files import read_regular
+from sayso.toolfiles.leaves import Leaf, leaves
+from sayso.toolfiles.model import ToolFile
+from sayso.toolfiles.toolfile import parse, tool_files_in
+from sayso.trust import TrustedProject, TrustStanding, content_hash, real, relative_name
+
+MOST_BYTES = 1024 * 1024
+"""Bytes of one file. A larger one cannot be looked at, so it is not used."""
+MOST_FILES = 500
+"""Files of one folder, those below it included."""
+_NOT_READ = {"worktrees"}
+"""Folders below `.claude` from which Claude Code takes nothing."""
+
+
+class Used(StrEnum):
+    """By what a file is used."""
+
+    TOOLS = "tool file"
+    SETTINGS = "settings of Sayso"
+    RULES = "rules of Sayso"
+    CLAUDE = "Claude Code"
+    CODEX = "Codex"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BroughtFile:
+    """One file of a project."""
+
+    name: str
+    """The way from the project to where it really lies."""
+    used: Used
+    standing: TrustStanding
+    data: bytes = b""
+    trouble: str = ""
+    """Why it can be neither shown nor trusted. Empty: it can."""
+
+    @property
+    def is_trusted(self) -> bool:
+        return self.standing is TrustStanding.TRUSTED and not self.trouble
+
+    @property
+    def text(self) -> str | None:
+        """None for what is no text."""
+        with suppress(UnicodeDecodeError):
+            return self.data.decode("utf-8-sig")
+        return None
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """Every command that it names, each with what it is for."""
+        if self.text is None:
+            return ()
+        return tuple(_commands_of_tools(self) if self.used is Used.TOOLS else _commands_in(_parsed(self)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Brought:
+    """All that one project brings."""
+
+    folder: Path
+    """The real one."""
+    files: tuple[BroughtFile, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """Stands for all of it, as it is."""
+        told = [
+            str(self.folder),
+            *(f"{file.name}\0{content_hash(file.data)}" for file in self.files if not file.trouble),
+        ]
+        return content_hash("\0\0".join(told).encode(errors="surrogateescape"))
+
+    @property
+    def untrusted(self) -> tuple[BroughtFile, ...]:
+        return tuple(file for file in self.files if not file.is_trusted)
+
+    def kept_from(self, used: Used) -> tuple[BroughtFile, ...]:
+        """What one user of files does not get."""
+        return tuple(file for file in self.untrusted if file.used is used)
+
+    def as_trusted(self) -> TrustedProject:
+        """Trust in exactly this."""
+        files = {file.name: content_hash(file.data) for file in self.files if not file.trouble}
+        return TrustedProject(folder=self.folder, files=files, since=now_ms())
+
+
+def brought(config: Config, project: Path) -> Brought:
+    """What lies in the project now, as it stands."""
+    folder = real(project)
+    trusted = config.trust.of(project)
+    found: dict[str, BroughtFile] = {}
+    for used, path in _places(config, project):
+        file = _file(path, used, trusted)
+        if file and file.name not in found:
+            found[file.name] = file
+    return Brought(folder=folder, files=tuple(found.values()))
+
+
+def _places(config: Config, project: Path) -> Iterator[tuple[Used, Path]]:
+    yield from ((Used.TOOLS, file) for folder in _tool_folders(config, project) for file in _tool_files(folder))
+    yield Used.SETTINGS, settings_of(project)
+    yield Used.RULES, project / ".sayso" / "rules.toml"
+    for folder in _read_by_agents(real(project)):
+        yield Used.CLAUDE, folder / ".mcp.json"
+        yield from ((Used.CLAUDE, file) for file in _below(folder / ".claude"))
+        yield from ((Used.CODEX, file) for file in _below(folder / ".codex"))
+
+
+def _tool_folders(config: Config, project: Path) -> Iterator[Path]:
+    yield project / ".sayso" / "tools"
+    named = config.tools_dir
+    if named and real(project) == real(config.project) and config.is_of_project(named):
+        yield named
+
+
+def _tool_files(folder: Path) -> list[Path]:
+    with suppress(OSError):
+        return tool_files_in(folder)
+    return []
+
+
+def _read_by_agents(folder: Path) -> Iterator[Path]:
+    """The folder and those above it: agents read what lies there too. The home's own is the person's, as all above."""
+    home = real(Path.home())
+    yield folder
+    for above in folder.parents:
+        if above == home or above in home.parents:
+            return
+        yield above
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """All files below a folder, links followed, each folder once. Nothing of the person's own configuration."""
+    if real(folder.parent) == real(Path.home()):
+        return
+    seen: set[str] = set()
+    count = 0
+    for place, folders, names in os.walk(folder, followlinks=True):
+        if os.path.realpath(place) in seen:
+            folders.clear()
+            continue
+        seen.add(os.path.realpath(place))
+        folders[:] = sorted(name for name in folders if name not in _NOT_READ)
+        for name in sorted(names):
+            yield Path(place) / name
+            count += 1
+            if count == MOST_FILES:
+                yield folder  # which is no file: it stands for the rest
+                return
+
+
+def _file(path: Path, used: Used, trusted: TrustedProject) -> BroughtFile | None:
+    """None where there is nothing, or nothing that anybody reads."""
+    name = relative_name(path, trusted.folder)
+    try:
+        data = read_regular(path, MOST_BYTES)
+    except (FileNotFoundError, NotADirectoryError):
+        if not path.is_symlink():
+            return None
+        return BroughtFile(name=name, used=used, standing=TrustStanding.NEW, trouble="is a link that leads nowhere")
+    except OSError as error:
+        trouble = f"has more than {MOST_FILES} files" if path.is_dir() else f"cannot be read: {error.strerror or error}"
+        return BroughtFile(name=name, used=used, standing=TrustStanding.NEW, trouble=trouble)
+    if len(data) > MOST_BYTES:
+        trouble = f"has more than {MOST_BYTES:,} bytes"
+        return BroughtFile(name=name, used=used, standing=TrustStanding.NEW, trouble=trouble)
+    file = BroughtFile(name=name, used=used, standing=trusted.standing(name, data), data=data)
+    return None if _says_nothing(file, path) else file
+
+
+def _says_nothing(file: BroughtFile, path: Path) -> bool:
+    """What `sayso project add` writes: Claude Code takes no servers from there, and there is nothing else in it."""
+    return path.name == "settings.local.json" and set(_parsed(file)) == {"mcpServers"}
+
+
+# What runs
+
+_SAY_SO = {"never": "without asking you", "once": "asking you once", "always": "asking you each time"}
+
+
+def _commands_of_tools(file: BroughtFile) -> Iterator[str]:
+    tool = parse(file.text or "", Path(file.name))
+    if isinstance(tool, ToolFile):
+        for leaf in leaves(tool):
+            yield from _commands_of(leaf)
+
+
+def _commands_of(leaf: Leaf) -> Iterator[str]:
+    for probe in leaf.probes:
+        yield f"{leaf.name}, to see whether it is there: {shlex.join(probe.argv)}"
+    if leaf.livelog and leaf.livelog.clear_command:
+        words = [*leaf.segments[0].words, *leaf.livelog.clear_command]
+        yield f"{leaf.name}, before it starts: {shlex.join(words)}"
+    env = [f"{name}={shlex.quote(value)}" for name, value in {**leaf.settings.env, **_log_env(leaf)}.items()]
+    named = f"{leaf.name}, {_SAY_SO[leaf.approve]}"
+    if leaf.sequence:
+        yield from (f"{named}: {step.tool} {step.subcommand} {json.dumps(step.args)}" for step in leaf.sequence)
+    else:
+        yield f"{named}: {' '.join([*env, shlex.join(_words(leaf))])}"
+    if leaf.livelog:
+        yield f"{leaf.name} sends what it prints to {leaf.livelog.llm_provider.base_url}"
+
+
+def _words(leaf: Leaf) -> Sequence[str]:
+    words = [word for segment in leaf.segments for word in segment.words]
+    return [*words, *leaf.livelog.source_args] if leaf.livelog else words
+
+
+def _log_env(leaf: Leaf) -> Mapping[str, str]:
+    return leaf.livelog.env if leaf.livelog else {}
+
+
+def _parsed(file: BroughtFile) -> dict[str, Any]:
+    read = toml if file.name.endswith(".toml") else json.loads
+    with suppress(ValueError, RecursionError):
+        found = read(file.text or "")
+        return found if isinstance(found, dict) else {}
+    return {}
+
+
+def _commands_in(value: object, path: tuple[str, ...] = ()) -> Iterator[str]:
+    """Every command that settings of an agent name, wherever in them: servers, hooks, and what tells keys or lines."""
+    if isinstance(value, Mapping):
+        if "command" in value or "url" in value:
+            yield f"{'.'.join(path)}: {_line(value)}"
+        for key, inner in value.items():
+            yield from _commands_in(inner, (*path, str(key)))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _commands_in(inner, path)
+    elif isinstance(value, str) and path and path[-1].endswith(("Helper", "Refresh", "Export", "notify")):
+        yield f"{'.'.join(path)}: {value}"
+
+
+def _line(entry: Mapping[str, Any]) -> str:
+    command, args, env = entry.get("command", entry.get("url")), entry.get("args", []), entry.get("env", {})
+    words: Iterable[object] = [*_listed(command), *_listed(args)]
+    before = [f"{name}={shlex.quote(str(value))}" for name, value in env.items()] if isinstance(env, Mapping) else []
+    if isinstance(command, str) and not args:
+        return " ".join([*before, command])
+    return " ".join([*before, shlex.join(map(str, words))])
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
