@@ -69,7 +69,7 @@ class House:
         self.desk, self._bell = AskDesk(self.store), self.store.bell()
         self._newest: Ask | None = None
         self._asked = 0
-        tools = folder / ".sayso" / "tools"
+        tools = folder / ".config" / "sayso" / "tools"
         tools.mkdir(parents=True)
         words = [{"name": "seconds", "type": "string", "required": True, "description": "How long."}]
         default = {"name": "default", "description": "Sleep.", "positional_args": words}

@@ -103,10 +103,11 @@ class Folder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.home, self.project = path / "home", path / "project"
-        for made in (self.home, self.project / ".sayso" / "tools"):
+        tools = self.home / ".config" / "sayso" / "tools"
+        for made in (self.project, tools):
             made.mkdir(parents=True)
         tool = {"name": "yes", "description": "Succeed.", "command": "true", "synchronous": True}
-        (self.project / ".sayso" / "tools" / "yes.json").write_text(json.dumps(tool))
+        (tools / "yes.json").write_text(json.dumps(tool))
 
     def environment(self, one: Server) -> dict[str, str]:
         return {"PATH": os.environ["PATH"], "HOME": str(self.home), "LC_ALL": "C.UTF-8", **one.env}

@@ -205,6 +205,14 @@ def write_tool(place: Place, name: str, **fields: Any) -> Path:
     return file
 
 
+def write_project_tool(place: Place, name: str, **fields: Any) -> Path:
+    """A tool file that the project brings. Nobody has trusted it yet."""
+    file = place.project / ".sayso" / "tools" / f"{name}.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"name": name, "description": f"The {name} of the project.", **fields}))
+    return file
+
+
 def background(place: Place, name: str = "bg", **fields: Any) -> None:
     """A tool that runs a shell script in the background."""
     default = {"name": "default", "description": "Run a script.", "positional_args": [SCRIPT], **fields}

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import mcp_types as types
 import pytest
-from tests.e2e.run.kit import Place, background, data_of, text_of, tools_dir, worker, write_tool
+from tests.e2e.run.kit import Place, background, data_of, text_of, tools_dir, worker, write_project_tool, write_tool
 from tests.e2e.stdio.harness import MODES, new_place
+from tests.trusting import trust
 
 from sayso.toolfiles.guidance import BACKGROUND
 from sayso.toolfiles.toolfile import ready_files
@@ -51,11 +52,9 @@ def cargo_place() -> Iterator[Place]:
         write_tool(place, "hidden", command="true", enabled=False)
         (tools_dir(place) / "notes.txt").write_text("not a tool file")
         (tools_dir(place) / "old.json.bak").write_text("{")
-        (place.home / ".config" / "sayso" / "tools").mkdir(parents=True)
-        mine = {"name": "mine", "description": "The user's own.", "command": "true"}
-        (place.home / ".config" / "sayso" / "tools" / "mine.json").write_text(json.dumps(mine))
-        shadowed = {**mine, "name": "cargo", "description": "Not this one."}
-        (place.home / ".config" / "sayso" / "tools" / "cargo.json").write_text(json.dumps(shadowed))
+        write_project_tool(place, "shared", command="true")
+        write_project_tool(place, "cargo", command="true")
+        trust(place.state, place.project)
         yield place
 
 
@@ -70,7 +69,7 @@ def tools(request: pytest.FixtureRequest, cargo_place: Place) -> dict[str, types
 @pytest.mark.requirement("H-10", "H-11", "H-12", "H-13", "H-15", "H-16", "H-17")
 def test_each_enabled_subcommand_of_each_file_is_one_tool_named_after_it(tools: dict[str, types.Tool]) -> None:
     operations = ["status", "await", "cancel", "output"]
-    assert list(tools) == [*operations, "cargo_build", "cargo_version", "cargo_nextest_run", "mine"]
+    assert list(tools) == [*operations, "cargo_build", "cargo_version", "cargo_nextest_run", "shared"]
 
 
 @pytest.mark.requirement("H-18", "H-19", "H-20", "H-21", "H-22", "H-56", "H-57", "H-58", "H-59", "H-60")
@@ -94,7 +93,7 @@ def test_the_schema_says_what_the_options_are(tools: dict[str, types.Tool]) -> N
 def test_every_background_tool_carries_the_same_guidance_to_go_on_with_other_work(
     tools: dict[str, types.Tool],
 ) -> None:
-    for name in ("cargo_build", "cargo_nextest_run", "mine"):
+    for name in ("cargo_build", "cargo_nextest_run", "shared"):
         assert str(tools[name].description).endswith(BACKGROUND)
     assert "Go on with work that does not need it." in BACKGROUND
     assert tools["cargo_build"].description == f"Compile the project.\n\n{BACKGROUND}"
@@ -160,11 +159,10 @@ def test_a_named_directory_takes_the_place_of_all_others(cargo_place: Place, tmp
 def test_the_user_may_leave_out_what_the_project_brings(cargo_place: Place) -> None:
     with worker(cargo_place, environment={"SAYSO_TOOLS_FROM_PROJECT": "false"}) as one:
         names = [tool.name for tool in one.tools()]
-        assert "mine" in names
-        assert "cargo_build" not in names
-        assert "cargo" in names
-        unknown = one.call("cargo_build", {})
-        assert "There is no tool 'cargo_build'. The tools are ask_user," in str(unknown.exception(30))
+        assert "cargo_build" in names
+        assert "shared" not in names
+        unknown = one.call("shared", {})
+        assert "There is no tool 'shared'. The tools are ask_user," in str(unknown.exception(30))
 
 
 @pytest.mark.requirement("H-01", "H-63")
