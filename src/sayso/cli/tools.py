@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from sayso.cli.agent_guard import agent_behind
+from sayso.agent_guard import agent_behind
 from sayso.cli.program import settings
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.cli.texts import mark, plural, tr

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from sayso.agent_guard import refuse_agents
 from sayso.brought import Brought, BroughtFile, brought
-from sayso.cli.agent_guard import refuse_agents
 from sayso.cli.program import settings
 from sayso.cli.terminal import (
     block,
