@@ -168,13 +168,21 @@ class Transcript:
 
     def _news_of(self, run: Run) -> Iterator[bytes]:
         before = self._partial
-        for event in self._events(run, self._place.seq):
+        # Read before the cards: what came after an answer then finds that answer given.
+        events = list(self._events(run, self._place.seq))
+        changed = self._changed_cards(run) if events else []
+        for event in events:
+            # As on a page that is opened again, a card stands above all that came after it was settled.
+            for ask in [one for one in changed if one.ended_at and one.ended_at < event.at]:
+                changed.remove(ask)
+                yield self._changed_card(run, ask)
             yield from self._told_of(run, event)
             self._heard_at = max(self._heard_at, _heard_at([event]))
             self._place = Place(turn=run.turn, seq=event.seq)
         if self._partial and self._partial != before:
             yield self._message("delta", turn=run.turn, html=_partial(self._partial))
-        yield from self._changed_cards(run)
+        for ask in self._changed_cards(run):
+            yield self._changed_card(run, ask)
 
     def _changed_footer(self, run: Run, cost: Cost | None) -> Iterator[bytes]:
         footer = fragment("turn_footer.html", run=run, cost=cost, waits=self._waits(run))
@@ -211,12 +219,14 @@ class Transcript:
         else:
             yield self._message("ask", where, ask=ask.id, html=html)
 
-    def _changed_cards(self, run: Run) -> Iterator[bytes]:
-        for ask_id, told in list(self._told.items()):
-            ask = self._ask(run, ask_id)
-            if ask and (now := self._version(run, ask)) != told:
-                self._told[ask_id] = now
-                yield self._message("card", turn=run.turn, ask=ask_id, html=self._card(run, ask))
+    def _changed_cards(self, run: Run) -> list[Ask]:
+        """The asks whose cards the reader has seen otherwise."""
+        asks = ((self._ask(run, ask_id), told) for ask_id, told in self._told.items())
+        return [ask for ask, told in asks if ask and self._version(run, ask) != told]
+
+    def _changed_card(self, run: Run, ask: Ask) -> bytes:
+        self._told[ask.id] = self._version(run, ask)
+        return self._message("card", turn=run.turn, ask=ask.id, html=self._card(run, ask))
 
     # Parts
 

@@ -4,6 +4,7 @@ agents say that means harm."""
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -11,11 +12,13 @@ from tests.e2e.browser.conftest import PHONE
 from tests.e2e.browser.test_accessibility import violations
 from tests.e2e.talk.conftest import SignIn
 from tests.e2e.talk.stage import OPTIONS, Stage, ask, begin, card, permit
-from tests.web.house import USER
+from tests.web.house import USER, confirm, new_ask
 
-from sayso.agents.model import EventKind
-from sayso.asks.model import State
+from sayso.agents.model import Ending, EventKind, NewEvent, NewRun, RunState
+from sayso.asks.model import Answer, Asker, Settler, State
+from sayso.clock import now_ms
 from sayso.web.entries import mark
+from sayso.web.transcript import Transcript
 
 FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
 EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script> [x](javascript:alert(3)) \u202eevil"
@@ -68,7 +71,7 @@ def test_everything_can_be_done_without_javascript(stage: Stage, sign_in: SignIn
     stage.open_ask(conversation)
     page.get_by_role("link", name="Show what is new").click()
     card(page, "Which way?").get_by_label("Option B").check()
-    card(page, "Which way?").get_by_role("button", name="Submit").click()
+    card(page, "Which way?").get_by_role("button", name="Send answer").click()
     stage.until_true(lambda: len(stage.events(stage.latest(conversation), EventKind.ASK)) == 2)
     page.goto(f"/talk/{conversation}")
     refused = card(page, "Allow Bash: make?")
@@ -101,7 +104,7 @@ def test_what_agents_say_is_shown_and_never_obeyed(stage: Stage, sign_in: SignIn
     conversation = begin(page, stage.project(), *steps)
     first = page.locator("[data-card]").first
     first.get_by_role("radio").first.check()
-    first.get_by_role("button", name="Submit").click()
+    first.get_by_role("button", name="Send answer").click()
     page.get_by_role("button", name="Allow", exact=True).click()
     stage.ended(conversation)
     for _ in range(2):
@@ -137,7 +140,7 @@ def test_pages_are_accessible_by_keyboard_and_fit_a_phone_in_light_and_dark(stag
     page.emulate_media(color_scheme="dark")
     assert violations(page) == []
     assert page.evaluate(FITS)
-    choice, submit = asked.get_by_role("radio").first, asked.get_by_role("button", name="Submit")
+    choice, submit = asked.get_by_role("radio").first, asked.get_by_role("button", name="Send answer")
     choice.focus()
     expect(choice).to_be_enabled()
     page.keyboard.press("Space")
@@ -209,12 +212,32 @@ def test_a_card_stands_below_all_that_its_agent_said_before_it_was_settled(stage
     last = page.locator("#turn-1 [data-parts] > :last-child")
     assert last.get_attribute("data-card") == question.get_attribute("data-card")
     question.get_by_label("Option A").check()
-    question.get_by_role("button", name="Submit").click()
+    question.get_by_role("button", name="Send answer").click()
     stage.ended(conversation)
     expect(page.get_by_text("Thanks", exact=True)).to_be_visible()
     assert _places(page) == sorted(_places(page))
     page.reload()
     assert _places(page) == sorted(_places(page))
+
+
+def test_a_verdict_that_comes_with_the_next_line_stands_above_it_at_once(stage: Stage) -> None:
+    project = stage.projects.of(USER, stage.project("together"))
+    run = stage.runs.open(NewRun(project=project, prompt="Do it.", token="together"), most=100)
+    held = stage.house.hold(new_ask(confirm(), asker=Asker(client="claude", owner=USER, run=run.id)))
+    stage.runs.note_ask(run.id, held.ask.id)
+    reader = Transcript(stage.runs, stage.house.desk, run.conversation, user=USER, csrf="")
+    assert [each["type"] for each in _told(reader)][1:3] == ["ask", "footer"]
+    by = Settler(person=USER, surface="terminal")
+    settled = stage.house.desk.answer(held.ask.id, [Answer(question=held.ask.questions[0].id, chosen=("yes",))], by)
+    stage.until_true(lambda: now_ms() > (settled.ended_at or 0))
+    stage.runs.append(run.id, NewEvent(kind=EventKind.TEXT, body={"text": "Thank you"}))
+    assert [each["type"] for each in _told(reader)][:2] == ["card", "text"]
+    stage.runs.end(run.id, RunState.COMPLETED, Ending())
+
+
+def _told(reader: Transcript) -> list[dict[str, Any]]:
+    """The messages of a stream."""
+    return [json.loads(message.decode().partition("data: ")[2]) for message in reader.news()]
 
 
 def _places(page: Page) -> list[int]:
