@@ -51,6 +51,8 @@ async def begin(request: Request) -> Response:
         project = await _project(request, visitor, fields.one("project"))
         run = await supervisor.start(project, _checked(prompt), attempt=visitor.attempt(fields.one("attempt")))
     except (InvalidInput, NotFound, TooManyRuns) as error:
+        if _SCRIPT in request.headers:
+            return JSONResponse(error_data(str(error)), status_of(error))
         chosen = fields.one("project")
         return await _overview(request, visitor, refused=error, prompt=prompt, chosen=chosen)
     return RedirectResponse(f"/talk/{run.conversation}", 303)

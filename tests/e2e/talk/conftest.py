@@ -32,7 +32,8 @@ def sign_in(new_context: NewContext, stage: Stage) -> SignIn:
 
     def signed_in(path: str = "/talk", user: str = USER, to: Stage | None = None, **options: object) -> Page:
         house = (to or stage).house
-        context = new_context(base_url=house.web.address, **options)
+        house.accounts.add_user(user)
+        context = new_context(base_url=house.address_of(user), **options)
         sign_in_context(context, house, user)
         page = context.new_page()
         page.set_default_timeout(PATIENCE)

@@ -111,4 +111,4 @@ def test_a_real_headless_claude_asks_in_three_ways_and_is_answered_in_the_browse
 def _answer(page: Page, question: str, label: str) -> None:
     asked = card(page, question)
     asked.get_by_label(label).check()
-    asked.get_by_role("button", name="Submit").click()
+    asked.get_by_role("button", name="Send answer").click()

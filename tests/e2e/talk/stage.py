@@ -153,7 +153,7 @@ def begin(page: Page, project: int, *steps: str) -> str:
 def say(page: Page, *steps: str) -> None:
     """The next turn."""
     page.get_by_label("Go on").fill("\n".join(steps))
-    page.get_by_role("button", name="Send").click()
+    page.get_by_role("button", name="Send", exact=True).click()
 
 
 def card(page: Page, text: str) -> Locator:

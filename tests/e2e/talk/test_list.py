@@ -25,7 +25,7 @@ def test_the_list_says_live_in_every_tab_who_waits_for_you(stage: Stage, sign_in
     _expect_standing(conversation, "Waits for you", first, second)
     elsewhere = sign_in(f"/talk/{conversation}")
     card(elsewhere, "Which way?").get_by_label("Option B").check()
-    card(elsewhere, "Which way?").get_by_role("button", name="Submit").click()
+    card(elsewhere, "Which way?").get_by_role("button", name="Send answer").click()
     _expect_standing(conversation, "At work", first, second)
     go.touch()
     _expect_standing(conversation, "Waits for you", first, second)

@@ -44,7 +44,7 @@ def test_the_enter_key_in_other_words_begins_a_new_line(stage: Stage, sign_in: S
     expect(other).to_have_value("Half a wor\nd")
     one.get_by_role("radio", name="Other").press("Enter")
     assert stage.open_ask(conversation)
-    one.get_by_role("button", name="Submit").click()
+    one.get_by_role("button", name="Send answer").click()
     assert stage.texts(stage.ended(conversation)) == ["Heard: User answered: Half a wor\nd"]
 
 
@@ -98,6 +98,39 @@ def test_while_a_yes_is_on_its_way_the_card_is_locked_and_given_up_it_never_coun
     deny.click()
     (text,) = stage.texts(stage.ended(conversation))
     assert text.startswith("Denied Bash")
+
+
+def test_a_conversation_is_started_once_and_the_form_says_that_it_is_on_its_way(stage: Stage, sign_in: SignIn) -> None:
+    project, held = stage.project("once"), list[Route]()
+    page = sign_in()
+    page.get_by_label("Project").select_option(str(project))
+    page.get_by_label("What should it do?").fill("say Started once")
+    page.route("**/talk", lambda route: held.append(route) if route.request.method == "POST" else route.continue_())
+    with page.expect_request("**/talk"):
+        page.get_by_role("button", name="Start").click()
+    expect(page.get_by_role("button", name="Sending…")).to_be_disabled()
+    expect(page.get_by_label("What should it do?")).to_be_disabled()
+    (sent,) = held
+    assert arrive(stage.house, page, sent.request).status == 303
+    # Only the reply was lost: the list leads to it, and what was written does not come back.
+    sent.abort()
+    page.get_by_role("link", name="say Started once").click()
+    expect(page.locator("#turn-1 .spoken")).to_have_text("Started once")
+    page.goto("/talk")
+    expect(page.get_by_label("What should it do?")).to_have_value("")
+    expect(page.get_by_role("link", name="say Started once")).to_have_count(1)
+
+
+def test_why_a_conversation_was_not_started_is_told_in_place(stage: Stage, sign_in: SignIn) -> None:
+    project = stage.project("gone")
+    page = sign_in()
+    page.get_by_label("Project").select_option(str(project))
+    page.get_by_label("What should it do?").fill("say Nothing")
+    stage.projects.remove(project)
+    page.get_by_role("button", name="Start").click()
+    expect(page.get_by_role("alert")).to_contain_text("project")
+    expect(page.get_by_label("What should it do?")).to_have_value("say Nothing")
+    expect(page.get_by_role("button", name="Start")).to_be_enabled()
 
 
 def test_a_turn_whose_reply_was_lost_is_not_sent_twice(stage: Stage, sign_in: SignIn) -> None:

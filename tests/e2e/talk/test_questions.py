@@ -82,7 +82,7 @@ def test_a_single_choice_goes_through_its_states_and_the_agent_goes_on(stage: St
     page.evaluate(RECORD, "Which approach should I use?")
     shown.get_by_label("Option A").check()
     with page.expect_request("**/claude/submit-answer*") as sent:
-        shown.get_by_role("button", name="Submit").click()
+        shown.get_by_role("button", name="Send answer").click()
     _is_as_the_relay_wants(sent.value, stage, conversation)
     summary = page.locator("[data-card] [data-summary]")
     expect(summary).to_have_text("You answered: Option A")
@@ -128,7 +128,7 @@ def test_the_card_waits_until_the_agent_goes_on_and_not_only_until_it_has_the_an
     for each in shown:
         expect(each).to_have_attribute("data-state", "open")
     shown[0].get_by_label("Option A").check()
-    shown[0].get_by_role("button", name="Submit").click()
+    shown[0].get_by_role("button", name="Send answer").click()
     (noted,) = stage.events(stage.latest(conversation), EventKind.ASK)
     delivered = stage.until(lambda: now if (now := stage.house.desk.get(noted.body["ask"])).delivered else None)
     for _ in range(2):
@@ -151,7 +151,7 @@ def test_questions_and_their_answers_are_in_the_history(stage: Stage, sign_in: S
     page = sign_in()
     conversation = begin(page, stage.project(), ask("Which colour for the shed?", options=OPTIONS))
     card(page, "Which colour").get_by_label("Option B").check()
-    card(page, "Which colour").get_by_role("button", name="Submit").click()
+    card(page, "Which colour").get_by_role("button", name="Send answer").click()
     stage.ended(conversation)
     page.goto("/history?q=shed")
     page.get_by_role("link", name=re.compile("Which colour for the shed")).click()
@@ -168,7 +168,7 @@ def test_the_stream_tells_a_question_in_the_relays_own_form_and_in_time(stage: S
     first, second = ask("Are you ready?"), ask("Shall I begin?", options=OPTIONS, multiSelect=True)
     conversation = begin(page, stage.project(), first, "say good", second)
     card(page, "Are you ready?").locator("textarea").fill("Yes")
-    card(page, "Are you ready?").get_by_role("button", name="Submit").click()
+    card(page, "Are you ready?").get_by_role("button", name="Send answer").click()
     shown = card(page, "Shall I begin?")
     expect(shown).to_be_visible()
     run = stage.latest(conversation)
@@ -180,7 +180,7 @@ def test_the_stream_tells_a_question_in_the_relays_own_form_and_in_time(stage: S
     assert told == wanted
     shown.get_by_label("Option B").check()
     sent_at = time.time() * 1000
-    shown.get_by_role("button", name="Submit").click()
+    shown.get_by_role("button", name="Send answer").click()
     run = stage.ended(conversation)
     *_, result = stage.events(run, EventKind.TOOL_RESULT)
     assert result.at - sent_at < 2000
@@ -196,18 +196,18 @@ def test_several_choices_other_words_and_free_text_all_arrive(stage: Stage, sign
     parts.get_by_label("Option A").check()
     parts.get_by_label("Option B").check()
     parts.get_by_role("textbox", name="Other").fill("and the docs")
-    parts.get_by_role("button", name="Submit").click()
+    parts.get_by_role("button", name="Send answer").click()
     free = card(page, "What shall I call it?")
     expect(free.locator("textarea")).to_have_count(1)
     expect(free.locator("input:not([type=hidden])")).to_have_count(0)
     # An empty answer is not sent; the keyboard sends a full one.
-    free.get_by_role("button", name="Submit").click()
+    free.get_by_role("button", name="Send answer").click()
     expect(free.get_by_role("alert")).to_have_text("Choose an option, or write something.")
     free.locator("textarea").fill("Sayso\nor so")
     free.locator("textarea").press("Control+Enter")
     one = card(page, "Which one?")
     one.get_by_role("textbox", name="Other").fill("Neither")
-    one.get_by_role("button", name="Submit").click()
+    one.get_by_role("button", name="Send answer").click()
     assert _heard(stage, stage.ended(conversation)) == [
         "Heard: User selected: Option A, Option B\nUser answered: and the docs",
         "Heard: User answered: Sayso\nor so",
@@ -238,15 +238,15 @@ def test_a_late_answer_is_recognised_and_never_reaches_a_newer_question(stage: S
     deaf.route("**/events*", lambda route: route.abort())
     deaf.goto(page.url)
     card(page, "First?").get_by_label("Option A").check()
-    card(page, "First?").get_by_role("button", name="Submit").click()
+    card(page, "First?").get_by_role("button", name="Send answer").click()
     expect(card(page, "Second?")).to_be_visible()
     stale = card(deaf, "First?")
     stale.get_by_label("Option B").check()
-    stale.get_by_role("button", name="Submit").click()
+    stale.get_by_role("button", name="Send answer").click()
     expect(stale.get_by_role("alert")).to_contain_text("Your answer was not used.")
     expect(card(page, "Second?")).to_have_attribute("data-state", "open")
     card(page, "Second?").get_by_label("Option A").check()
-    card(page, "Second?").get_by_role("button", name="Submit").click()
+    card(page, "Second?").get_by_role("button", name="Send answer").click()
     expect(page.locator("#turn-1 [data-footer]")).to_contain_text("Done")
     conversation = page.url.rpartition("/")[2]
     assert _heard(stage, stage.ended(conversation)) == ["Heard: User selected: Option A"] * 2
@@ -259,7 +259,7 @@ def test_of_two_questions_at_once_the_newer_takes_the_place_of_the_older(stage: 
     open_card = page.locator("[data-card][data-state=open]")
     expect(open_card).to_contain_text("Other one?")
     open_card.get_by_label("Option B").check()
-    open_card.get_by_role("button", name="Submit").click()
+    open_card.get_by_role("button", name="Send answer").click()
     assert _heard(stage, stage.ended(conversation))[1:] == ["Heard: User selected: Option B"]
 
 
@@ -306,7 +306,7 @@ def test_permissions_are_allowed_denied_with_a_message_or_allowed_for_the_rest(s
     refused.get_by_role("button", name="Deny").click()
     asked = card(page, "Which colour?")
     asked.get_by_label("Option B").check()
-    asked.get_by_role("button", name="Submit").click()
+    asked.get_by_role("button", name="Send answer").click()
     run = stage.ended(conversation)
     allowed = ["Allowed Edit", "Allowed Bash", "Allowed Bash"]
     denied = "Denied Bash: The user did not allow this. They said: Not on this machine"
@@ -360,7 +360,7 @@ def test_own_words_beside_a_chosen_option_reach_the_agent_as_a_note(
     shown.get_by_role("textbox", name="Other").fill("only after Friday")
     shown.get_by_label("Now").check()
     expect(shown.get_by_text("Goes along as a note with what you chose.")).to_be_visible()
-    shown.get_by_role("button", name="Submit").click()
+    shown.get_by_role("button", name="Send answer").click()
     run = stage.ended(conversation)
     told = [event.body["text"] for event in stage.events(run, EventKind.TOOL_RESULT)]
     if native:

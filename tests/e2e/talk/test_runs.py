@@ -338,7 +338,7 @@ def test_a_run_and_its_open_question_outlive_the_server(fragile: Stage, sign_in:
     option = card(page, "Still there?").get_by_label("Option B")
     option.click()  # the card may be drawn once more just then
     option.check()
-    card(page, "Still there?").get_by_role("button", name="Submit").click()
+    card(page, "Still there?").get_by_role("button", name="Send answer").click()
     expect(page.locator("#turn-1 [data-footer]")).to_contain_text("Done")
     run = stage.ended(conversation)
     assert stage.texts(run) == ["Before", "Heard: User selected: Option B", "After"]

@@ -1,7 +1,7 @@
 // Makes the pages live: new questions appear, half-filled forms are kept, the server's absence is shown.
 // Every page works without this file.
 
-const { AGAIN, pause, reach, newAttempt, fateOf } = sayso;
+const { AGAIN, pause, reach, newAttempt, fateOf, lockForm, unlockForm } = sayso;
 const user = document.querySelector("meta[name=sayso-user]").content;
 const NAME = `sayso:${user}`;
 const AWAY_AFTER = 1500;
@@ -370,6 +370,7 @@ function prepareAsk() {
   else if (unsaved) keepSoon(form);
   form.addEventListener("input", (event) => {
     markOwn(event.target);
+    forgetProblem(event.target.closest(".question"));
     form.dataset.touched = "";
     localStorage.setItem(draftKey(), entered(form));
     noteDraft(form, "");
@@ -396,6 +397,15 @@ function markOwn(field) {
   if (!field.matches("[data-own]") || !field.value.trim()) return;
   const mark = $("input[value=own]", field.closest(".own"));
   if (mark) mark.checked = true;
+}
+
+function forgetProblem(question) {
+  // It was about what was entered before.
+  if (!question?.matches(".wrong")) return;
+  question.classList.remove("wrong");
+  for (const field of $$("[aria-invalid]", question)) field.removeAttribute("aria-invalid");
+  for (const told of $$(`[data-problem-of=${question.id}]`)) told.remove();
+  if (!$("[data-problems] li")) $("[data-problems]")?.remove();
 }
 
 function keepSoon(form) {
@@ -487,21 +497,13 @@ function lock(form, button) {
   form.ariaBusy = "true";
   form.dataset.touched = "";
   $("[data-told]")?.remove();
-  if (button) {
-    button.dataset.label = button.textContent;
-    button.textContent = "Sending…";
-    $("[data-announce]").textContent = "Sending…";
-  }
-  $("[data-lock]", form).disabled = true;
+  if (button) $("[data-announce]").textContent = "Sending…";
+  lockForm(form, button);
 }
 
 function unlock(form) {
   form.ariaBusy = null;
-  for (const button of $$("[data-label]", form)) {
-    button.textContent = button.dataset.label;
-    delete button.dataset.label;
-  }
-  $("[data-lock]", form).disabled = false;
+  unlockForm(form);
 }
 
 async function findOut(form, attempt) {
@@ -827,11 +829,16 @@ const relative = new Intl.RelativeTimeFormat("en");
 const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
 
 function tellTimes() {
-  for (const time of $$("time[data-relative]")) time.textContent = span(Date.parse(time.dateTime) - Date.now());
-  for (const time of $$("time[data-lasting]")) time.textContent = lasting(Date.now() - Date.parse(time.dateTime));
-  for (const time of $$("time[data-moment]")) {
-    time.textContent = new Date(time.dateTime).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" });
+  for (const time of $$("time[data-relative]")) {
+    time.textContent = span(Date.parse(time.dateTime) - Date.now());
+    time.title = exactly(time);
   }
+  for (const time of $$("time[data-lasting]")) time.textContent = lasting(Date.now() - Date.parse(time.dateTime));
+  for (const time of $$("time[data-moment]")) time.textContent = exactly(time);
+}
+
+function exactly(time) {
+  return new Date(time.dateTime).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" });
 }
 
 function lasting(milliseconds) {
@@ -884,7 +891,9 @@ function prepareNotifications() {
     location.assign(event.data.open);
   });
   const section = $("[data-notify]");
-  if (!section || !("Notification" in window) || !("serviceWorker" in navigator)) return;
+  if (!section) return;
+  if (!isSecureContext) return tellWhyNoNotifications(section);
+  if (!("Notification" in window) || !("serviceWorker" in navigator)) return;
   section.hidden = false;
   const button = $("[data-notify-button]", section);
   const show = () => {
@@ -900,6 +909,12 @@ function prepareNotifications() {
     show();
   });
   show();
+}
+
+function tellWhyNoNotifications(section) {
+  section.hidden = false;
+  for (const part of $$("[data-notify-state], button", section)) part.hidden = true;
+  $("[data-notify-insecure]", section).hidden = false;
 }
 
 // --- Begin

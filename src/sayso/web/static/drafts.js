@@ -12,7 +12,9 @@ const sending = new Set();
 
 function entered(form) {
   const said = [...new FormData(form)].filter(([name, value]) => !["csrf", "shown", "project"].includes(name) && value.trim());
-  return new URLSearchParams(said).toString();
+  // The words of what was chosen, which a card that has ended may not show any more.
+  const chosen = $$("input:checked", form).map((one) => ["chosen", $(".option-label", one.closest("label"))?.firstChild.textContent.trim()]);
+  return new URLSearchParams([...said, ...chosen.filter(([, words]) => words)]).toString();
 }
 
 const kept = (key) => sessionStorage.getItem(PREFIX + key) ?? localStorage.getItem(PREFIX + key);
@@ -47,12 +49,12 @@ function restore(form) {
 
 function showUnsent(card) {
   const key = `card:${card.dataset.card}`;
-  const words = sending.has(key) ? [] : [...new URLSearchParams(kept(key) ?? "")].filter(([name]) => /-(own|note)$/.test(name));
+  const words = sending.has(key) ? [] : [...new URLSearchParams(kept(key) ?? "")].filter(([name]) => name === "chosen" || /-(own|note)$/.test(name));
   if (!words.length) return;
   const told = document.createElement("div");
   told.className = "unsent";
   told.dataset.unsent = "";
-  told.innerHTML = '<p class="quiet-text">What you had written here was not sent:</p><button class="button" type="button">Discard it</button>';
+  told.innerHTML = '<p class="quiet-text">What you had entered here was not sent:</p><button class="button" type="button">Discard it</button>';
   for (const [, text] of words) {
     const said = document.createElement("p");
     said.className = "said";
@@ -94,6 +96,7 @@ addEventListener("sayso:sent", (event) => {
 
 addEventListener("sayso:not-sent", (event) => {
   sending.delete(event.detail);
+  if (event.detail === NEW) sessionStorage.removeItem(STARTING);
   look();
 });
 

@@ -31,4 +31,66 @@ async function fateOf(attempt) {
   }
 }
 
-globalThis.sayso = { AGAIN, pause, reach, newAttempt, fateOf };
+// A form that is being sent takes nothing more, and says so.
+
+function lockForm(form, button) {
+  if (button) {
+    button.dataset.label = button.textContent;
+    button.textContent = "Sending…";
+  }
+  form.querySelector("[data-lock]").disabled = true;
+}
+
+function unlockForm(form) {
+  for (const button of form.querySelectorAll("[data-label]")) {
+    button.textContent = button.dataset.label;
+    delete button.dataset.label;
+  }
+  form.querySelector("[data-lock]").disabled = false;
+}
+
+function problem(form, text) {
+  const told = form.querySelector("[data-problem-text]");
+  told.textContent = text;
+  told.hidden = !text;
+}
+
+// Sends what `post` sends. The form stays locked if that was taken; else it says why not and can be sent again.
+async function deliver(form, button, post) {
+  const attempt = newAttempt();
+  lockForm(form, button);
+  problem(form, "");
+  try {
+    const reply = await post(attempt);
+    if (reply.ok) return { taken: true, reply };
+    problem(form, await refusal(reply));
+  } catch {
+    if (await wasTaken(form, attempt)) return { taken: true };
+  }
+  unlockForm(form);
+  return { taken: false };
+}
+
+const NOT_KNOWN = "It is not known whether this arrived.";
+
+async function wasTaken(form, attempt) {
+  problem(form, `${NOT_KNOWN} The server cannot be reached. This page finds out as soon as it can; what you entered is kept here.`);
+  const fate = await fateOf(attempt);
+  const signIn = `${NOT_KNOWN} You are signed out. Sign in again in another tab, then reload this one.`;
+  problem(form, { taken: "", "signed out": signIn }[fate] ?? "Not sent. It did not arrive. What you entered is still here; send it again.");
+  return fate === "taken";
+}
+
+async function refusal(reply) {
+  const text = await reply.text();
+  try {
+    return JSON.parse(text).error ?? text;
+  } catch {
+    const page = new DOMParser().parseFromString(text, "text/html");
+    const wrong = [...page.querySelectorAll("[data-problems] li")].map((one) => one.textContent.trim()).join(" ");
+    const told = page.querySelector("[data-problem]")?.dataset.problem ?? page.querySelector("[data-focus]")?.textContent.trim();
+    return wrong || told || "It was not taken. Reload the page and try again.";
+  }
+}
+
+globalThis.sayso = { AGAIN, pause, reach, newAttempt, fateOf, lockForm, unlockForm, problem, deliver };

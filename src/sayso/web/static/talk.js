@@ -1,7 +1,7 @@
 // Makes a conversation live: what the agent does appears as it happens, and its questions are answered in place.
 // Every page works without this file; then a button shows what is new.
 
-const { reach, newAttempt, fateOf } = sayso;
+const { reach, unlockForm, problem, deliver } = sayso;
 const $ = (selector, root = document) => root.querySelector(selector);
 const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 
@@ -248,58 +248,21 @@ async function submit(form, button) {
   const card = form.closest("[data-card]");
   const given = answerOf(form);
   if (button.value === "answer" && !anythingIn(form)) return problem(form, "Choose an option, or write something.");
-  const attempt = newAttempt();
   const body = new URLSearchParams(new FormData(form));
   body.set(button.name, button.value);
-  body.set("attempt", attempt);
-  const said = { streamToken: form.dataset.token, ask: card.dataset.card, ...given, attempt };
-  const headers = { "Content-Type": "application/json", "X-CSRF-Token": body.get("csrf") };
   const key = form.dataset.keep;
-  lock(form, button);
-  try {
-    const reply = form.dataset.relay
-      ? await reach(form.dataset.relay, { method: "POST", headers, body: JSON.stringify(said) })
-      : await reach(form.action, { method: "POST", body });
-    if (reply.ok) {
-      tell("sayso:sent", key);
-      return sent(card, given.answer);
-    }
-    problem(form, await refusal(reply));
-  } catch {
-    if (await wasTaken(form, attempt)) {
-      tell("sayso:sent", key);
-      return sent(card, given.answer);
-    }
-  }
-  tell("sayso:not-sent", key);
-  unlock(form);
-}
-
-const NOT_KNOWN = "It is not known whether this arrived.";
-
-function lock(form, button) {
-  const fields = $("[data-lock]", form);
-  fields.disabled = true;
-  button.dataset.label = button.textContent;
-  button.textContent = "Sending…";
   status("Sending…");
-  problem(form, "");
+  const { taken } = await deliver(form, button, (attempt) => {
+    body.set("attempt", attempt);
+    return form.dataset.relay ? relay(form, { ask: card.dataset.card, ...given, attempt }) : reach(form.action, { method: "POST", body });
+  });
+  tell(taken ? "sayso:sent" : "sayso:not-sent", key);
+  if (taken) sent(card, given.answer);
 }
 
-function unlock(form) {
-  for (const button of $$("[data-label]", form)) {
-    button.textContent = button.dataset.label;
-    delete button.dataset.label;
-  }
-  $("[data-lock]", form).disabled = false;
-}
-
-async function wasTaken(form, attempt) {
-  problem(form, `${NOT_KNOWN} The server cannot be reached. This page finds out as soon as it can; what you entered is kept here.`);
-  const fate = await fateOf(attempt);
-  const signIn = `${NOT_KNOWN} You are signed out. Sign in again in another tab, then reload this one.`;
-  problem(form, { taken: "", "signed out": signIn }[fate] ?? "Not sent. It did not arrive. What you entered is still here; send it again.");
-  return fate === "taken";
+function relay(form, given) {
+  const headers = { "Content-Type": "application/json", "X-CSRF-Token": $("[name=csrf]", form).value };
+  return reach(form.dataset.relay, { method: "POST", headers, body: JSON.stringify({ streamToken: form.dataset.token, ...given }) });
 }
 
 function tell(what, key) {
@@ -308,17 +271,6 @@ function tell(what, key) {
 
 function anythingIn(form) {
   return $$("textarea, input[type=text]", form).some((field) => field.value.trim()) || $$("input:checked:not([value=own])", form).length > 0;
-}
-
-async function refusal(reply) {
-  const text = await reply.text();
-  try {
-    const told = JSON.parse(text);
-    return told.error ?? text;
-  } catch {
-    const page = new DOMParser().parseFromString(text, "text/html");
-    return $("[data-problem]", page)?.dataset.problem ?? $("[data-focus]", page)?.textContent.trim() ?? "It was not taken. Reload the page and try again.";
-  }
 }
 
 function sent(card, answer) {
@@ -331,12 +283,6 @@ function sent(card, answer) {
   told.focus();
 }
 
-function problem(form, text) {
-  const told = $("[data-problem-text]", form);
-  told.textContent = text;
-  told.hidden = !text;
-}
-
 // --- The next turn, and a stop
 
 async function post(form, body) {
@@ -347,20 +293,14 @@ compose.addEventListener("submit", async (event) => {
   event.preventDefault();
   const prompt = $("[data-prompt]", compose);
   if (!prompt.value.trim() || $("[data-lock]", compose).disabled) return;
-  const attempt = newAttempt();
   const body = new URLSearchParams(new FormData(compose));
-  body.set("attempt", attempt);
-  lock(compose, $("button", compose));
-  let taken = false;
-  try {
-    const reply = await post(compose, body);
-    taken = reply.ok;
-    if (!taken) problem(compose, await refusal(reply));
-  } catch {
-    taken = await wasTaken(compose, attempt);
-  }
-  unlock(compose);
+  status("Sending…");
+  const { taken } = await deliver(compose, $("button", compose), (attempt) => {
+    body.set("attempt", attempt);
+    return post(compose, body);
+  });
   if (!taken) return;
+  unlockForm(compose);
   prompt.value = "";
   tell("sayso:sent", compose.dataset.keep);
 });

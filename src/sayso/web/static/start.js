@@ -1,0 +1,18 @@
+// Starts a conversation: once, however often it is pressed, and the form says what became of it.
+// The page works without this file.
+
+const { reach, deliver } = sayso;
+const form = document.querySelector("[data-start]");
+
+form?.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  if (form.querySelector("[data-lock]").disabled) return;
+  const body = new URLSearchParams(new FormData(form));
+  const { taken, reply } = await deliver(form, form.querySelector("button"), (attempt) => {
+    body.set("attempt", attempt);
+    return reach(form.action, { method: "POST", body, headers: { "X-Sayso-Script": "1" } });
+  });
+  dispatchEvent(new CustomEvent(taken ? "sayso:sent" : "sayso:not-sent", { detail: form.dataset.keep }));
+  // Where only the reply was lost, the list leads to it.
+  if (taken) location.assign(reply?.url ?? "talk");
+});
