@@ -7,8 +7,9 @@ from tests.web.house import House, confirm, multi_select, new_ask, select, text
 
 from sayso.asks.draft import to_json
 from sayso.asks.model import Answer, Ask, Kind, Option, Question
-from sayso.web.entries import MISSING, check, from_form
+from sayso.web.entries import check, from_form
 from sayso.web.fields import Fields
+from sayso.web.wording import MISSING
 
 
 def ask_of(*questions: Question) -> Ask:

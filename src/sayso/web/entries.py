@@ -12,13 +12,11 @@ from sayso.asks.model import ALLOWING, Answer, Ask, Kind, Question, fit
 from sayso.errors import InvalidInput
 from sayso.text import quoted
 from sayso.web.fields import Fields
+from sayso.web.wording import MISSING
 
 OWN = "own"
 SKIP = "skip"
-MISSING = "This question needs an answer."
-WORDS_LEFT_OUT = (
-    "You also wrote {words}. Choose “Something else” to send that, or empty the field to skip the question."
-)
+WORDS_LEFT_OUT = "You also wrote {words}. Choose “Other” to send that, or empty the field to skip the question."
 YES_AND_NO = "You wrote why not, so this cannot be allowed. Deny it, or empty that field to allow it."
 ANSWER_AND_REASON = "You wrote why you reject this. Reject it, or empty that field to send an answer."
 NOT_SHOWN = "What you answered is not what is asked here now. Read it again, then send your answer."

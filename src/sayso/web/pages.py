@@ -86,7 +86,7 @@ def command_row(operation: Operation, words: Callable[[Operation], str]) -> str:
 
 def conversation_row(talked: Talked) -> str:
     """A conversation as one row of the list."""
-    return _environment().get_template("conversation_row.html").render(talked=talked)
+    return _environment().get_template("conversation_row.html").render(talked=talked, now=now_ms())
 
 
 def fragment(template: str, **context: Any) -> Markup:
@@ -128,6 +128,7 @@ def _environment() -> Environment:
         "not_chosen": wording.not_chosen,
         "said_in_short": cards.said,
         "happened": wording.happened,
+        "problem_of": wording.problem_of,
         "command": command_wording,
         "how": how,
         "tool": tool_wording,

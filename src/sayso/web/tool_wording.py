@@ -27,6 +27,13 @@ def subject(body: Mapping[str, Any]) -> str:
     return next((one_line(value, _WIDTH) for value in named if isinstance(value, str) and value.strip()), "")
 
 
+def about(body: Mapping[str, Any]) -> str:
+    """What the agent says a command is for."""
+    told = body["input"] if isinstance(body["input"], Mapping) else {}
+    described = told.get("description") if isinstance(told.get("command"), str) else ""
+    return described.strip() if isinstance(described, str) else ""
+
+
 def given(body: Mapping[str, Any]) -> str:
     """All that the tool was given."""
     tool, told = str(body["name"]), dict(body["input"]) if isinstance(body["input"], Mapping) else {}
@@ -37,6 +44,8 @@ def given(body: Mapping[str, Any]) -> str:
     if isinstance(command := told.get("command"), str):
         parts.append(fenced(printable(command), ""))
         del told["command"]
+        if about(body):
+            del told["description"]
     if told:
         parts.append(fenced(json.dumps(told, ensure_ascii=False, indent=2), ""))
     return "\n\n".join(parts)

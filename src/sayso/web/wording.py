@@ -15,6 +15,7 @@ from sayso.text import age, one_line, printable
 from sayso.web.markdown import plain_line
 
 NAME_WIDTH = 48
+MISSING = "This question needs an answer."
 LABEL_CHARACTERS = 2_000
 _UNITS = {"s": "second", "m": "minute", "h": "hour", "d": "day"}
 
@@ -167,6 +168,14 @@ def handover(ask: Ask) -> str:
     if ask.bound:
         return f"{agent} was not waiting for this any more, so it had no effect."
     return f"{agent} is not waiting now. It gets this when it asks the same again."
+
+
+def problem_of(ask: Ask, place: int, problem: str) -> str:
+    """What is wrong with the answer to one question, told away from it."""
+    if len(ask.questions) == 1:
+        return problem
+    name = one_line(ask.questions[place].title, NAME_WIDTH) or f"Question {place + 1}"
+    return f"{name} needs an answer." if problem == MISSING else f"{name}: {problem}"
 
 
 def label(option: Option) -> str:

@@ -58,6 +58,8 @@ def with_the_keyboard(page: Page) -> None:
     tab_to(page, page.get_by_role("link", name="Setting up"))
     page.keyboard.press("Enter")
     page.wait_for_url("**/asks/*")
+    # A form that has only just appeared takes no keys.
+    expect(page.locator("form[data-answer]")).not_to_have_attribute("aria-disabled", "true")
     tab_to(page, page.get_by_role("textbox", name="Question 1"))
     page.keyboard.type("billing")
     tab_to(page, page.get_by_role("radio", name="SQLite"))
@@ -148,11 +150,26 @@ def test_a_required_question_cannot_be_skipped(house: House, sign_in: SignIn, sc
     page.get_by_role("button", name="Send answers").click()
     alert = page.get_by_role("alert")
     expect(alert.get_by_role("link")).to_have_count(3)
-    expect(alert).to_contain_text("Question 1: This question needs an answer.")
+    expect(alert).to_contain_text("Question 1 needs an answer.")
     expect(alert).not_to_contain_text("Question 2")
     expect(alert).not_to_contain_text("Question 5")
     expect(page.get_by_role("radio", name="Green")).to_be_checked()
     assert house.desk.get(ask.id).state is State.PENDING
+
+
+def test_what_is_wrong_names_its_question_and_goes_when_that_is_answered(house: House, sign_in: SignIn) -> None:
+    ask = house.ask(text("Which one?", title="Database"), text("And the other?"))
+    page = sign_in(f"/asks/{ask.id}")
+    page.get_by_role("button", name="Send answers").click()
+    alert, first = page.get_by_role("alert"), page.locator("#q0")
+    expect(alert.get_by_role("listitem")).to_have_text(["Database needs an answer.", "Question 2 needs an answer."])
+    expect(first.get_by_text("This question needs an answer.")).to_be_visible()
+    first.get_by_role("textbox").first.fill("SQLite")
+    expect(alert.get_by_role("listitem")).to_have_text(["Question 2 needs an answer."])
+    expect(first).not_to_have_class("wrong")
+    expect(first.get_by_text("This question needs an answer.")).to_have_count(0)
+    page.locator("#q1").get_by_role("textbox").first.fill("None")
+    expect(alert).to_have_count(0)
 
 
 @pytest.mark.requirement("N-32")
@@ -180,7 +197,7 @@ def test_a_select_takes_one_option_only(house: House, sign_in: SignIn) -> None:
 def test_own_words_take_the_place_of_a_choice_or_join_several(house: House, sign_in: SignIn, script: bool) -> None:
     ask = house.ask(select(), multi_select("And which?"))
     page = sign_in(f"/asks/{ask.id}", java_script_enabled=script)
-    first, second = page.get_by_role("textbox", name="Something else").all()
+    first, second = page.get_by_role("textbox", name="Other").all()
     first.fill("Ochre,\nif you have it")
     page.get_by_role("checkbox", name="Blue").check()
     second.fill("and white")
@@ -194,8 +211,8 @@ def test_own_words_take_the_place_of_a_choice_or_join_several(house: House, sign
 def test_own_words_go_along_with_an_option_chosen_after_them(house: House, sign_in: SignIn) -> None:
     ask = house.ask(select())
     page = sign_in(f"/asks/{ask.id}")
-    page.get_by_role("textbox", name="Something else").fill("Ochre")
-    expect(page.get_by_role("radio", name="Something else")).to_be_checked()
+    page.get_by_role("textbox", name="Other").fill("Ochre")
+    expect(page.get_by_role("radio", name="Other")).to_be_checked()
     along = page.get_by_text("Goes along as a note with what you chose.")
     expect(along).to_be_hidden()
     page.get_by_text("Red", exact=True).click()
@@ -209,7 +226,7 @@ def test_own_words_go_along_with_an_option_chosen_after_them(house: House, sign_
 
 def test_own_words_that_were_promised_but_not_written_are_asked_for(house: House, sign_in: SignIn) -> None:
     page = sign_in(f"/asks/{house.ask(select()).id}")
-    page.get_by_text("Something else").click()
+    page.get_by_text("Other", exact=True).click()
     page.get_by_role("button", name="Send answer").click()
     expect(page.get_by_role("alert")).to_contain_text("The answer's own text is empty.")
 
