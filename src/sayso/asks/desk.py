@@ -416,7 +416,7 @@ class AskDesk:
         """Expire what nobody waits for, delete what ended long ago. In small steps, on a connection of its own;
         the rest is left for another time once `ending` is set."""
         self.release_the_dead()
-        return retention.clean_up(self._store, keep, self._clock, ending or threading.Event())
+        return retention.clean_up(self._store, keep, self._clock, self._keeps_history, ending or threading.Event())
 
     # Within the store
 
@@ -429,8 +429,10 @@ class AskDesk:
 
     def _write(self, work: Callable[[AskTable], T]) -> T:
         def whole(tx: Transaction) -> tuple[T, int]:
-            table = AskTable(tx, self._clock(), self._most_open)
-            return work(table), table.opened
+            table = AskTable(tx, self._clock(), self._most_open, self._keeps_history)
+            done = work(table)
+            table.close()
+            return done, table.opened
 
         done, opened = self._store.write(whole)
         self.opened += opened

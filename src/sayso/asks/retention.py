@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from sayso.asks.model import Ask, State
 from sayso.asks.table import AskTable
 from sayso.clock import Clock
-from sayso.store import Store
+from sayso.store import Store, Transaction
 from sayso.store.steps import STEP, in_steps
 
 
@@ -37,7 +37,9 @@ class CleanedUp:
     deleted: int
 
 
-def clean_up(store: Store, keep: Retention, clock: Clock, ending: threading.Event) -> CleanedUp:
+def clean_up(
+    store: Store, keep: Retention, clock: Clock, keeps_history: Callable[[Ask], bool], ending: threading.Event
+) -> CleanedUp:
     """Do away with what is overdue. In small steps, on a connection of its own."""
     bounds = keep.bounds(clock())
     if not store.read(lambda tx: tx.one("overdue", **bounds)):
@@ -46,7 +48,13 @@ def clean_up(store: Store, keep: Retention, clock: Clock, ending: threading.Even
         apart.write(lambda tx: tx.run("forget_claims", before=bounds["claimed_before"]))
 
         def all_of(step: Callable[[AskTable, Retention], int]) -> int:
-            return in_steps(lambda: apart.write(lambda tx: step(AskTable(tx, clock()), keep)), ending)
+            def work(tx: Transaction) -> int:
+                table = AskTable(tx, clock(), keeps_history=keeps_history)
+                done = step(table, keep)
+                table.close()
+                return done
+
+            return in_steps(lambda: apart.write(work), ending)
 
         return CleanedUp(expired=all_of(_expire), deleted=all_of(_delete))
 

@@ -6,10 +6,12 @@ It knows how a change is kept. Which changes there are is told at the desk, in o
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from dataclasses import replace
 
-from sayso.asks import crowds, quota, rows
-from sayso.asks.model import Ask, Away, Event, NewAsk, Settler, State, Wait
+from sayso import chain
+from sayso.asks import crowds, happening, quota, rows
+from sayso.asks.model import Ask, Away, Event, NewAsk, Settler, Wait
 from sayso.errors import Conflict, NotFound
 from sayso.store import Transaction
 
@@ -17,8 +19,15 @@ from sayso.store import Transaction
 class AskTable:
     """The asks as one transaction sees them, and may change them."""
 
-    def __init__(self, tx: Transaction, now: int, most_open: int = quota.UNLIMITED) -> None:
-        self.tx, self.now, self._most_open = tx, now, most_open
+    def __init__(
+        self,
+        tx: Transaction,
+        now: int,
+        most_open: int = quota.UNLIMITED,
+        keeps_history: Callable[[Ask], bool] = lambda _: True,
+    ) -> None:
+        self.tx, self.now, self._most_open, self._keeps_history = tx, now, most_open, keeps_history
+        self._happened: list[chain.LogEvent] = []
         self.opened = 0
         """How many asks this transaction has opened."""
 
@@ -72,19 +81,28 @@ class AskTable:
         self.tx.wake_only(*(wait.process for wait in (before.wait, after.wait) if wait))
         if not self.tx.run("change_ask", **rows.changes(changed), version=before.version):
             raise Conflict
-        self._note(changed, before.state, kind=kind, by=by, detail=detail)
+        self._note(changed, before, kind=kind, by=by, detail=detail)
         return changed
 
-    def _note(self, ask: Ask, before: State | None, *, kind: str, by: Settler | None = None, detail: str = "") -> None:
+    def _note(self, ask: Ask, before: Ask | None, *, kind: str, by: Settler | None = None, detail: str = "") -> None:
         self.tx.run(
             "insert_event",
             ask_id=ask.id,
             version=ask.version,
             at=ask.changed_at,
             kind=kind,
-            state_before=before,
+            state_before=before.state if before else None,
             state_after=ask.state,
             person=by.person if by else "",
             surface=by.surface if by else "",
             detail=detail,
         )
+        if ask.wanted is not None and (event := happening.of(ask, before, kind, by, detail)):
+            self._happened.append(event if self._keeps_history(ask) else replace(event, title="", why=""))
+            if self._keeps_history(ask) and (action := happening.action(ask)):
+                chain.keep_action(self.tx, action)
+
+    def close(self) -> None:
+        """Log what became of permissions, last of all in the transaction: from there on all others wait for it."""
+        chain.append(self.tx, self._happened)
+        self._happened.clear()

@@ -103,7 +103,7 @@ def changed(action: Action, given: Mapping[str, Any]) -> Action:
 
 def asking(new: NewAsk, action: Action, scopes: Sequence[AllowScope] = (AllowScope.ONCE,)) -> NewAsk:
     """The ask for this permission. The first of the scopes is what a plain allow means. It ends with its call."""
-    wanted = {"action": action.plain, "scopes": [scope.value for scope in scopes]}
+    wanted = {"action": action.plain, "title": action.title, "scopes": [scope.value for scope in scopes]}
     return replace(new, wanted=wanted, digest=action.digest, bound=True)
 
 

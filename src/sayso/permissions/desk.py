@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from sayso.asks.desk import AskDesk
+from sayso.asks.happening import TOO_LATE
 from sayso.asks.model import ALLOWING, DENYING, Answer, Ask, Outcome, Problems, Settler, State, check_text, fit
 from sayso.asks.settling import settle
 from sayso.errors import AlreadySettled, InvalidInput, NotFound, Problem
@@ -70,9 +71,15 @@ class PermissionDesk:
         try:
             return self._asks.change(lambda table: settle(table, ask_id, State.ANSWERED, by, outcome))
         except AlreadySettled as error:
-            with suppress(NotFound):
-                self._asks.note_refusal(ask_id, by, f"too late: {error}")
+            self._note_refusal(ask_id, by, f"{TOO_LATE}: {error}")
             raise
+        except InvalidInput as error:
+            self._note_refusal(ask_id, by, str(error))
+            raise
+
+    def _note_refusal(self, ask_id: str, by: Settler, why: str) -> None:
+        with suppress(NotFound):
+            self._asks.note_refusal(ask_id, by, why)
 
 
 def _shown(ask: Ask, digest: str) -> Action:

@@ -477,3 +477,66 @@ SELECT * FROM run_events WHERE run_id = :run_id AND seq > :after ORDER BY seq LI
 
 -- name: drop_deltas
 DELETE FROM run_events WHERE run_id = :run_id AND kind = 'delta';
+
+-- name: lengthen_log
+-- Hands out the next numbers of the log. The row stays locked until they are there, so that all writers form one chain.
+INSERT INTO permission_log_end (id, seq, hash) VALUES (1, :count, '')
+ON CONFLICT (id) DO UPDATE SET seq = permission_log_end.seq + excluded.seq RETURNING seq, hash;
+
+-- name: end_log
+UPDATE permission_log_end SET hash = :hash WHERE id = 1;
+
+-- name: log_end
+SELECT seq, hash FROM permission_log_end WHERE id = 1;
+
+-- name: insert_log
+INSERT INTO permission_log (seq, at, kind, ask_id, digest, project, owner, operation_id, body, previous, hash)
+VALUES (:seq, :at, :kind, :ask_id, :digest, :project, :owner, :operation_id, :body, :previous, :hash);
+
+-- name: keep_action
+INSERT INTO permission_actions (digest, body) VALUES (:digest, :body) ON CONFLICT (digest) DO NOTHING;
+
+-- name: kept_action
+SELECT body FROM permission_actions WHERE digest = :digest;
+
+-- name: log_outcomes
+-- What was decided or refused, newest first.
+SELECT * FROM permission_log
+WHERE kind IN ('allowed', 'denied', 'undecided', 'too_late', 'refused') AND seq < :before AND at >= :since
+  AND (CAST(:only_refused AS INTEGER) IS NULL OR kind <> 'allowed')
+  AND (CAST(:project AS TEXT) IS NULL OR project = :project)
+  AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
+ORDER BY seq DESC LIMIT :most;
+
+-- name: log_of_ask
+SELECT * FROM permission_log WHERE ask_id <> '' AND ask_id = :ask_id ORDER BY seq;
+
+-- name: log_of_operation
+-- What was noted of the execution of a command, by the permission that it ran under.
+SELECT * FROM permission_log WHERE ask_id <> '' AND ask_id = :ask_id AND operation_id = :operation_id ORDER BY seq;
+
+-- name: log_asks_by_prefix
+SELECT DISTINCT ask_id FROM permission_log WHERE ask_id <> '' AND ask_id >= :prefix AND ask_id < :beyond
+ORDER BY ask_id LIMIT 10;
+
+-- name: log_after
+SELECT * FROM permission_log WHERE seq > :after ORDER BY seq LIMIT :most;
+
+-- name: actions_after
+SELECT digest, body FROM permission_actions WHERE digest > :after ORDER BY digest LIMIT :most;
+
+-- name: log_overdue
+SELECT 1 AS found FROM permission_log WHERE at < :overdue LIMIT 1;
+
+-- name: log_front
+-- The oldest rows, as far as no row before them is still to be kept.
+SELECT * FROM permission_log
+WHERE seq < coalesce((SELECT min(seq) FROM permission_log WHERE at >= :before), :beyond)
+ORDER BY seq LIMIT :most;
+
+-- name: drop_log_front
+DELETE FROM permission_log WHERE seq <= :through;
+
+-- name: drop_action
+DELETE FROM permission_actions
+WHERE digest = :digest AND NOT EXISTS (SELECT 1 FROM permission_log WHERE permission_log.digest = :digest AND permission_log.digest <> '');

@@ -1,0 +1,80 @@
+"""What the log of permissions says of each change of one. The permission desk alone allows; here it is only told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sayso.asks.model import Ask, Settler, State
+from sayso.chain import LogEvent, LogKind
+
+TOO_LATE = "too late"
+"""How the reason of a refusal begins that came when all was over."""
+
+_ENDS = {
+    State.EXPIRED: LogKind.UNDECIDED,
+    State.SUPERSEDED: LogKind.UNDECIDED,
+    State.TIMED_OUT: LogKind.UNDECIDED,
+    State.CANCELLED: LogKind.UNDECIDED,
+    State.REJECTED: LogKind.DENIED,
+    State.DECLINED: LogKind.DENIED,
+}
+
+_RUN_BY_SAYSO = ("command", "sequence")
+"""The kinds of actions that nobody is handed: when such a one runs, that is logged itself."""
+
+
+def of(ask: Ask, before: Ask | None, kind: str, by: Settler | None, detail: str) -> LogEvent | None:
+    """The event of a change of a permission; None for what only waiting and fetching have to do with."""
+    told = ask if ask.wanted or before is None else before
+    found = _kind(ask, before, action(told) or {}, kind, detail)
+    if found is None:
+        return None
+    outcome, asker = ask.outcome, ask.asker
+    return LogEvent(
+        kind=found,
+        at=ask.changed_at,
+        ask=ask.id,
+        digest=(outcome.digest if outcome else "") or ask.digest,
+        project=asker.project,
+        owner=asker.owner,
+        tool=(action(told) or {}).get("tool", ask.tool),
+        title=(told.wanted or {}).get("title", ""),
+        client=asker.client,
+        session=asker.session,
+        agent=asker.agent,
+        person=by.person if by else "",
+        surface=by.surface if by else "",
+        scope=outcome.scope if outcome and found is LogKind.ALLOWED else "",
+        why=_why(ask, found, kind, detail),
+    )
+
+
+def action(ask: Ask) -> Mapping[str, Any] | None:
+    """The action that the change is about: the wanted one, unless a person has allowed another instead."""
+    changed = ask.outcome.changed if ask.outcome else None
+    return changed or (ask.wanted or {}).get("action")
+
+
+def _kind(ask: Ask, before: Ask | None, about: Mapping[str, Any], kind: str, detail: str) -> LogKind | None:
+    match kind:
+        case "opened":
+            return LogKind.ASKED
+        case "refused":
+            return LogKind.TOO_LATE if detail.startswith(TOO_LATE) else LogKind.REFUSED
+        case "allowed" | "denied":
+            return LogKind(kind)
+    if before is not None and before.state is not ask.state:
+        return _ENDS.get(ask.state)
+    allowed = ask.outcome is not None and ask.outcome.verdict == LogKind.ALLOWED
+    if allowed and kind == "delivered" and about.get("kind") not in _RUN_BY_SAYSO:
+        return LogKind.HANDED_OVER
+    return LogKind.NOT_HANDED_OVER if allowed and kind == "unattended" else None
+
+
+def _why(ask: Ask, found: LogKind, kind: str, detail: str) -> str:
+    if ask.outcome and found is LogKind.DENIED:
+        return ask.outcome.reason
+    if found is LogKind.UNDECIDED:
+        return detail or kind.replace("_", " ")
+    return "" if found is LogKind.ALLOWED else detail

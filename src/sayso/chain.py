@@ -1,0 +1,138 @@
+"""The log of permissions as the store keeps it: rows that are only ever added, each with the hash of the one before.
+
+Functions of the transaction in which a thing happens, so that it is logged if it happened, and only then. What is
+logged is told at the desks; `permissions/log.py` is for those who read it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
+from typing import Any
+
+from sayso.store import Row, Transaction
+
+
+class LogKind(StrEnum):
+    """What happened."""
+
+    ASKED = "asked"
+    ALLOWED = "allowed"
+    DENIED = "denied"
+    UNDECIDED = "undecided"
+    """It ended without a verdict, which is a no, but nobody's."""
+    TOO_LATE = "too_late"
+    """A verdict that came when it was over."""
+    REFUSED = "refused"
+    """A verdict that was not taken: for another action than the wanted one, or from somebody who may not give it."""
+    HANDED_OVER = "handed_over"
+    """The client of the agent has the allow, and does by itself what was allowed."""
+    NOT_HANDED_OVER = "not_handed_over"
+    """Allowed, but the call was over before its client could be told."""
+    RUN = "run"
+    """Sayso was about to execute it; noted before it does."""
+    NOT_RUN = "not_run"
+    """It was not executed after all: it was no longer what had been allowed, or could not be started."""
+    SHORTENED = "shortened"
+    """Rows that were older than they are to be kept are gone from the front: `seq` and `hash` in `about` are those of
+    the last one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogEvent:
+    """One thing that happened. Times are milliseconds since 1970; `digest` is of the action that it is about."""
+
+    kind: LogKind
+    at: int
+    ask: str = ""
+    digest: str = ""
+    project: str = ""
+    owner: str = ""
+    operation: str = ""
+    tool: str = ""
+    title: str = ""
+    client: str = ""
+    session: str = ""
+    agent: str = ""
+    person: str = ""
+    rule: str = ""
+    rules_file: str = ""
+    """The hash of the file that the rule is in."""
+    surface: str = ""
+    scope: str = ""
+    why: str = ""
+    about: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogEntry:
+    """An event at its place in the log."""
+
+    seq: int
+    event: LogEvent
+    previous: str
+    hash: str
+
+
+_COLUMNS = {
+    "at": "at",
+    "kind": "kind",
+    "ask": "ask_id",
+    "digest": "digest",
+    "project": "project",
+    "owner": "owner",
+    "operation": "operation_id",
+}
+"""The fields of an event that queries look at; the others are JSON."""
+
+
+def append(tx: Transaction, events: Sequence[LogEvent]) -> None:
+    """Add to the end. Whoever else adds meanwhile waits for this transaction."""
+    if not events:
+        return
+    end = tx.one("lengthen_log", count=len(events))
+    assert end is not None
+    previous = end["hash"]
+    for seq, event in enumerate(events, start=end["seq"] - len(events) + 1):
+        row = {"seq": seq, "previous": previous, **_columns(event)}
+        previous = row_hash(row)
+        tx.run("insert_log", **row, hash=previous)
+    tx.run("end_log", hash=previous)
+
+
+def keep_action(tx: Transaction, plain: Mapping[str, Any]) -> str:
+    """Keep the whole action, once; its digest, by which it is found again."""
+    text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
+    digest = sha256(text)
+    tx.run("keep_action", digest=digest, body=text)
+    return digest
+
+
+def read(row: Row) -> LogEntry:
+    known = {item.name for item in fields(LogEvent)}
+    body = {name: value for name, value in json.loads(row["body"]).items() if name in known}
+    looked_at = {name: row[column] for name, column in _COLUMNS.items()}
+    event = LogEvent(**{**body, **looked_at, "kind": LogKind(row["kind"])})
+    return LogEntry(seq=row["seq"], event=event, previous=row["previous"], hash=row["hash"])
+
+
+def row_hash(row: Row) -> str:
+    """The hash that a row must have: over everything else in it, the hash of the row before included."""
+    said = [row[name] for name in ("seq", "previous", *_COLUMNS.values(), "body")]
+    return sha256(json.dumps(said, separators=(",", ":")))
+
+
+def sha256(text: str) -> str:
+    # Only now: servers list their tools without it, and it takes its time to import.
+    import hashlib
+
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _columns(event: LogEvent) -> dict[str, Any]:
+    said = asdict(event)
+    columns = {column: said.pop(name) for name, column in _COLUMNS.items()}
+    body = {name: value for name, value in said.items() if value}
+    return {**columns, "kind": event.kind.value, "body": json.dumps(body, sort_keys=True)}

@@ -1,0 +1,227 @@
+"""The log of permissions: everything that happens is in it, in one chain, and what is changed behind its back shows."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import pytest
+from tests.asks.samples import AGENT, ANNA, BEN, DAY, FakeClock
+from tests.conftest import OpenStore
+from tests.permissions.test_desk import PUSH, QUESTION, wanted
+
+from sayso import chain
+from sayso.asks.desk import AskDesk
+from sayso.asks.model import NewAsk
+from sayso.chain import LogEvent, LogKind
+from sayso.errors import AlreadySettled, InvalidInput
+from sayso.permissions.action import Action, ActionKind, AllowScope, asking
+from sayso.permissions.desk import PermissionDesk
+from sayso.permissions.log import PermissionLog
+from sayso.permissions.log_check import LogFault
+from sayso.store import Store
+
+
+def kinds(store: Store, ask_id: str) -> list[LogKind]:
+    return [entry.event.kind for entry in PermissionLog(store).find(ask_id).entries]
+
+
+def test_what_becomes_of_a_permission_is_logged_with_who_where_and_the_whole_action(store: Store) -> None:
+    desk = AskDesk(store)
+    permissions = PermissionDesk(desk)
+    ask = wanted(desk)
+    held = next(iter(desk.held_here().values()))
+    with pytest.raises(InvalidInput):
+        permissions.allow(ask.id, "0" * 64, BEN)
+    permissions.allow(ask.id, ask.digest, ANNA, AllowScope.SESSION)
+    with pytest.raises(AlreadySettled):
+        permissions.deny(ask.id, BEN)
+    desk.delivered(held)
+    logged = PermissionLog(store).find(ask.id[:8])
+    asked, refused, allowed, late, handed = (entry.event for entry in logged.entries)
+    assert (asked.kind, asked.title, asked.tool) == (LogKind.ASKED, "Bash: git push", "Bash")
+    assert (asked.project, asked.client, asked.session) == (AGENT.project, AGENT.client, AGENT.session)
+    assert (refused.kind, refused.person) == (LogKind.REFUSED, "ben")
+    assert "is not the digest" in refused.why
+    assert (allowed.kind, allowed.person, allowed.surface) == (LogKind.ALLOWED, "anna", "terminal")
+    assert (allowed.digest, allowed.scope) == (PUSH.digest, "session")
+    assert (late.kind, late.person) == (LogKind.TOO_LATE, "ben")
+    assert (handed.kind, handed.digest) == (LogKind.HANDED_OVER, PUSH.digest)
+    assert logged.actions == (PUSH,)
+    (newest, shown, _) = PermissionLog(store).outcomes()
+    assert newest.entry.event == late
+    assert (shown.entry.event, shown.ran) == (allowed, 1)
+    assert PermissionLog(store).check().whole
+
+
+def test_an_action_that_a_person_has_changed_is_kept_beside_the_one_that_was_asked_for(store: Store) -> None:
+    desk = AskDesk(store)
+    ask = wanted(desk)
+    PermissionDesk(desk).allow(ask.id, ask.digest, ANNA, changed_input={"command": "git push --dry-run"})
+    asked, instead = PermissionLog(store).find(ask.id).actions
+    assert asked == PUSH
+    assert instead.data["input"] == {"command": "git push --dry-run"}
+
+
+def test_a_permission_that_nobody_decides_is_told_apart_from_a_no(store: Store) -> None:
+    desk = AskDesk(store)
+    left = wanted(desk)
+    desk.release(next(iter(desk.held_here().values())), "its call is over")
+    denied = wanted(desk)
+    PermissionDesk(desk).deny(denied.id, ANNA, "not on a Friday")
+    log = PermissionLog(store)
+    assert kinds(store, left.id) == [LogKind.ASKED, LogKind.UNDECIDED]
+    assert log.find(left.id).entries[-1].event.why == "its call is over"
+    last = log.find(denied.id).entries[-1].event
+    assert (last.kind, last.person, last.why) == (LogKind.DENIED, "anna", "not on a Friday")
+    assert [one.entry.event.ask for one in log.outcomes(only_refused=1)] == [denied.id, left.id]
+
+
+def test_an_allow_that_never_reached_its_call_counts_as_not_run(store: Store) -> None:
+    desk = AskDesk(store)
+    ask = wanted(desk)
+    held = next(iter(desk.held_here().values()))
+    PermissionDesk(desk).allow(ask.id, ask.digest, ANNA)
+    desk.release(held, "its process ended")
+    (outcome,) = PermissionLog(store).outcomes()
+    assert outcome.ran == 0
+    assert outcome.stopped
+    assert outcome.stopped.why == "its process ended"
+
+
+def test_texts_are_not_logged_for_those_who_keep_no_history(store: Store) -> None:
+    desk = AskDesk(store, keeps_history=lambda _: False)
+    ask = wanted(desk)
+    held = next(iter(desk.held_here().values()))
+    PermissionDesk(desk).deny(ask.id, ANNA, "a secret reason")
+    desk.delivered(held)
+    logged = PermissionLog(store).find(ask.id)
+    assert "git push" not in str(logged)
+    assert "secret" not in str(logged)
+    assert logged.entries[0].event.digest == PUSH.digest
+    assert PermissionLog(store).check().whole
+
+
+def test_questions_that_are_no_permissions_are_not_logged(store: Store) -> None:
+    desk = AskDesk(store)
+    held = desk.hold(NewAsk(tool="ask", questions=(QUESTION,), asker=AGENT))
+    desk.reject(held.ask.id, "no", ANNA)
+    assert PermissionLog(store).check().rows == 0
+
+
+def test_a_log_without_rows_is_whole(store: Store) -> None:
+    found = PermissionLog(store).check()
+    assert found.whole
+    assert found.since is None
+
+
+def test_many_writers_add_to_one_chain(open_shared: OpenStore) -> None:
+    start = threading.Barrier(6)
+
+    def write(_: int) -> None:
+        desk = AskDesk(open_shared())
+        start.wait(60)
+        for number in range(8):
+            action = Action(kind=ActionKind.SHELL, tool="Bash", folder="/", data={"input": {"command": str(number)}})
+            ask = desk.hold(asking(NewAsk(tool="approve", questions=(QUESTION,), asker=AGENT), action)).ask
+            PermissionDesk(desk).allow(ask.id, action.digest, ANNA)
+
+    with ThreadPoolExecutor(6) as writers:
+        list(writers.map(write, range(6)))
+    found = PermissionLog(open_shared()).check()
+    assert found.whole, found.faults
+    assert found.rows == 6 * 8 * 2
+
+
+# What was done behind its back
+
+
+def spoil(store: Store, *statements: str) -> None:
+    """Change the tables as somebody would who has the file or the database."""
+
+    def work(tx: Any) -> None:
+        for statement in statements:
+            tx._connection.execute(statement)
+
+    store.write(work)
+
+
+def fill(store: Store, count: int = 6, clock: FakeClock | None = None) -> None:
+    for number in range(count):
+        event = LogEvent(kind=LogKind.ALLOWED, at=clock() if clock else number, why=str(number))
+        store.write(partial(chain.append, events=[event]))
+
+
+@pytest.mark.parametrize(
+    ("statements", "faults"),
+    [
+        (["UPDATE permission_log SET kind = 'denied' WHERE seq = 3"], [(LogFault.CHANGED, 3, 3)]),
+        (["UPDATE permission_log SET body = '{}' WHERE seq = 3"], [(LogFault.CHANGED, 3, 3)]),
+        (["DELETE FROM permission_log WHERE seq IN (3, 4)"], [(LogFault.MISSING, 3, 4)]),
+        (["DELETE FROM permission_log WHERE seq < 3"], [(LogFault.NO_BEGINNING, 1, 2)]),
+        (["DELETE FROM permission_log WHERE seq > 4"], [(LogFault.NO_END, 5, 6)]),
+        (["DELETE FROM permission_log"], [(LogFault.NO_END, 1, 6)]),
+        (["DELETE FROM permission_log_end"], [(LogFault.NO_END, 7, 6)]),
+        (
+            [f"UPDATE permission_log SET seq = {new} WHERE seq = {old}" for old, new in ((3, 30), (4, 3), (30, 4))],
+            [
+                (LogFault.DOES_NOT_FOLLOW, 3, 3),
+                (LogFault.CHANGED, 3, 3),
+                (LogFault.DOES_NOT_FOLLOW, 4, 4),
+                (LogFault.CHANGED, 4, 4),
+                (LogFault.DOES_NOT_FOLLOW, 5, 5),
+            ],
+        ),
+        (
+            ["INSERT INTO permission_actions (digest, body) VALUES ('abc', '{}')"],
+            [(LogFault.OTHER_ACTION, 0, 0)],
+        ),
+    ],
+)
+def test_what_was_changed_behind_its_back_shows_where_it_was(
+    store: Store, statements: list[str], faults: list[tuple[LogFault, int, int]]
+) -> None:
+    fill(store)
+    assert PermissionLog(store).check().whole
+    spoil(store, *statements)
+    found = PermissionLog(store).check()
+    assert not found.whole
+    assert [(fault.fault, fault.first, fault.last) for fault in found.faults] == faults
+
+
+def test_a_row_that_was_changed_with_its_hash_does_not_fit_the_next(store: Store) -> None:
+    fill(store)
+    row = dict(store.read(lambda tx: tx.all("log_after", after=2, most=1))[0])
+    row["kind"] = "denied"
+    spoil(store, f"UPDATE permission_log SET kind = 'denied', hash = '{chain.row_hash(row)}' WHERE seq = 3")
+    assert [(one.fault, one.first) for one in PermissionLog(store).check().faults] == [(LogFault.DOES_NOT_FOLLOW, 4)]
+
+
+def test_what_is_too_old_goes_from_the_front_and_the_rest_is_still_whole(store: Store, clock: FakeClock) -> None:
+    log, desk = PermissionLog(store, clock=clock), AskDesk(store, clock=clock)
+    old = wanted(desk)
+    PermissionDesk(desk).deny(old.id, ANNA)
+    clock.forward(10 * DAY)
+    new = wanted(desk, Action(kind=ActionKind.SHELL, tool="Bash", folder="/", data={"input": {"command": "ls"}}))
+    assert log.shorten(9 * DAY + 1, threading.Event()) == 0
+    assert log.shorten(7 * DAY, threading.Event()) == 2
+    assert log.shorten(7 * DAY, threading.Event()) == 0
+    found = log.check()
+    assert found.whole, found.faults
+    assert (found.first, found.since, found.rows) == (3, clock(), 2)
+    assert store.read(lambda tx: tx.one("kept_action", digest=old.digest)) is None
+    assert log.find(new.id).actions
+    spoil(store, "DELETE FROM permission_log WHERE seq = 3")
+    assert [one.fault for one in log.check().faults] == [LogFault.NO_BEGINNING]
+
+
+def test_a_log_of_which_all_is_too_old_goes_on_where_it_was(store: Store, clock: FakeClock) -> None:
+    fill(store, 120, clock)
+    clock.forward(10 * DAY)
+    log = PermissionLog(store, clock=clock)
+    assert log.shorten(DAY, threading.Event()) == 120
+    found = log.check()
+    assert found.whole, found.faults
+    assert found.first == 121
