@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from sayso.agents.agent import PersonLine, shortened, trimmed
 from sayso.agents.kinds import AGENTS
 from sayso.agents.lines import PassedOver, RunOutput
 from sayso.agents.model import EventKind, Options, Project, Run
+from sayso.brought import BroughtFile, Used
 from sayso.config import Config
+from sayso.trust import TrustStanding
 
 LINE = PersonLine(
     relay_file=Path("/r/t.json"),
@@ -72,6 +75,16 @@ def test_codex_gets_its_line_its_options_and_the_conversation_to_resume() -> Non
     assert 'mcp_servers.ask-user.tools.ask_user.approval_mode="approve"' in argv
     assert argv[-7:] == ["--model", "gpt", "--sandbox", "read-only", "resume", "s-1", "-"]
     assert AGENTS["codex"].argv(Config(), run_of("codex"), None) == [*argv[:4], "-"]
+
+
+@pytest.mark.finding("F-22")
+def test_codex_is_told_to_take_nothing_from_a_project_that_is_not_trusted() -> None:
+    kept_out = BroughtFile(name=".codex/config.toml", used=Used.CODEX, standing=TrustStanding.NEW)
+    words = AGENTS["codex"].argv(Config(), run_of("codex"), None, [kept_out])
+    projects = tomllib.loads(words[words.index("-c") + 1])["projects"]
+    folder = run_of("codex").project.directory.resolve()
+    assert set(projects) == {str(place) for place in (folder, *folder.parents)}
+    assert all(project == {"trust_level": "untrusted"} for project in projects.values())
 
 
 @pytest.mark.parametrize(

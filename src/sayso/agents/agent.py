@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from sayso.agents.model import Ending, EventKind, NewEvent, Run
+from sayso.brought import BroughtFile, Used
 from sayso.config import Config
 
 MOST_TEXT = 100_000
@@ -45,9 +46,14 @@ class Agent(Protocol):
     label: str
     install: str
     """What makes it available, as a sentence."""
+    reads: Used
+    """Which files of a project it would load by itself."""
 
-    def argv(self, config: Config, run: Run, line: PersonLine | None) -> list[str]:
-        """The command for one turn. The prompt comes on standard input."""
+    def argv(
+        self, config: Config, run: Run, line: PersonLine | None, kept_out: Sequence[BroughtFile] = ()
+    ) -> list[str]:
+        """The command for one turn. The prompt comes on standard input. Where anything is to be kept out, the agent
+        loads nothing of the project by itself."""
 
     def hear(self, said: Mapping[str, Any]) -> ParsedLine:
         """Understand one JSON object of its output; what it does not know is nothing."""

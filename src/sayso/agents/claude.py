@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sayso.agents.agent import ParsedLine, PersonLine, items, mapping, number, shortened, text_event, trimmed, words
 from sayso.agents.model import Ending, EventKind, NewEvent, Run
+from sayso.brought import BroughtFile, Used
 from sayso.config import Config
 
 
@@ -15,11 +16,17 @@ class Claude:
 
     label = "Claude"
     install = "Install it with `npm install -g @anthropic-ai/claude-code`, or set claude_command to where it is."
+    reads = Used.CLAUDE
 
-    def argv(self, config: Config, run: Run, line: PersonLine | None) -> list[str]:
+    def argv(
+        self, config: Config, run: Run, line: PersonLine | None, kept_out: Sequence[BroughtFile] = ()
+    ) -> list[str]:
         options = run.project.options
         argv = [*config.claude_command, "-p", "-", "--output-format", "stream-json", "--verbose"]
         argv.append("--include-partial-messages")
+        # As tried with 2.1.325: this leaves out settings, hooks, MCP servers, skills, agents, commands and CLAUDE.md
+        # of the project and of the folders above it, and nothing of the person's own.
+        argv += ["--setting-sources", "user"] if kept_out else []
         if line:
             # To ask the person needs no permission of theirs.
             argv += ["--mcp-config", str(line.config_file), "--allowedTools", line.ask_tool]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from sayso.agents.agent import ParsedLine, PersonLine, items, mapping, shortened, text_event, trimmed, words
 from sayso.agents.model import Ending, EventKind, NewEvent, Run
+from sayso.brought import BroughtFile, Used
 from sayso.config import Config
+from sayso.trust import real
 
 _SANDBOXES = {"plan": "read-only", "acceptEdits": "workspace-write", "bypassPermissions": "danger-full-access"}
 """The nearest that Codex has to each permission mode. Without one, its own settings hold."""
@@ -22,10 +25,14 @@ class Codex:
 
     label = "Codex"
     install = "Install it with `npm install -g @openai/codex`, or set codex_command to where it is."
+    reads = Used.CODEX
 
-    def argv(self, config: Config, run: Run, line: PersonLine | None) -> list[str]:
+    def argv(
+        self, config: Config, run: Run, line: PersonLine | None, kept_out: Sequence[BroughtFile] = ()
+    ) -> list[str]:
         options = run.project.options
         argv = [*config.codex_command, "exec", "--json", "--skip-git-repo-check"]
+        argv += ["-c", _untrusted(run.project.directory)] if kept_out else []
         if line:
             first, *rest = line.command
             argv += ["-c", f"mcp_servers.{line.server}.command={json.dumps(first)}"]
@@ -64,6 +71,14 @@ class Codex:
             case "error":
                 return ParsedLine(events=text_event(EventKind.NOTICE, said.get("message")))
         return ParsedLine()
+
+
+def _untrusted(project: Path) -> str:
+    """Overrules whatever trust Codex has in the folder and those above it. As tried with 0.166, only the whole table
+    does that."""
+    folder = real(project)
+    levels = [f'{json.dumps(str(place))}={{trust_level="untrusted"}}' for place in (folder, *folder.parents)]
+    return f"projects={{{','.join(levels)}}}"
 
 
 def _begun(item: Mapping[str, Any]) -> Iterator[NewEvent]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from functools import cached_property
 
@@ -13,6 +13,7 @@ from sayso.agents.agent import PersonLine
 from sayso.agents.desk import RunDesk
 from sayso.agents.kinds import AGENTS
 from sayso.agents.model import Run
+from sayso.brought import BroughtFile, brought
 from sayso.config import Config
 from sayso.dialects import promptmanager
 from sayso.errors import RelayFileError
@@ -38,12 +39,16 @@ class Launcher:
         self._spawner = Spawner(pool_size=1, idle_seconds=config.command_idle / 1000)
         self._environments = Environments(folder=config.environments_dir)
 
-    def start(self, run: Run) -> Future[Status]:
+    def kept_out(self, run: Run) -> tuple[BroughtFile, ...]:
+        """What the agent would load of its project, and must not: nobody has trusted it as it is."""
+        return brought(self._config, run.project.directory).kept_from(AGENTS[run.agent].reads)
+
+    def start(self, run: Run, kept_out: Sequence[BroughtFile] = ()) -> Future[Status]:
         """Start the agent; the future ends with it. One that cannot be started is a status too."""
         line, timeout = self._line(run), self._config.run_timeout
         launch = Launch(
             folder=run.folder,
-            argv=AGENTS[run.agent].argv(self._config, run, line),
+            argv=AGENTS[run.agent].argv(self._config, run, line, kept_out),
             cwd=run.project.directory,
             env=self._environment(run, line),
             stdin=run.prompt.encode(errors="replace"),

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import threading
 import uuid
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from typing import Any
@@ -19,18 +19,21 @@ import anyio
 
 from sayso.accounts import Accounts
 from sayso.agents import stopping
+from sayso.agents.agent import text_event
 from sayso.agents.desk import RunDesk
 from sayso.agents.follower import Follower
 from sayso.agents.launching import Launcher
-from sayso.agents.model import Ending, NewRun, Project, Run, RunState
+from sayso.agents.model import Ending, EventKind, NewEvent, NewRun, Project, Run, RunState
 from sayso.agents.projects import Projects
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Settler
 from sayso.bridge import BackgroundTasks, Threads, insistently
+from sayso.brought import BroughtFile
 from sayso.config import Config
 from sayso.errors import NotFound, SaysoError, SpawnerUnavailable, StoreError
 from sayso.running.folder import Status
 from sayso.store import Store
+from sayso.text import spelt_out
 
 logger = logging.getLogger(__name__)
 
@@ -40,6 +43,8 @@ LOOK_EVERY = 2.0
 """Seconds between two looks for what others left, and for whose agents must end."""
 TIDY_EVERY = 3600.0
 SURFACE = "server"
+MOST_NAMES = 5
+"""Files that are named to the person when an agent works without them."""
 _THREADS = 32
 
 
@@ -80,7 +85,9 @@ class RunSupervisor:
 
     async def _see_through(self, run: Run) -> None:
         try:
-            ended = await self._do(self._launcher.start, run)
+            kept_out = await self._do(self._launcher.kept_out, run)
+            await self._do(self.runs.append, run.id, *_told_of(kept_out, run))
+            ended = await self._do(self._launcher.start, run, kept_out)
         except (SaysoError, OSError) as error:
             await self._do(self._launcher.clear_away, run)
             await self._do(self.runs.end, run.id, RunState.FAILED, Ending(message=f"It could not be started: {error}"))
@@ -151,6 +158,15 @@ class RunSupervisor:
             except (SaysoError, OSError) as error:
                 logger.warning("Old runs could not be tidied up: %s", error)
             await anyio.sleep(TIDY_EVERY)
+
+
+def _told_of(kept_out: Sequence[BroughtFile], run: Run) -> tuple[NewEvent, ...]:
+    """That the agent works without what its project brings, where it does."""
+    names = ", ".join(spelt_out(file.name) for file in kept_out[:MOST_NAMES])
+    more = f" and {len(kept_out) - MOST_NAMES} more" if len(kept_out) > MOST_NAMES else ""
+    text = f"Started without what this project brings ({names}{more}), because you have not trusted it as it is."
+    fix = f"To look at it, and trust it: sayso trust {spelt_out(str(run.project.directory))}"
+    return text_event(EventKind.NOTICE, f"{text} {fix}" if kept_out else "")
 
 
 def _warn(error: StoreError) -> None:

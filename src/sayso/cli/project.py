@@ -9,6 +9,7 @@ import click
 from sayso.agent_guard import refuse_agents
 from sayso.agents.model import LONGEST_WAIT, PERMISSION_MODES, SHORTEST_WAIT, Options, Project
 from sayso.agents.projects import Projects
+from sayso.brought import brought
 from sayso.cli.program import settings
 from sayso.cli.shared import settler
 from sayso.cli.terminal import put, put_json, say, table
@@ -16,7 +17,7 @@ from sayso.cli.texts import explained, mark, plural, tr
 from sayso.cli.web import yourself
 from sayso.desks import Desks, open_desks
 from sayso.errors import CannotEdit, NotFound
-from sayso.text import one_line
+from sayso.text import one_line, spelt_out
 
 AGENTS = ("claude", "codex")
 
@@ -82,6 +83,7 @@ def add(
         return
     said = mark("{owner} can start {agent} in {folder} from the page: `sayso web`, then Talk.")
     say(tr(said, owner=owner, agent=agent, folder=project.directory))
+    _say_untrusted(project.directory)
 
 
 @command.command(name="list")
@@ -169,6 +171,18 @@ def stop(project: str | None) -> None:
         for run in doomed:
             stopping.stop(runs, desks.asks, run, settler(desks.config))
     say(plural(len(doomed), "1 agent told to stop.", "{n} agents told to stop."))
+
+
+def _say_untrusted(folder: Path) -> None:
+    if files := len(brought(settings(), folder).untrusted):
+        said = plural(
+            files,
+            "It brings 1 file that you have not trusted; agents start without it. To look at it: sayso trust {folder}",
+            "It brings {n} files that you have not trusted; agents start without them. To look at them: "
+            "sayso trust {folder}",
+            folder=spelt_out(str(folder)),
+        )
+        say(said)
 
 
 def _owner(desks: Desks, user: str | None) -> str:

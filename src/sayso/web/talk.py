@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -13,6 +14,8 @@ from sayso.agents import stopping
 from sayso.agents.model import Project, Run, RunState
 from sayso.agents.supervisor import RunSupervisor
 from sayso.asks.model import MAX_TEXT
+from sayso.brought import brought
+from sayso.config import Config
 from sayso.errors import InvalidInput, NotFound, Problem, RunGoesOn, SaysoError, TooManyRuns
 from sayso.web.conversations import Conversations
 from sayso.web.fields import Fields, read_form
@@ -112,19 +115,27 @@ async def _overview(
     before = await _latest(request, visitor, request.query_params.get("before", ""))
     listed: Conversations = request.app.state.conversations
     found = await (site.do(listed.before, visitor.user, before) if before else site.do(listed.newest, visitor.user))
+    projects = await site.do(supervisor.projects.all, visitor.user)
     return page(
         request,
         "talk.html",
         visitor,
         status=status_of(refused) if refused else 200,
         refused=str(refused or ""),
-        projects=await site.do(supervisor.projects.all, visitor.user),
+        projects=projects,
+        untrusted=await site.read(_untrusted, site.config, projects),
         chosen=int(chosen) if chosen.isdecimal() else 0,
         prompt=prompt,
         most=MAX_TEXT,
         conversations=found,
         first_page=before is None,
     )
+
+
+def _untrusted(config: Config, projects: Sequence[Project]) -> list[tuple[Project, int]]:
+    """The projects that bring something which nobody has trusted, and how many files that is."""
+    counted = [(project, len(brought(config, project.directory).untrusted)) for project in projects]
+    return [(project, files) for project, files in counted if files]
 
 
 async def _conversation(

@@ -74,7 +74,7 @@ class Stage:
     def project(self, name: str = "shop", owner: str = USER, **options: Any) -> int:
         """A project with a directory of its own."""
         directory = self.folder / name
-        directory.mkdir(exist_ok=True)
+        directory.mkdir(parents=True, exist_ok=True)
         self.house.accounts.add_user(owner)
         return self.projects.add(owner, directory, name=name, options=Options(**options)).id
 
