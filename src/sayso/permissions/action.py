@@ -6,12 +6,12 @@ of nothing else (`parts.py`), so that nothing is done that was not shown.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from sayso.action_data import differences, digest_of
 from sayso.asks.model import Ask, NewAsk, Outcome
 from sayso.permissions import edits, words
 from sayso.text import heading
@@ -58,10 +58,7 @@ class Action:
 
     @property
     def digest(self) -> str:
-        # Only now: servers list their tools without it, and it takes its time to import.
-        import hashlib
-
-        return hashlib.sha256(canonical(self.plain).encode()).hexdigest()
+        return digest_of(self.plain)
 
     @property
     def plain(self) -> dict[str, Any]:
@@ -78,11 +75,6 @@ class Action:
     def takes_changes(self) -> bool:
         """Whether its client does what a person has made of the input instead."""
         return isinstance(self.data.get("input"), Mapping)
-
-
-def canonical(value: object) -> str:
-    """One text for one value, whatever the order of its fields."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def action_from(plain: Mapping[str, Any]) -> Action:
@@ -127,32 +119,7 @@ def allowed_action(ask: Ask, outcome: Outcome) -> Action | None:
 
 def differing_parts(shown: Action, now: Action) -> tuple[str, ...]:
     """What is not as it was shown, in words for people and models; empty only for the same action."""
-    return tuple(_differences(shown, now))
-
-
-def _differences(shown: Action, now: Action) -> Iterator[str]:
-    for name, said in (("kind", "the kind of action"), ("tool", "the tool"), ("folder", "the folder")):
-        if getattr(shown, name) != getattr(now, name):
-            yield said
-    for key in sorted(shown.data.keys() | now.data.keys()):
-        before, after = shown.data.get(key), now.data.get(key)
-        if canonical(before) != canonical(after) or (key in shown.data) != (key in now.data):
-            yield from _named(key, before, after)
-
-
-def _named(key: str, before: object, after: object) -> Iterator[str]:
-    match key:
-        case "input" | "files" | "environment" if isinstance(before, Mapping) and isinstance(after, Mapping):
-            for name in sorted(before.keys() | after.keys()):
-                if (name in before) != (name in after) or canonical(before.get(name)) != canonical(after.get(name)):
-                    yield words.CHANGED_ENTRIES[key].format(name=words.in_a_sentence(name))
-        case "steps" if isinstance(before, list) and isinstance(after, list):
-            if len(before) != len(after):
-                yield "the number of steps"
-            for number, (one, other) in enumerate(zip(before, after, strict=False), start=1):
-                yield from (f"step {number}: {said}" for said in differing_parts(action_from(one), action_from(other)))
-        case _:
-            yield words.CHANGED.get(key, f"`{words.in_a_sentence(key)}`")
+    return tuple(differences(shown.plain, now.plain))
 
 
 def _subject(action: Action) -> str:

@@ -5,24 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from sayso.text import counted, exact, one_line
+from sayso.text import counted, exact
 
 SUBJECTS = ("command", "file_path", "notebook_path", "path", "url", "pattern", "query", "plan")
 """The fields of an agent's tool that say what it is about, the most telling first."""
-
-CHANGED = {
-    "argv": "the command line",
-    "stdin": "its standard input",
-    "before": "the command that runs before it",
-    "tool_file": "the tool file",
-    "file": "the file that it changes",
-    "diff": "the change to the file",
-}
-CHANGED_ENTRIES = {
-    "input": "its input {name}",
-    "files": "the contents of {name}",
-    "environment": "the environment variable {name}",
-}
 
 
 def command_line(argv: Sequence[str]) -> str:
@@ -37,10 +23,6 @@ def word(text: str) -> str:
 
 def steps(number: int) -> str:
     return counted(number, "step")
-
-
-def in_a_sentence(name: str) -> str:
-    return one_line(exact(name), 200)
 
 
 def _escaped(character: str) -> str:

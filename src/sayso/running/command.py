@@ -73,12 +73,15 @@ class RunningCommand:
         self._started_at = time.time()
         self._cancelled = bool(more)
         try:
-            self._start(launch)
+            stdin = self._prepare(launch)
+            if refused := _refusal(launch, stdin):
+                return self._status("cancelled", refused)
+            self._start(launch, stdin)
         except (OSError, ValueError) as error:
             return self._status("spawn_failed", str(error))
         begun = time.monotonic()
         self._listen(launch, line)
-        record.write(launch["folder"], record.RUNNER_FILE, {**self._identity, "group": self._pid})
+        record.write(launch["folder"], record.RUNNER_FILE, {**self._identity, "group": self._pid, **_allowed(launch)})
         # The end of a quick command also says that it started, and goes straight to whoever waits for the start.
         if not self._pump(begun + QUICK_SECONDS, self._is_over):
             self._heed_children()
@@ -118,9 +121,13 @@ class RunningCommand:
         signal.signal(signal.SIGCHLD, _noted)
         self._reap()
 
-    def _start(self, launch: dict[str, Any]) -> None:
+    def _prepare(self, launch: dict[str, Any]) -> int | None:
+        """Go where the command is to run, and take its input, if it has any."""
         program.enter(launch["cwd"])
-        stdin = record.open_stdin(launch["folder"]) if launch["stdin"] else self._nothing
+        return record.open_stdin(launch["folder"]) if launch["stdin"] else None
+
+    def _start(self, launch: dict[str, Any], stdin: int | None) -> None:
+        stdin = self._nothing if stdin is None else stdin
         stdio = [stdin, *(write for _, write in self._pipes)]
         self._pid = program.start(launch["argv"], {**launch["env"], tree.MARK: self._mark}, stdio)
         self._childless = False
@@ -243,6 +250,20 @@ class RunningCommand:
             "survivors": self._survivors,
             **streams,
         }
+
+
+def _refusal(launch: dict[str, Any], stdin: int | None) -> str:
+    """Why a command that somebody had to allow must not run."""
+    if not launch.get("allowed"):
+        return ""
+    from sayso.running import recheck  # only for those that were allowed: no other command pays for it
+
+    return recheck.refusal(launch, stdin)
+
+
+def _allowed(launch: dict[str, Any]) -> dict[str, Any]:
+    """Under which digest it was allowed to run."""
+    return {"digest": launch["allowed"]["digest"]} if launch.get("allowed") else {}
 
 
 def say(line: socket.socket, text: bytes) -> None:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sayso.errors import InvalidInput, Problem
 from sayso.running.record import RUNNER_FILE, STATUS_FILE, STDIN_FILE
@@ -32,6 +33,9 @@ class Launch:
     grace_seconds: float = 2.0
     stop_grace_seconds: float | None = None
     max_bytes: int = 10 << 20
+    allowed: Mapping[str, Any] | None = None
+    """What a person allowed, if somebody had to: the `action` as data, its `digest`, and which `part` of it `argv` is.
+    The runner compares it with what it is about to execute."""
 
     def __post_init__(self) -> None:
         if problems := list(self._problems()):
@@ -76,7 +80,7 @@ class Launch:
 
     def message(self) -> bytes:
         """The line that is sent to the runner."""
-        fields = {
+        fields: dict[str, object] = {
             "folder": str(self.folder),
             "argv": list(self.argv),
             "cwd": str(self.cwd),
@@ -87,4 +91,6 @@ class Launch:
             "stop_grace_seconds": self.stop_grace,
             "max_bytes": self.max_bytes,
         }
+        if self.allowed:
+            fields["allowed"] = dict(self.allowed)
         return json.dumps(fields).encode() + b"\n"

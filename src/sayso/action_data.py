@@ -1,0 +1,75 @@
+"""Actions as plain data: their one canonical text, its digest, and what differs between two of them, in words.
+
+Stdlib only but for texts, and small, because the runner compares with it right before a command begins. What an action
+is, and who may allow it, is in `permissions`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+from sayso.text import exact, one_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_OUTER = {"kind": "the kind of action", "tool": "the tool", "folder": "the folder"}
+_PARTS = {
+    "argv": "the command line",
+    "stdin": "its standard input",
+    "before": "the command that runs before it",
+    "tool_file": "the tool file",
+    "file": "the file that it changes",
+    "diff": "the change to the file",
+}
+_ENTRIES = {
+    "input": "its input {name}",
+    "files": "the contents of {name}",
+    "environment": "the environment variable {name}",
+}
+
+
+def canonical(value: object) -> str:
+    """One text for one value, whatever the order of its fields."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def digest_of(plain: Mapping[str, Any]) -> str:
+    """Names this action and no other."""
+    # Only now: servers list their tools without it, and it takes its time to import.
+    import hashlib
+
+    return hashlib.sha256(canonical(plain).encode()).hexdigest()
+
+
+def differences(shown: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """What is not as it was shown; nothing only for the same action."""
+    yield from (said for name, said in _OUTER.items() if shown[name] != now[name])
+    for key in _differing(shown["data"], now["data"]):
+        yield from _named(key, shown["data"].get(key), now["data"].get(key))
+
+
+def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    return [
+        key
+        for key in sorted(before.keys() | after.keys())
+        if (key in before) != (key in after) or canonical(before.get(key)) != canonical(after.get(key))
+    ]
+
+
+def _named(key: str, before: object, after: object) -> Iterator[str]:
+    if key in _ENTRIES and isinstance(before, Mapping) and isinstance(after, Mapping):
+        yield from (_ENTRIES[key].format(name=_name(name)) for name in _differing(before, after))
+    elif key == "steps" and isinstance(before, list) and isinstance(after, list):
+        if len(before) != len(after):
+            yield "the number of steps"
+        for number, (one, other) in enumerate(zip(before, after, strict=False), start=1):
+            yield from (f"step {number}: {said}" for said in differences(one, other))
+    else:
+        yield _PARTS.get(key, f"`{_name(key)}`")
+
+
+def _name(name: str) -> str:
+    return one_line(exact(name), 200)

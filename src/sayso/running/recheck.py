@@ -1,0 +1,66 @@
+"""Right before a command begins that a person has allowed: whether it still is what they allowed.
+
+The action is made anew from what is about to be executed: the words, the open input, the files as they lie there, the
+environment, the folder that has been entered, the tool file as it is now. Whoever changed one of them since is noticed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from sayso.action_data import differences, digest_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def refusal(launch: Mapping[str, Any], stdin: int | None) -> str:
+    """Why it must not be run; empty if it is what was allowed. The folder has been entered, and the input is open."""
+    allowed = launch["allowed"]
+    now = _about_to_run(launch, allowed, stdin)
+    if digest_of(now) == allowed["digest"]:
+        return ""
+    changed = " and ".join(differences(allowed["action"], now)) or "the action itself"
+    return f"It was not run: {changed} changed after it was allowed. Call it again to have it allowed as it is now."
+
+
+def _about_to_run(launch: Mapping[str, Any], allowed: Mapping[str, Any], stdin: int | None) -> dict[str, Any]:
+    action, part = allowed["action"], allowed["part"]
+    data = {**action["data"], part: launch["argv"]}
+    if part == "argv":
+        data["stdin"] = None if stdin is None else _text(_content_of(stdin))
+    data["files"] = {path: _text(_read(path)) for path in data["files"]}
+    data["environment"] = {name: launch["env"].get(name) for name in data["environment"]}
+    if file := data["tool_file"]:
+        data["tool_file"] = {**file, "sha256": _hash(_read(file["path"]))}
+    return {**action, "folder": os.getcwd(), "data": data}
+
+
+def _content_of(file: int) -> bytes:
+    """All that is in an open file, which is then read again from its beginning by the command."""
+    parts = []
+    while part := os.read(file, 1 << 20):
+        parts.append(part)
+    os.lseek(file, 0, os.SEEK_SET)
+    return b"".join(parts)
+
+
+def _read(path: str) -> bytes:
+    """A file that cannot be read is as good as another one."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        return repr(error).encode()
+
+
+def _text(content: bytes) -> str:
+    return content.decode(errors="surrogateescape")
+
+
+def _hash(content: bytes) -> str:
+    import hashlib
+
+    return hashlib.sha256(content).hexdigest()
