@@ -21,7 +21,7 @@ _PARTS = {
     "stdin": "its standard input",
     "before": "the command that runs before it",
     "tool_file": "the tool file",
-    "file": "the file that it changes",
+    "file": "the file that it edits",
     "diff": "the change to the file",
 }
 _ENTRIES = {

@@ -7,10 +7,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.asks.model import Asker
-from sayso.config import Config
-from sayso.dialects.approve import Permission, permission_ask
 from sayso.permissions import edits
+from sayso.permissions.markdown import fenced
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "", " ", "-x", "+y", "@@ z"]), max_size=12)
 
@@ -56,14 +54,9 @@ def test_large_files_are_compared_too() -> None:
     assert whole.count("\n-line") == 50_000
 
 
-@given(st.text(alphabet="`~\n a", max_size=40), st.text(alphabet="`\n*[]x", min_size=1, max_size=10))
-def test_no_text_of_an_agent_breaks_out_of_the_place_it_is_shown_in(text: str, tool: str) -> None:
-    for given_input in ({"command": text}, {"file_path": text or "x", "content": text}):
-        name = "Bash" if "command" in given_input else "Write"
-        shown = permission_ask(Permission(tool=name, given=given_input), Asker(), Config(), "").questions[0].text
-        opened = re.findall(r"^(`{3,})(?:bash|diff)$", shown, re.M)
-        assert len(opened) == 1
-        assert shown.count(f"\n{opened[0]}") == 2, "only our own lines begin and end the block"
-        assert shown.endswith(f"\n{opened[0]}")
-    named = permission_ask(Permission(tool=tool, given={}), Asker(), Config(), None).questions[0].text
-    assert "\n" not in named
+@given(st.text(alphabet="`~\n a", max_size=40))
+def test_no_text_of_an_agent_breaks_out_of_its_fence(text: str) -> None:
+    shown = fenced(text, "bash")
+    opened = shown.removesuffix("\n" + shown.rpartition("\n")[2]).partition("bash\n")[0]
+    assert shown == f"{opened}bash\n{text.removesuffix(chr(10))}\n{opened}"
+    assert opened not in text

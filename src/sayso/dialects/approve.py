@@ -7,8 +7,7 @@ Nothing but a person's plain choice to allow is ever told as an allow.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +16,10 @@ from sayso.config import Config
 from sayso.dialects import fields
 from sayso.dialects.dialect import Arguments, AskRequest, AskTool, Tool, ToolReply, description
 from sayso.dialects.outcomes import refusal_words, selected_labels
-from sayso.permissions import edits
+from sayso.permissions import edits, markdown
 from sayso.permissions.action import Action, ActionKind, AllowScope, asking
+from sayso.permissions.seen_file import SeenFile
 from sayso.permissions.verdict import Decision, verdict_of
-from sayso.text import one_line, printable
 
 NAME = "approve"
 NATIVE_QUESTIONS = "AskUserQuestion"
@@ -32,6 +31,11 @@ ALWAYS = Option(
     id="always",
     label="Allow this exact thing for the rest of the run",
     description="The same tool with the same input. Anything else is asked again.",
+)
+
+CHANGED = (
+    "The user allowed this, but {parts} changed after they had looked at it, so it was not allowed. Look at it again, "
+    "and then ask again."
 )
 
 _SCHEMA: dict[str, Any] = {
@@ -51,11 +55,6 @@ class Permission:
 
     tool: str
     given: Mapping[str, Any]
-
-    @property
-    def exact(self) -> str:
-        """Equal for the same tool with the same input, and for nothing else."""
-        return json.dumps([self.tool, self.given], sort_keys=True)
 
     @property
     def is_question(self) -> bool:
@@ -97,14 +96,22 @@ def deny(message: str) -> ToolReply:
 # Permissions
 
 
-def permission_ask(permission: Permission, asker: Asker, config: Config, before: str | None) -> NewAsk:
-    """The ask for a permission; `before` is the text of the file that an edit would change, where it is known."""
+def permission_ask(permission: Permission, asker: Asker, config: Config, file: SeenFile | None) -> NewAsk:
+    """The ask for a permission; `file` is the one that an edit would change, where it is within our reach."""
+    return ask_for(wanted_action(permission, asker.project, file), asker, config)
+
+
+def ask_for(action: Action, asker: Asker, config: Config) -> NewAsk:
+    """The ask by which a person decides about this action."""
     # Over HTTP many conversations may share a token, and none of them has an end that we would hear of.
     options = (ALLOW, DENY) if asker.agent else (ALLOW, DENY, ALWAYS)
     question = Question(
-        id=_DECISION, text=_shown(permission, before), kind=Kind.SELECT, options=options, title="Permission"
+        id=_DECISION,
+        text=f"The agent wants to do this.\n\n{markdown.told(action)}",
+        kind=Kind.SELECT,
+        options=options,
+        title="Permission",
     )
-    action = wanted_action(permission, asker.project, before)
     new = NewAsk(
         tool=NAME,
         title=f"Allow {action.title}?",
@@ -112,18 +119,18 @@ def permission_ask(permission: Permission, asker: Asker, config: Config, before:
         asker=asker,
         timeout_ms=config.approve_timeout,
     )
-    # Over HTTP many conversations may share a token, and none of them has an end that we would hear of.
     scopes = (AllowScope.ONCE,) if asker.agent else (AllowScope.ONCE, AllowScope.SESSION)
     return asking(new, action, scopes)
 
 
-def wanted_action(permission: Permission, folder: str, before: str | None) -> Action:
+def wanted_action(permission: Permission, folder: str, file: SeenFile | None) -> Action:
     """What the agent's tool would do."""
     data: dict[str, Any] = {"input": dict(permission.given)}
-    kind = _kind(permission.tool)
-    if change := edits.change(permission.tool, permission.given, before):
+    if change := edits.change(permission.tool, permission.given, file.text if file else None):
         data["diff"] = change.diff
-    return Action(kind=kind, tool=permission.tool, folder=folder, data=data)
+    if file:
+        data["file"] = file.plain
+    return Action(kind=_kind(permission.tool), tool=permission.tool, folder=folder, data=data)
 
 
 def _kind(tool: str) -> ActionKind:
@@ -139,11 +146,11 @@ _KINDS = {
 }
 
 
-def decision(ask: Ask, permission: Permission) -> ToolReply:
-    """What the person's answer means for the client."""
+def decision(ask: Ask, changed: Sequence[str] = ()) -> ToolReply:
+    """What the person's verdict means for the client. What `changed` since it was shown is not what they allowed."""
     found = verdict_of(ask)
-    if found and found.allowed and found.action:
-        return allow(found.action.data["input"])
+    if found and found.action and found.allows(found.action):
+        return deny(CHANGED.format(parts=" and ".join(changed))) if changed else allow(found.action.data["input"])
     return deny(_why_not(ask, ask.answer(_DECISION)))
 
 
@@ -177,41 +184,6 @@ def _within(ask: Ask) -> str:
         return ""
     seconds = ask.timeout_ms / 1000
     return f" within {seconds:g} second" + ("" if seconds == 1 else "s")
-
-
-def _shown(permission: Permission, before: str | None) -> str:
-    """Everything that is to be allowed, what matters most first. No field of the input is left out."""
-    given = dict(permission.given)
-    parts = [f"The agent wants to use {_code(permission.tool)}."]
-    change = edits.change(permission.tool, given, before)
-    if change:
-        parts += [f"It would change {_code(edits.path_of(permission.tool, given))}:", fenced(change.diff, "diff")]
-        given = {name: value for name, value in given.items() if name not in change.told}
-    elif permission.tool == "Bash" and isinstance(given.get("command"), str):
-        parts += [fenced(given.pop("command"), "bash")]
-    elif permission.tool == "ExitPlanMode" and isinstance(given.get("plan"), str):
-        parts += [given.pop("plan")]
-    if given:
-        parts += [fenced(json.dumps(given, ensure_ascii=False, indent=2), "json")]
-    return "\n\n".join(parts)
-
-
-def fenced(text: str, language: str) -> str:
-    """A block of code that ends where we say, whatever backticks the text holds."""
-    fence = "`" * max(3, _longest_run(text) + 1)
-    return f"{fence}{language}\n{text.removesuffix(chr(10))}\n{fence}"
-
-
-def _code(text: str) -> str:
-    """A name from outside within a line of Markdown."""
-    mark = "`" * (_longest_run(text) + 1)
-    name = one_line(printable(text), 500)
-    space = " " if "`" in name else ""
-    return f"{mark}{space}{name}{space}{mark}"
-
-
-def _longest_run(text: str) -> int:
-    return max((len(run) for run in re.findall("`+", text)), default=0)
 
 
 # Claude's own questions

@@ -6,8 +6,6 @@ Deny on doubt: whatever goes wrong is told as a denial that says why, and never 
 from __future__ import annotations
 
 import logging
-import stat
-from pathlib import Path
 
 import anyio
 import anyio.to_thread
@@ -23,15 +21,14 @@ from sayso.mcp_server.backend import Backend
 from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.heartbeat import held_call
 from sayso.mcp_server.replies import result
+from sayso.permissions.action import Action, differing_parts
 from sayso.permissions.edits import path_of
+from sayso.permissions.seen_file import seen
 from sayso.protocol.results import ToolResult
 
 logger = logging.getLogger(__name__)
 
 NAME = dialect.NAME
-
-MOST_BYTES = 1024 * 1024
-"""The largest file that an edit is compared with."""
 
 
 class ApproveCalls:
@@ -70,18 +67,18 @@ class ApproveCalls:
     async def _permit(self, permission: Permission, ctx: CallContext) -> ToolResult:
         await self._backend.find_run()
         asker = self._backend.asker_of(ctx)
-        if permission.exact in self._allowed and not asker.agent:
+        action = await anyio.to_thread.run_sync(self._action, permission, ctx)
+        if action.digest in self._allowed and not asker.agent:
             logger.info("Allowed %s again, as the user said", permission.tool)
             return result(dialect.allow(permission.given))
-        before = await anyio.to_thread.run_sync(self._present_text, permission, ctx)
-        new = await anyio.to_thread.run_sync(dialect.permission_ask, permission, asker, self._backend.config, before)
         waiting = await self._backend.waiting()
-        held = await waiting.hold(new)
+        held = await waiting.hold(dialect.ask_for(action, asker, self._backend.config))
         ask = await self._decided(held, waiting, ctx)
-        if dialect.is_for_the_rest(ask):
-            self._allowed.add(permission.exact)
+        now = await anyio.to_thread.run_sync(self._action, permission, ctx)
+        if dialect.is_for_the_rest(ask) and ask.outcome:
+            self._allowed.add(ask.outcome.digest)
         self._backend.note_delivery(ctx, held)
-        return result(dialect.decision(ask, permission))
+        return result(dialect.decision(ask, differing_parts(action, now)))
 
     async def _decided(self, held: Held, waiting: Waiting, ctx: CallContext) -> Ask:
         """The ask once it has ended. Whatever ends this call before that ends the ask too."""
@@ -100,25 +97,15 @@ class ApproveCalls:
             return await waiting.outcome(held)
         raise WaitEnded("The server is stopping.")
 
-    def _present_text(self, permission: Permission, ctx: CallContext) -> str | None:
-        """The text of the file that an edit would change: empty where there is none, None where it is not known."""
+    def _action(self, permission: Permission, ctx: CallContext) -> Action:
+        """What the agent wants to do, as things stand now."""
+        asker = self._backend.asker_of(ctx)
+        if asker.agent:
+            # An agent that came over HTTP means files of its own machine.
+            return dialect.wanted_action(permission, asker.project, None)
+        folder = self._backend.folder_of(ctx)
         named = path_of(permission.tool, permission.given)
-        if not named or self._backend.asker_of(ctx).agent:
-            # An agent that came over HTTP means a file of its own machine.
-            return None
-        return _text_of(self._backend.folder_of(ctx) / named)
-
-
-def _text_of(file: Path) -> str | None:
-    try:
-        about = file.stat()
-        if not stat.S_ISREG(about.st_mode) or about.st_size > MOST_BYTES:
-            return None
-        return file.read_bytes().decode()
-    except (FileNotFoundError, NotADirectoryError):
-        return ""
-    except (OSError, ValueError):
-        return None
+        return dialect.wanted_action(permission, str(folder.resolve()), seen(folder / named) if named else None)
 
 
 def _denied(why: str) -> ToolResult:

@@ -1,25 +1,29 @@
-"""A person's say-so before a command runs, by an ordinary ask in the inbox. Anything but a plain yes is a no."""
+"""A person's say-so before a command runs, by a permission in the inbox. Anything but an allow of this very action is a
+no."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import shlex
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from sayso.asks.desk import Held
 from sayso.asks.model import SAY_SO, Ask, Asker, Kind, NewAsk, Question, Settler, State
 from sayso.asks.waiting import Waiting
 from sayso.errors import AlreadySettled, StoreError
+from sayso.operations.wanted_action import tool_files
+from sayso.permissions.action import Action, AllowScope, asking
+from sayso.permissions.markdown import told
+from sayso.permissions.verdict import Decision, verdict_of
 from sayso.toolfiles.catalog import CommandTool
 
 logger = logging.getLogger(__name__)
 
-MOST_STEPS = 20
-
 Asked = Callable[[str], Awaitable[None]]
 """Hears by which ask a person is asked."""
+
+CANCELLED = "It was cancelled before anyone had allowed it."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,42 +31,60 @@ class WantedApproval:
     """What a person is to agree to."""
 
     tool: CommandTool
-    argv: Sequence[str]
-    cwd: str
+    action: Action
     asker: Asker
+
+    @property
+    def scope(self) -> AllowScope:
+        """How far a yes goes. Where sessions cannot be told apart, none has an end that we would hear of."""
+        nameless = bool(self.asker.agent) and not self.asker.session
+        return AllowScope.TOOL if self.tool.leaf.approve == "once" and not nameless else AllowScope.ONCE
+
+    @property
+    def key(self) -> object:
+        """What a yes for the tool holds for: the tool, by this session, while none of its tool files changes."""
+        asker = self.asker
+        return self.tool.name, asker.project, asker.agent, asker.session, tool_files(self.action)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SaySo:
+    """What came of asking."""
+
+    refused: str = ""
+    """Why the command must not run; empty if it may."""
+    shown: bool = False
+    """Whether somebody has looked at this very action, and not at another of the same tool."""
 
 
 class Approvals:
-    """Asks for say-so in one process. `once` holds for a tool in a project for as long as the process lives."""
+    """Asks for say-so in one process. `once` holds for a tool in a session for as long as the process lives."""
 
     def __init__(self, waiting: Waiting, tell: Callable[[Ask], object]) -> None:
         self._waiting, self._tell = waiting, tell
-        self._given: set[tuple[str, str]] = set()
-        self._asking: dict[tuple[str, str], asyncio.Lock] = {}
+        self._given: set[object] = set()
+        self._asking: dict[object, asyncio.Lock] = {}
 
-    def needed(self, tool: CommandTool, asker: Asker) -> bool:
+    def needed(self, wanted: WantedApproval) -> bool:
         """Whether a person has yet to agree."""
-        once = tool.leaf.approve == "once" and _key(tool, asker) in self._given
-        return tool.leaf.approve != "never" and not once
+        return wanted.tool.leaf.approve != "never" and wanted.key not in self._given
 
-    async def refusal(self, wanted: WantedApproval, dropped: asyncio.Event, asked: Asked) -> str:
-        """Wait for the person; empty if they agreed, else why the command must not run. Once it is `dropped`, nobody is
-        bothered with the question any more. It ends with this call, however that ends: a later yes allows nothing."""
-        if wanted.tool.leaf.approve == "always":
+    async def say_so(self, wanted: WantedApproval, dropped: asyncio.Event, asked: Asked) -> SaySo:
+        """Wait for the person. Once it is `dropped`, nobody is bothered with the question any more. It ends with this
+        call, however that ends: a later yes allows nothing."""
+        if wanted.scope is AllowScope.ONCE:
             return await self._ask(wanted, dropped, asked)
-        key = _key(wanted.tool, wanted.asker)
-        async with self._asking.setdefault(key, asyncio.Lock()):
-            if key in self._given:
-                return ""
-            refused = await self._ask(wanted, dropped, asked)
-            if not refused:
-                self._given.add(key)
-            return refused
+        async with self._asking.setdefault(wanted.key, asyncio.Lock()):
+            if wanted.key in self._given:
+                return SaySo()
+            said = await self._ask(wanted, dropped, asked)
+            if not said.refused:
+                self._given.add(wanted.key)
+            return said
 
-    async def _ask(self, wanted: WantedApproval, dropped: asyncio.Event, asked: Asked) -> str:
+    async def _ask(self, wanted: WantedApproval, dropped: asyncio.Event, asked: Asked) -> SaySo:
         held = await self._waiting.hold(_new_ask(wanted))
-        if not held.reattached:
-            self._tell(held.ask)
+        self._tell(held.ask)
         outcome, drop = asyncio.ensure_future(self._waiting.outcome(held)), asyncio.ensure_future(dropped.wait())
         try:
             await asked(held.ask.id)
@@ -72,13 +94,13 @@ class Approvals:
             raise
         finally:
             drop.cancel()
-        if not outcome.done():
+        if not outcome.done() or dropped.is_set():
             outcome.cancel()
             await self._withdraw(held, wanted.asker)
-            return "It was cancelled before anyone had allowed it."
+            return SaySo(refused=CANCELLED)
         ask = outcome.result()
         await self._waiting.delivered(held)
-        return _refusal(ask)
+        return SaySo(refused=_refusal(ask, wanted.action), shown=True)
 
     async def _withdraw(self, held: Held, asker: Asker) -> None:
         by = Settler(person=asker.client or "the agent", surface="its own call")
@@ -89,31 +111,25 @@ class Approvals:
         await self._waiting.delivered(held)
 
 
-def _key(tool: CommandTool, asker: Asker) -> tuple[str, str]:
-    return tool.name, asker.project
-
-
 def _new_ask(wanted: WantedApproval) -> NewAsk:
     question = Question(id=SAY_SO, text=_text(wanted), kind=Kind.CONFIRM)
     title = f"Run {wanted.tool.name}?"
-    return NewAsk(tool=wanted.tool.name, title=title, questions=(question,), asker=wanted.asker, bound=True)
+    new = NewAsk(tool=wanted.tool.name, title=title, questions=(question,), asker=wanted.asker)
+    return asking(new, wanted.action, (wanted.scope,))
 
 
 def _text(wanted: WantedApproval) -> str:
     leaf = wanted.tool.leaf
-    what = shlex.join(wanted.argv)
-    if leaf.sequence:
-        steps = [f"{step.tool} {step.subcommand}" for step in leaf.sequence[:MOST_STEPS]]
-        what = "\n    ".join([*steps, *(["..."] if len(leaf.sequence) > MOST_STEPS else [])])
     again = "" if leaf.approve == "always" else f"\n\nA yes holds for all further calls of {leaf.name} in this session."
-    return f"May the agent run this?\n\n    {what}\n\nin {wanted.cwd}{again}"
+    return f"May the agent run this?{again}\n\n{told(wanted.action)}"
 
 
-def _refusal(ask: Ask) -> str:
-    answer = ask.answer(SAY_SO)
-    if ask.state is State.ANSWERED and answer and answer.chosen == ("yes",):
+def _refusal(ask: Ask, action: Action) -> str:
+    verdict = verdict_of(ask)
+    if verdict and verdict.allows(action):
         return ""
-    who = ask.outcome.person if ask.outcome else ""
-    reason = (ask.outcome.reason if ask.outcome else "") or (answer.note if answer else "")
-    told = f" Reason: {reason}" if reason else ""
-    return f"{who or 'The user'} did not allow it ({'no' if ask.state is State.ANSWERED else ask.state}).{told}"
+    if verdict is None or verdict.decision is Decision.UNDECIDED:
+        return "Nobody decided whether it may run, so it was not run. That is not a decision of the user's."
+    reason = f" Reason: {verdict.because}" if verdict.because else ""
+    how = "no" if ask.state is State.ANSWERED else ask.state
+    return f"{verdict.person or 'The user'} did not allow it ({how}).{reason}"

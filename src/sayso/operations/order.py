@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sayso.asks.model import Asker
 from sayso.config import Config
+from sayso.errors import SaysoError
 from sayso.operations.alerts import alert_pattern, alert_streams
-from sayso.operations.operation import NewOperation, new_id
+from sayso.operations.operation import NewOperation, new_id, step_id
+from sayso.permissions.action import Action, action_from
 from sayso.toolfiles.argv import Invocation, build_argv
 from sayso.toolfiles.catalog import CommandTool
+from sayso.toolfiles.leaves import WORKING_DIRECTORY, leaf_name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,10 +30,28 @@ class Order:
     """What is left of the time of the sequence that this is a step of."""
     held_lock: str | None = None
     """The lock that the sequence holds already."""
+    allowed: Action | None = None
+    """What a person has allowed this to be, as a step of the sequence that was shown to them."""
 
     @property
     def project(self) -> Path:
         return Path(self.asker.project)
+
+    def step(self, number: int, tools: Mapping[str, CommandTool]) -> Order:
+        """The call that a step of this sequence makes, counting from 1."""
+        step = self.tool.leaf.sequence[number - 1]
+        name = leaf_name(step.tool, step.subcommand)
+        if name not in tools:
+            raise SaysoError(f"there is no tool {name!r} any more; its tool file has changed.")
+        where = self.arguments.get(WORKING_DIRECTORY.name)
+        return replace(
+            self,
+            tool=tools[name],
+            arguments={WORKING_DIRECTORY.name: where, **step.args} if where else step.args,
+            id=step_id(self.id, number),
+            parent=self.id,
+            allowed=action_from(self.allowed.data["steps"][number - 1]) if self.allowed else None,
+        )
 
     def command(self, config: Config, folder: Path) -> Invocation:
         """What is executed; an InvalidInput names every argument that does not fit."""

@@ -13,12 +13,12 @@ import anyio
 from sayso.errors import SaysoError
 from sayso.operations.desk import OperationDesk
 from sayso.operations.job import Job
-from sayso.operations.operation import NewOperation, Operation, OperationState, step_id
+from sayso.operations.operation import NewOperation, Operation, OperationState
 from sayso.operations.order import Order
 from sayso.running.folder import Reason, Status
 from sayso.toolfiles.argv import Invocation
 from sayso.toolfiles.catalog import CommandTool
-from sayso.toolfiles.leaves import WORKING_DIRECTORY, leaf_name
+from sayso.toolfiles.leaves import leaf_name
 from sayso.toolfiles.model import SequenceStep
 
 _REASONS: dict[OperationState, Reason] = {
@@ -67,7 +67,7 @@ class Sequence:
         return Status(reason="exit", exit_code=0, text=f"All {len(self._steps)} steps are done.")
 
     async def _step(self, number: int, step: SequenceStep, left: float | None) -> Operation:
-        order = self._step_order(number, step, left)
+        order = self._step_order(number, left)
         if why := self._needless(step):
             return await self._runs.do(self._runs.desk.open_skipped, self._skipped(order), why)
         self._job.step = await self._runs.start(order)
@@ -82,22 +82,9 @@ class Sequence:
             dropped.cancel()
             self._job.step = None
 
-    def _step_order(self, number: int, step: SequenceStep, left: float | None) -> Order:
-        name = leaf_name(step.tool, step.subcommand)
-        tool = self._runs.tools.get(name)
-        if tool is None:
-            raise SaysoError(f"there is no tool {name!r} any more; its tool file has changed.")
-        where = self._order.arguments.get(WORKING_DIRECTORY.name)
-        arguments = {WORKING_DIRECTORY.name: where, **step.args} if where else step.args
-        return replace(
-            self._order,
-            tool=tool,
-            arguments=arguments,
-            id=step_id(self._job.id, number),
-            parent=self._job.id,
-            most_seconds=left,
-            held_lock=self._job.operation.lock or self._order.held_lock,
-        )
+    def _step_order(self, number: int, left: float | None) -> Order:
+        held = self._job.operation.lock or self._order.held_lock
+        return replace(self._order.step(number, self._runs.tools), most_seconds=left, held_lock=held)
 
     def _skipped(self, order: Order) -> NewOperation:
         return NewOperation(

@@ -11,11 +11,13 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from sayso.config import Config
 from sayso.errors import ToolUnavailable
 from sayso.operations.operation import Operation
 from sayso.operations.order import Order
+from sayso.permissions.action import Action
 from sayso.running.environment import Environments
 from sayso.running.folder import Status
 from sayso.running.launch import Launch
@@ -65,8 +67,8 @@ class Starter:
     def environment(self, project: Path) -> Mapping[str, str]:
         return self._environments.for_project(project)
 
-    def start(self, operation: Operation, order: Order, command: Invocation) -> Future[Status]:
-        """Start the command; the future ends with it."""
+    def start(self, operation: Operation, order: Order, command: Invocation, allowed: Action | None) -> Future[Status]:
+        """Start the command, if it still is what was allowed, where somebody had to; the future ends with it."""
         if command.files or command.before:
             operation.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for file in command.files:
@@ -80,12 +82,19 @@ class Starter:
             timeout_seconds=operation.timeout_seconds,
             grace_seconds=self._config.command_grace / 1000,
             max_bytes=order.max_bytes(self._config),
+            allowed=_allowed(allowed, "argv"),
         )
         if command.before:
             # How it ends does not matter; how long it takes is bounded.
             first = replace(launch, folder=operation.folder / "before", argv=command.before, stdin=None)
+            first = replace(first, allowed=_allowed(allowed, "before"))
             self.spawner.start_operation(replace(first, timeout_seconds=BEFORE_SECONDS)).result()
         return self.spawner.start_operation(launch)
+
+
+def _allowed(action: Action | None, part: str) -> Mapping[str, Any] | None:
+    """What the runner compares; `part` is what of the action it is about to run."""
+    return {"action": action.plain, "digest": action.digest, "part": part} if action else None
 
 
 def install_hint(leaf: Leaf) -> str:

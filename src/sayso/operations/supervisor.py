@@ -20,7 +20,7 @@ import anyio.to_thread
 from sayso.bridge import BackgroundTasks, Rings, Threads, insistently, listening
 from sayso.config import Config
 from sayso.errors import SaysoError, SpawnerUnavailable, StoreError
-from sayso.operations.approval import Approvals, WantedApproval
+from sayso.operations.approval import Approvals, SaySo, WantedApproval
 from sayso.operations.desk import OperationDesk
 from sayso.operations.detection import Detection
 from sayso.operations.job import Job
@@ -29,6 +29,8 @@ from sayso.operations.operation import TO_BE_ASKED, Operation, OperationState
 from sayso.operations.order import Order
 from sayso.operations.sequence import Sequence
 from sayso.operations.starter import Starter, install_hint
+from sayso.operations.wanted_action import wanted_action
+from sayso.permissions.action import Action
 from sayso.running import folder as runner_folder
 from sayso.running.excerpt import Excerpts
 from sayso.running.folder import Status
@@ -97,11 +99,11 @@ class OperationSupervisor:
 
     async def start(self, order: Order) -> Job:
         """Open the operation and see it through. An InvalidInput or ToolUnavailable says why nothing was begun."""
-        command, operation = await self.in_thread(self._open, order)
+        command, operation, wanted = await self.in_thread(self._open, order)
         job = self._take_on(operation)
         logger.info("Operation %s (%s) is %s", operation.id, operation.tool, operation.state)
         logger.debug("Operation %s: %s in %s", operation.id, command.argv, command.cwd)
-        job.task = self.beside(self._see_through(job, lambda: self._status(job, order, command)))
+        job.task = self.beside(self._see_through(job, lambda: self._status(job, order, command, wanted)))
         return job
 
     async def postpone(self, job: Job) -> None:
@@ -196,15 +198,23 @@ class OperationSupervisor:
 
     # Seeing one through
 
-    def _open(self, order: Order) -> tuple[Invocation, Operation]:
+    def _open(self, order: Order) -> tuple[Invocation, Operation, WantedApproval | None]:
         command = order.command(self._config, self.desk.folder_of(order.id))
         self._starter.check(order)
         new = order.operation(command, self._config)
-        if self._approvals.needed(order.tool, order.asker):
-            return command, self.desk.open(replace(new, say_so=TO_BE_ASKED))
+        wanted = self._wanted(order, command)
+        if wanted and self._approvals.needed(wanted):
+            return command, self.desk.open(replace(new, say_so=TO_BE_ASKED)), wanted
         if new.lock:
-            return command, self.desk.open(new)
-        return command, self.desk.open_running(new)
+            return command, self.desk.open(new), wanted
+        return command, self.desk.open_running(new), wanted
+
+    def _wanted(self, order: Order, command: Invocation) -> WantedApproval | None:
+        """What a person has to allow; None where nobody need, or has allowed the sequence that it is part of."""
+        if order.allowed or order.tool.leaf.approve == "never":
+            return None
+        action = wanted_action(order, command, self._config, self.tools, self.desk.folder_of(order.id))
+        return WantedApproval(tool=order.tool, action=action, asker=order.asker)
 
     async def _see_through(self, job: Job, end: Callable[[], Awaitable[Status | None]]) -> None:
         try:
@@ -221,35 +231,41 @@ class OperationSupervisor:
             job.leave()
             self.jobs.pop(job.id, None)
 
-    async def _status(self, job: Job, order: Order, command: Invocation) -> Status | None:
+    async def _status(
+        self, job: Job, order: Order, command: Invocation, wanted: WantedApproval | None
+    ) -> Status | None:
         """How it ended; None when somebody ended it before it began."""
+        allowed, shown = wanted.action if wanted else order.allowed, order.allowed
         if job.operation.state is OperationState.QUEUED:
-            if refused := await self._refusal(job, order, command):
-                return Status(reason="cancelled", text=refused)
+            said = await self._say_so(job, wanted)
+            if said.refused:
+                return Status(reason="cancelled", text=said.refused)
+            shown = allowed if said.shown else shown
             job.operation = await self._lock_queues.take(job)
             if job.operation.state.ended:
                 return None
         if order.tool.leaf.sequence:
             self.tell(job)
-            return await Sequence(self, job, order, command).run()
-        return await self._execute(job, order, command)
+            # The steps of a sequence that nobody was shown ask for themselves.
+            return await Sequence(self, job, replace(order, allowed=shown), command).run()
+        return await self._execute(job, order, command, allowed)
 
-    async def _refusal(self, job: Job, order: Order, command: Invocation) -> str:
+    async def _say_so(self, job: Job, wanted: WantedApproval | None) -> SaySo:
         async def asked(ask_id: str) -> None:
             if job.operation.say_so != ask_id:
                 job.operation = await self.do(self.desk.awaits, job.id, ask_id)
 
-        if self._approvals.needed(order.tool, order.asker):
+        said = SaySo()
+        if wanted and self._approvals.needed(wanted):
             job.wait_for(SAY_SO)
-            wanted = WantedApproval(tool=order.tool, argv=command.argv, cwd=str(command.cwd), asker=order.asker)
-            if refused := await self._approvals.refusal(wanted, job.dropped, asked):
-                return refused
-        await asked("")
-        return ""
+            said = await self._approvals.say_so(wanted, job.dropped, asked)
+        if not said.refused:
+            await asked("")
+        return said
 
-    async def _execute(self, job: Job, order: Order, command: Invocation) -> Status:
+    async def _execute(self, job: Job, order: Order, command: Invocation, allowed: Action | None) -> Status:
         try:
-            ended = await self.in_thread(self._starter.start, job.operation, order, command)
+            ended = await self.in_thread(self._starter.start, job.operation, order, command, allowed)
         except (SaysoError, OSError) as error:
             return Status(reason="spawn_failed", text=str(error))
         if not ended.done():

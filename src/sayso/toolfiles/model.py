@@ -362,3 +362,5 @@ class ToolFile(Runnable, Settings):
     )
     livelog: Livelog | None = told("The log to follow, when `tool_type` is `livelog`.", default=None)
     file: Path | None = None
+    content: bytes = field(default=b"", compare=False, repr=False)
+    """What was read there, byte for byte."""

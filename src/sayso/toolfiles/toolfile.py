@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sayso.files import read_regular
@@ -48,7 +48,8 @@ def load_file(file: Path) -> ToolFile | Faults:
 
 def _parsed(content: bytes, file: Path) -> ToolFile | Faults:
     text = _text(content, file)
-    return (text,) if isinstance(text, Fault) else parse(text, file)
+    tool = (text,) if isinstance(text, Fault) else parse(text, file)
+    return replace(tool, content=content) if isinstance(tool, ToolFile) else tool
 
 
 def parse(text: str, file: Path) -> ToolFile | Faults:

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from sayso.dialects.approve import fenced
 from sayso.permissions import edits
+from sayso.permissions.markdown import fenced
 from sayso.text import one_line, printable
 
 _SUBJECTS = ("command", "file_path", "notebook_path", "path", "pattern", "url", "query", "question", "description")

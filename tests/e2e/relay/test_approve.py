@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import signal
 from collections.abc import Iterator
@@ -18,6 +19,9 @@ from tests.e2e.stdio.pipe import MODERN
 from sayso.agents import relay_file
 from sayso.asks.model import Answer, Ask, State
 from sayso.errors import AlreadySettled
+from sayso.permissions.action import action_of
+from sayso.permissions.desk import PermissionDesk
+from sayso.permissions.parts import parts_of
 
 CLAUDE = "claude-code"
 ALWAYS = "Allow this exact thing for the rest of the run"
@@ -77,11 +81,19 @@ def test_any_client_and_any_profile_can_have_it_by_a_flag(place: Place) -> None:
         assert [tool["name"] for tool in pipe.request("tools/list")["tools"]] == ["ask_user", "approve"]
 
 
-def test_a_permission_is_given_denied_with_a_word_and_given_for_the_rest(claude: Agent, person: Person) -> None:
+def test_a_permission_is_given_denied_with_a_word_and_given_for_the_rest(
+    place: Place, claude: Agent, person: Person
+) -> None:
     call = wants(claude, "Bash", **COMMAND)
     ask = asked(person, "Allow Bash: rm -rf build?")
-    assert "```bash\nrm -rf build\n```" in ask.questions[0].text
-    assert "Clean up" in ask.questions[0].text
+    action = action_of(ask)
+    assert action
+    assert {part.label: part.text for part in parts_of(action)} == {
+        "Shell command": "rm -rf build",
+        "Input description": "Clean up",
+        "Tool": "Bash",
+        "Folder": str(place.project),
+    }
     person.answer(ask, "Allow")
     assert verdict(call) == {"behavior": "allow", "updatedInput": COMMAND}
     assert person.wait_until_delivered(ask).state is State.ANSWERED
@@ -115,37 +127,80 @@ def test_edits_are_shown_as_diffs_and_everything_else_in_full(claude: Agent, per
     file.write_text("def greet():\n    print('hello')\n\n\ngreet()\n")
     edit = {"file_path": str(file), "old_string": "'hello'", "new_string": "'good day'"}
     shown = _shown(claude, person, "Edit", **edit)
-    assert "```diff\n" in shown
-    assert " def greet():\n-    print('hello')\n+    print('good day')\n" in shown
+    assert " def greet():\n-    print('hello')\n+    print('good day')\n" in shown["Change"]
+    assert "Input new_string" not in shown, "what the change shows in one piece is not shown again"
+    assert hashlib.sha256(file.read_bytes()).hexdigest() in shown["Compared with"]
     shown = _shown(claude, person, "MultiEdit", file_path="greet.py", edits=[edit | {"file_path": 1}])
-    assert '"file_path": 1' in shown, "an edit with fields that are not known is shown as it is"
+    assert '"file_path": 1' in shown["Input"], "an edit with fields that are not known is shown as it is"
     edits = [
         {"old_string": "hello", "new_string": "hi"},
         {"old_string": "greet", "new_string": "g", "replace_all": True},
     ]
-    assert "-def greet():\n-    print('hello')\n+def g():\n+    print('hi')" in _shown(
-        claude, person, "MultiEdit", file_path="greet.py", edits=edits
+    assert (
+        "-def greet():\n-    print('hello')\n+def g():\n+    print('hi')"
+        in (_shown(claude, person, "MultiEdit", file_path="greet.py", edits=edits)["Change"])
     )
-    assert "@@ -1,5 +1,1 @@\n-def greet():" in _shown(claude, person, "Write", file_path=str(file), content="pass\n")
+    written = _shown(claude, person, "Write", file_path=str(file), content="pass\n")
+    assert "@@ -1,5 +1,1 @@\n-def greet():" in written["Change"]
     fresh = _shown(claude, person, "Write", file_path=str(place.project / "new.md"), content="```\nfence\n```\n")
-    assert "````diff\n" in fresh
-    assert "+```\n+fence\n+```\n````" in fresh
+    assert "+```\n+fence\n+```" in fresh["Change"]
+    assert fresh["Compared with"].endswith("not there")
     unfit = _shown(claude, person, "Edit", file_path=str(file), old_string="not there", new_string="x")
-    assert "@@ somewhere @@\n-not there\n" in unfit
+    assert "@@ somewhere @@\n-not there\n" in unfit["Change"]
     notebook = place.project / "n.ipynb"
     notebook.write_text(json.dumps({"cells": [{"id": "c1", "source": ["a = 1\n", "b = 2"]}]}))
     shown = _shown(claude, person, "NotebookEdit", notebook_path=str(notebook), cell_id="c1", new_source="a = 1\nb = 3")
-    assert " a = 1\n-b = 2\n" in shown
-    assert '"cell_id": "c1"' in shown
-    assert '"url": "https://x.example"' in _shown(claude, person, "WebFetch", url="https://x.example", prompt="what?")
+    assert " a = 1\n-b = 2\n" in shown["Change"]
+    assert shown["Input cell_id"] == "c1"
+    fetched = _shown(claude, person, "WebFetch", url="https://x.example", prompt="what?")
+    assert fetched["Input url"] == "https://x.example"
 
 
-def _shown(agent: Agent, person: Person, tool: str, **given: Any) -> str:
+def test_each_tool_comes_to_an_action_of_its_kind(claude: Agent, person: Person) -> None:
+    kinds = {"Bash": "shell", "Write": "edit", "Grep": "read", "WebFetch": "fetch", "mcp__git__push": "mcp"}
+    for tool, kind in {**kinds, "ExitPlanMode": "plan", "Teleport": "other"}.items():
+        call = wants(claude, tool, command="x", plan="Do it.", hidden={"deep": ["\u202e"]})
+        ask = person.wait_for_ask(lambda ask: ask.tool == "approve")
+        action = action_of(ask)
+        assert action
+        assert (action.kind, action.tool) == (kind, tool)
+        assert "<U+202E>" in str(parts_of(action)) or "u202e" in str(parts_of(action))
+        person.answer(ask, "Deny")
+        assert verdict(call)["behavior"] == "deny"
+
+
+def test_an_edit_of_a_file_that_changed_after_it_was_shown_is_denied(
+    claude: Agent, person: Person, place: Place
+) -> None:
+    file = place.project / "settings.ini"
+    file.write_text("safe = yes\n")
+    call = wants(claude, "Edit", file_path=str(file), old_string="yes", new_string="no")
+    ask = person.wait_for_ask(lambda ask: ask.tool == "approve")
+    file.write_text("unsafe = yes\n")
+    person.answer(ask, "Allow")
+    told = verdict(call)
+    assert told["behavior"] == "deny"
+    assert "the file that it edits changed after they had looked at it" in told["message"]
+
+
+def test_a_person_can_change_the_input_and_the_client_does_that_instead(claude: Agent, person: Person) -> None:
+    call = wants(claude, "Bash", command="rm -rf /", description="Clean up")
+    ask = person.wait_for_ask(lambda ask: ask.tool == "approve")
+    instead = {"command": "rm -rf build", "description": "Clean up"}
+    allowed = PermissionDesk(person.desk).allow(ask.id, ask.digest, person.settler, changed_input=instead)
+    assert verdict(call) == {"behavior": "allow", "updatedInput": instead}
+    assert allowed.outcome
+    assert allowed.outcome.digest != ask.digest
+
+
+def _shown(agent: Agent, person: Person, tool: str, **given: Any) -> dict[str, str]:
     call = wants(agent, tool, **given)
     ask = person.wait_for_ask(lambda ask: ask.tool == "approve")
     person.answer(ask, "Deny")
     assert verdict(call)["behavior"] == "deny"
-    return ask.questions[0].text
+    action = action_of(ask)
+    assert action
+    return {part.label: part.text for part in parts_of(action)}
 
 
 QUESTIONS = [

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.e2e.run.kit import (
+    SCRIPT,
     WAIT,
     Place,
     background,
@@ -15,17 +19,29 @@ from tests.e2e.run.kit import (
     text_of,
     waited_for,
     worker,
+    write_tool,
 )
 
 from sayso.asks.model import Answer, Ask, Settler
 from sayso.errors import AlreadySettled, InvalidInput
+from sayso.permissions.action import AllowScope, action_of, scopes_of
+from sayso.permissions.desk import PermissionDesk
+from sayso.permissions.parts import parts_of
+from sayso.permissions.verdict import Decision, verdict_of
 
 
 def about(script: str) -> Callable[[Ask], bool]:
     def fits(ask: Ask) -> bool:
-        return script in ask.questions[0].text
+        return script in str(ask.wanted)
 
     return fits
+
+
+def shown(ask: Ask) -> dict[str, str]:
+    """What a person sees of what would be done, by what each part is called."""
+    action = action_of(ask)
+    assert action
+    return {part.label: part.text for part in parts_of(action)}
 
 
 def test_a_command_waits_for_a_yes_and_the_agent_goes_on(place: Place, mode: str) -> None:
@@ -37,8 +53,8 @@ def test_a_command_waits_for_a_yes_and_the_agent_goes_on(place: Place, mode: str
         assert "begins after the user's say-so" in text_of(result)
         ask = person.wait_for_ask(about("touch done"))
         assert ask.title == "Run bg?"
-        assert "bash -c 'touch done; echo ran'" in ask.questions[0].text
-        assert str(place.project) in ask.questions[0].text
+        assert shown(ask)["Command line"] == "bash -c 'touch done; echo ran'"
+        assert shown(ask)["Folder"] == str(place.project)
         assert one.status(data["id"])["status"] == "queued"
         assert not (place.project / "done").exists()
         person.answer(ask, "Yes")
@@ -85,8 +101,10 @@ def test_a_note_beside_no_reaches_the_agent_and_one_beside_yes_is_refused(place:
         ask = person.wait_for_ask(about("touch never"))
         said = Answer(question=ask.questions[0].id, chosen=("yes",), note="But not on Fridays.")
         with pytest.raises(InvalidInput, match="your note would not reach it"):
-            person.desk.answer(ask.id, [said], Settler(person="ada", surface="test"))
-        person.desk.answer(ask.id, [replace(said, chosen=("no",))], Settler(person="ada", surface="test"))
+            person.answer(ask, said)
+        with pytest.raises(InvalidInput, match="allow or deny it"):
+            person.desk.answer(ask.id, [replace(said, note="")], Settler(person="ada", surface="test"))
+        person.answer(ask, replace(said, chosen=("no",)))
         assert "Reason: But not on Fridays." in text_of(call.result(WAIT))
     assert not (place.project / "never").exists()
 
@@ -121,3 +139,170 @@ def test_a_call_that_cannot_wait_any_longer_takes_its_question_with_it(place: Pl
         assert one.do("fg", script="touch ran").is_error
         assert len(person.asks()) == 2, "the same call is asked about again"
     assert not (place.project / "ran").exists()
+
+
+def any_ask(ask: Ask) -> bool:
+    return ask.is_permission
+
+
+def counting(place: Place, **fields: Any) -> None:
+    """A tool that takes everything a command can be given: words, input, a file, an environment."""
+    options = [
+        {"name": "text", "type": "string", "style": "stdin"},
+        {"name": "message", "type": "string", "file_arg": True, "file_flag": "--message"},
+    ]
+    default = {"name": "default", "description": "Run it.", "positional_args": [SCRIPT], "options": options, **fields}
+    env = {"COLOUR": "blue"}
+    write_tool(place, "all", command="bash -c", schema_version=2, env=env, subcommand=[default])
+
+
+HIDING = 'ls\n\n[n]: /u "; touch hidden # \x1b[8m"'
+
+
+@pytest.mark.finding("F-10", "F-12")
+def test_everything_that_is_executed_is_shown(place: Place) -> None:
+    counting(place, approve="always", positional_args_first=True, synchronous=True)
+    with worker(place) as one, place.person() as person:
+        call = one.call("all", {"script": 'cat - "$1"; ' + HIDING, "text": "rm -rf /", "message": "wipe the disk"})
+        seen = shown(person.wait_for_ask(any_ask))
+        assert seen["Standard input"] == "rm -rf /"
+        (file,) = [label for label in seen if label.startswith("File ")]
+        assert seen[file] == "wipe the disk"
+        assert seen["Environment"] == "COLOUR=blue"
+        assert 'touch hidden # \\x1b[8m"' in seen["Command line"]
+        assert file.removeprefix("File ") in seen["Command line"]
+        assert seen["Tool file"].startswith(str(place.home))
+        person.answer(person.wait_for_ask(any_ask), "Yes")
+        assert "rm -rf /wipe the disk" in text_of(call.result(WAIT))
+
+
+@pytest.mark.finding("F-13", "F-14")
+def test_a_yes_for_a_call_that_is_over_allows_nothing_and_is_recorded_as_too_late(place: Place) -> None:
+    counting(place, approve="always", synchronous=True)
+    call = {"script": "cat > ran", "text": "one"}
+    with worker(place, environment={"SAYSO_CALL_LIMITS": "tester=1s"}) as one, place.person() as person:
+        assert one.call("all", call).result(WAIT).is_error
+        eventually(lambda: person.inbox() == [])
+        (ask,) = person.asks()
+        with pytest.raises(AlreadySettled):
+            person.answer(ask, "Yes")
+        assert [event.detail[:8] for event in person.desk.events(ask.id) if event.kind == "refused"] == ["too late"]
+        assert one.call("all", {**call, "text": "two"}).result(WAIT).is_error, "other input is asked about again"
+        assert len(person.asks()) == 2
+    with place.person() as person:
+        with worker(place) as one:
+            one.call("all", call)
+            ask = person.wait_for_ask(any_ask)
+            one.server.send_signal(signal.SIGKILL)
+            person.wait_until(lambda: person.desk.release_the_dead() or None)
+            with pytest.raises(AlreadySettled):
+                person.answer(ask, "Yes")
+        verdict = verdict_of(person.desk.get(ask.id))
+        assert verdict
+        assert verdict.decision is Decision.UNDECIDED
+        with worker(place) as other:
+            other.call("all", call)
+            again = person.wait_for_ask(any_ask)
+            assert again.id != ask.id
+            person.reject(again)
+    assert not (place.project / "ran").exists()
+
+
+@pytest.mark.finding("F-15")
+def test_once_ends_with_the_tool_file_that_was_allowed(place: Place) -> None:
+    waited_for(place, approve="once")
+    with worker(place) as one, place.person() as person:
+        call = one.call("fg", {"script": "echo one"})
+        ask = person.wait_for_ask(any_ask)
+        assert scopes_of(ask) == (AllowScope.TOOL,), "the card says how far a yes goes"
+        person.answer(ask, "Yes")
+        assert not call.result(WAIT).is_error
+        assert not one.do("fg", script="echo two").is_error
+        waited_for(place, approve="once", env={"PATH": "/elsewhere:/usr/bin:/bin"})
+        # The server may not have noticed yet: then the runner does.
+        call = one.call("fg", {"script": "touch never"})
+        refused = person.wait_until(lambda: True if call.done() or person.inbox() else None)
+        assert refused
+        for ask in person.inbox():
+            assert "/elsewhere" in shown(ask)["Environment"]
+            person.answer(ask, "No")
+        assert call.result(WAIT).is_error
+    assert not (place.project / "never").exists()
+
+
+@pytest.mark.finding("F-16")
+def test_what_changes_after_the_question_was_put_is_not_what_was_allowed(place: Place) -> None:
+    counting(place, approve="always", synchronous=True)
+    folder, elsewhere = place.project / "here", place.project / "elsewhere"
+    elsewhere.mkdir()
+
+    def moved() -> None:
+        folder.rmdir()
+        folder.symlink_to(elsewhere)
+
+    def edited() -> None:
+        file = next(Path(place.home, ".config/sayso/tools").glob("all.json"))
+        file.write_text(file.read_text() + "\n")
+
+    changes: dict[str, Callable[[], None]] = {"the folder": moved, "the tool file": edited}
+    for named, change in changes.items():
+        folder.unlink() if folder.is_symlink() else None
+        folder.mkdir(exist_ok=True)
+        with worker(place) as one, place.person() as person:
+            call = one.call("all", {"script": "touch never", "working_directory": "here", "text": "x"})
+            ask = person.wait_for_ask(any_ask)
+            assert shown(ask)["Folder"] == str(folder)
+            change()
+            person.answer(ask, "Yes")
+            result = call.result(WAIT)
+            assert result.is_error
+            assert f"It was not run: {named} changed after it was allowed." in text_of(result)
+            assert data_of(result)["status"] == "cancelled"
+    assert not list(place.project.rglob("never"))
+
+
+def test_a_sequence_is_allowed_with_every_step_whole_or_not_at_all(place: Place) -> None:
+    background(place, approve="always")
+    steps = [{"tool": "bg", "subcommand": "default", "args": {"script": f"echo {n} >> ran"}} for n in range(25)]
+    whole = {"name": "default", "description": "Run all.", "sequence": steps, "synchronous": True}
+    write_tool(place, "careful", command="true", subcommand=[{**whole, "approve": "always"}])
+    write_tool(place, "each", command="true", subcommand=[{**whole, "sequence": steps[:2], "approve": "never"}])
+    with worker(place) as one, place.person() as person:
+        call = one.call("careful", {})
+        ask = person.wait_for_ask(any_ask)
+        seen = shown(ask)
+        assert [seen[f"Step {n + 1}: Command line"] for n in range(25)] == [
+            f"bash -c 'echo {n} >> ran'" for n in range(25)
+        ]
+        person.answer(ask, "Yes")
+        assert not call.result(WAIT).is_error
+        assert (place.project / "ran").read_text().split() == [str(n) for n in range(25)]
+        assert person.inbox() == [], "nobody is asked again about a step that was shown"
+        (place.project / "ran").unlink()
+        call = one.call("each", {})
+        person.answer(person.wait_for_ask(about("echo 0")), "Yes")
+        person.answer(person.wait_for_ask(about("echo 1")), "No")
+        assert call.result(WAIT).is_error
+        assert (place.project / "ran").read_text() == "0\n"
+
+
+def test_nobody_deciding_is_told_as_that_and_not_as_a_no(place: Place) -> None:
+    waited_for(place, approve="always")
+    with worker(place) as one, place.person() as person:
+        call = one.call("fg", {"script": "touch never"})
+        ask = person.wait_for_ask(any_ask)
+        person.desk.lapse(ask.id)
+        assert "Nobody decided whether it may run" in text_of(call.result(WAIT))
+    assert not (place.project / "never").exists()
+
+
+def test_an_allow_of_another_action_starts_nothing(place: Place) -> None:
+    waited_for(place, approve="always")
+    with worker(place) as one, place.person() as person:
+        call = one.call("fg", {"script": "touch never"})
+        ask = person.wait_for_ask(any_ask)
+        with pytest.raises(InvalidInput, match="is not the digest"):
+            PermissionDesk(person.desk).allow(ask.id, "0" * 64, person.settler)
+        person.reject(ask)
+        assert call.result(WAIT).is_error
+    assert not (place.project / "never").exists()

@@ -1,0 +1,54 @@
+"""A file as it was when somebody was shown what would become of it: its text to compare, its hash to know it by."""
+
+from __future__ import annotations
+
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+MOST_BYTES = 1024 * 1024
+"""The largest file that an edit is compared with."""
+
+NOT_THERE = "not there"
+NOT_KNOWN = "not known"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeenFile:
+    """`text` is empty where there is no file, and None where it is not known. `was` is equal for equal contents."""
+
+    path: str
+    was: str = NOT_KNOWN
+    text: str | None = None
+
+    @property
+    def plain(self) -> dict[str, str]:
+        return {"path": self.path, "was": self.was}
+
+
+def seen(file: Path) -> SeenFile:
+    """The real file behind this path, as it is now."""
+    real = Path(file).resolve()
+    try:
+        about = real.stat()
+        if not stat.S_ISREG(about.st_mode):
+            return SeenFile(path=str(real), was="not a regular file")
+        content = real.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return SeenFile(path=str(real), was=NOT_THERE, text="")
+    except OSError as error:
+        return SeenFile(path=str(real), was=f"not readable: {error.strerror}")
+    return SeenFile(path=str(real), was=f"sha256 {_hash(content)}", text=_text(content))
+
+
+def _text(content: bytes) -> str | None:
+    try:
+        return content.decode() if len(content) <= MOST_BYTES else None
+    except ValueError:
+        return None
+
+
+def _hash(content: bytes) -> str:
+    import hashlib
+
+    return hashlib.sha256(content).hexdigest()
