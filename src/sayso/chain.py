@@ -7,12 +7,17 @@ logged is told at the desks; `permissions/log.py` is for those who read it.
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from typing import Any
 
-from sayso.store import Row, Transaction
+from sayso.clock import Clock
+from sayso.store import Row, Store, Transaction
+from sayso.store.steps import STEP, in_steps
+
+_DAY = 24 * 3_600_000
 
 
 class LogKind(StrEnum):
@@ -122,6 +127,30 @@ def row_hash(row: Row) -> str:
     """The hash that a row must have: over everything else in it, the hash of the row before included."""
     said = [row[name] for name in ("seq", "previous", *_COLUMNS.values(), "body")]
     return sha256(json.dumps(said, separators=(",", ":")))
+
+
+def shorten(store: Store, keep_ms: int, clock: Clock, ending: threading.Event) -> int:
+    """Take from the front what is older than it is to be kept. How many rows went. That is logged itself, so that the
+    rest can still be checked; therefore not for a single row, but about once a day."""
+    before = clock() - keep_ms
+    if not store.read(lambda tx: tx.one("log_overdue", overdue=before - _DAY)):
+        return 0
+    with store.aside() as apart:
+        return in_steps(lambda: apart.write(lambda tx: _take_front(tx, before, clock())), ending)
+
+
+def _take_front(tx: Transaction, before: int, now: int) -> int:
+    end = tx.one("log_end")
+    rows = tx.all("log_front", before=before, beyond=end["seq"] + 1 if end else 0, most=STEP)
+    if not rows:
+        return 0
+    last = rows[-1]
+    tx.run("drop_log_front", through=last["seq"])
+    for digest in {row["digest"] for row in rows}:
+        tx.run("drop_action", digest=digest)
+    about = {"seq": last["seq"], "hash": last["hash"], "at": last["at"]}
+    append(tx, [LogEvent(kind=LogKind.SHORTENED, at=now, about=about)])
+    return len(rows)
 
 
 def sha256(text: str) -> str:

@@ -308,6 +308,7 @@ class Config:
     keep_undelivered: int = _setting(
         30 * _DAY, duration, "How long an answer is kept that its agent has not fetched yet."
     )
+    keep_log: int = _setting(365 * _DAY, duration, "How long the log keeps what was allowed, denied and run.")
     keep_unattended: int = _setting(
         7 * _DAY, duration, "How long a question stays open when no agent is waiting for it any more."
     )

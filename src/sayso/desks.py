@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from sayso import attempts
+from sayso import attempts, chain
 from sayso.asks.desk import AskDesk, CleanedUp, Retention
 from sayso.asks.sessions import Lives, always
 from sayso.clock import now_ms
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sayso.operations.reader import OperationReader
     from sayso.operations.supervisor import OperationSupervisor
     from sayso.permissions.desk import PermissionDesk
+    from sayso.permissions.log import PermissionLog
     from sayso.toolfiles.catalog import Catalog
 
 __all__ = ["LOOK_EVERY", "Bell", "Desks", "Listener", "open_desks", "take_down_bells"]
@@ -67,9 +68,17 @@ class Desks:
 
         return PermissionDesk(self.asks)
 
+    @cached_property
+    def log(self) -> PermissionLog:
+        from sayso.permissions.log import PermissionLog
+        from sayso.running.excerpt import Excerpts
+
+        return PermissionLog(self._store, hide=Excerpts.of(self.config).hide)
+
     def clean_up(self, ending: threading.Event) -> CleanedUp:
-        """Expire and delete asks whose time has come, until `ending` is set."""
+        """Expire and delete asks whose time has come, and what is too old in the log, until `ending` is set."""
         config = self.config
+        chain.shorten(self._store, config.keep_log, now_ms, ending)
         keep = Retention(
             ended=config.keep_ended, undelivered=config.keep_undelivered, unattended=config.keep_unattended
         )

@@ -20,6 +20,7 @@ from sayso.cli.lazy_group import COMMANDS, load
 from sayso.cli.lazy_group import sayso as program
 from sayso.install.part import Done
 from sayso.operations.operation import OperationState
+from sayso.permissions import log_words
 from sayso.trust import TrustStanding
 
 SOURCES = Path(sayso.__file__).parent
@@ -121,7 +122,15 @@ def longest_piece(template: str) -> str:
 def words() -> set[str]:
     """Words of the domain that are shown as they are."""
     kinds = (State, Listening, Done, OperationState, TrustStanding, Used)
-    return {member.value.replace("_", " ") for kind in kinds for member in kind} | {each.value for each in State}
+    logged = {
+        *log_words.WHAT.values(),
+        *log_words.FAULTS.values(),
+        log_words.RUN,
+        log_words.HANDED_OVER,
+        log_words.NOT_RUN,
+    }
+    members = {member.value.replace("_", " ") for kind in kinds for member in kind}
+    return members | {each.value for each in State} | logged
 
 
 # Reading code

@@ -25,10 +25,10 @@ def section(command: str) -> str:
 
 
 def with_subcommands(name: str, command: click.Command) -> dict[str, click.Command]:
-    """The command by its words, or those below it."""
-    if not isinstance(command, click.Group):
-        return {name: command}
-    return {f"{name} {word}": below for word, below in command.commands.items()}
+    """The command by its words, and those below it. A group is one if it does something by itself."""
+    below = command.commands if isinstance(command, click.Group) else {}
+    itself = {name: command} if not below or command.params else {}
+    return itself | {f"{name} {word}": each for word, each in below.items()}
 
 
 def rows(text: str) -> list[list[str]]:

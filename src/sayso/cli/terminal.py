@@ -172,8 +172,8 @@ def table(header: Cells, rows: Sequence[Cells]) -> str:
 
 
 def cells(text: str) -> int:
-    """How many columns of a terminal the text takes."""
-    return sum(_width(character) for character in text)
+    """How many columns of a terminal the text takes; colours take none."""
+    return sum(_width(character) for character in click.unstyle(text))
 
 
 def cut(text: str, width: int) -> str:

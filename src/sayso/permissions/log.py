@@ -6,21 +6,17 @@ It is written by the desks, in the transactions of what it tells of (`chain.py`)
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from sayso import chain
 from sayso.chain import LogEntry, LogEvent, LogKind
-from sayso.clock import FAR_FUTURE, Clock, now_ms
+from sayso.clock import FAR_FUTURE
 from sayso.errors import AmbiguousId, NotFound
 from sayso.permissions.action import Action, action_from
 from sayso.permissions.log_check import LogCheck, check
-from sayso.store import Store, Transaction
-from sayso.store.steps import STEP, in_steps
-
-_DAY = 24 * 3_600_000
-_EXECUTIONS = (LogKind.RUN, LogKind.NOT_RUN, LogKind.HANDED_OVER, LogKind.NOT_HANDED_OVER)
+from sayso.store import Row, Store, Transaction
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,18 +46,27 @@ class LoggedOutcome:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LoggedAction:
+    """A whole action with its digest, which is of the action as it was: its secrets are hidden here."""
+
+    digest: str
+    action: Action
+
+
+@dataclass(frozen=True, kw_only=True)
 class LoggedPermission:
-    """All that is known of one permission: what happened, in order, and the actions that it was about."""
+    """All that is known of one permission: what happened, in order, and the actions that it was about. What is not
+    kept, because no history is, has no action."""
 
     entries: tuple[LogEntry, ...]
-    actions: tuple[Action, ...]
+    actions: tuple[LoggedAction, ...]
 
 
 class PermissionLog:
-    """The log of one store."""
+    """The log of one store. `hide` hides the secrets in a text: whoever looks at the log later has no use for them."""
 
-    def __init__(self, store: Store, *, clock: Clock = now_ms) -> None:
-        self._store, self._clock = store, clock
+    def __init__(self, store: Store, *, hide: Callable[[str], str] = str) -> None:
+        self._store, self._hide = store, hide
 
     def outcomes(
         self,
@@ -85,7 +90,7 @@ class PermissionLog:
                 before=FAR_FUTURE if before is None else before,
                 most=most,
             )
-            return [_outcome(tx, chain.read(row)) for row in found]
+            return [self._outcome(tx, self._read(row)) for row in found]
 
         return self._store.read(work)
 
@@ -99,11 +104,11 @@ class PermissionLog:
             ids = [row["ask_id"] for row in tx.all("log_asks_by_prefix", prefix=prefix, beyond=prefix + "g")]
             if len(ids) > 1:
                 raise AmbiguousId(short_id, ids)
-            entries = tuple(_entries(tx, ids[0])) if ids else ()
+            entries = tuple(self._entries(tx, ids[0])) if ids else ()
             if not any(person is None or entry.event.owner in ("", person) for entry in entries):
                 raise NotFound(f"The log has no permission with the id {short_id!r}. `sayso log` shows them.")
             digests = dict.fromkeys(entry.event.digest for entry in entries)
-            kept = [action for digest in digests if (action := _kept_action(tx, digest))]
+            kept = [action for digest in digests if (action := self._action(tx, digest))]
             return LoggedPermission(entries=entries, actions=tuple(kept))
 
         return self._store.read(work)
@@ -112,21 +117,33 @@ class PermissionLog:
         """Look at every row and every action."""
         return self._store.read(check)
 
-    def shorten(self, keep_ms: int, ending: threading.Event) -> int:
-        """Take from the front what is older than it is to be kept. How many rows went. That is logged itself, so that
-        the rest can still be checked; therefore not for a single row, but about once a day."""
-        before = self._clock() - keep_ms
-        if not self._store.read(lambda tx: tx.one("log_overdue", overdue=before - _DAY)):
-            return 0
-        with self._store.aside() as apart:
-            return in_steps(lambda: apart.write(lambda tx: _shorten(tx, before, self._clock())), ending)
+    def _outcome(self, tx: Transaction, entry: LogEntry) -> LoggedOutcome:
+        if entry.event.kind is not LogKind.ALLOWED:
+            return LoggedOutcome(entry=entry)
+        later = [one for one in self._entries(tx, entry.event.ask) if one.seq > entry.seq]
+        return LoggedOutcome(entry=entry, executions=tuple(executions(later)))
 
+    def _entries(self, tx: Transaction, ask_id: str) -> list[LogEntry]:
+        return [self._read(row) for row in tx.all("log_of_ask", ask_id=ask_id)]
 
-def _outcome(tx: Transaction, entry: LogEntry) -> LoggedOutcome:
-    if entry.event.kind is not LogKind.ALLOWED:
-        return LoggedOutcome(entry=entry)
-    later = [one for one in _entries(tx, entry.event.ask) if one.seq > entry.seq and one.event.kind in _EXECUTIONS]
-    return LoggedOutcome(entry=entry, executions=tuple(executions(later)))
+    def _read(self, row: Row) -> LogEntry:
+        entry = chain.read(row)
+        shown = replace(entry.event, title=self._hide(entry.event.title), why=self._hide(entry.event.why))
+        return replace(entry, event=shown)
+
+    def _action(self, tx: Transaction, digest: str) -> LoggedAction | None:
+        row = tx.one("kept_action", digest=digest) if digest else None
+        return LoggedAction(digest=digest, action=action_from(self._hidden(json.loads(row["body"])))) if row else None
+
+    def _hidden(self, value: Any) -> Any:
+        match value:
+            case str():
+                return self._hide(value)
+            case Mapping():
+                return {name: self._hidden(each) for name, each in value.items()}
+            case list():
+                return [self._hidden(each) for each in value]
+        return value
 
 
 def executions(entries: Sequence[LogEntry]) -> Iterator[Execution]:
@@ -142,26 +159,3 @@ def executions(entries: Sequence[LogEntry]) -> Iterator[Execution]:
         last = handed[-1]
         taken_back = last.event.kind is LogKind.NOT_HANDED_OVER
         yield Execution(entry=last, undone=last if taken_back else None)
-
-
-def _entries(tx: Transaction, ask_id: str) -> list[LogEntry]:
-    return [chain.read(row) for row in tx.all("log_of_ask", ask_id=ask_id)]
-
-
-def _kept_action(tx: Transaction, digest: str) -> Action | None:
-    row = tx.one("kept_action", digest=digest) if digest else None
-    return action_from(json.loads(row["body"])) if row else None
-
-
-def _shorten(tx: Transaction, before: int, now: int) -> int:
-    end = tx.one("log_end")
-    rows = tx.all("log_front", before=before, beyond=end["seq"] + 1 if end else 0, most=STEP)
-    if not rows:
-        return 0
-    last = rows[-1]
-    tx.run("drop_log_front", through=last["seq"])
-    for digest in {row["digest"] for row in rows}:
-        tx.run("drop_action", digest=digest)
-    about = {"seq": last["seq"], "hash": last["hash"], "at": last["at"]}
-    chain.append(tx, [LogEvent(kind=LogKind.SHORTENED, at=now, about=about)])
-    return len(rows)

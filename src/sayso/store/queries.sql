@@ -511,9 +511,8 @@ ORDER BY seq DESC LIMIT :most;
 -- name: log_of_ask
 SELECT * FROM permission_log WHERE ask_id <> '' AND ask_id = :ask_id ORDER BY seq;
 
--- name: log_of_operation
--- What was noted of the execution of a command, by the permission that it ran under.
-SELECT * FROM permission_log WHERE ask_id <> '' AND ask_id = :ask_id AND operation_id = :operation_id ORDER BY seq;
+-- name: log_of_run
+SELECT * FROM permission_log WHERE operation_id <> '' AND operation_id = :operation_id AND kind = 'run' ORDER BY seq;
 
 -- name: log_asks_by_prefix
 SELECT DISTINCT ask_id FROM permission_log WHERE ask_id <> '' AND ask_id >= :prefix AND ask_id < :beyond

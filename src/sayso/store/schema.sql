@@ -233,6 +233,7 @@ CREATE TABLE permission_log (
 
 CREATE INDEX permission_log_asks ON permission_log (ask_id, seq) WHERE ask_id <> '';
 CREATE INDEX permission_log_digests ON permission_log (digest) WHERE digest <> '';
+CREATE INDEX permission_log_operations ON permission_log (operation_id) WHERE operation_id <> '';
 CREATE INDEX permission_log_times ON permission_log (at);
 
 -- The one row that says where the log ends; whoever adds to it holds on to this row.

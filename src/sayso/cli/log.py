@@ -1,0 +1,219 @@
+"""`sayso log`: what was allowed and denied, by whom, from where, and whether exactly that ran."""
+
+from __future__ import annotations
+
+import sys
+import time
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from sayso.chain import LogEntry, LogKind
+from sayso.cli.asks_in_words import moment, place
+from sayso.cli.program import settings
+from sayso.cli.shared import project_name
+from sayso.cli.terminal import block, bold, put, put_json, say, table
+from sayso.cli.texts import plural, tr, translated
+from sayso.clock import now_ms
+from sayso.config import duration
+from sayso.desks import open_desks
+from sayso.errors import InvalidInput, Problem, SaysoError
+from sayso.permissions.log import LoggedOutcome
+from sayso.permissions.log_check import FaultFound, LogCheck
+from sayso.permissions.log_words import FAULTS, WHAT, check_data, outcome_data, permission_data, ran, why
+from sayso.permissions.parts import parts_of
+from sayso.text import one_line, quoted
+
+HEADER = ("ID", "WHEN", "VERDICT", "RAN", "BY", "ACTION")
+COLOURS = {LogKind.ALLOWED: "green", LogKind.DENIED: "red"}
+_OTHERS = "yellow"
+_MOST_OFFERED = 50
+
+
+@click.group(invoke_without_command=True)
+@click.option(
+    "--since", default="", metavar="WHEN", help="Only what happened since then: a time back such as 7d, or a date."
+)
+@click.option("--project", type=click.Path(path_type=Path), metavar="DIR", help="Only what agents wanted there.")
+@click.option("--denied", is_flag=True, help="Only what was not allowed: denied, undecided, refused or too late.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), metavar="N", default=50, show_default=True, help="At most this many."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array of everything about each.")
+@click.pass_context
+def command(ctx: click.Context, since: str, project: Path | None, denied: bool, limit: int, as_json: bool) -> None:
+    """Show what was allowed and denied, and what ran, newest last.
+
+    \b
+    Example:
+      sayso log --since 7d
+      sayso log --denied --project .
+      sayso log show 3f2a91bc
+      sayso log verify
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    with open_desks(settings()) as desks:
+        found = desks.log.outcomes(
+            since=_moment(since), project=project_name(project), only_refused=1 if denied else None, most=limit
+        )
+    if as_json:
+        put_json([outcome_data(outcome) for outcome in reversed(found)])
+    elif found:
+        put(table(HEADER, [_row(outcome) for outcome in reversed(found)]))
+        say("\n" + tr("See one whole: sayso log show {id}", id=found[0].entry.event.ask[:8]))
+    elif since or project or denied:
+        say(tr("Nothing in the log matches."))
+    else:
+        say(tr("No permission has been asked for yet."))
+
+
+def _complete(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[click.shell_completion.CompletionItem]:
+    """The newest permissions whose id begins so."""
+    from click.shell_completion import CompletionItem
+
+    try:
+        with open_desks(settings()) as desks:
+            found = desks.log.outcomes(most=_MOST_OFFERED)
+    except SaysoError:
+        return []
+    titles = {outcome.entry.event.ask[:8]: outcome.entry.event.title for outcome in found}
+    return [
+        CompletionItem(id_, help=one_line(title, 60)) for id_, title in titles.items() if id_.startswith(incomplete)
+    ]
+
+
+@command.command()
+@click.argument("ask_id", metavar="ID", shell_complete=_complete)
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
+def show(ask_id: str, as_json: bool) -> None:
+    """Show all that happened with one permission, and the whole action.
+
+    ID is the id that the log shows, or the beginning of it. Secrets are masked.
+
+    \b
+    Example:
+      sayso log show 3f2a91bc
+    """
+    with open_desks(settings()) as desks:
+        logged = desks.log.find(ask_id)
+    if as_json:
+        put_json(permission_data(logged))
+        return
+    first = logged.entries[0].event
+    put(bold(one_line(first.title, 200) or one_line(first.tool, 60)))
+    put(f"  {one_line(first.client, 60) or '-'}  {place(first.project)}\n")
+    for entry in logged.entries:
+        put(f"  {_line(entry)}")
+    for one in logged.actions:
+        put("\n" + bold(tr("Action {digest}", digest=one.digest)))
+        for part in parts_of(one.action):
+            put(f"  {translated(part.label)}\n{block(part.text)}")
+    if not logged.actions:
+        put("\n" + tr("The action itself was not kept: your settings keep no history."))
+
+
+@command.command()
+@click.option("--json", "as_json", is_flag=True, help="Print what was found as one JSON object.")
+def verify(as_json: bool) -> None:
+    """Check that nothing was changed in the log or taken out of it.
+
+    Exits with 1 if anything was.
+
+    \b
+    Example:
+      sayso log verify
+    """
+    with open_desks(settings()) as desks:
+        found = desks.log.check()
+    if as_json:
+        put_json(check_data(found))
+    else:
+        _put_check(found)
+    sys.exit(0 if found.whole else 1)
+
+
+def _put_check(found: LogCheck) -> None:
+    if not found.whole:
+        put(_coloured(tr("The log is broken."), LogKind.DENIED))
+        for fault in found.faults:
+            put(f"  {_fault(fault)}")
+    elif found.since is None:
+        put(tr("The log is empty."))
+    else:
+        counted = plural(found.rows, "1 entry", "{n} entries")
+        put(tr("The log is whole: {entries} since {when}.", entries=counted, when=moment(found.since)))
+        put(tr("The newest has the hash {hash}.", hash=found.hash))
+
+
+def _fault(fault: FaultFound) -> str:
+    return tr(FAULTS[fault.fault], first=fault.first, last=fault.last, digest=fault.digest)
+
+
+def _row(outcome: LoggedOutcome) -> tuple[str, ...]:
+    event = outcome.entry.event
+    because = f" → {one_line(translated(why(outcome)), 120)}" if why(outcome) else ""
+    return (
+        event.ask[:8],
+        _when(event.at),
+        _coloured(tr(WHAT[event.kind]), event.kind),
+        _ran(outcome),
+        _by(outcome.entry) or "-",
+        f"{one_line(event.title or event.tool, 120)}{because}",
+    )
+
+
+def _ran(outcome: LoggedOutcome) -> str:
+    times = f" ×{outcome.ran}" if outcome.ran > 1 else ""
+    return f"{translated(ran(outcome))}{times}" or "-"
+
+
+def _by(entry: LogEntry) -> str:
+    event = entry.event
+    return ", ".join(filter(None, (one_line(event.person or event.rule, 20), translated(one_line(event.surface, 20)))))
+
+
+def _line(entry: LogEntry) -> str:
+    """One entry: when, what, by whom, from where, how far, as which operation, why."""
+    event = entry.event
+    facts = [
+        _by(entry),
+        translated(event.scope) if event.scope not in ("", "once") else "",
+        tr("operation {id}", id=event.operation) if event.operation else "",
+        tr("digest {digest}", digest=event.digest[:16]) if event.digest else "",
+        translated(one_line(event.why, 300)),
+    ]
+    what = _coloured(tr(WHAT[event.kind]), event.kind)
+    return f"{moment(event.at)}  {what}  {'; '.join(filter(None, facts))}"
+
+
+def _coloured(text: str, kind: LogKind) -> str:
+    return click.style(text, fg=COLOURS.get(kind, _OTHERS))
+
+
+def _when(at: int) -> str:
+    """By the person's own clock, as short as it can be told."""
+    then = time.localtime(at / 1000)
+    this_year = then.tm_year == time.localtime(now_ms() / 1000).tm_year
+    return time.strftime("%m-%d %H:%M" if this_year else "%Y-%m-%d", then)
+
+
+def _moment(since: str) -> int:
+    """A time back, or a date by the person's own clock."""
+    if not since:
+        return 0
+    try:
+        return now_ms() - duration(since)
+    except ValueError:
+        pass
+    try:
+        return int(datetime.fromisoformat(since).timestamp() * 1000)
+    except (ValueError, OverflowError, OSError):
+        text = tr(
+            'it takes a time back such as "12h" or "7d", or a date such as 2026-03-31; not {given}.',
+            given=quoted(since),
+        )
+        raise InvalidInput([Problem(path="--since", text=text)]) from None

@@ -1,0 +1,108 @@
+"""How the log of permissions is told: the words for what happened, which a surface translates, and the log as data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sayso.chain import LogEntry, LogKind
+from sayso.permissions.log import LoggedOutcome, LoggedPermission
+from sayso.permissions.log_check import LogCheck, LogFault
+from sayso.text import iso_time
+
+WHAT = {
+    LogKind.ASKED: "asked",
+    LogKind.ALLOWED: "allowed",
+    LogKind.DENIED: "denied",
+    LogKind.UNDECIDED: "undecided",
+    LogKind.TOO_LATE: "too late",
+    LogKind.REFUSED: "refused",
+    LogKind.HANDED_OVER: "handed over",
+    LogKind.NOT_HANDED_OVER: "not handed over",
+    LogKind.RUN: "run",
+    LogKind.NOT_RUN: "not run",
+    LogKind.SHORTENED: "shortened",
+}
+"""What happened, in a word or two."""
+
+RUN, HANDED_OVER, NOT_RUN = "yes", "handed over", "no"
+
+FAULTS = {
+    LogFault.CHANGED: "Entry {first} is not as it was written.",
+    LogFault.MISSING: "Entries are missing: {first} to {last}.",
+    LogFault.DOES_NOT_FOLLOW: "Entry {first} was not written after the one that stands before it.",
+    LogFault.NO_BEGINNING: "Entries are missing: {first} to {last}. Nothing says that they were to go.",
+    LogFault.NO_END: "The newest entries are missing, or others stand in their place: those from {first} on.",
+    LogFault.OTHER_ACTION: "What is kept as the action {digest} is another one.",
+}
+
+
+def ran(outcome: LoggedOutcome) -> str:
+    """Whether exactly that ran, in a word: empty where it was not allowed anyway."""
+    if outcome.entry.event.kind is not LogKind.ALLOWED:
+        return ""
+    done = {one.entry.event.kind for one in outcome.executions if one.undone is None}
+    return RUN if LogKind.RUN in done else HANDED_OVER if done else NOT_RUN
+
+
+def why(outcome: LoggedOutcome) -> str:
+    """Why it was decided so, or why what was allowed did not run."""
+    stopped = outcome.stopped
+    return outcome.entry.event.why or (stopped.why if stopped else "")
+
+
+def outcome_data(outcome: LoggedOutcome) -> dict[str, Any]:
+    return {
+        **entry_data(outcome.entry),
+        "ran": outcome.ran,
+        "executions": [
+            {**entry_data(one.entry), "undone": entry_data(one.undone) if one.undone else None}
+            for one in outcome.executions
+        ],
+    }
+
+
+def permission_data(logged: LoggedPermission) -> dict[str, Any]:
+    return {
+        "entries": [entry_data(entry) for entry in logged.entries],
+        "actions": [{"digest": one.digest, **one.action.plain} for one in logged.actions],
+    }
+
+
+def entry_data(entry: LogEntry) -> dict[str, Any]:
+    event = entry.event
+    return {
+        "entry": entry.seq,
+        "at": iso_time(event.at),
+        "what": event.kind.value,
+        "ask": event.ask,
+        "digest": event.digest,
+        "tool": event.tool,
+        "title": event.title,
+        "project": event.project,
+        "client": event.client,
+        "session": event.session,
+        "agent": event.agent,
+        "person": event.person,
+        "rule": event.rule,
+        "rules_file": event.rules_file,
+        "surface": event.surface,
+        "scope": event.scope,
+        "operation": event.operation,
+        "why": event.why,
+        "previous": entry.previous,
+        "hash": entry.hash,
+    }
+
+
+def check_data(check: LogCheck) -> dict[str, Any]:
+    return {
+        "whole": check.whole,
+        "entries": check.rows,
+        "first": check.first,
+        "since": iso_time(check.since),
+        "hash": check.hash,
+        "faults": [
+            {"fault": one.fault.value, "first": one.first, "last": one.last, "digest": one.digest}
+            for one in check.faults
+        ],
+    }
