@@ -4,7 +4,6 @@ the new, also after a power cut; read without ever waiting, and never more of th
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 from pathlib import Path
 
@@ -18,7 +17,7 @@ def replace_file(path: Path, data: bytes, *, new_mode: int = 0o600) -> None:
             file.flush()
             os.fsync(file.fileno())
         if path.exists() and not path.is_symlink():
-            shutil.copymode(path, beside)
+            beside.chmod(stat.S_IMODE(path.stat().st_mode))
         os.replace(beside, path)
     finally:
         beside.unlink(missing_ok=True)
