@@ -8,7 +8,7 @@ TOOLS := $(VENV)/.tools-ready
 # Most tests wait for processes more than they compute, so there are more at work than there are cores.
 WORKERS ?= 4
 
-.PHONY: start quick test compiled test-clients test-claude check bench promises soak fuzz lock clean
+.PHONY: start quick test compiled test-clients test-claude check bench promises soak fuzz race lock clean
 
 # `make start` needs what a user needs, and nothing else.
 $(READY): locks/sayso.txt pyproject.toml scripts/set_up.py
@@ -83,6 +83,11 @@ soak: $(DEV)
 # Junk for the stdio server, its front and the web server.
 fuzz: $(DEV)
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+
+# A thousand permissions while verdicts, withdrawals, limits and kill -9 cross; then an audit of what really ran.
+ACTIONS ?= 1000
+race: $(DEV)
+	SAYSO_RACE_ACTIONS=$(ACTIONS) $(if $(SEED),SAYSO_RACE_SEED=$(SEED)) $(BIN)/pytest tests/e2e/run/test_race.py -q -s --reruns 0 --timeout 600
 
 # Writes the lock files again after a change of dependencies. `make lock ARGS=--upgrade` takes the newest that fit.
 lock: $(DEV)
