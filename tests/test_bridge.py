@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Coroutine
+from typing import Any
 
 import anyio
 import pytest
 
 from sayso import bridge
-from sayso.bridge import BackgroundTasks, DaemonThreads, Rings, insistently, listening
+from sayso.bridge import BackgroundTasks, Patience, Rings, Threads, in_thread, insistently, listening, seen_through
 from sayso.errors import NotFound, StoreError
 from sayso.store.bell import LocalBell
 
@@ -49,22 +51,22 @@ async def test_what_is_no_trouble_of_the_store_is_not_tried_again() -> None:
 
 
 async def test_work_handed_to_a_thread_is_done_in_order_even_if_nobody_waits_for_it_any_more() -> None:
-    threads, go, done = DaemonThreads(1, "test"), threading.Event(), list[int]()
+    threads, go, done = Threads(1, "test"), threading.Event(), list[int]()
     threads.put(lambda: go.wait(60))
     with anyio.move_on_after(0.01):
-        await threads.do(done.append, 1)
+        await threads.look(done.append, 1)
     assert done == []
     go.set()
     with anyio.fail_after(60):
-        await threads.do(done.append, 2)
+        await threads.look(done.append, 2)
     assert done == [1, 2]
     threads.close(patience=60)
 
 
 async def test_what_goes_wrong_in_a_thread_is_told_to_whoever_waits() -> None:
-    threads = DaemonThreads(1, "test")
+    threads = Threads(1, "test")
     with pytest.raises(ValueError, match="invalid literal"), anyio.fail_after(60):
-        await threads.do(int, "seven")
+        await threads.look(int, "seven")
     threads.close(patience=60)
 
 
@@ -108,3 +110,181 @@ async def test_idle_waits_for_what_the_others_begin() -> None:
     with anyio.fail_after(60):
         await tasks.idle()
     assert done == ["second"]
+
+
+# Being cancelled
+
+
+async def cancelled_while(
+    work: Coroutine[Any, Any, None], begun: asyncio.Event, go_on: asyncio.Event
+) -> asyncio.Task[None]:
+    """The task of this work once it has ended, having been cancelled twice between these two."""
+    task = asyncio.get_running_loop().create_task(work)
+    await begun.wait()
+    for _ in range(2):
+        task.cancel()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+    assert not task.done()
+    go_on.set()
+    await asyncio.wait([task])
+    return task
+
+
+async def test_what_is_seen_through_ends_before_a_cancel_is_noticed() -> None:
+    begun, go_on, done = asyncio.Event(), asyncio.Event(), list[str]()
+
+    async def slow() -> str:
+        begun.set()
+        await go_on.wait()
+        return "slow"
+
+    async def work() -> None:
+        done.append(await seen_through(slow()))
+        await asyncio.sleep(0)
+        done.append("went on")
+
+    with anyio.fail_after(60):
+        assert (await cancelled_while(work(), begun, go_on)).cancelled()
+    assert done == ["slow"]
+
+
+async def test_what_is_seen_through_tells_what_went_wrong() -> None:
+    async def fails() -> None:
+        raise NotFound("deleted meanwhile")
+
+    with pytest.raises(NotFound), anyio.fail_after(60):
+        await seen_through(fails())
+
+
+async def test_work_begun_in_a_thread_is_seen_through_and_its_result_kept() -> None:
+    threads, begun, go_on, done = Threads(1, "test"), threading.Event(), threading.Event(), list[str]()
+
+    def slow() -> str:
+        begun.set()
+        assert go_on.wait(60)
+        return "slow"
+
+    async def work() -> None:
+        done.append(await threads.do(slow))
+        done.append(await threads.do(lambda: "begun after the cancel"))
+
+    with anyio.fail_after(60):
+        task = asyncio.get_running_loop().create_task(work())
+        await in_thread(begun.wait, 60)
+        task.cancel()
+        await asyncio.sleep(0)
+        assert not task.done()
+        go_on.set()
+        await asyncio.wait([task])
+    assert (task.cancelled(), done) == (True, ["slow"])
+    threads.close(patience=60)
+
+
+async def test_work_that_no_thread_has_begun_is_withdrawn_by_a_cancel() -> None:
+    threads, go_on, done = Threads(1, "test"), threading.Event(), list[int]()
+    threads.put(lambda: go_on.wait(60))
+    task = asyncio.get_running_loop().create_task(threads.do(done.append, 1))
+    await asyncio.sleep(0)
+    task.cancel()
+    with anyio.fail_after(60):
+        await asyncio.wait([task])
+        assert task.cancelled()
+        go_on.set()
+        await threads.do(done.append, 2)
+    assert done == [2]
+    threads.close(patience=60)
+
+
+async def test_threads_are_started_only_for_what_waits_and_end_without_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bridge, "_IDLE_SECONDS", 0.01)
+    threads, together = Threads(3, "test-some"), threading.Barrier(3)
+    with anyio.fail_after(60):
+        await asyncio.gather(*(threads.do(together.wait, 60) for _ in range(3)))
+        for thread in [thread for thread in threading.enumerate() if thread.name == "test-some"]:
+            await in_thread(thread.join, 60)
+            assert not thread.is_alive()
+        assert await threads.do(lambda: "and start again") == "and start again"
+
+
+async def test_patience_that_ends_leaves_what_is_waited_for_and_nothing_else() -> None:
+    with anyio.fail_after(60):
+        async with Patience(0.01) as patience:
+            await asyncio.Event().wait()
+        assert patience.over
+        await asyncio.sleep(0)
+        async with Patience(60) as patience:
+            await asyncio.sleep(0)
+        assert not patience.over
+
+
+async def test_patience_can_be_ended_by_somebody_even_before_it_begins() -> None:
+    ended, waits = Patience(), Patience()
+    ended.end()
+    with anyio.fail_after(60):
+        async with ended:
+            await asyncio.Event().wait()
+        asyncio.get_running_loop().call_soon(waits.end)
+        async with waits:
+            await asyncio.Event().wait()
+    assert waits.over
+
+
+async def test_patience_that_ends_during_the_last_thing_inside_does_not_meet_the_next_wait_outside() -> None:
+    async def slow(patience: Patience) -> str:
+        patience.end()
+        await asyncio.sleep(0)
+        return "kept"
+
+    with anyio.fail_after(60):
+        async with Patience() as patience:
+            found = await seen_through(slow(patience))
+        await asyncio.sleep(0)
+    assert found == "kept"
+
+
+async def test_of_two_patiences_each_ends_its_own_block() -> None:
+    left = list[str]()
+    with anyio.fail_after(60):
+        async with Patience() as outer:
+            async with Patience() as inner:
+                try:
+                    inner.end()
+                    await asyncio.Event().wait()
+                finally:
+                    outer.end()
+                    await seen_through(asyncio.sleep(0))
+            left.append("inner")
+        left.append("outer")
+        await asyncio.sleep(0)
+    assert left == ["outer"]
+
+
+async def test_a_cancel_is_not_taken_for_the_end_of_patience() -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow(patience: Patience) -> None:
+        begun.set()
+        await go_on.wait()
+        patience.end()
+
+    async def work() -> None:
+        async with Patience() as patience:
+            await seen_through(slow(patience))
+        await asyncio.sleep(0)
+        raise AssertionError("went on although it was cancelled")
+
+    with anyio.fail_after(60):
+        assert (await cancelled_while(work(), begun, go_on)).cancelled()
+
+
+async def test_trouble_inside_is_told_even_if_patience_ends_with_it() -> None:
+    async def fails(patience: Patience) -> None:
+        patience.end()
+        raise NotFound("deleted meanwhile")
+
+    with anyio.fail_after(60):
+        with pytest.raises(NotFound):
+            async with Patience() as patience:
+                await seen_through(fails(patience))
+        await asyncio.sleep(0)

@@ -1,6 +1,6 @@
-"""From the event loop to plain code and back: threads for the store, the bell as an event, tasks beside the calls.
+"""From the event loop to plain code and back: threads, the bell as an event, tasks beside the calls.
 
-Single trips to a thread, for a file or a page, are anyio's business; what is done again and again is done here.
+And what a cancel does here: what must be seen through is, and whoever was cancelled meanwhile notices at the next wait.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from queue import SimpleQueue
-from typing import Any, ParamSpec, TypeVar, TypeVarTuple
+from queue import Empty, SimpleQueue
+from types import TracebackType
+from typing import Any, ParamSpec, TypeVar, TypeVarTuple, cast
 
 from sayso.errors import StoreError
 from sayso.store.bell import Bell, Listener
@@ -22,22 +23,189 @@ Ts = TypeVarTuple("Ts")
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
 """Seconds until work is tried again: the first time, and the most that this grows to."""
+_IDLE_SECONDS = 10.0
+"""How long a thread without work is kept."""
+_SINGLE_TRIPS = 16
+
+
+# Being cancelled
+
+
+async def seen_through(work: Coroutine[Any, Any, T]) -> T:
+    """What comes of work that is done to its end, however often whoever waits for it is cancelled."""
+    return await _outlasting(asyncio.get_running_loop().create_task(work))
+
+
+async def _outlasting(end: asyncio.Future[T], withdrawn: Callable[[], bool] = lambda: False) -> T:
+    """The result of something that was begun, unless it can be withdrawn on a cancel. Otherwise that is noticed at the
+    next wait: whoever gets the result may have to let go of it."""
+    cancelled = False
+    while not end.done():
+        try:
+            await asyncio.wait((end,))  # endless: whatever was begun has an end of its own
+        except asyncio.CancelledError:
+            if withdrawn():
+                raise
+            cancelled = True
+    if cancelled:
+        _cancel_again()
+    return end.result()
+
+
+async def notice_cancel() -> None:
+    """Be cancelled here, if a cancel is yet to be noticed."""
+    if _this_task().cancelling():
+        await asyncio.sleep(0)
+
+
+def _this_task() -> asyncio.Task[Any]:
+    task = asyncio.current_task()
+    assert task is not None
+    return task
+
+
+def _cancel_again() -> None:
+    """Have the next wait of this task notice a cancel that it was spared; it counts as one all the same."""
+    task = _this_task()
+    task.uncancel()
+    task.cancel()
+
+
+class Patience:
+    """Around what is waited for: after so many seconds, or as soon as somebody calls `end`, it is left without a word.
+    Good for one `async with`."""
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self.over = False
+        """Whether it was ended, by the time or by somebody."""
+        self._seconds = seconds
+        self._task: asyncio.Task[Any] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._cancels = 0
+
+    def end(self) -> None:
+        if not self.over:
+            self.over = True
+            if self._task:
+                self._task.cancel()
+
+    async def __aenter__(self) -> Patience:
+        self._task = _this_task()
+        self._cancels = self._task.cancelling()
+        if self.over:
+            self._task.cancel()
+        elif self._seconds is not None:
+            self._timer = asyncio.get_running_loop().call_later(self._seconds, self.end)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if self._timer:
+            self._timer.cancel()
+        task, self._task = self._task, None
+        if not self.over or task is None:
+            return False
+        # A cancel that came too late for any wait inside must not meet the next one outside.
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(0)
+        noticed = isinstance(error, asyncio.CancelledError)
+        if task.uncancel() <= self._cancels:
+            return noticed
+        if not noticed:
+            _cancel_again()  # somebody else wants this task to end
+        return False
+
+
+# Threads
 
 
 class Threads:
-    """Runs plain code that must be seen through, such as writes, in so many threads at once."""
+    """Threads for plain code, so many at once. They start when needed, begin what they are given in order, and end when
+    there was nothing to do for a while. An ending process does not wait for them."""
 
-    def __init__(self, most: int) -> None:
-        # Only now, as below: the terminal inbox does without, and must be there at once.
-        import anyio
-
-        self._limiter = anyio.CapacityLimiter(most)
+    def __init__(self, most: int, name: str = "sayso-work") -> None:
+        self._most, self._name = most, name
+        self._threads: set[threading.Thread] = set()
+        self._to_do = 0
+        """What was given and is not done: there is a thread for each, up to the most."""
+        self._counting = threading.Lock()
+        self._wanted: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
 
     async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """What this plain code returns. Once begun it is never abandoned halfway."""
-        import anyio.to_thread
+        await notice_cancel()
+        # Of whoever is first: the thread that begins it, or the cancel that withdraws it.
+        first = partial(threading.Lock().acquire, blocking=False)
 
-        return await anyio.to_thread.run_sync(lambda: work(*args, **kwargs), limiter=self._limiter)
+        def one() -> T:
+            return work(*args, **kwargs) if first() else cast("T", None)
+
+        return await _outlasting(self._end_of(one), first)
+
+    async def look(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The same for what may be left to itself: whoever is cancelled does not wait for it, and it is done all the
+        same."""
+        return await self._end_of(partial(work, *args, **kwargs))
+
+    def put(self, work: Callable[[], object]) -> None:
+        """Have this done, without waiting for it. It must not raise."""
+        with self._counting:
+            self._to_do += 1
+            if len(self._threads) < min(self._to_do, self._most):
+                thread = threading.Thread(target=self._serve, name=self._name, daemon=True)
+                self._threads.add(thread)
+                thread.start()
+        self._wanted.put(work)
+
+    def close(self, patience: float = 0) -> None:
+        """End the threads, once what they were given is done. That is waited for no longer than `patience` seconds."""
+        with self._counting:
+            threads, self._threads = self._threads, set()
+        for _ in threads:
+            self._wanted.put(None)
+        for thread in threads if patience else ():
+            thread.join(timeout=patience)
+
+    def _end_of(self, work: Callable[[], T]) -> asyncio.Future[T]:
+        found: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        tell = from_threads(partial(_settle, found))
+
+        def one() -> None:
+            try:
+                tell(work(), None)
+            except BaseException as error:  # whoever waits is told
+                tell(None, error)
+
+        self.put(one)
+        return found
+
+    def _serve(self) -> None:
+        """Until closed, or no longer needed."""
+        while True:
+            try:
+                work = self._wanted.get(timeout=_IDLE_SECONDS)
+            except Empty:
+                if self._leaves():
+                    return
+                continue
+            if work is None:
+                return
+            work()
+            with self._counting:
+                self._to_do -= 1
+
+    def _leaves(self) -> bool:
+        """Whether this thread may end: the others are enough, and it is not just being closed."""
+        with self._counting:
+            if len(self._threads) <= self._to_do or threading.current_thread() not in self._threads:
+                return False
+            self._threads.discard(threading.current_thread())
+            return True
+
+
+in_thread = Threads(_SINGLE_TRIPS).do
+"""Single trips to a thread, for a file or a page."""
 
 
 async def insistently(work: Callable[[], Awaitable[T]], on_trouble: Callable[[StoreError], None]) -> T:
@@ -51,51 +219,6 @@ async def insistently(work: Callable[[], Awaitable[T]], on_trouble: Callable[[St
             on_trouble(error)
         await asyncio.sleep(pause)
         pause = min(2 * pause, _LONGEST_PAUSE)
-
-
-class DaemonThreads:
-    """Threads of our own that neither a cancelled task nor an ending process waits for. They start when needed, and
-    begin what they are given in order. A call costs a quarter of what it does where work must be seen through."""
-
-    def __init__(self, most: int, name: str) -> None:
-        self._most, self._name = most, name
-        self._threads: list[threading.Thread] = []
-        self._wanted: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
-
-    async def do(self, work: Callable[[*Ts], T], *args: *Ts) -> T:
-        """What this plain code returns. It is done even if nobody waits for it any more."""
-        found: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        tell = from_threads(partial(_settle, found))
-
-        def one() -> None:
-            try:
-                tell(work(*args), None)
-            except BaseException as error:
-                tell(None, error)
-
-        self.put(one)
-        return await found
-
-    def put(self, work: Callable[[], object]) -> None:
-        """Have this done, without waiting for it. It must not raise."""
-        if len(self._threads) < self._most:
-            thread = threading.Thread(target=self._serve, name=self._name, daemon=True)
-            self._threads.append(thread)
-            thread.start()
-        self._wanted.put(work)
-
-    def close(self, patience: float = 0) -> None:
-        """End the threads, once what they were given is done. That is waited for no longer than `patience` seconds."""
-        threads, self._threads = self._threads, []
-        for _ in threads:
-            self._wanted.put(None)
-        for thread in threads if patience else ():
-            thread.join(timeout=patience)
-
-    def _serve(self) -> None:
-        """Endless until closed."""
-        while work := self._wanted.get():
-            work()
 
 
 def _settle(found: asyncio.Future[T], what: T, error: BaseException | None) -> None:
@@ -117,14 +240,11 @@ def from_threads(work: Callable[[*Ts], object]) -> Callable[[*Ts], None]:
 @asynccontextmanager
 async def listening(bell: Bell, heard: Callable[[], object]) -> AsyncIterator[None]:
     """Have the event loop call `heard` after each ring of the bell."""
-    import anyio.to_thread
-
     listener = Listener(bell, from_threads(heard))
     try:
         yield
     finally:
-        with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(listener.close)
+        await seen_through(in_thread(listener.close))
 
 
 class Rings:

@@ -19,7 +19,7 @@ from sayso.asks.crowds import FEW, Quiet
 from sayso.asks.model import Ask
 from sayso.asks.words import headline as about
 from sayso.asks.words import project_name
-from sayso.bridge import DaemonThreads
+from sayso.bridge import Threads
 from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.errors import NotificationFailed
@@ -137,9 +137,9 @@ async def _run(command: Sequence[str], text: bytes, environment: dict[str, str])
 
 async def _apart(work: Callable[[], None]) -> None:
     """Do slow work in a thread that neither a cancelled task nor an ending process waits for."""
-    thread = DaemonThreads(1, "sayso-notify")
+    thread = Threads(1, "sayso-notify")
     try:
-        await thread.do(work)
+        await thread.look(work)
     finally:
         thread.close()
 

@@ -15,8 +15,6 @@ from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from typing import Any
 
-import anyio
-
 from sayso.accounts import Accounts
 from sayso.agents import stopping
 from sayso.agents.agent import text_event
@@ -27,7 +25,7 @@ from sayso.agents.model import Ending, EventKind, NewEvent, NewRun, Project, Run
 from sayso.agents.projects import Projects
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Settler
-from sayso.bridge import BackgroundTasks, Threads, insistently
+from sayso.bridge import BackgroundTasks, Threads, insistently, seen_through
 from sayso.brought import BroughtFile
 from sayso.config import Config
 from sayso.errors import NotFound, SaysoError, SpawnerUnavailable, StoreError
@@ -69,9 +67,11 @@ class RunSupervisor:
             yield
         finally:
             self._ending.set()
-            with anyio.CancelScope(shield=True):
-                await self._do(self._launcher.leave)
-                await self._tasks.cancel()
+            await seen_through(self._leave())
+
+    async def _leave(self) -> None:
+        await self._do(self._launcher.leave)
+        await self._tasks.cancel()
 
     async def start(self, project: Project, prompt: str, conversation: str = "", attempt: str = "") -> Run:
         """Begin a turn. It returns once the run is there; whether its agent could be started, its events tell."""
@@ -138,7 +138,7 @@ class RunSupervisor:
                 await self._do(self._heed_stops)
             except SaysoError as error:
                 logger.warning("Cannot look for runs just now: %s", error)
-            await anyio.sleep(LOOK_EVERY)
+            await asyncio.sleep(LOOK_EVERY)
 
     def _heed_stops(self) -> None:
         """End what somebody on another machine wants to end, and the agents of those who were shut out."""
@@ -157,7 +157,7 @@ class RunSupervisor:
                 await self._do(self.runs.collect, self._config.keep_runs, self._ending)
             except (SaysoError, OSError) as error:
                 logger.warning("Old runs could not be tidied up: %s", error)
-            await anyio.sleep(TIDY_EVERY)
+            await asyncio.sleep(TIDY_EVERY)
 
 
 def _told_of(kept_out: Sequence[BroughtFile], run: Run) -> tuple[NewEvent, ...]:

@@ -12,10 +12,8 @@ from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 from dataclasses import replace
 
-import anyio
-
 from sayso.asks.desk import AskDesk, Held, Leaving
-from sayso.bridge import BackgroundTasks, Threads
+from sayso.bridge import BackgroundTasks, Threads, seen_through
 from sayso.errors import SaysoError, StoreError
 from sayso.protocol.request import Tell
 
@@ -63,12 +61,14 @@ class LeavingWaits:
         """Let the wait end without an outcome, whatever else is being cancelled around it."""
         self._forget(held.wait.id)
         self._next.append((held, why))
-        with anyio.CancelScope(shield=True):
-            async with self._letting_go:
-                # The first of many that leave together takes all of them along.
-                waits, self._next = self._next, []
-                if waits:
-                    await self._release(waits)
+        await seen_through(self._release_next())
+
+    async def _release_next(self) -> None:
+        async with self._letting_go:
+            # The first of many that leave together takes all of them along.
+            waits, self._next = self._next, []
+            if waits:
+                await self._release(waits)
 
     async def _release(self, waits: list[tuple[Held, str]]) -> None:
         try:

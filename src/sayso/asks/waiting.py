@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from dataclasses import replace
 from types import TracebackType
-
-import anyio
 
 from sayso.asks.desk import AskDesk, Held
 from sayso.asks.holding import new_wait_id
 from sayso.asks.leaving import LeavingWaits
 from sayso.asks.model import Ask, Asker, NewAsk, State
-from sayso.bridge import Threads, from_threads
+from sayso.bridge import Patience, Threads, from_threads, notice_cancel, seen_through
 from sayso.errors import NotFound, SaysoError, StoreError
 from sayso.store import Store
 from sayso.store.bell import LOOK_EVERY, Listener
@@ -49,14 +48,16 @@ class Waiting:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with anyio.CancelScope(shield=True):
-            if self._watcher:
-                self._watcher.cancel()
-                await asyncio.wait([self._watcher])
-            await self.leaving.finish()
-            if self._listener:
-                self._listener.close()
-                await self._let_go_of_all()
+        await seen_through(self._leave())
+
+    async def _leave(self) -> None:
+        if self._watcher:
+            self._watcher.cancel()
+            await asyncio.wait([self._watcher])
+        await self.leaving.finish()
+        if self._listener:
+            self._listener.close()
+            await self._let_go_of_all()
 
     async def _let_go_of_all(self) -> None:
         try:
@@ -69,30 +70,32 @@ class Waiting:
         """Open the ask, or take up the same one again, and begin to wait. End it with `release` or `delivered`."""
         wait_id, leaving = new_wait_id(), self.leaving.take()
         try:
-            return self._begin(await self.do(self.desk.hold, new, wait_id, leaving))
+            held = await self.do(self.desk.hold, new, wait_id, leaving)
         except BaseException:
             # Refused, failed or cancelled: what was to leave with it may not have.
             self.leaving.stay(replace(leaving, doubtful=leaving.doubtful | {wait_id}))
             raise
+        return await self._begin(held)
 
     async def succeed(self, new: NewAsk) -> Held:
         """The same, in the place of what its run has asked before."""
-        return self._begin(await self.do(self.desk.succeed, new))
+        return await self._begin(await self.do(self.desk.succeed, new))
 
     async def attach(self, ask_id: str, timeout_ms: int | None = None, asker: Asker | None = None) -> Held | None:
         held = await self.do(self.desk.attach, ask_id, timeout_ms, asker)
-        return self._begin(held) if held else None
+        return await self._begin(held) if held else None
 
     async def outcome(self, held: Held) -> Ask:
         """The ask once it is no longer pending: settled by a person, or timed out by the wait's own limit."""
         until = held.wait.until
-        with anyio.move_on_after(None if until is None else (until - held.wait.since) / 1000):
+        async with Patience(None if until is None else (until - held.wait.since) / 1000):
             return await asyncio.shield(self._ends[held.wait.id][1])
         ask = await self.do(self.desk.time_out, held)
         self._end(held.wait.id, ask)
         return ask
 
-    def _begin(self, held: Held) -> Held:
+    async def _begin(self, held: Held) -> Held:
+        """Wait for it from now on, unless whoever wants that was cancelled meanwhile."""
         end: asyncio.Future[Ask] = asyncio.get_running_loop().create_future()
         if held.ask.state is not State.PENDING:
             end.set_result(held.ask)
@@ -100,6 +103,11 @@ class Waiting:
         self._listen()
         # It may have been settled between the commit and this line, before anyone listened for it.
         self._rung.set()
+        try:
+            await notice_cancel()
+        except asyncio.CancelledError:
+            self.leaving.let_go(held, "the client let go of the call")
+            raise
         return held
 
     def _listen(self) -> None:
@@ -111,22 +119,22 @@ class Waiting:
     async def _watch(self) -> None:
         """Endless until cancelled on leaving: look for ended waits after each ring, and now and then without."""
         bell = self._store.bell()
-        confirm_at, falls = anyio.current_time() + CONFIRM_EVERY, bell.hung_again
+        confirm_at, falls = time.monotonic() + CONFIRM_EVERY, bell.hung_again
         while True:
-            with anyio.CancelScope(deadline=confirm_at):
+            async with Patience(confirm_at - time.monotonic()):
                 await self._rung.wait()
             self._rung.clear()
             try:
                 await self._resolve()
-                if anyio.current_time() >= confirm_at or bell.hung_again > falls:
+                if time.monotonic() >= confirm_at or bell.hung_again > falls:
                     falls = bell.hung_again
                     await self._confirm()
-                    confirm_at = anyio.current_time() + CONFIRM_EVERY
+                    confirm_at = time.monotonic() + CONFIRM_EVERY
             except SaysoError as error:
                 logger.warning("Cannot look for answers just now: %s", error)
                 # Once it works again, see at once what became of our waits.
-                confirm_at = anyio.current_time() + LOOK_EVERY
-                await anyio.sleep_until(confirm_at)
+                confirm_at = time.monotonic() + LOOK_EVERY
+                await asyncio.sleep(LOOK_EVERY)
 
     async def _resolve(self) -> None:
         if all(end.done() for _, end in self._ends.values()):

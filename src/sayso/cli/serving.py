@@ -76,11 +76,11 @@ def serve(**flags: object) -> None:
     early = EarlyServer(fds, offer.connect(), offer)
     if os.name == "posix" and not early.serve():
         return
-    import anyio
+    import asyncio
 
     from sayso.mcp_server.server import serve_stdio
 
-    anyio.run(serve_stdio, config, offer, fds, early, relay)
+    asyncio.run(serve_stdio(config, offer, fds, early, relay))
 
 
 def _tell_whoever_typed_this() -> None:

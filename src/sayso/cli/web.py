@@ -6,7 +6,6 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 
 import click
 
@@ -63,7 +62,7 @@ def command(
 
 
 def _serve(desks: Desks, accounts: Accounts, name: str, as_json: bool) -> None:
-    import anyio
+    import asyncio
 
     from sayso.mcp_server.http import McpOverHttp
     from sayso.web import app, serve
@@ -90,7 +89,7 @@ def _serve(desks: Desks, accounts: Accounts, name: str, as_json: bool) -> None:
                     )
                 )
             _print_link(accounts, name, address, as_json)
-            anyio.run(partial(serve.serve, built, *sockets, hand_over=mcp.hand_over))
+            asyncio.run(serve.serve(built, *sockets, hand_over=mcp.hand_over))
             _tell_of_agents(desks)
 
 

@@ -8,10 +8,9 @@ from collections.abc import Callable, Coroutine, Iterable
 from functools import partial
 from typing import Any
 
-import anyio
-
 from sayso.asks.model import Ask, Asker
 from sayso.asks.waiting import Waiting
+from sayso.bridge import seen_through
 from sayso.errors import AmbiguousId, NotFound, SaysoError
 from sayso.mcp_server.backend import Backend
 from sayso.mcp_server.context import CallContext
@@ -43,10 +42,10 @@ class AgentCommands:
 
     async def supervisor(self) -> OperationSupervisor:
         """The supervisor. Nothing is opened, listened to or started before somebody asks for it."""
+        if self._supervisor:
+            return self._supervisor
         # Not to be cancelled halfway: what a half-opened one has taken over, no other would see through.
-        with anyio.CancelScope(shield=True):
-            supervisor = await self._opened()
-        return supervisor  # noqa: RET504
+        return await seen_through(self._opened())
 
     async def _opened(self) -> OperationSupervisor:
         async with self._opening:
@@ -62,14 +61,12 @@ class AgentCommands:
     async def leave(self) -> None:
         """The client has gone."""
         if self._supervisor:
-            with anyio.CancelScope(shield=True):
-                await self._supervisor.leave()
+            await seen_through(self._supervisor.leave())
 
     async def stop(self) -> None:
         """Somebody wants this server to end, and all it has begun."""
         if self._supervisor:
-            with anyio.CancelScope(shield=True):
-                await self._supervisor.stop()
+            await seen_through(self._supervisor.stop())
 
     async def find(self, operation_id: str, asker: Asker) -> Operation:
         """The operation of this asker with that id, or whose id begins so."""

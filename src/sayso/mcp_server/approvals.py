@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import logging
 
-import anyio
-import anyio.to_thread
-
 from sayso.asks.desk import Held
 from sayso.asks.model import Ask
 from sayso.asks.waiting import Waiting
+from sayso.bridge import in_thread
 from sayso.dialects import approve as dialect
 from sayso.dialects.approve import Permission
 from sayso.errors import InvalidInput, SaysoError, WaitEnded
@@ -67,14 +65,14 @@ class ApproveCalls:
     async def _permit(self, permission: Permission, ctx: CallContext) -> ToolResult:
         await self._backend.find_run()
         asker = self._backend.asker_of(ctx)
-        action = await anyio.to_thread.run_sync(self._action, permission, ctx)
+        action = await in_thread(self._action, permission, ctx)
         if action.digest in self._allowed and not asker.agent:
             logger.info("Allowed %s again, as the user said", permission.tool)
             return result(dialect.allow(permission.given))
         waiting = await self._backend.waiting()
         held = await waiting.hold(dialect.ask_for(action, asker, self._backend.config))
         ask = await self._decided(held, waiting, ctx)
-        now = await anyio.to_thread.run_sync(self._action, permission, ctx)
+        now = await in_thread(self._action, permission, ctx)
         if dialect.is_for_the_rest(ask) and ask.outcome:
             self._allowed.add(ask.outcome.digest)
         self._backend.note_delivery(ctx, held)

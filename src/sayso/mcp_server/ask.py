@@ -189,7 +189,7 @@ class HeldCall:
             try:
                 return await self._waiting.outcome(self._held)
             except asyncio.CancelledError:
-                if not patience.cancel_called:
+                if not patience.over:
                     self._let_go()
                 raise
         return None

@@ -11,14 +11,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TypeVar, TypeVarTuple
 
-import anyio
-import anyio.to_thread
-
 from sayso.asks.desk import Held
 from sayso.asks.model import Ask, Asker
 from sayso.asks.sessions import Lives, always
 from sayso.asks.waiting import Waiting
-from sayso.bridge import BackgroundTasks, DaemonThreads
+from sayso.bridge import BackgroundTasks, Patience, Threads, in_thread, seen_through
 from sayso.config import Config
 from sayso.desks import Desks, open_desks
 from sayso.errors import SaysoError
@@ -65,10 +62,10 @@ class Backend:
         self._opening = asyncio.Lock()
         self._waiting: Waiting | None = None
         self._desks: Desks | None = desks
-        self._looks: DaemonThreads | None = None
+        self._looks: Threads | None = None
         self._link = link
         self._secret = b""
-        self._patience: set[anyio.CancelScope] = set()
+        self._patience: set[Patience] = set()
         self.stopping = False
         """Whether calls that wait are to end now, so that their clients can call again elsewhere."""
         self._tasks, self._errands = BackgroundTasks(), BackgroundTasks()
@@ -88,18 +85,20 @@ class Backend:
     ) -> None:
         self._ending.set()
         self._leaving.set()
-        with anyio.CancelScope(shield=True):
-            await self._tasks.finish(within=5)
-            await self._errands.finish(within=ERRANDS_GRACE)
-            with anyio.move_on_after(5):
-                await self._stack.aclose()
+        await seen_through(self._leave())
+
+    async def _leave(self) -> None:
+        await self._tasks.finish(within=5)
+        await self._errands.finish(within=ERRANDS_GRACE)
+        async with Patience(5):
+            await self._stack.aclose()
 
     async def waiting(self) -> Waiting:
         """The waits of this process; the store is opened when they are first needed."""
         async with self._opening:
             if self._waiting is None:
                 if self._desks is None:
-                    self._desks = await anyio.to_thread.run_sync(open_desks, self.config)
+                    self._desks = await in_thread(open_desks, self.config)
                     self._stack.callback(self._desks.close)
                 waiting = self._desks.waiting(self._desks.asks_where(self._lives))
                 self._waiting = await self._stack.enter_async_context(waiting)
@@ -108,9 +107,9 @@ class Backend:
     async def look(self, work: Callable[[*Ts], T], *args: *Ts) -> T:
         """What plain code finds that only reads, for a call that may be cancelled meanwhile."""
         if self._looks is None:
-            self._looks = DaemonThreads((await self.desks()).threads, "sayso-look")
+            self._looks = Threads((await self.desks()).threads, "sayso-look")
             self._stack.callback(self._looks.close)
-        return await self._looks.do(work, *args)
+        return await self._looks.look(work, *args)
 
     def secret(self) -> bytes:
         """The key that seals what clients hand back to us, the same in every process of the store."""
@@ -152,7 +151,7 @@ class Backend:
 
     async def _tidy(self, desks: Desks) -> None:
         try:
-            done = await anyio.to_thread.run_sync(desks.clean_up, self._ending)
+            done = await in_thread(desks.clean_up, self._ending)
         except SaysoError as error:
             logger.warning("Cleaning up expired sessions failed: %s", error)
             return
@@ -160,11 +159,11 @@ class Backend:
             logger.info("Cleaned up %d expired sessions", done.deleted + done.expired)
 
     @contextmanager
-    def until_stopped(self, patience: anyio.CancelScope) -> Iterator[None]:
+    def until_stopped(self, patience: Patience) -> Iterator[None]:
         """Let the patience of a call that waits end early when this process is about to."""
         self._patience.add(patience)
         if self.stopping:
-            patience.cancel()
+            patience.end()
         try:
             yield
         finally:
@@ -174,9 +173,9 @@ class Backend:
         """End every wait, now and from now on. The asks stay open."""
         self.stopping = True
         for patience in self._patience:
-            patience.cancel()
+            patience.end()
 
     async def pause(self, seconds: float) -> None:
         """Wait so long, or until the backend is left."""
-        with anyio.move_on_after(seconds):
+        async with Patience(seconds):
             await self._leaving.wait()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import time
 from collections.abc import Sequence
 from dataclasses import replace
-
-import anyio
 
 from sayso.asks.desk import Held
 from sayso.asks.model import Ask, Asker, Away
 from sayso.asks.waiting import Waiting
+from sayso.bridge import BackgroundTasks, seen_through
 from sayso.clients import call_limit
 from sayso.desks import LOOK_EVERY
 from sayso.dialects import get_answers as dialect
@@ -78,7 +79,7 @@ class CollectCalls:
         """Say in another tool's reply that answers to earlier questions of this agent wait for it."""
         try:
             waiting, asker = await self._backend.waiting(), self._backend.asker_of(ctx)
-            opened, now = waiting.desk.opened, anyio.current_time()
+            opened, now = waiting.desk.opened, time.monotonic()
             before, until = self._quiet.get(asker, (-1, now))
             if opened == before and now < until:
                 return
@@ -168,14 +169,15 @@ async def _take(waiting: Waiting, asker: Asker, asks: Sequence[Ask]) -> list[Hel
 
 async def _first_end(waiting: Waiting, held: Sequence[Held]) -> None:
     """Until one of them has ended."""
-    async with anyio.create_task_group() as tasks:
 
-        async def watch(one: Held) -> None:
-            try:
-                await waiting.outcome(one)
-            except SaysoError as error:
-                logger.warning("Ask %s can no longer be waited for: %s", one.ask.id, error)
-            tasks.cancel_scope.cancel()
+    async def watch(one: Held) -> None:
+        try:
+            await waiting.outcome(one)
+        except SaysoError as error:
+            logger.warning("Ask %s can no longer be waited for: %s", one.ask.id, error)
 
-        for one in held:
-            tasks.start_soon(watch, one)
+    tasks = BackgroundTasks()
+    try:
+        await asyncio.wait([tasks.start(watch(one)) for one in held], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        await seen_through(tasks.cancel())

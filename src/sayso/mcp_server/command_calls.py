@@ -7,9 +7,7 @@ import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 
-import anyio
-import anyio.to_thread
-
+from sayso.bridge import Patience, in_thread, seen_through
 from sayso.clients import call_limit
 from sayso.clock import now_ms
 from sayso.dialects import ahma, operation_replies
@@ -105,12 +103,12 @@ class CommandCalls:
         job = await supervisor.start(order)
         if not job.operation.background:
             return await self._wait_for(supervisor, job, ctx)
-        with anyio.move_on_after(FIRST_MOMENT):
+        async with Patience(FIRST_MOMENT):
             await job.under_way.wait()
         if self._tasks.wanted(ctx):
             return self._tasks.handle(job.operation)
         said = tool.leaf.settings.inline_ms
-        with anyio.move_on_after((self._config.inline_ms if said is None else said) / 1000):
+        async with Patience((self._config.inline_ms if said is None else said) / 1000):
             await asyncio.shield(job.end)
         return await self._first_reply(job, tool, ctx)
 
@@ -124,8 +122,7 @@ class CommandCalls:
                 return result(operation_replies.failed(text))
             operation = await asyncio.shield(job.end)
         except asyncio.CancelledError:
-            with anyio.CancelScope(shield=True):
-                await supervisor.cancel(job.id, "the client, which let go of the call")
+            await seen_through(supervisor.cancel(job.id, "the client, which let go of the call"))
             raise
         finally:
             del self._held[job.id]
@@ -134,7 +131,7 @@ class CommandCalls:
     async def _allowed_in_time(self, job: Job, ctx: CallContext) -> bool:
         """Whether it could begin before the client's patience ends. Only a person's say-so can take that long."""
         limit = call_limit(job.operation.asker.client, ctx.meta, self._config)
-        with anyio.move_on_after(limit if job.operation.state is OperationState.QUEUED else None):
+        async with Patience(limit if job.operation.state is OperationState.QUEUED else None):
             await job.running.wait()
         return job.running.is_set() or job.waits_for != SAY_SO
 
@@ -220,7 +217,7 @@ class CommandCalls:
 
     async def look(self) -> None:
         """Load changed tool files and tell the client."""
-        before = await anyio.to_thread.run_sync(self.catalog.look)
+        before = await in_thread(self.catalog.look)
         if before is None:
             return
         now = self.catalog.loaded

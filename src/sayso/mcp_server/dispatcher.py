@@ -8,9 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, Protocol
-
-import anyio
 
 from sayso.bridge import BackgroundTasks
 from sayso.errors import ProtocolError
@@ -39,8 +38,8 @@ class Dispatcher:
     def __init__(self, connection: Connection, handlers: Mapping[str, Handler], transport: Transport) -> None:
         self.connection, self._handlers, self._transport = connection, handlers, transport
         self._tasks: set[asyncio.Task[None]] = set()
-        # Not the tasks themselves are cancelled: what shields itself from a scope must see its work through.
-        self._scopes: dict[Request, anyio.CancelScope] = {}
+        self._cancellable: dict[Request, asyncio.Task[None]] = {}
+        """Those that are yet to be cancelled, which is done once: what they see through then is not disturbed again."""
         self._waiting: dict[RequestId, asyncio.Future[Mapping[str, Any]]] = {}
         self._beside = BackgroundTasks()
         self._closed = False
@@ -102,33 +101,27 @@ class Dispatcher:
         await asyncio.sleep(0)
         for event in self.connection.close():
             await self._transport.say(event.message, event.about)
-        for scope in self._scopes.values():
-            scope.cancel()
+        for request in list(self._cancellable):
+            self._cancel(request)
         while self._tasks:
             await asyncio.wait(self._tasks)
 
     def _start(self, request: Request) -> None:
         self.idle.clear()
-        self._scopes[request] = scope = anyio.CancelScope()
-        task = asyncio.get_running_loop().create_task(self._serve_in(scope, request))
+        task = asyncio.get_running_loop().create_task(self._serve(request))
+        self._cancellable[request] = task
         self._tasks.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(partial(self._ended, request))
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _ended(self, request: Request, task: asyncio.Task[None]) -> None:
+        self._cancellable.pop(request, None)
         self._tasks.discard(task)
         if not self._tasks:
             self.idle.set()
 
     def _cancel(self, request: Request) -> None:
-        if scope := self._scopes.get(request):
-            scope.cancel()
-
-    async def _serve_in(self, scope: anyio.CancelScope, request: Request) -> None:
-        try:
-            with scope:
-                await self._serve(request)
-        finally:
-            del self._scopes[request]
+        if task := self._cancellable.pop(request, None):
+            task.cancel()
 
     async def _serve(self, request: Request) -> None:
         try:

@@ -6,14 +6,15 @@ the store: the id holds the call itself, and what it had come to. So nothing is 
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-import anyio
 from starlette.responses import JSONResponse, Response
 
+from sayso.bridge import Patience
 from sayso.errors import ProtocolError
 from sayso.mcp_server.context import Handler
 from sayso.mcp_server.dispatcher import Dispatcher
@@ -68,8 +69,8 @@ class Endpoint:
         self.stopping = False
         """Whether calls that would wait are to go elsewhere."""
         self._events = Signed(key, "event")
-        self._fewer = anyio.Event()
-        self._called = anyio.Event()
+        self._fewer = asyncio.Event()
+        self._called = asyncio.Event()
 
     async def serve(self, exchange: Exchange) -> None:
         """One request, until its response is complete or nobody listens any more."""
@@ -88,13 +89,13 @@ class Endpoint:
     async def quiet(self) -> None:
         """Until no exchange is open. Endless by itself: whoever waits sets the limit."""
         while self.exchanges:
-            self._fewer = anyio.Event()
+            self._fewer = asyncio.Event()
             await self._fewer.wait()
 
     async def is_called_within(self, seconds: float) -> bool:
         """Whether somebody comes in this time."""
-        self._called = anyio.Event()
-        with anyio.move_on_after(seconds):
+        self._called = asyncio.Event()
+        async with Patience(seconds):
             await self._called.wait()
         return self._called.is_set()
 
@@ -382,7 +383,7 @@ async def _leave_to(exchange: Exchange, session: HttpSession, named: str | int) 
     for other in list(session.exchanges):
         if other is not exchange and any(request.id == named for request in other.requests):
             other.cut(refusal(409, "This call was resumed by another request."))
-            with anyio.move_on_after(_LEAVE_SECONDS):
+            async with Patience(_LEAVE_SECONDS):
                 await other.ended.wait()
 
 

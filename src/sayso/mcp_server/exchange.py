@@ -11,12 +11,12 @@ import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 
-import anyio
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from sayso.accounts import AgentToken
+from sayso.bridge import Patience
 from sayso.errors import ProtocolError
 from sayso.protocol import events, headers
 from sayso.protocol.messages import INTERNAL_ERROR, INVALID_REQUEST, Json, encode, error
@@ -56,7 +56,7 @@ class Exchange:
         """Told as soon as nobody listens any more."""
         self.ended = asyncio.Event()
         self._scope, self._receive, self._send = scope, receive, send
-        self._cut = anyio.CancelScope()
+        self._cut = Patience()
         self._instead: Response | None = None
         self._said: deque[tuple[Json, Request | None]] = deque()
         self._news = asyncio.Event()
@@ -126,14 +126,14 @@ class Exchange:
         """End it now: with this response, or, where one has begun, without any more of it."""
         self._instead = instead
         self._end()
-        self._cut.cancel()
+        self._cut.end()
 
     async def _see_through(self, work: Awaitable[None]) -> None:
         watching = asyncio.get_running_loop().create_task(self._watch())
         try:
-            with self._cut:
+            async with self._cut:
                 await work
-            if self._cut.cancel_called and not self._complete:
+            if self._cut.over and not self._complete:
                 await self._close()
         finally:
             watching.cancel()
@@ -199,7 +199,7 @@ class Exchange:
         """Until there is something to be sent, but not for longer than this. Whether there is."""
         if not self._has_news:
             self._news.clear()
-            with anyio.move_on_after(seconds):
+            async with Patience(seconds):
                 await self._news.wait()
         return self._has_news
 

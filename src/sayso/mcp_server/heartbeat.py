@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-import anyio
-
+from sayso.bridge import Patience
 from sayso.clients import has_progress
 from sayso.errors import SaysoError
 from sayso.mcp_server.backend import Backend
@@ -21,21 +22,23 @@ async def held_call(
     limit: float | None = None,
     waited_ms: int = 0,
     beside: Callable[[], Coroutine[Any, Any, None]] | None = None,
-) -> AsyncIterator[anyio.CancelScope]:
+) -> AsyncIterator[Patience]:
     """Around what a call waits for: it ends without a word when its client's patience does, after `limit` seconds, or
     when this process stops. `beside` is done meanwhile."""
     trouble: SaysoError | None = None
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(beat, ctx, ctx.meta, backend.config.heartbeat, waited_ms)
+    async with asyncio.TaskGroup() as tasks:
+        meanwhile = [tasks.create_task(beat(ctx, ctx.meta, backend.config.heartbeat, waited_ms))]
         if beside:
-            tasks.start_soon(beside)
-        with anyio.move_on_after(limit) as patience, backend.until_stopped(patience):
-            try:
-                yield patience
-            except SaysoError as error:
-                # Told afterwards: a task group would make a group of it.
-                trouble = error
-        tasks.cancel_scope.cancel()
+            meanwhile.append(tasks.create_task(beside()))
+        async with Patience(limit) as patience:
+            with backend.until_stopped(patience):
+                try:
+                    yield patience
+                except SaysoError as error:
+                    # Told afterwards: a task group would make a group of it.
+                    trouble = error
+        for each in meanwhile:
+            each.cancel()
     if trouble:
         raise trouble
 
@@ -47,8 +50,8 @@ async def beat(
     `total` is for how many seconds the call is held at most."""
     if not has_progress(meta):
         return
-    begun = anyio.current_time() - max(waited_ms, 0) / 1000
+    begun = time.monotonic() - max(waited_ms, 0) / 1000
     while True:
-        await anyio.sleep(every_ms / 1000)
-        waited = anyio.current_time() - begun
+        await asyncio.sleep(every_ms / 1000)
+        waited = time.monotonic() - begun
         await ctx.progress(round(waited, 3), total, f"Waiting for the user, {waited:.0f} s")

@@ -5,6 +5,7 @@ Which names and pages may call is checked by the web application that takes in t
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -13,13 +14,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import anyio
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from sayso.accounts import AgentToken
 from sayso.asks.model import Asker
-from sayso.bridge import Rings, listening
+from sayso.bridge import BackgroundTasks, Patience, Rings, listening, seen_through
 from sayso.desks import Desks
 from sayso.dialects.profiles import profile
 from sayso.errors import SaysoError
@@ -90,16 +90,19 @@ class McpOverHttp:
     async def running(self) -> AsyncIterator[None]:
         """While requests are served."""
         await self._tokens.do(self._backend.secret)
-        async with self._backend, anyio.create_task_group() as beside:
-            beside.start_soon(self._watch_tokens)
+        beside = BackgroundTasks()
+        async with self._backend:
+            beside.start(self._watch_tokens())
             try:
                 yield
             finally:
-                with anyio.CancelScope(shield=True):
-                    await self.hand_over()
-                    self._endpoint.cut(lambda _: True, stopping)
-                beside.cancel_scope.cancel()
+                await seen_through(self._stop(beside))
         self._tokens.close()
+
+    async def _stop(self, beside: BackgroundTasks) -> None:
+        await self.hand_over()
+        self._endpoint.cut(lambda _: True, stopping)
+        await beside.cancel()
 
     async def hand_over(self) -> None:
         """End waiting calls in a way that lets their clients go on, here once this process is back or elsewhere. Until
@@ -110,7 +113,7 @@ class McpOverHttp:
         self._backend.stop_waiting()
         self._endpoint.stopping = True
         self._endpoint.cut(lambda exchange: exchange.method == "GET" and not exchange.owed, stopping)
-        with anyio.move_on_after(STOP_GRACE):
+        async with Patience(STOP_GRACE):
             await self._endpoint.quiet()
             while waited and await self._endpoint.is_called_within(LINGER):
                 await self._endpoint.quiet()
@@ -152,7 +155,7 @@ class McpOverHttp:
                 except SaysoError as error:
                     logger.warning("Cannot look for revoked tokens just now: %s", error)
                     rung = looked
-                await anyio.sleep(_GATHER)
+                await asyncio.sleep(_GATHER)
 
     async def _end_revoked(self) -> None:
         used = self._endpoint.tokens()

@@ -9,9 +9,7 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-import anyio
-import anyio.to_thread
-
+from sayso.bridge import in_thread
 from sayso.mcp_server.backend import Backend
 from sayso.mcp_server.context import CallContext, Handler
 from sayso.mcp_server.dispatcher import Dispatcher
@@ -95,7 +93,7 @@ class CommandsOnDemand:
         config = self._backend.config
         with Changes([*config.tools_dirs, config.trust_dir]) as changes:
             while True:
-                await anyio.to_thread.run_sync(changes.arm)
+                await in_thread(changes.arm)
                 if self.loaded or self._offer.has_files():
                     await (await self._load()).look()
                 await changes.wait()

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Sequence
 
-import anyio
-
 from sayso.asks.model import Asker
+from sayso.bridge import BackgroundTasks, Patience, seen_through
 from sayso.clients import call_limit, has_progress
 from sayso.dialects import ahma, operation_replies
 from sayso.dialects.dialect import ToolReply
-from sayso.errors import SaysoError
 from sayso.mcp_server.agent_commands import AgentCommands
 from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.replies import result
@@ -83,32 +83,30 @@ class OperationCalls:
 
     async def _until_ended(self, ctx: CallContext, operations: Sequence[Operation], seconds: float) -> None:
         supervisor = await self._commands.supervisor()
-        left, troubles = {operation.id for operation in operations}, list[SaysoError]()
+        left = {operation.id for operation in operations}
 
         async def see_out(operation_id: str) -> None:
-            try:
-                await supervisor.ended(operation_id)
-                left.discard(operation_id)
-            except SaysoError as error:
-                troubles.append(error)
-                tasks.cancel_scope.cancel()
+            await supervisor.ended(operation_id)
+            left.discard(operation_id)
 
-        with anyio.move_on_after(seconds):
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._beat, ctx, left)
-                async with anyio.create_task_group() as waits:
-                    for operation_id in list(left):
-                        waits.start_soon(see_out, operation_id)
-                tasks.cancel_scope.cancel()
-        if troubles:
-            raise troubles[0]
+        tasks = BackgroundTasks()
+        waits = [tasks.start(see_out(operation_id)) for operation_id in left]
+        tasks.start(self._beat(ctx, left))
+        ended = set[asyncio.Task[None]]()
+        try:
+            if waits:
+                ended, _ = await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
+        finally:
+            await seen_through(tasks.cancel())
+        for each in ended:
+            each.result()
 
     async def _beat(self, ctx: CallContext, left: set[str]) -> None:
         """Endless until cancelled: tell the client that its call is not forgotten."""
-        begun = anyio.current_time()
+        begun = time.monotonic()
         while has_progress(ctx.meta):
-            await anyio.sleep(self._config.heartbeat / 1000)
-            waited = anyio.current_time() - begun
+            await asyncio.sleep(self._config.heartbeat / 1000)
+            waited = time.monotonic() - begun
             await ctx.progress(
                 round(waited, 3), None, f"{counted(len(left), 'operation')} still running, {waited:.0f} s"
             )
@@ -136,7 +134,7 @@ class OperationCalls:
         supervisor = await self._commands.supervisor()
         why = f" ({one_line(reason, 200)})" if reason.strip() else ""
         operation = await supervisor.cancel(operation.id, f"{one_line(asker.client) or 'the agent'}{why}")
-        with anyio.move_on_after(self._config.command_grace / 1000 + CANCEL_SECONDS):
+        async with Patience(self._config.command_grace / 1000 + CANCEL_SECONDS):
             operation = await supervisor.ended(operation.id)
         self._commands.hand_over(ctx, [operation])
         return result(operation_replies.cancelling(operation))

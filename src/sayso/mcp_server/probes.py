@@ -6,13 +6,12 @@ import ipaddress
 import logging
 from collections.abc import Sequence
 
-import anyio
-import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from sayso.asks.desk import AskDesk
+from sayso.bridge import Patience, Threads
 from sayso.errors import SaysoError
 from sayso.mcp_server.backend import Backend
 from sayso.mcp_server.endpoint import Endpoint
@@ -40,7 +39,7 @@ class Probes:
             endpoint,
         )
         # One at a time: a store that hangs must not take a thread for each look.
-        self._looking = anyio.CapacityLimiter(1)
+        self._looking = Threads(1, "sayso-ready")
 
     @property
     def routes(self) -> Sequence[BaseRoute]:
@@ -59,9 +58,9 @@ class Probes:
         """It can work: the store answers, and it is not about to stop."""
         if self._backend.stopping:
             return PlainTextResponse("stopping\n", 503)
-        with anyio.move_on_after(READY_SECONDS):
+        async with Patience(READY_SECONDS):
             try:
-                await anyio.to_thread.run_sync(self._desk.inbox_size, limiter=self._looking, abandon_on_cancel=True)
+                await self._looking.look(self._desk.inbox_size)
                 return PlainTextResponse("ok\n")
             except SaysoError as error:
                 logger.warning("Not ready: %s", error)

@@ -7,8 +7,7 @@ import logging
 import secrets
 from pathlib import Path
 
-import anyio.to_thread
-
+from sayso.bridge import in_thread
 from sayso.clock import now_ms
 from sayso.dialects import swissarmyhammer as dialect
 from sayso.dialects.dialect import ToolReply
@@ -59,7 +58,7 @@ class QuestionCalls:
         # Only now, as with all that few servers need.
         from sayso.asks import history
 
-        summary = await anyio.to_thread.run_sync(history.summarize, self._backend.folder_of(ctx), limit)
+        summary = await in_thread(history.summarize, self._backend.folder_of(ctx), limit)
         data = {"summary": summary.text, "count": summary.count, "total": summary.total}
         return result(ToolReply(text=json.dumps(data, ensure_ascii=False), data=data))
 
@@ -100,7 +99,7 @@ class QuestionCalls:
         from sayso.asks import history
 
         try:
-            saved = await anyio.to_thread.run_sync(history.save, project, question, answer)
+            saved = await in_thread(history.save, project, question, answer)
         except HistoryError as error:
             # The person did answer; losing that because of a full disk would be worse than an odd result.
             return result(ToolReply(text=str(error), data={"answer": answer, "error": str(error)}, is_error=True))

@@ -5,18 +5,18 @@ It keeps no state and opens no store. The poll is held open where the relay know
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import anyio
-import anyio.to_thread
-
 from sayso.agents import relay_file
 from sayso.agents.relay_file import RelayFile
 from sayso.asks.model import Ask, Asker, NewAsk, State
+from sayso.bridge import BackgroundTasks, Patience, in_thread, seen_through
 from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.dialects import promptmanager, relay
@@ -54,8 +54,8 @@ class RelayCalls:
 
     def __init__(self, config: Config, relay: RelayFile, asker_of: Callable[[CallContext], Asker]) -> None:
         self._config, self._relay, self._asker_of = config, relay, asker_of
-        self._newest: anyio.CancelScope | None = None
-        self._posting = anyio.Lock()
+        self._newest: Patience | None = None
+        self._posting = asyncio.Lock()
 
     async def call(self, tool: AskTool, ctx: CallContext) -> ToolResult:
         """Every end is a result; only a cancel is not."""
@@ -63,11 +63,12 @@ class RelayCalls:
             new = tool.read(ctx.arguments, self._asker_of(ctx), self._config).new
         except InvalidInput as error:
             return result(tool.refuse(error))
-        async with anyio.create_task_group() as beside:
-            beside.start_soon(beat, ctx, ctx.meta, self._config.heartbeat, 0, self._relay.timeout)
-            told = await self._told(replace(new, timeout_ms=self._relay.timeout * 1000))
-            beside.cancel_scope.cancel()
-        return told
+        beside = BackgroundTasks()
+        beside.start(beat(ctx, ctx.meta, self._config.heartbeat, 0, self._relay.timeout))
+        try:
+            return await self._told(replace(new, timeout_ms=self._relay.timeout * 1000))
+        finally:
+            await seen_through(beside.cancel())
 
     async def _told(self, new: NewAsk) -> ToolResult:
         try:
@@ -79,9 +80,9 @@ class RelayCalls:
     async def _outcome(self, new: NewAsk) -> Ask:
         """The question as it ended. A relay that cannot be reached is as good as nobody there."""
         asked = relay.relayed_ask(new, "", now_ms())
-        with anyio.CancelScope() as place, anyio.move_on_after(self._relay.timeout):
+        async with Patience() as place, Patience(self._relay.timeout):
             if self._newest:
-                self._newest.cancel()
+                self._newest.end()
             self._newest = place
             try:
                 return await self._ask(new)
@@ -89,36 +90,39 @@ class RelayCalls:
                 logger.warning("%s", error)
             finally:
                 self._newest = None if self._newest is place else self._newest
-        return replace(asked, state=State.SUPERSEDED if place.cancelled_caught else State.TIMED_OUT)
+        return replace(asked, state=State.SUPERSEDED if place.over else State.TIMED_OUT)
 
     async def _ask(self, new: NewAsk) -> Ask:
         """Endless but for the time limit around it."""
         question_id = await self._post(new)
         while True:
-            begun = anyio.current_time()
+            begun = time.monotonic()
             if told := await self._poll(question_id):
                 return _ended(new, told)
-            await anyio.sleep_until(begun + POLL_EVERY)
+            await asyncio.sleep(begun + POLL_EVERY - time.monotonic())
 
     async def _post(self, new: NewAsk) -> str:
         """Hand the question over: the id that the relay gave it, if it gives any."""
-        give_up = anyio.current_time() + REACH
+        give_up = time.monotonic() + REACH
         while True:
             body = {"streamToken": self._relay.stream_token, **relay.question_data(new.questions[0])}
             query = {"p": str(self._relay.project_id)}
             if len(json.dumps(body)) > LONG:
                 query["streamToken"] = self._relay.stream_token
-            reply = None
             # One at a time, and each to its end: a question that is given up must not arrive after the newer one.
             async with self._posting:
-                with anyio.move_on_after(POST_WITHIN, shield=True):
-                    reply = await self._exchange("POST", "relay-question", query, body)
+                reply = await seen_through(self._posted(query, body))
             if reply is not None:
                 question_id = reply.data.get("ask")
                 return question_id if isinstance(question_id, str) else ""
-            if anyio.current_time() > give_up:
+            if time.monotonic() > give_up:
                 raise RelayUnreachable(f"The relay at {self._relay.api_url} cannot be reached.")
-            await anyio.sleep(_TRY_AGAIN)
+            await asyncio.sleep(_TRY_AGAIN)
+
+    async def _posted(self, query: Mapping[str, str], body: Mapping[str, Any]) -> Response | None:
+        async with Patience(POST_WITHIN):
+            return await self._exchange("POST", "relay-question", query, body)
+        return None
 
     async def _poll(self, question_id: str) -> Mapping[str, Any] | None:
         """How the question ended; None while it has not, or the relay is away."""
@@ -138,7 +142,7 @@ class RelayCalls:
             reply = await fetch(method, url, query=query, headers=self._headers(), body=body, seconds=seconds)
         except OSError as error:
             logger.info("The relay is away: %s", error)
-            await anyio.to_thread.run_sync(self._look_again)
+            await in_thread(self._look_again)
             return None
         if 400 <= reply.status < 500:
             why = reply.data.get("error") or reply.text

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import anyio
-
+from sayso.bridge import Patience
 from sayso.config import RELAYED_PROFILE, Config
 from sayso.dialects import tools
 from sayso.dialects.dialect import AskTool, Tool
@@ -171,11 +171,10 @@ async def serve_stdio(
     relayed = _relayed(config, relay, asker_of) if relay and config.profile == RELAYED_PROFILE else None
     backend = Backend(config, asker_of=asker_of, link=link)
     transport = StdioTransport(read_fd=fds[0], write_fd=fds[1])
-    async with backend, _commands(offer, backend) as commands, anyio.create_task_group() as tasks:
+    async with backend, _commands(offer, backend) as commands, Patience() as serving:
         # What was imported stays. Looking through it again and again costs more than all that is made from here on.
         gc.freeze()
         gc.enable()
-        tasks.start_soon(_stop_on_signal, tasks.cancel_scope, commands)
 
         def ready(dispatcher: Dispatcher) -> None:
             if commands:
@@ -185,8 +184,8 @@ async def serve_stdio(
 
         heard = EarlyInput(events=early.left, lines=early.lines, cutter=early.cutter)
         handlers = McpServer(offer, backend, commands, relayed).handlers
-        await transport.serve(early.connection, handlers, heard=heard, ready=ready)
-        tasks.cancel_scope.cancel()
+        with _ended_by_signals(serving, commands):
+            await transport.serve(early.connection, handlers, heard=heard, ready=ready)
 
 
 def _relayed(config: Config, relay: RelayFile, asker_of: AskerOf) -> RelayCalls:
@@ -206,11 +205,19 @@ async def _commands(offer: Offer, backend: Backend) -> AsyncIterator[CommandsOnD
         yield commands
 
 
-async def _stop_on_signal(scope: anyio.CancelScope, commands: CommandsOnDemand | None) -> None:
-    """Endless: ends with the task group it stops."""
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        async for number in signals:
-            logger.info("Stopping on %s", signal.Signals(number).name)
-            if commands:
-                commands.stop_on_leaving()
-            scope.cancel()
+@contextmanager
+def _ended_by_signals(serving: Patience, commands: CommandsOnDemand | None) -> Iterator[None]:
+    def stop(number: signal.Signals) -> None:
+        logger.info("Stopping on %s", number.name)
+        if commands:
+            commands.stop_on_leaving()
+        serving.end()
+
+    loop, numbers = asyncio.get_running_loop(), (signal.SIGINT, signal.SIGTERM)
+    for number in numbers:
+        loop.add_signal_handler(number, stop, number)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import time
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
-
-import anyio
 
 from sayso.accounts import AgentToken
 from sayso.mcp_server.context import Handler
@@ -52,7 +51,7 @@ class HttpSession:
         """The stream for what belongs to no request."""
         self.lost = False
         """Whether its last connection broke in the middle of an exchange."""
-        self.used_at = anyio.current_time()
+        self.used_at = time.monotonic()
 
     @property
     def lives(self) -> bool:
@@ -69,7 +68,7 @@ class HttpSession:
         finally:
             self.exchanges.discard(exchange)
             self.lost = exchange.lost
-            self.used_at = anyio.current_time()
+            self.used_at = time.monotonic()
 
     def _abandon(self, exchange: Exchange) -> None:
         for request in exchange.requests:
@@ -165,14 +164,14 @@ class HttpSessions:
         return session
 
     def _use(self, session: HttpSession) -> None:
-        session.used_at = anyio.current_time()
+        session.used_at = time.monotonic()
         theirs = self._open[session.token.name]
         theirs.pop(session.id, None)
         theirs[session.id] = session
 
     def _forget_idle(self) -> None:
         """Whoever comes back later goes on all the same, as in a session of another process."""
-        long_ago = anyio.current_time() - SESSION_IDLE
+        long_ago = time.monotonic() - SESSION_IDLE
         for session in list(self._by_name.values()):
             if not session.exchanges and session.used_at < long_ago:
                 self._forget(session)

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from sayso.accounts import AgentToken
-from sayso.bridge import DaemonThreads, Threads
+from sayso.bridge import Threads
 from sayso.desks import Desks
 from sayso.mcp_server.exchange import refusal
 
@@ -22,13 +22,13 @@ class TokenGuard:
         self._accounts = desks.accounts
         self.do = Threads(desks.threads).do
         """Runs plain code of the accounts or the desk."""
-        self._looks = DaemonThreads(desks.threads, "sayso-look")
+        self._looks = Threads(desks.threads, "sayso-look")
         self.close = self._looks.close
 
     async def token(self, scope: Scope) -> AgentToken | None:
         """Whose request this is."""
         secret = _secret(scope)
-        return await self._looks.do(self._accounts.token, secret) if secret else None
+        return await self._looks.look(self._accounts.token, secret) if secret else None
 
     async def valid(self) -> set[str]:
         """The names of the tokens that let agents in."""

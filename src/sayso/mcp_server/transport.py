@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-import anyio
-
+from sayso.bridge import Patience, seen_through
 from sayso.errors import ProtocolError
 from sayso.mcp_server.context import Handler
 from sayso.mcp_server.dispatcher import Dispatcher
@@ -83,10 +82,12 @@ class StdioTransport:
                     await dispatcher.idle.wait()  # endless: a person may be asked
             finally:
                 inbound.end()
-                with anyio.CancelScope(shield=True):
-                    await dispatcher.close()
-                    await self._outbound.drain()
+                await seen_through(self._finish(dispatcher))
                 self._outbound.stop()
+
+    async def _finish(self, dispatcher: Dispatcher) -> None:
+        await dispatcher.close()
+        await self._outbound.drain()
 
     async def _send(self, told: Iterable[Send]) -> None:
         for send in told:
@@ -218,7 +219,7 @@ class Outbound:
         while self._queue and (left := sum(len(outgoing.rest) for outgoing in self._queue)) != before:
             before = left
             self._empty.clear()
-            with anyio.move_on_after(_PATIENCE):
+            async with Patience(_PATIENCE):
                 await self._empty.wait()
 
     def stop(self) -> None:

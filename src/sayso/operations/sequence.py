@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-import anyio
-
+from sayso.bridge import Patience
 from sayso.errors import SaysoError
 from sayso.operations.desk import OperationDesk
 from sayso.operations.job import Job
@@ -47,7 +47,7 @@ class Sequence:
         self._runs, self._job, self._order, self._command = runs, job, order, command
         self._steps = order.tool.leaf.sequence
         limit = job.operation.timeout_seconds
-        self._deadline = None if limit is None else anyio.current_time() + limit
+        self._deadline = None if limit is None else time.monotonic() + limit
 
     async def run(self) -> Status:
         """Run the steps; how the whole ended."""
@@ -113,11 +113,11 @@ class Sequence:
         """What the file says lies between two steps; less when it is cancelled or its time is over."""
         wanted = self._order.tool.leaf.step_delay_ms / 1000
         left = self._left()
-        with anyio.move_on_after(wanted if left is None else max(0.0, min(wanted, left))):
+        async with Patience(wanted if left is None else max(0.0, min(wanted, left))):
             await self._job.dropped.wait()
 
     def _left(self) -> float | None:
-        return None if self._deadline is None else self._deadline - anyio.current_time()
+        return None if self._deadline is None else self._deadline - time.monotonic()
 
     def _failed(self, number: int, step: Operation) -> Status:
         rest = len(self._steps) - number

@@ -14,10 +14,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import anyio
-import anyio.to_thread
-
-from sayso.bridge import BackgroundTasks, Rings, Threads, insistently, listening
+from sayso.bridge import BackgroundTasks, Patience, Rings, Threads, in_thread, insistently, listening
 from sayso.config import Config
 from sayso.errors import SaysoError, SpawnerUnavailable, StoreError
 from sayso.operations.approval import Approvals, SaySo, WantedApproval
@@ -80,7 +77,7 @@ class OperationSupervisor:
         self.beside = self._tasks.start
         """Does something that nobody waits for; it ends with this supervisor."""
         self._store, self._rings, self._listening = store, Rings(), AsyncExitStack()
-        self._models = anyio.CapacityLimiter(MODEL_THREADS)
+        self._models = Threads(MODEL_THREADS, "sayso-model")
         self._ending = threading.Event()
         """Set when there is no time left for tidying."""
 
@@ -145,7 +142,7 @@ class OperationSupervisor:
     async def news(self) -> None:
         """Wait until the store has changed, or a second is over."""
         rung = self._rings.next
-        with anyio.move_on_after(LOOK_EVERY):
+        async with Patience(LOOK_EVERY):
             await rung.wait()
 
     # Ending
@@ -160,7 +157,7 @@ class OperationSupervisor:
         for job in jobs:
             if job.operation.background and job.operation.is_sequence and not job.end.done():
                 await self._abandon(job)
-        await anyio.to_thread.run_sync(self._starter.spawner.leave)
+        await in_thread(self._starter.spawner.leave)
         await self._close()
 
     def _is_waited_for(self, job: Job) -> bool:
@@ -171,7 +168,7 @@ class OperationSupervisor:
     async def stop(self) -> None:
         """Cancel everything and return when no process of any command is left."""
         await self._drop(list(self.jobs.values()), STOPPED)
-        await anyio.to_thread.run_sync(self._starter.spawner.stop)
+        await in_thread(self._starter.spawner.stop)
         await self._close()
 
     async def _drop(self, jobs: list[Job], by: str) -> None:
@@ -307,7 +304,7 @@ class OperationSupervisor:
         """Look after each ring of the bell, and about once a second without."""
         while True:
             await self.news()
-            await anyio.sleep(LOOK_PAUSE)
+            await asyncio.sleep(LOOK_PAUSE)
             try:
                 if self.jobs:
                     await self._heed_cancels()
@@ -323,7 +320,7 @@ class OperationSupervisor:
                 await self.in_thread(self.desk.collect, *limits, self._ending)
             except SaysoError as error:
                 logger.warning("Old operations could not be deleted: %s", error)
-            await anyio.sleep(TIDY_EVERY)
+            await asyncio.sleep(TIDY_EVERY)
 
     async def _heed_cancels(self) -> None:
         for operation in await self.do(self.desk.wanted_cancelled):
@@ -348,8 +345,8 @@ class OperationSupervisor:
 
         alerts: list[str] = []
         try:
-            with anyio.fail_after(detection.timeout):
-                alerts = await anyio.to_thread.run_sync(look, abandon_on_cancel=True, limiter=self._models)
+            async with asyncio.timeout(detection.timeout):
+                alerts = await self._models.look(look)
         except TimeoutError:
             alerts = detection.unseen(lines, "it did not answer in time")
         finally:

@@ -5,14 +5,13 @@ What has changed is for the caller to find out.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-
-import anyio
 
 LOOK_EVERY = 1.0
 """Seconds between two looks where the system tells nothing."""
@@ -56,11 +55,18 @@ class Changes:
     async def wait(self) -> None:
         """Until something has changed since `arm`, or it is time to look anyway."""
         if self._fd < 0:
-            await anyio.sleep(LOOK_EVERY)
+            await asyncio.sleep(LOOK_EVERY)
             return
-        with anyio.move_on_after(LOOK_SELDOM):
-            await anyio.wait_readable(self._fd)
-            await anyio.sleep(GATHER)
+        loop, changed = asyncio.get_running_loop(), asyncio.Event()
+        loop.add_reader(self._fd, changed.set)
+        try:
+            async with asyncio.timeout(LOOK_SELDOM):
+                await changed.wait()
+        except TimeoutError:
+            return
+        finally:
+            loop.remove_reader(self._fd)
+        await asyncio.sleep(GATHER)
 
     def _disarm(self) -> None:
         if self._fd >= 0:

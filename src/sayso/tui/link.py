@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, Settler
-from sayso.bridge import DaemonThreads
+from sayso.bridge import Threads
 from sayso.config import Config
 from sayso.desks import LOOK_EVERY, Desks, Listener, open_desks
 from sayso.errors import SaysoError, StoreError, StoreUnavailable
@@ -35,7 +35,7 @@ class Link:
     def __init__(self, config: Config) -> None:
         self._config = config
         self.heard: Callable[[], None] = lambda: None
-        self._thread = DaemonThreads(1, "sayso-desk")
+        self._thread = Threads(1, "sayso-desk")
         self._desks: Desks | None = None
         self._listener: Listener | None = None
         self._last_sign = self._last_round = 0.0
@@ -47,7 +47,7 @@ class Link:
 
     async def do(self, work: Callable[[AskDesk], T]) -> T:
         """Run work of the desk in its thread. Once handed over it is done, even if nobody waits for it any more."""
-        return await self._thread.do(self._perform, work)
+        return await self._thread.look(self._perform, work)
 
     async def ask(self, work: Callable[[OperationReader], T]) -> T:
         """The same for what agents run."""

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 
-import anyio
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from sayso.asks.crowds import Folded
 from sayso.asks.model import Ask
-from sayso.bridge import BackgroundTasks, Rings, listening
+from sayso.bridge import BackgroundTasks, Patience, Rings, listening, seen_through
 from sayso.errors import NotFound, SaysoError
 from sayso.operations.operation import Operation
 from sayso.operations.reader import Overview
@@ -81,9 +81,11 @@ class News:
                 self.stopping = True
                 for reader in self._readers():
                     reader.end()
-                with anyio.CancelScope(shield=True):
-                    await watchers.cancel()
-                    await self._go_away()
+                await seen_through(self._stop(watchers))
+
+    async def _stop(self, watchers: BackgroundTasks) -> None:
+        await watchers.cancel()
+        await self._go_away()
 
     async def stream(self, visitor: Visitor, watched: Sequence[Operation] = ()) -> AsyncIterator[bytes]:
         """What one stream says, until its session ends, it is cut off, or the server stops. With it goes what becomes
@@ -112,7 +114,7 @@ class News:
 
     async def delivered(self, ask: Ask) -> Ask:
         """A settled ask once the agent that waits for it has it; for a short while only."""
-        with anyio.move_on_after(HANDOVER):
+        async with Patience(HANDOVER):
             while ask.wait:
                 rung = self._rings.next
                 ask = await self._site.do(self._site.desk.get, ask.id)
@@ -139,13 +141,13 @@ class News:
 
     async def note(self, visitor: Visitor, told: Told) -> None:
         """Whether somebody can be looking at one of this browser's tabs."""
-        self._tabs.note(visitor, told, anyio.current_time())
+        self._tabs.note(visitor, told, time.monotonic())
         await self._show_presence()
 
     async def _show_presence(self) -> None:
         """Count as a place where asks are seen only while a page is live and somebody can be looking at it."""
         async with self._showing:
-            now = anyio.current_time()
+            now = time.monotonic()
             self._left_at = {user: at for user, at in self._left_at.items() if now - at <= GRACE}
             person = self._tabs.onlooker({*self._boards, *self._left_at}, now)
             if person and not self._present and not self.stopping:
@@ -160,7 +162,7 @@ class News:
             board.readers.discard(reader)
             if not board.readers:
                 del self._boards[reader.user]
-                self._left_at[reader.user] = anyio.current_time()
+                self._left_at[reader.user] = time.monotonic()
 
     def _readers(self) -> list[OpenStream]:
         return [reader for board in self._boards.values() for reader in board.readers]
@@ -186,7 +188,7 @@ class News:
     async def _watch(self) -> None:
         """Endless until cancelled on leaving: look after each ring, and now and then without."""
         while True:
-            with anyio.move_on_after(LOOK_EVERY):
+            async with Patience(LOOK_EVERY):
                 await self._rung.wait()
             self._rung.clear()
             try:
@@ -194,14 +196,14 @@ class News:
             except SaysoError as error:
                 logger.warning("Cannot look at the inbox just now: %s", error)
                 self._rung.set()
-                await anyio.sleep(LOOK_EVERY)
-            await anyio.sleep(_GATHER)
+                await asyncio.sleep(LOOK_EVERY)
+            await asyncio.sleep(_GATHER)
 
     async def _look(self) -> None:
         await self._show_presence()
         if not self._boards:
             return
-        now = anyio.current_time()
+        now = time.monotonic()
         boards = dict(self._boards)
         seen = await self._site.do(self._seen_by, boards)
         for user, board in boards.items():

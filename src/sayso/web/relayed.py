@@ -13,14 +13,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import anyio
-import anyio.to_thread
-
 from sayso.agents import relay_file
 from sayso.agents.model import Run
 from sayso.asks.desk import Held
 from sayso.asks.model import Ask, NewAsk, State
-from sayso.bridge import BackgroundTasks
+from sayso.bridge import BackgroundTasks, in_thread, seen_through
 from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.desks import open_desks
@@ -68,8 +65,8 @@ class RelayedQuestions:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """On a store of its own: a process tells a store only once what it waits for."""
-        desks = await anyio.to_thread.run_sync(open_desks, self._config)
-        self._key = await anyio.to_thread.run_sync(desks.secret, relay_file.KEY)
+        desks = await in_thread(open_desks, self._config)
+        self._key = await in_thread(desks.secret, relay_file.KEY)
         self._desk, self.runs = desks.asks, desks.runs
         try:
             async with desks.waiting(desks.asks) as self._waiting:
@@ -79,11 +76,9 @@ class RelayedQuestions:
                     yield
                 finally:
                     self.stopping.set()
-                    with anyio.CancelScope(shield=True):
-                        await self._tasks.cancel()
+                    await seen_through(self._tasks.cancel())
         finally:
-            with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(desks.close)
+            await seen_through(in_thread(desks.close))
 
     def csrf_token(self, run: Run) -> str:
         """What the file of a run says as `csrfToken`."""
@@ -202,7 +197,7 @@ class RelayedQuestions:
                 if relayed.ended.is_set() and dialect.is_over(relayed.ask, now_ms()):
                     self._held.pop(relayed.ask.id, None)
             self._newest = {run: ask_id for run, ask_id in self._newest.items() if ask_id in self._held}
-            await anyio.sleep(SWEEP_EVERY)
+            await asyncio.sleep(SWEEP_EVERY)
 
     async def _notify(self, ask: Ask) -> None:
         try:

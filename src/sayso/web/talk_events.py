@@ -11,12 +11,11 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import anyio
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from sayso.bridge import Rings, listening
+from sayso.bridge import Patience, Rings, listening
 from sayso.errors import SaysoError
 from sayso.web.sessions import Visitor, required_browser
 from sayso.web.site import Site, site_of
@@ -71,9 +70,9 @@ class Streams:
 
     async def _hears(self, rung: asyncio.Event) -> bool:
         """Wait for the bell; False when it was quiet for so long that a sign of life is due."""
-        with anyio.move_on_after(BEAT):
+        async with Patience(BEAT):
             await rung.wait()
-            await anyio.sleep(_GATHER)
+            await asyncio.sleep(_GATHER)
             return True
         return False
 

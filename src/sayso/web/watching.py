@@ -10,9 +10,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import anyio
-import anyio.to_thread
-
+from sayso.bridge import Patience, in_thread
 from sayso.errors import NotFound, SaysoError
 from sayso.operations.reader import LOOK_SECONDS, OperationReader, View
 from sayso.running.capture import STREAMS
@@ -68,7 +66,7 @@ class Watching:
         """Endless until cancelled: after each ring; and several times a second while a command that is looked at runs,
         because nothing rings when it prints."""
         while True:
-            with anyio.move_on_after(LOOK_SECONDS if self._prints() else None):
+            async with Patience(LOOK_SECONDS if self._prints() else None):
                 await self._news.wait()
             self._news.clear()
             try:
@@ -77,7 +75,7 @@ class Watching:
             except SaysoError as error:
                 logger.warning("Cannot look at the commands just now: %s", error)
                 self.ring()
-                await anyio.sleep(_PAUSE)
+                await asyncio.sleep(_PAUSE)
 
     def _prints(self) -> bool:
         """Whether any of them may print something. What is not here, or has ended, cannot."""
@@ -87,7 +85,7 @@ class Watching:
     async def _look(self, operation_id: str, watched: _Watched) -> None:
         rings = self._rings
         try:
-            view, event = await anyio.to_thread.run_sync(self._event, operation_id, watched.view)
+            view, event = await in_thread(self._event, operation_id, watched.view)
         except NotFound:
             # Deleted, because it ended long ago. There will be no news of it.
             self._watched.pop(operation_id, None)
