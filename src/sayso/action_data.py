@@ -1,15 +1,13 @@
 """Actions as plain data: their one canonical text, its digest, and what differs between two of them, in words.
 
-Stdlib only but for texts, and small, because the runner compares with it right before a command begins. What an action
-is, and who may allow it, is in `permissions`.
+Stdlib only, and small, because the runner compares with it right before a command begins. What an action is, and who
+may allow it, is in `permissions`.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-
-from sayso.text import exact, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,4 +70,6 @@ def _named(key: str, before: object, after: object) -> Iterator[str]:
 
 
 def _name(name: str) -> str:
+    from sayso.text import exact, one_line  # only for what differs: commands that were allowed begin sooner
+
     return one_line(exact(name), 200)
