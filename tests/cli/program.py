@@ -17,6 +17,7 @@ from tests.trusting import trust
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Question, Settler
 from sayso.clock import Clock, now_ms
+from sayso.permissions.action import Action, AllowScope, asking
 from sayso.store.sqlite import SqliteStore
 
 BIN = Path(sys.executable).parent
@@ -110,6 +111,18 @@ class Home:
         by = asker or Asker(client="claude-code", version="2.1", project=str(self.project))
         with self.desk() as desk:
             return desk.leave(NewAsk(tool="ask_user_questions", questions=questions, asker=by, title=title))
+
+    @contextmanager
+    def permission(
+        self, action: Action, scopes: Sequence[AllowScope] = (AllowScope.ONCE,), asker: Asker | None = None
+    ) -> Iterator[Ask]:
+        """An agent that waits for a permission."""
+        by = asker or Asker(client="claude-code", version="2.1", project=str(self.project))
+        options = (Option(id="allow", label="Allow"), Option(id="deny", label="Deny"))
+        question = Question(id="decision", text="May it?", kind=Kind.SELECT, options=options)
+        new = NewAsk(tool="approve", title=f"Allow {action.title}?", questions=(question,), asker=by)
+        with closing(self._store()) as store:
+            yield AskDesk(store).hold(asking(new, action, scopes)).ask
 
     def ask_of(self, ask: Ask) -> Ask:
         with self.desk() as desk:

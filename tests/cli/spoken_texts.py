@@ -21,6 +21,8 @@ from sayso.cli.lazy_group import sayso as program
 from sayso.install.part import Done
 from sayso.operations.operation import OperationState
 from sayso.permissions import log_words
+from sayso.permissions.parts import PartName
+from sayso.permissions.verdict import Decision
 from sayso.trust import TrustStanding
 
 SOURCES = Path(sayso.__file__).parent
@@ -34,7 +36,8 @@ LOWER = (
     *("doctor/connections.py", "doctor/ground.py", "doctor/probe.py", "doctor/surroundings.py"),
     *("install/files.py", "install/foreground.py", "install/grants.py", "install/hooks.py", "install/ledger.py"),
     *("install/notation.py", "install/part.py", "install/skill.py"),
-    *("operations/desk.py", "store/postgres.py", "store/socket_bell.py", "store/sqlite.py", "store/store.py"),
+    *("operations/desk.py", "permissions/desk.py", "asks/settling.py"),
+    *("store/postgres.py", "store/socket_bell.py", "store/sqlite.py", "store/store.py"),
     "web/serve.py",
 )
 """Where the errors and findings come from that a person reads at a prompt."""
@@ -121,7 +124,7 @@ def longest_piece(template: str) -> str:
 
 def words() -> set[str]:
     """Words of the domain that are shown as they are."""
-    kinds = (State, Listening, Done, OperationState, TrustStanding, Used)
+    kinds = (State, Listening, Done, OperationState, TrustStanding, Used, Decision, PartName)
     logged = {
         *log_words.WHAT.values(),
         *log_words.FAULTS.values(),

@@ -8,11 +8,12 @@ import subprocess
 import sys
 
 import pytest
-from tests.cli.program import BIN, SECONDS, Home, choice, confirm
+from tests.cli.program import BIN, SECONDS, Home, choice
+from tests.cli.test_allow import PUSH
 from tests.cli.test_tools import SLEEPER, write_tool
 
 from sayso.asks.guard import kinship
-from sayso.asks.model import SAY_SO, Asker, State
+from sayso.asks.model import Asker, State
 from sayso.processes import name_of
 
 
@@ -160,11 +161,11 @@ def test_in_a_shell_of_an_agent_nothing_is_said_about_what_agents_may_do(home: H
 
 
 @pytest.mark.finding("F-32")
-@pytest.mark.parametrize("words", [["answer", "ID", "yes"], ["reject", "ID"]])
+@pytest.mark.parametrize("words", [["allow", "ID", "--digest", PUSH.digest], ["deny", "ID"], ["reject", "ID"]])
 def test_an_agent_decides_on_no_permission_of_another(home: Home, words: list[str]) -> None:
-    ask = home.leave(confirm(id=SAY_SO), asker=Asker(client="agent", session="another-session"))
-    ran = home.run(*(ask.id if part == "ID" else part for part in words), CLAUDECODE="1")
-    assert ran.code == 5
-    assert "an agent may not decide what another may do" in ran.error
-    assert home.ask_of(ask).state is State.PENDING
-    assert home.run(*(ask.id if part == "ID" else part for part in words)).code == 0, "a person does"
+    with home.permission(PUSH, asker=Asker(client="agent", session="another-session")) as ask:
+        ran = home.run(*(ask.id if part == "ID" else part for part in words), CLAUDECODE="1")
+        assert ran.code == 5
+        assert "an agent may not decide what another may do" in ran.error
+        assert home.ask_of(ask).state is State.PENDING
+        assert home.run(*(ask.id if part == "ID" else part for part in words)).code == 0, "a person does"

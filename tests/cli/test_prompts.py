@@ -6,7 +6,7 @@ import pytest
 from tests.cli.program import Home, choice, confirm, several, text
 from tests.cli.pseudo_terminal import Terminal
 
-from sayso.asks.model import SAY_SO, Answer, Kind, Option, Question, State
+from sayso.asks.model import Answer, Option, Question, State
 
 SEND = "Send them?"
 
@@ -194,9 +194,6 @@ def test_a_row_of_the_list_fits_the_terminal(home: Home) -> None:
     assert sum(2 if ord(character) > 0x2E80 else 1 for character in row) <= 90
 
 
-COMMAND = Question(id=SAY_SO, text="May the agent run this?\n\n    git push --force", kind=Kind.CONFIRM)
-
-
 @pytest.mark.finding("F-66")
 def test_a_slip_of_the_pen_is_refused_at_prompts_as_it_is_on_the_command_line(home: Home) -> None:
     ask = home.leave(choice("Which database?", "SQLite", "PostgreSQL"), several("Lint", "Types", id="2"))
@@ -210,53 +207,6 @@ def test_a_slip_of_the_pen_is_refused_at_prompts_as_it_is_on_the_command_line(ho
         terminal.reply(SEND, "y")
         assert terminal.end() == 0
     assert home.answers(ask) == (Answer(question="1", text="Postgre"), Answer(question="2", chosen=("1", "2")))
-
-
-@pytest.mark.finding("F-04", "F-66")
-def test_a_permission_at_a_prompt_takes_a_typed_word_and_has_no_default(home: Home) -> None:
-    ask = home.leave(COMMAND, title="Run git?")
-    with Terminal(home, "answer", ask.id) as terminal:
-        shown = terminal.expect("y allows it, n denies it: ")
-        assert "git push --force" in shown
-        terminal.press(b"\n\n\n")
-        terminal.reply("n denies it: ", "1")
-        terminal.expect('It takes y or n, not "1"')
-        terminal.reply("n denies it: ", "/q")
-        assert terminal.end() == 1
-    assert home.ask_of(ask).state is State.PENDING
-
-
-@pytest.mark.finding("F-04")
-def test_a_yes_that_was_typed_before_the_permission_was_shown_allows_nothing(home: Home) -> None:
-    ask = home.leave(COMMAND, title="Run git?")
-    with Terminal(home, "answer", ask.id) as terminal:
-        terminal.press(b"y\ny\ny\n")
-        terminal.expect("n denies it: ")
-        assert home.ask_of(ask).state is State.PENDING
-        terminal.type("/q")
-        assert terminal.end() == 1
-    assert home.ask_of(ask).state is State.PENDING
-
-
-@pytest.mark.finding("F-04")
-def test_a_permission_is_decided_by_a_word_typed_once_it_could_be_read(home: Home) -> None:
-    # On a busy machine a word may come late however soon it is typed; then once more.
-    assert any(_deny_at_once(home) for _ in range(3)), "a word typed at once counts for nothing"
-
-
-def _deny_at_once(home: Home) -> int:
-    """Type a no as soon as it is asked for, again and again until it counts. How often it did not."""
-    ask, refused = home.leave(COMMAND, title="Run git?"), 0
-    with Terminal(home, "answer", ask.id) as terminal:
-        terminal.reply("n denies it: ", "n")
-        while "Answered" not in (told := terminal.expect("again")):
-            assert "That was typed before this could be read, so it counts for nothing." in told
-            assert home.ask_of(ask).state is State.PENDING
-            refused += 1
-            terminal.reply("n denies it: ", "n")
-        assert terminal.end() == 0
-    assert home.answers(ask) == (Answer(question=SAY_SO, chosen=("no",)),)
-    return refused
 
 
 @pytest.mark.finding("F-04")

@@ -275,7 +275,7 @@ def test_the_list_says_which_tools_need_a_say_so_and_a_command_that_waits_for_on
         assert "queued" not in waiting.out
         short = waiting.out.splitlines()[1].split()[0]
         deadline = time.monotonic() + SECONDS
-        while not (asked := re.search("Decide it: sayso answer ([0-9a-f]{8})", home.run("ops", "show", short).out)):
+        while not (asked := re.search("Decide it: sayso allow ([0-9a-f]{8})", home.run("ops", "show", short).out)):
             assert time.monotonic() < deadline
         assert "Run sleeper?" in home.run("show", asked[1]).out
         (told,) = json.loads(home.run("ops", "list", "--json").out)

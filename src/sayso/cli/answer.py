@@ -8,10 +8,11 @@ import click
 
 from sayso.asks.crowds import without_crowds
 from sayso.asks.model import Ask
+from sayso.cli.asks_in_words import headline
 from sayso.cli.conversation import choose_ask, converse
 from sayso.cli.program import settings
-from sayso.cli.settling import answer, check_open, settle, what_happens
-from sayso.cli.shared import MOST_OPEN, complete_id
+from sayso.cli.settling import answer, check_question, settle, what_happens
+from sayso.cli.shared import MOST_OPEN, complete_question
 from sayso.cli.terminal import is_interactive, put_json, say
 from sayso.cli.texts import tr
 from sayso.cli.values import answers_from
@@ -23,7 +24,7 @@ MOST_TO_PICK_FROM = 50
 
 
 @click.command()
-@click.argument("ask_id", metavar="[ID]", required=False, shell_complete=complete_id)
+@click.argument("ask_id", metavar="[ID]", required=False, shell_complete=complete_question)
 @click.argument("values", metavar="[VALUE]...", nargs=-1)
 @click.option("-q", "--question", "pairs", multiple=True, metavar="KEY=VALUE", help="Answer one of several questions.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answered ask as JSON.")
@@ -35,7 +36,8 @@ def command(ask_id: str | None, values: tuple[str, ...], pairs: tuple[str, ...],
     each, where KEY is the question's number or id; repeat a KEY to choose several options, and leave an optional
     question out to skip it. A VALUE of - is read from standard input.
 
-    Without values you are asked at prompts; without an ID too, you are offered what is open.
+    Without values you are asked at prompts; without an ID too, you are offered what is open. Permissions are decided
+    by `sayso allow` and `sayso deny`.
 
     \b
     Example:
@@ -59,7 +61,7 @@ def _answer_with(desks: Desks, ask_id: str | None, values: Sequence[str], pairs:
     if ask_id is None:
         raise click.UsageError("Say which ask is answered: sayso answer ID -q KEY=VALUE. `sayso list` shows the ids.")
     ask = desks.asks.find(ask_id)
-    check_open(desks, ask)
+    check_question(desks, ask)
     return answer(desks, ask, answers_from(ask, values, pairs))
 
 
@@ -69,14 +71,17 @@ def _answer_at_prompts(desks: Desks, ask_id: str | None) -> Ask | None:
     ask = desks.asks.find(ask_id) if ask_id else _pick(desks)
     if ask is None:
         return None
-    check_open(desks, ask)
+    check_question(desks, ask)
     settlement = converse(ask)
     return None if settlement is None else settle(desks, ask, settlement)
 
 
 def _pick(desks: Desks) -> Ask | None:
     desks.asks.release_the_dead()
-    asks, _ = without_crowds(desks.asks.inbox(most=MOST_OPEN))
+    found, _ = without_crowds(desks.asks.inbox(most=MOST_OPEN))
+    asks = [ask for ask in found if not ask.is_permission]
+    for ask in [ask for ask in found if ask.is_permission][:MOST_TO_PICK_FROM]:
+        say(tr("{headline} Decide it: sayso allow {id}", headline=headline(ask), id=ask.id[:8]))
     if not asks:
         say(tr("No questions are waiting."))
         raise click.exceptions.Exit(0)

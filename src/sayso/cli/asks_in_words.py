@@ -10,10 +10,11 @@ from pathlib import Path
 from sayso.asks import words
 from sayso.asks.model import CLIENT_FORM, Answer, Ask, Asker, Event, Kind, Option, Question, State
 from sayso.asks.truth import listening, stops_waiting_at
+from sayso.cli.action_card import action_card
 from sayso.cli.terminal import bold, dim
 from sayso.cli.texts import mark, tr, translated
 from sayso.clock import now_ms
-from sayso.dialects.approve import verdict
+from sayso.permissions.verdict import verdict_of
 from sayso.text import age, one_line, printable
 
 MOST_CHARACTERS = 4_000
@@ -49,7 +50,8 @@ def status(ask: Ask) -> str:
     """Where the ask stands, in a word or two; MEANINGS explains those of open ones."""
     if ask.state.answerable:
         return listening(ask).value
-    return verdict(ask) or ask.state.value.replace("_", " ")
+    verdict = verdict_of(ask)
+    return verdict.decision.value if verdict else ask.state.value.replace("_", " ")
 
 
 def place(project: str) -> str:
@@ -89,10 +91,20 @@ def block(text: str, indent: str) -> str:
 
 def described(ask: Ask) -> str:
     """Everything about one ask, to be read."""
-    parts = [_facts(ask), *(question_block(number, question) for number, question in enumerate(ask.questions, 1))]
+    asked = ["\n".join(action_card(ask))] if ask.is_permission else _question_blocks(ask)
+    parts = [_facts(ask), *asked]
     if ask.outcome or not ask.state.answerable:
         parts.append(_end(ask))
     return "\n\n".join(parts)
+
+
+def asked_by(ask: Ask) -> str:
+    """Who wants to be allowed something, before what it is is shown."""
+    return tr("{agent} wants to do this:", agent=bold(_who(ask.asker)))
+
+
+def _question_blocks(ask: Ask) -> list[str]:
+    return [question_block(number, question) for number, question in enumerate(ask.questions, 1)]
 
 
 def question_block(number: int, question: Question) -> str:
@@ -136,6 +148,7 @@ def _facts(ask: Ask) -> str:
         tr("From"): _who(ask.asker),
         tr("Call"): tr("{call} of {tool}", call=ask.call_id, tool=one_line(ask.tool, 60)),
         tr("Title"): one_line(ask.title, 200),
+        tr("Digest"): ask.digest,
         tr("Limit"): tr("waits until {when}", when=moment(until)) if until else "",
     }
     lines = [f"  {name:<8}{value}" for name, value in facts.items() if value]
@@ -169,7 +182,7 @@ def _option_lines(number: int, option: Option) -> Iterator[str]:
 
 def _end(ask: Ask) -> str:
     lines = [_outcome_line(ask)]
-    if ask.state is State.ANSWERED:
+    if ask.state is State.ANSWERED and not ask.is_permission:
         for number, question in enumerate(ask.questions, start=1):
             said = "\n".join(answer_lines(question, ask.answer(question.id)))
             lines.append(f"  {number}. " + textwrap.indent(said, "     ").lstrip())

@@ -6,19 +6,18 @@ Lines of text in and out, nothing drawn, so that it reads well aloud. Nothing is
 from __future__ import annotations
 
 import textwrap
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from sayso.asks.model import ALLOWING, DENYING, Answer, Ask, Kind, Question, fit
+from sayso.asks.model import Answer, Ask, Kind, Question, fit
 from sayso.cli.asks_in_words import answer_lines, headline, place, question_block, status
 from sayso.cli.settling import Rejection
 from sayso.cli.terminal import bold, dim, flowing, forget_typed_ahead, put, read_line
 from sayso.cli.texts import mark, plural, tr, translated
 from sayso.cli.values import answer_typed
 from sayso.errors import InvalidInput
-from sayso.text import one_line, printable, quoted
+from sayso.text import one_line, printable
 
 
 class Wish(Enum):
@@ -38,7 +37,6 @@ class ChangeAnswer:
 
 
 Step = Answer | ChangeAnswer | Wish
-READING_SECONDS = 0.7
 _ANYWHERE = {wish.value: wish for wish in (Wish.BACK, Wish.REJECT, Wish.LEAVE)}
 _IN_REVIEW = {**_ANYWHERE, "b": Wish.BACK, "r": Wish.REJECT, "q": Wish.LEAVE, "y": Wish.SEND, "yes": Wish.SEND}
 _HOW = {
@@ -52,8 +50,6 @@ _HOW = {
 def converse(ask: Ask) -> Sequence[Answer] | Rejection | None:
     """The person's answers, their no, or None when they left it open."""
     _introduce(ask)
-    if ask.is_permission:
-        return _decide(ask)
     given: dict[str, Answer] = {}
     while True:
         number, question = _first_open(ask, given)
@@ -76,43 +72,6 @@ def converse(ask: Ask) -> Sequence[Answer] | Rejection | None:
                 return _rejection()
             case Wish.LEAVE:
                 return None
-
-
-def _decide(ask: Ask) -> Sequence[Answer] | Rejection | None:
-    """A permission takes a typed word and has no default; what is typed before it could be read decides nothing."""
-    question = ask.questions[0]
-    put(f"\n{bold('1. ')}{printable(question.text)}")
-    words = _decisions(question)
-    forget_typed_ahead()
-    shown = time.monotonic()
-    while (line := read_line(f"   {', '.join(_ways(question))}: ")) is not None:
-        word = line.strip().lower()
-        if word in words and time.monotonic() - shown < READING_SECONDS:
-            put("   " + tr("That was typed before this could be read, so it counts for nothing. Type it again."))
-        elif word in words:
-            return [Answer(question=question.id, chosen=(words[word],))]
-        elif word == Wish.REJECT.value:
-            return _rejection()
-        elif word == Wish.LEAVE.value:
-            return None
-        elif word:
-            put("   " + tr("It takes y or n, not {given}. /r says no with a reason.", given=quoted(line.strip())))
-    return None
-
-
-def _decisions(question: Question) -> dict[str, str]:
-    """The option that each word stands for."""
-    offered = {option.id for option in question.choices}
-    yes, no = (next(each for each in ids if each in offered) for ids in (ALLOWING, DENYING))
-    always = {"always": "always"} if "always" in offered else {}
-    return {"y": yes, "yes": yes, "n": no, "no": no, **always}
-
-
-def _ways(question: Question) -> Iterator[str]:
-    yield tr("y allows it")
-    yield tr("n denies it")
-    if always := question.option("always"):
-        yield f"always: {one_line(always.label[:1].lower() + always.label[1:], 100)}"
 
 
 def choose_ask(asks: Sequence[Ask]) -> Ask | None:

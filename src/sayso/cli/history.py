@@ -60,7 +60,7 @@ def _row(ask: Ask) -> tuple[str, ...]:
 
 def _in_short(ask: Ask) -> str:
     """What came of it, on the same line."""
-    if ask.state is State.ANSWERED and ask.questions:
+    if ask.state is State.ANSWERED and ask.questions and not ask.is_permission:
         said = "; ".join(", ".join(answer_lines(question, ask.answer(question.id))) for question in ask.questions)
         return f" → {one_line(said, 120)}"
     return f" → {one_line(ask.outcome.reason, 120)}" if ask.outcome and ask.outcome.reason else ""

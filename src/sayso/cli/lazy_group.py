@@ -10,7 +10,7 @@ from sayso import __version__
 from sayso.cli.texts import mark
 
 GROUPS = {
-    mark("Answering"): ("list", "show", "answer", "reject", "history", "log"),
+    mark("Answering"): ("list", "show", "answer", "reject", "allow", "deny", "history", "log"),
     mark("Asking, and running commands"): ("ask", "tools", "ops", "trust"),
     mark("Connecting agents"): ("install", "uninstall", "doctor", "server", "hook"),
     mark("In the browser, and over the network"): ("web", "project", "sync-workspaces", "user", "token"),
@@ -82,6 +82,7 @@ def sayso(ctx: click.Context) -> None:
       sayso list                     what agents want to know
       sayso answer 3f2a91bc          answer step by step
       sayso answer 3f2a91bc SQLite   answer right away
+      sayso allow 3f2a91bc           see what an agent wants to do, and allow it
     """
     if ctx.invoked_subcommand is None:
         _inbox()

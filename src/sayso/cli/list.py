@@ -118,4 +118,11 @@ def _say_next_steps(asks: Sequence[Ask], more: bool) -> None:
     for word, meaning in MEANINGS.items():
         if word in found and word != "waiting":
             say(f"{translated(word)}: {tr(meaning)}.")
-    say(tr("Answer one: sayso answer {id}    See all of it: sayso show {id}", id=asks[0].id[:8]))
+    for ask in asks:
+        if ask.is_permission:
+            say(tr("Decide one: sayso allow {id}, sayso deny {id}", id=ask.id[:8]))
+            break
+    for ask in asks:
+        if not ask.is_permission:
+            say(tr("Answer one: sayso answer {id}    See all of it: sayso show {id}", id=ask.id[:8]))
+            break

@@ -214,7 +214,7 @@ def _gap(skipped: int) -> str:
 def _needs_say_so(operation: Operation) -> str:
     said = tr("needs say-so: it runs when a person allows it.")
     asked = operation.permission[:8]
-    return f"{said} {tr('Decide it: sayso answer {id}', id=asked)}" if asked else said
+    return f"{said} {tr('Decide it: sayso allow {id}', id=asked)}" if asked else said
 
 
 def _facts(operation: Operation, words: str) -> dict[str, str]:

@@ -80,7 +80,7 @@ def _cancel_on_signal() -> None:
 
 
 def _tell(ask: Ask) -> None:
-    say(tr("It needs a person's say-so first: sayso answer {id}", id=ask.id[:8]))
+    say(tr("It needs a person's say-so first: sayso allow {id}", id=ask.id[:8]))
 
 
 def _asker(config: Config) -> Asker:

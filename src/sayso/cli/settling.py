@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sayso.agent_guard import refuse_agents_settling
-from sayso.asks.model import Answer, Ask, Problems, State, check_text
+from sayso.asks.model import ALLOWING, Answer, Ask, Problems, State, check_text
 from sayso.asks.truth import Handover, handover
+from sayso.cli.asks_in_words import status
 from sayso.cli.shared import settler
 from sayso.cli.texts import mark, tr, translated
 from sayso.desks import Desks
+from sayso.errors import InvalidInput, Problem
+from sayso.permissions.action import AllowScope
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,11 +44,51 @@ def check_open(desks: Desks, ask: Ask) -> None:
     refuse_agents_settling(desks, ask, settler(desks.config))
 
 
+def check_permission(desks: Desks, ask: Ask) -> None:
+    """Refuse early what is no permission, or cannot be decided here."""
+    if not ask.is_permission:
+        text = f"ask {ask.id[:8]} asks for no permission. Answer it: sayso answer {ask.id[:8]}"
+        raise InvalidInput([Problem(path="ID", text=text)])
+    check_open(desks, ask)
+
+
+def check_question(desks: Desks, ask: Ask) -> None:
+    """Refuse early what takes no answer, or cannot be answered here."""
+    if ask.is_permission:
+        short = ask.id[:8]
+        text = f"ask {short} is a permission, which takes no answer. Decide it: sayso allow {short}, sayso deny {short}"
+        raise InvalidInput([Problem(path="ID", text=text)])
+    check_open(desks, ask)
+
+
+def allow(desks: Desks, ask: Ask, digest: str, scope: AllowScope | None) -> Ask:
+    """Allow the action with this digest."""
+    _look_who_waits(desks)
+    by = settler(desks.config)
+    if ask.wanted is None and digest == ask.digest:
+        # Of a server that is older than this program, and still waits.
+        return _handed_over(desks, desks.asks.answer(ask.id, [_plain_yes(ask)], by))
+    return _handed_over(desks, desks.permissions.allow(ask.id, digest, by, scope))
+
+
+def _plain_yes(ask: Ask) -> Answer:
+    question = ask.questions[0]
+    return Answer(question=question.id, chosen=tuple(filter(question.option, ALLOWING))[:1])
+
+
+def deny(desks: Desks, ask: Ask, because: str) -> Ask:
+    """Deny it; the agent is told why."""
+    _look_who_waits(desks)
+    if ask.wanted is None:
+        return _handed_over(desks, desks.asks.reject(ask.id, because, settler(desks.config)))
+    return _handed_over(desks, desks.permissions.deny(ask.id, settler(desks.config), because))
+
+
 def answer(desks: Desks, ask: Ask, answers: Sequence[Answer]) -> Ask:
     """Settle with answers."""
-    check_open(desks, ask)
+    check_question(desks, ask)
     _look_who_waits(desks)
-    return _handed_over(desks, desks.permissions.settle_as_entered(ask, answers, settler(desks.config)))
+    return _handed_over(desks, desks.asks.answer(ask.id, answers, settler(desks.config)))
 
 
 def reject(desks: Desks, ask: Ask, reason: str) -> Ask:
@@ -54,15 +97,17 @@ def reject(desks: Desks, ask: Ask, reason: str) -> Ask:
     check_text(problems, "--reason", reason)
     problems.check()
     check_open(desks, ask)
+    if ask.is_permission:
+        return deny(desks, ask, reason)
     _look_who_waits(desks)
     return _handed_over(desks, desks.asks.reject(ask.id, reason, settler(desks.config)))
 
 
 def what_happens(ask: Ask) -> str:
     """What a person should know after settling."""
-    done = translated(ask.state.value).capitalize()
+    done = translated(status(ask)).capitalize()
     match handover(ask):
-        case Handover.RECEIVED if ask.state is State.ANSWERED:
+        case Handover.RECEIVED if ask.state is State.ANSWERED and not ask.is_permission:
             return tr("{done}. The agent has your answer.", done=done)
         case Handover.RECEIVED:
             return tr("{done}. The agent has been told.", done=done)

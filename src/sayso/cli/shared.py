@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
-from sayso.asks.model import Settler
+from sayso.asks.model import Ask, Settler
 from sayso.cli.program import settings
 from sayso.config import Config
 from sayso.desks import open_desks
@@ -31,6 +32,24 @@ def complete_id(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[click.shell_completion.CompletionItem]:
     """The open asks whose id begins so, for the shell's completion."""
+    return _completed(incomplete, lambda _: True)
+
+
+def complete_permission(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[click.shell_completion.CompletionItem]:
+    """Those that ask for a permission."""
+    return _completed(incomplete, lambda ask: ask.is_permission)
+
+
+def complete_question(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[click.shell_completion.CompletionItem]:
+    """All others."""
+    return _completed(incomplete, lambda ask: not ask.is_permission)
+
+
+def _completed(incomplete: str, wanted: Callable[[Ask], bool]) -> list[click.shell_completion.CompletionItem]:
     from click.shell_completion import CompletionItem
 
     from sayso.asks.crowds import without_crowds
@@ -38,7 +57,7 @@ def complete_id(
 
     try:
         with open_desks(settings()) as desks:
-            asks = desks.asks.inbox(most=MOST_OPEN)
+            asks = [ask for ask in desks.asks.inbox(most=MOST_OPEN) if wanted(ask)]
     except SaysoError:
         return []
     offered = [ask for ask in asks if ask.id.startswith(incomplete)] if incomplete else without_crowds(asks)[0]

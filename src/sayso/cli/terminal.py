@@ -23,6 +23,9 @@ Cells = Sequence[str]
 _YES_OR_NO = {"de": {"ja": True, "nein": False}}
 _MARK = "    │ "
 _START = re.compile(r"\s*(?:\d\. )?")
+_ROWS_BESIDE_A_PAGE = 3
+_TAB = 8
+"""The most columns that a tab takes."""
 _ROWS_BESIDE_A_CODE = 8
 """What is said before and after a code that is drawn, so that the link stays on the screen."""
 
@@ -91,19 +94,38 @@ def _filled(line: str, width: int) -> str:
 def block(text: str) -> str:
     """Text that is not ours, whole: every line of it is marked, also where a terminal would break it, so that nothing
     in it can pass for a line of ours."""
-    width = max((_columns() or sys.maxsize) - cells(_MARK), 20)
-    lines = printable(text).expandtabs(4).split("\n")
-    return "\n".join(_MARK + part for line in lines for part in _pieces(line, width))
+    return "\n".join(barred(printable(text).expandtabs(4)))
+
+
+def barred(text: str, start: str = _MARK) -> list[str]:
+    """The same as lines, for a text that is spelt out already."""
+    width = max((_columns() or sys.maxsize) - cells(start), 20)
+    return [start + part for line in text.split("\n") for part in _pieces(line, width)]
 
 
 def _pieces(line: str, width: int) -> Iterator[str]:
     start, room = 0, width
     for place, character in enumerate(line):
-        room -= most_cells(character)
+        taken = _TAB if character == "\t" else most_cells(character)
+        room -= taken
         if room < 0:
             yield line[start:place]
-            start, room = place, width - most_cells(character)
+            start, room = place, width - taken
     yield line[start:]
+
+
+def put_pages(lines: Sequence[str]) -> bool:
+    """Print the lines, page by page where there are more than the terminal shows; whether the person saw the last. Only
+    for interactive terminals."""
+    page = max(_rows(sys.stdout) - _ROWS_BESIDE_A_PAGE, 1)
+    for place in range(0, len(lines), page):
+        put("\n".join(lines[place : place + page]))
+        if left := len(lines) - place - page if len(lines) - place > page else 0:
+            forget_typed_ahead()
+            line = read_line(tr("({n} more lines; Enter shows them, q leaves) ", n=left))
+            if line is None or line.strip():
+                return False
+    return True
 
 
 def listed(meanings: Mapping[str, str]) -> str:

@@ -1,0 +1,48 @@
+"""The card of a permission in a terminal: everything that would be done, each part in a block that nothing in it can
+leave, and the one prompt that takes a yes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from sayso.asks.model import Ask
+from sayso.cli.terminal import barred, bold, forget_typed_ahead, put, put_pages, read_line
+from sayso.cli.texts import tr, translated
+from sayso.permissions.action import action_of
+from sayso.permissions.parts import ActionPart, parts_of
+from sayso.text import exact
+
+READING_SECONDS = 0.7
+
+
+def action_card(ask: Ask) -> list[str]:
+    """All of it, as lines. An ask without an action has the words of its question."""
+    action = action_of(ask)
+    if action is None:
+        return [line for question in ask.questions for line in barred(exact(question.text))]
+    return [line for part in parts_of(action) for line in _part_lines(part)]
+
+
+def confirmed_by_person(ask: Ask) -> bool:
+    """Whether the person at this terminal allows what they have been shown to the end. What they type before it could
+    be read counts for nothing, and there is no default."""
+    if not put_pages(action_card(ask)):
+        return False
+    forget_typed_ahead()
+    shown = time.monotonic()
+    while (line := read_line(tr("Allow exactly this? y allows it, anything else leaves it open: "))) is not None:
+        if line.strip().lower() not in ("y", "yes"):
+            return False
+        if time.monotonic() - shown >= READING_SECONDS:
+            return True
+        put(tr("That was typed before this could be read, so it counts for nothing. Type it again."))
+    return False
+
+
+def _part_lines(part: ActionPart) -> Iterator[str]:
+    label = translated(part.name)
+    yield bold(tr("Step {n}: {part}", n=part.step, part=label) if part.step else label)
+    # A name, such as that of a file, is the agent's as well.
+    yield from barred(part.about, "    > ") if part.about else ()
+    yield from barred(part.text)

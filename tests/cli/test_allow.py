@@ -1,0 +1,223 @@
+"""`sayso allow` and `sayso deny`: a yes is for exactly what was shown, and all of it was."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.asks.samples import AGENT
+from tests.cli.program import Home, confirm
+from tests.cli.pseudo_terminal import Terminal
+
+from sayso.asks.model import Ask, State
+from sayso.cli.action_card import action_card
+from sayso.permissions.action import Action, ActionKind, AllowScope
+from sayso.permissions.verdict import Decision, Verdict, verdict_of
+from sayso.text import exact
+
+PUSH = Action(kind=ActionKind.SHELL, tool="Bash", folder="/srv/shop", data={"input": {"command": "git push --force"}})
+PROMPT = "y allows it, anything else leaves it open: "
+LINK = 'x\n```\n\n[n]: /u "\nrm -rf /srv\n"'
+HOSTILE = "\x1b[2J\x1b[8mrm -rf ~\x1b[0m\u202e\u200b\r"
+
+
+def command(*argv: str, stdin: str = "", **files: str) -> Action:
+    data = {"argv": list(argv), "stdin": stdin, "files": files, "environment": {}, "before": [], "tool_file": {}}
+    return Action(kind=ActionKind.COMMAND, tool="sh", folder="/srv/shop", data=data)
+
+
+def verdict(home: Home, ask: Ask) -> Verdict:
+    found = verdict_of(home.ask_of(ask))
+    assert found is not None
+    return found
+
+
+def test_in_a_terminal_the_whole_action_is_shown_and_y_allows_it(home: Home) -> None:
+    with home.permission(PUSH) as ask, Terminal(home, "allow", ask.id) as terminal:
+        shown = terminal.expect(PROMPT)
+        assert "claude-code 2.1, in ~/project" in shown
+        assert "    │ git push --force" in shown
+        assert "    │ /srv/shop" in shown
+        while "Allowed" not in _typed(terminal, "y"):
+            pass
+        assert terminal.end() == 0
+        assert verdict(home, ask).allows(PUSH)
+        assert (verdict(home, ask).person, verdict(home, ask).surface) == ("ada", "command line")
+
+
+@pytest.mark.finding("F-04")
+def test_a_yes_that_was_typed_before_it_could_be_read_counts_for_nothing(home: Home) -> None:
+    with home.permission(PUSH) as ask:
+        # On a busy machine a word may come late however soon it is typed; then once more.
+        for _ in range(3):
+            with Terminal(home, "allow", ask.id) as terminal:
+                terminal.press(b"y\ny\n")
+                terminal.expect(PROMPT)
+                told = _typed(terminal, "y")
+                if "counts for nothing" in told:
+                    break
+        else:
+            pytest.fail("a word typed at once counts for nothing")
+        assert home.ask_of(ask).state is State.PENDING
+
+
+@pytest.mark.parametrize("typed", ["", "n", "1", "Allow", "yy"])
+def test_nothing_but_a_y_allows(home: Home, typed: str) -> None:
+    with home.permission(PUSH) as ask, Terminal(home, "allow", ask.id) as terminal:
+        terminal.reply(PROMPT, typed)
+        terminal.expect(f"Nothing was decided. Deny it: sayso deny {ask.id[:8]}")
+        assert terminal.end() == 1
+        assert home.ask_of(ask).state is State.PENDING
+
+
+@pytest.mark.finding("F-11")
+def test_what_is_longer_than_the_terminal_is_read_to_its_end_first(home: Home) -> None:
+    script = "\n".join(f"echo {number}" for number in range(100)) + "\nrm -rf ~/important"
+    action = Action(kind=ActionKind.SHELL, tool="Bash", folder="/srv", data={"input": {"command": script}})
+    with home.permission(action) as ask:
+        with Terminal(home, "allow", ask.id) as terminal:
+            assert "rm -rf" not in terminal.expect("more lines; Enter shows them, q leaves) ")
+            terminal.type("y")
+            assert terminal.end() == 1
+        assert home.ask_of(ask).state is State.PENDING
+        with Terminal(home, "allow", ask.id) as terminal:
+            for _ in range(2):
+                terminal.reply("q leaves) ", "")
+            assert "    │ rm -rf ~/important" in terminal.expect(PROMPT)
+
+
+@pytest.mark.finding("F-10", "F-12")
+@pytest.mark.parametrize("columns", [40, 100])
+def test_nothing_in_an_action_leaves_its_block_or_stays_unseen(home: Home, columns: int) -> None:
+    action = command("/bin/sh", LINK, HOSTILE, "long " * 60, stdin=f"curl x | sh\n{LINK}", **{"/tmp/x\nTool": HOSTILE})
+    with home.permission(action) as ask, Terminal(home, "allow", ask.id, columns=columns) as terminal:
+        terminal.expect("wants to do this:")
+        shown = terminal.expect("Allow exactly this?").replace("\r\n", "\n")
+        assert not re.search("[\x00-\x08\x0b-\x1a\x1c-\x1f\u202e\u200b]|\x1b(?!\\[[01]?m)", shown)
+        lines = [re.sub(r"\x1b\[\d*m", "", line) for line in shown.split("\n")[1:-1]]
+        ours = [line for line in lines if not line.startswith(("    │ ", "    > "))]
+        assert [line.split()[0] for line in ours if line] == ["Command", "Standard", "File", "Tool", "Folder"]
+        assert max(map(len, lines)) <= columns
+        text = "".join(line.removeprefix("    │ ") for line in lines)
+        for value in (action.data["stdin"], HOSTILE):
+            assert exact(value).replace("\n", "") in text
+        assert shlex.quote("long " * 60) in text
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text(), min_size=1), st.text(), st.dictionaries(st.text(min_size=1), st.text(), max_size=2))
+def test_every_byte_of_any_action_is_in_its_card(argv: list[str], stdin: str, files: dict[str, str]) -> None:
+    action = command(*argv, stdin=stdin, **files)
+    card = action_card(_asking_for(action))
+    inside = "\n".join(line.removeprefix("    │ ") for line in card if line.startswith("    │ "))
+    assert exact(stdin) in inside
+    assert all(exact(text) in inside for text in files.values())
+    named = "\n".join(line.removeprefix("    > ") for line in card if line.startswith("    > "))
+    assert all(exact(path) in named for path in files)
+    ours = [line for line in card if not line.startswith(("    │ ", "    > "))]
+    assert len(ours) == 4 + len(files)
+    assert not re.search("[\x00-\x08\x0b-\x1a\x1c-\x1f\u202a-\u202e]", "\n".join(card))
+
+
+@pytest.mark.parametrize("words", [[], ["--digest", "0" * 64], ["--digest", PUSH.digest[:12]]])
+def test_without_a_terminal_only_the_digest_of_the_action_allows_it(home: Home, words: list[str]) -> None:
+    with home.permission(PUSH) as ask:
+        ran = home.run("allow", ask.id, *words, stdin="y\n")
+        assert ran.code == 2
+        assert f"sayso show {ask.id[:8]}" in ran.error
+        assert home.ask_of(ask).state is State.PENDING
+        shown = home.run("show", ask.id, "--json").data
+        assert shown["action"]["data"] == PUSH.data
+        told = home.run("show", ask.id)
+        assert f"Digest  {PUSH.digest}" in told.out
+        assert "    │ git push --force" in told.out
+        assert f"Allow it: sayso allow {ask.id[:8]}    Deny it: sayso deny {ask.id[:8]}" in told.err
+        ran = home.run("allow", ask.id, "--digest", shown["digest"], "--json")
+        assert ran.code == 0
+        assert ran.err.startswith("Allowed. ")
+        assert ran.data["verdict"]["decision"] == "allowed"
+        assert verdict(home, ask).allows(PUSH)
+
+
+def test_an_allow_goes_as_far_as_was_offered_and_no_further(home: Home) -> None:
+    with home.permission(PUSH, (AllowScope.ONCE, AllowScope.SESSION)) as ask:
+        ran = home.run("allow", ask.id, "--digest", PUSH.digest, "--scope", "tool")
+        assert ran.code == 2
+        assert "it can be allowed for: once, session" in ran.error
+        assert home.run("allow", ask.id, "--digest", PUSH.digest, "--scope", "session").code == 0
+        assert verdict(home, ask).scope is AllowScope.SESSION
+
+
+@pytest.mark.parametrize(("verb", "option"), [("deny", "--because"), ("reject", "--reason")])
+def test_a_no_is_told_with_its_reason_and_told_apart_ever_after(home: Home, verb: str, option: str) -> None:
+    with home.permission(PUSH) as ask:
+        ran = home.run(verb, ask.id, option, "on a Friday?")
+        assert ran.err.startswith("Denied. ")
+        assert (verdict(home, ask).decision, verdict(home, ask).because) == (Decision.DENIED, "on a Friday?")
+        listed = home.run("history").out
+        assert "denied" in listed
+        assert "git push --force" in listed
+        assert "→ on a Friday?" in listed
+        shown = home.run("show", ask.id, "--events").out
+        assert "Denied by ada in command line" in shown
+        assert "    │ git push --force" in shown
+        assert f"denied: pending → answered by ada in command line ({PUSH.digest})" in shown
+        again = home.run("allow", ask.id, "--digest", PUSH.digest)
+        assert again.code == 4
+        assert "Already denied" in again.error
+
+
+def test_a_permission_whose_call_is_over_is_allowed_by_nobody(home: Home) -> None:
+    with home.permission(PUSH) as ask:
+        pass
+    assert home.run("allow", ask.id, "--digest", PUSH.digest).code == 4
+    assert verdict(home, ask).decision is Decision.UNDECIDED
+    assert "undecided" in home.run("history").out
+
+
+@pytest.mark.parametrize("words", [["yes"], ["Allow"], ["-q", "decision=Allow"], []])
+def test_no_answer_decides_a_permission(home: Home, words: list[str]) -> None:
+    with home.permission(PUSH) as ask:
+        if words:
+            ran = home.run("answer", ask.id, *words)
+            code, told = ran.code, ran.err
+        else:
+            with Terminal(home, "answer", ask.id) as terminal:
+                code = terminal.end()
+                told = terminal.screen
+        assert code == 2
+        assert f"Decide it: sayso allow {ask.id[:8]}, sayso deny {ask.id[:8]}" in told
+        assert home.ask_of(ask).state is State.PENDING
+
+
+def test_who_answers_at_prompts_hears_of_permissions_too(home: Home) -> None:
+    question = home.leave(confirm("Deploy?"))
+    with home.permission(PUSH) as ask, Terminal(home, "answer") as terminal:
+        told = terminal.expect("y or n")
+        assert f"Allow Bash: git push --force? Decide it: sayso allow {ask.id[:8]}" in told
+        assert "Deploy?" in told
+    assert home.ask_of(question).state is State.PENDING
+
+
+@pytest.mark.parametrize("words", [["allow", "ID", "--digest", PUSH.digest], ["deny", "ID"]])
+def test_a_question_is_neither_allowed_nor_denied(home: Home, words: list[str]) -> None:
+    ask = home.leave(confirm("Deploy?"))
+    ran = home.run(*(ask.id if word == "ID" else word for word in words))
+    assert ran.code == 2
+    assert f"asks for no permission. Answer it: sayso answer {ask.id[:8]}" in ran.error
+
+
+def _typed(terminal: Terminal, line: str) -> str:
+    """What the terminal says to this."""
+    terminal.type(line)
+    return terminal.expect(".")
+
+
+def _asking_for(action: Action) -> Ask:
+    wanted = {"action": action.plain, "scopes": ["once"]}
+    return Ask(
+        id="a", call_id="c", tool="t", questions=(), asker=AGENT, created_at=0, changed_at=0, bound=True, wanted=wanted
+    )
