@@ -11,8 +11,8 @@ import pytest
 from tests.cli import spoken_texts
 from tests.cli.program import Home, choice, confirm, text
 from tests.cli.pseudo_terminal import Terminal
+from tests.cli.test_allow import PUSH
 
-from sayso.asks.model import SAY_SO, Kind, Question
 from sayso.cli.help_page import paragraph
 from sayso.cli.texts import german_texts
 
@@ -145,12 +145,12 @@ def test_prompts_are_german_and_take_a_german_yes(home: Home) -> None:
 
 
 def test_a_permission_is_decided_by_the_same_letters_in_german(home: Home) -> None:
-    ask = home.leave(Question(id=SAY_SO, text="Run it?", kind=Kind.CONFIRM))
-    with Terminal(home, "allow", ask.id, SAYSO_LANGUAGE="de") as terminal:
-        terminal.reply("y erlaubt es, alles andere lässt es offen: ", "j")
+    with home.permission(PUSH) as ask, Terminal(home, "allow", ask.id, SAYSO_LANGUAGE="de") as terminal:
+        assert "Shell-Befehl" in terminal.expect("y erlaubt es, alles andere lässt es offen: ")
+        terminal.type("j")
         terminal.expect("Nichts wurde entschieden.")
         assert terminal.end() == 1
-    assert home.ask_of(ask).outcome is None
+        assert home.ask_of(ask).outcome is None
 
 
 def test_a_german_yes_is_no_yes_in_english(home: Home) -> None:

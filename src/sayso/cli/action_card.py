@@ -11,17 +11,14 @@ from sayso.cli.terminal import barred, bold, forget_typed_ahead, put, put_pages,
 from sayso.cli.texts import tr, translated
 from sayso.permissions.action import action_of
 from sayso.permissions.parts import ActionPart, parts_of
-from sayso.text import exact
 
 READING_SECONDS = 0.7
 
 
 def action_card(ask: Ask) -> list[str]:
-    """All of it, as lines. An ask without an action has the words of its question."""
+    """All of it, as lines; none where its texts were not kept."""
     action = action_of(ask)
-    if action is None:
-        return [line for question in ask.questions for line in barred(exact(question.text))]
-    return [line for part in parts_of(action) for line in _part_lines(part)]
+    return [line for part in parts_of(action) for line in _part_lines(part)] if action else []
 
 
 def confirmed_by_person(ask: Ask) -> bool:

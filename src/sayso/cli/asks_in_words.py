@@ -91,7 +91,7 @@ def block(text: str, indent: str) -> str:
 
 def described(ask: Ask) -> str:
     """Everything about one ask, to be read."""
-    asked = ["\n".join(action_card(ask))] if ask.is_permission else _question_blocks(ask)
+    asked = ["\n".join(action_card(ask))] if ask.wanted is not None else _question_blocks(ask)
     parts = [_facts(ask), *asked]
     if ask.outcome or not ask.state.answerable:
         parts.append(_end(ask))

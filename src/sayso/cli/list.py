@@ -119,10 +119,10 @@ def _say_next_steps(asks: Sequence[Ask], more: bool) -> None:
         if word in found and word != "waiting":
             say(f"{translated(word)}: {tr(meaning)}.")
     for ask in asks:
-        if ask.is_permission:
+        if ask.wanted is not None:
             say(tr("Decide one: sayso allow {id}, sayso deny {id}", id=ask.id[:8]))
             break
     for ask in asks:
-        if not ask.is_permission:
+        if ask.wanted is None:
             say(tr("Answer one: sayso answer {id}    See all of it: sayso show {id}", id=ask.id[:8]))
             break

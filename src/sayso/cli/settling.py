@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sayso.agent_guard import refuse_agents_settling
-from sayso.asks.model import ALLOWING, Answer, Ask, Problems, State, check_text
+from sayso.asks.model import Answer, Ask, Problems, State, check_text
 from sayso.asks.truth import Handover, handover
 from sayso.cli.asks_in_words import status
 from sayso.cli.shared import settler
@@ -46,7 +46,7 @@ def check_open(desks: Desks, ask: Ask) -> None:
 
 def check_permission(desks: Desks, ask: Ask) -> None:
     """Refuse early what is no permission, or cannot be decided here."""
-    if not ask.is_permission:
+    if ask.wanted is None:
         text = f"ask {ask.id[:8]} asks for no permission. Answer it: sayso answer {ask.id[:8]}"
         raise InvalidInput([Problem(path="ID", text=text)])
     check_open(desks, ask)
@@ -54,7 +54,7 @@ def check_permission(desks: Desks, ask: Ask) -> None:
 
 def check_question(desks: Desks, ask: Ask) -> None:
     """Refuse early what takes no answer, or cannot be answered here."""
-    if ask.is_permission:
+    if ask.wanted is not None:
         short = ask.id[:8]
         text = f"ask {short} is a permission, which takes no answer. Decide it: sayso allow {short}, sayso deny {short}"
         raise InvalidInput([Problem(path="ID", text=text)])
@@ -64,23 +64,12 @@ def check_question(desks: Desks, ask: Ask) -> None:
 def allow(desks: Desks, ask: Ask, digest: str, scope: AllowScope | None) -> Ask:
     """Allow the action with this digest."""
     _look_who_waits(desks)
-    by = settler(desks.config)
-    if ask.wanted is None and digest == ask.digest:
-        # Of a server that is older than this program, and still waits.
-        return _handed_over(desks, desks.asks.answer(ask.id, [_plain_yes(ask)], by))
-    return _handed_over(desks, desks.permissions.allow(ask.id, digest, by, scope))
-
-
-def _plain_yes(ask: Ask) -> Answer:
-    question = ask.questions[0]
-    return Answer(question=question.id, chosen=tuple(filter(question.option, ALLOWING))[:1])
+    return _handed_over(desks, desks.permissions.allow(ask.id, digest, settler(desks.config), scope))
 
 
 def deny(desks: Desks, ask: Ask, because: str) -> Ask:
     """Deny it; the agent is told why."""
     _look_who_waits(desks)
-    if ask.wanted is None:
-        return _handed_over(desks, desks.asks.reject(ask.id, because, settler(desks.config)))
     return _handed_over(desks, desks.permissions.deny(ask.id, settler(desks.config), because))
 
 
@@ -97,7 +86,7 @@ def reject(desks: Desks, ask: Ask, reason: str) -> Ask:
     check_text(problems, "--reason", reason)
     problems.check()
     check_open(desks, ask)
-    if ask.is_permission:
+    if ask.wanted is not None:
         return deny(desks, ask, reason)
     _look_who_waits(desks)
     return _handed_over(desks, desks.asks.reject(ask.id, reason, settler(desks.config)))

@@ -39,14 +39,14 @@ def complete_permission(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[click.shell_completion.CompletionItem]:
     """Those that ask for a permission."""
-    return _completed(incomplete, lambda ask: ask.is_permission)
+    return _completed(incomplete, lambda ask: ask.wanted is not None)
 
 
 def complete_question(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[click.shell_completion.CompletionItem]:
     """All others."""
-    return _completed(incomplete, lambda ask: not ask.is_permission)
+    return _completed(incomplete, lambda ask: ask.wanted is None)
 
 
 def _completed(incomplete: str, wanted: Callable[[Ask], bool]) -> list[click.shell_completion.CompletionItem]:

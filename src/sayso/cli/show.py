@@ -45,7 +45,7 @@ def _put_readable(ask: Ask, events: list[Event]) -> None:
     put(described(ask))
     if events:
         put("\n".join(["", bold(tr("Events")), *(f"  {event_line(event)}" for event in events)]))
-    if ask.state.answerable and ask.is_permission:
+    if ask.state.answerable and ask.wanted is not None:
         say(tr("\nAllow it: sayso allow {id}    Deny it: sayso deny {id}", id=ask.id[:8]))
     elif ask.state.answerable:
         say(tr("\nAnswer it: sayso answer {id}    Turn it down: sayso reject {id}", id=ask.id[:8]))

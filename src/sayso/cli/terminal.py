@@ -99,7 +99,7 @@ def block(text: str) -> str:
 
 def barred(text: str, start: str = _MARK) -> list[str]:
     """The same as lines, for a text that is spelt out already."""
-    width = max((_columns() or sys.maxsize) - cells(start), 20)
+    width = max((_columns() or sys.maxsize) - cells(start), 4)
     return [start + part for line in text.split("\n") for part in _pieces(line, width)]
 
 
