@@ -10,14 +10,16 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sayso.errors import ConfigError
 from sayso.files import read_regular
 from sayso.language import LANGUAGES
 from sayso.log import LEVELS
 from sayso.text import did_you_mean
-from sayso.trust import Trust, real
+
+if TYPE_CHECKING:
+    from sayso.trust import Trust
 
 PROFILES = ("all", "auq", "swissarmyhammer", "ahma", "codenomad", "promptmanager")
 RELAYED_PROFILE = "promptmanager"
@@ -504,12 +506,12 @@ class Config:
         """Whether the project brought what lies in a folder of tool files, so that it has to be trusted first."""
         if folder in (self.user_tools_dir, self.project_tools_dir):
             return folder == self.project_tools_dir
-        return real(folder).is_relative_to(real(self.project))
+        return folder.resolve().is_relative_to(self.project.resolve())
 
     @property
     def trust(self) -> Trust:
         """Which files of projects may be used."""
-        return Trust(self.trust_dir)
+        return _trust_in(self.state_dir)
 
     @property
     def trust_dir(self) -> Path:
@@ -571,7 +573,7 @@ def load(
     named = spoken.get("state_dir")
     mine = _read("state_dir", named, "SAYSO_STATE_DIR") if named else values.get("state_dir")
     values["state_dir"] = mine or default_state_dir(environ)
-    take(_trusted(theirs, Trust(values["state_dir"] / TRUST), project), lambda _: str(theirs))
+    take(_trusted(theirs, values["state_dir"], project), lambda _: str(theirs))
     take(spoken, lambda key: f"SAYSO_{key.upper()}")
     take({key: value for key, value in (flags or {}).items() if value is not None}, _flag)
     values["person"] = values.get("person") or _login()
@@ -652,13 +654,20 @@ def _settings_in(data: bytes, file: Path) -> dict[str, object]:
         raise ConfigError(f"{file}: is not valid TOML: {error}. Fix or remove that line.") from error
 
 
-def _trusted(file: Path, trust: Trust, project: Path) -> dict[str, object]:
+def _trust_in(state_dir: Path) -> Trust:
+    # Only now: most projects bring nothing, and a fast start is a feature.
+    from sayso.trust import Trust
+
+    return Trust(state_dir / TRUST)
+
+
+def _trusted(file: Path, state_dir: Path, project: Path) -> dict[str, object]:
     """What a project's file says, if a person has trusted it as it is. Else nothing of it is even read as settings."""
     try:
         data = read_regular(file, MOST_SETTINGS)
     except OSError:
         return {}
-    given = _settings_in(data, file) if trust.of(project).trusts(file, data) else {}
+    given = _settings_in(data, file) if _trust_in(state_dir).of(project).trusts(file, data) else {}
     for key in given:
         if key in SETTINGS and not SETTINGS[key].metadata["anywhere"]:
             raise ConfigError(

@@ -18,6 +18,8 @@ from sayso.text import counted, spelt_out
 from sayso.toolfiles.catalog import Catalog
 
 CONNECT_SECONDS = 3.0
+MOST_NAMED = 10
+"""Files of a project that are named one by one."""
 
 
 def tool_files(config: Config) -> Iterator[Finding]:
@@ -35,10 +37,12 @@ def tool_files(config: Config) -> Iterator[Finding]:
 def trust(config: Config) -> Iterator[Finding]:
     """What the project at hand brings and nobody has trusted. None of it is run or used here."""
     found = brought(config, config.project)
-    for file in found.untrusted:
+    for file in found.untrusted[:MOST_NAMED]:
         why = file.trouble or file.standing
         text = f"{spelt_out(file.name)} ({file.used}) is not used: {why}."
         yield note("trust", text, "" if file.trouble else "sayso trust")
+    if more := found.untrusted[MOST_NAMED:]:
+        yield note("trust", f"{len(more)} more of its files are not used.", "sayso trust --show")
     if found.files and not found.untrusted:
         yield ok("trust", f"you trust what this project brings: {counted(len(found.files), 'file')}")
 
