@@ -13,8 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sayso.dialects.approve import Permission, wanted_action
 from sayso.permissions.action import Action, ActionKind, action_from, differing_parts
 from sayso.permissions.parts import parts_of
+from sayso.permissions.seen_file import SeenFile
 from sayso.permissions.words import command_line
 from sayso.text import exact, json_line, printable
 
@@ -90,6 +92,28 @@ def test_every_text_that_is_used_is_shown_and_spelt_out(action: Action) -> None:
     assert not missing
     assert action.folder in seen
     assert seen == printable(seen), "nothing in it can drive or deceive a screen"
+
+
+LINES = st.lists(st.sampled_from(["a", "b", "", "-x", "+y", "@@ z", "\x1b[8m", "c\r", "\u202e"]), max_size=9)
+
+
+@given(LINES, LINES, LINES, st.booleans())
+def test_an_edit_shows_all_that_it_takes_out_and_puts_in(
+    before: list[str], old: list[str], new: list[str], known: bool
+) -> None:
+    text = "\n".join([*before, *old, *before])
+    edit = {"file_path": "/srv/f", "old_string": "\n".join(old), "new_string": "\n".join(new)}
+    file = SeenFile(path="/srv/f", was="sha256 1", text=text if known else None)
+    for tool, given_input in (("Edit", edit), ("Write", {"file_path": "/srv/f", "content": edit["new_string"]})):
+        action = wanted_action(Permission(tool=tool, given=given_input), "/srv", file)
+        shown = {part.label: part.text for part in parts_of(action)}
+        lines = shown["Change"].split("\n")[2:]
+        sides = {mark: "\n".join(line[1:] for line in lines if line[:1] in (mark, " ")) for mark in "-+"}
+        for key, mark in (("old_string", "-"), ("new_string", "+"), ("content", "+")):
+            if key in given_input:
+                told = exact(given_input[key].replace("\r", "\\r"))
+                assert shown.get(f"Input {key}") == exact(given_input[key]) or told in sides[mark] + "\n"
+        assert all(exact(part) == part for part in shown.values())
 
 
 @given(st.lists(TEXTS.filter(lambda text: "\x00" not in text), min_size=1, max_size=5))

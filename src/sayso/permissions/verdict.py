@@ -61,6 +61,8 @@ def _decision(ask: Ask) -> Decision:
     assert ask.outcome is not None
     if ask.outcome.verdict:
         return Decision(ask.outcome.verdict)
+    if ask.state is State.CANCELLED:
+        return Decision.UNDECIDED  # withdrawn by the call that wanted it
     # From before permissions were decided at a desk of their own; without a digest, nothing can be done with it.
     chosen = [answer.chosen for answer in ask.outcome.answers if answer.text is None]
     plain = ask.state is State.ANSWERED and len(chosen) == 1 and len(chosen[0]) == 1

@@ -73,7 +73,6 @@ def test_whatever_else_a_person_does_the_command_is_not_run(place: Place) -> Non
             "answered no": lambda ask: person.answer(ask, "No"),
             "rejected": lambda ask: person.reject(ask, "too dangerous"),
             "declined": lambda ask: person.desk.decline(ask.id, ada),
-            "cancelled": lambda ask: person.desk.cancel(ask.id, ada),
         }
         for way, say_no in ways.items():
             call = one.call("fg", {"script": f"touch never; echo {way}"})
