@@ -34,7 +34,8 @@ class ApproveCalls:
 
     def __init__(self, backend: Backend) -> None:
         self._backend, self._asks = backend, AskCalls(backend, strict=True)
-        self._allowed: set[str] = set()
+        self._allowed: set[tuple[str, str]] = set()
+        """Which session was allowed which action from then on."""
 
     async def call(self, ctx: CallContext) -> ToolResult:
         try:
@@ -66,7 +67,7 @@ class ApproveCalls:
         await self._backend.find_run()
         asker = self._backend.asker_of(ctx)
         action = await in_thread(self._action, permission, ctx)
-        if action.digest in self._allowed and not asker.agent:
+        if (asker.session, action.digest) in self._allowed and not asker.agent:
             logger.info("Allowed %s again, as the user said", permission.tool)
             return result(dialect.allow(permission.given))
         waiting = await self._backend.waiting()
@@ -74,7 +75,7 @@ class ApproveCalls:
         ask = await self._decided(held, waiting, ctx)
         now = await in_thread(self._action, permission, ctx)
         if dialect.is_for_the_rest(ask) and ask.outcome:
-            self._allowed.add(ask.outcome.digest)
+            self._allowed.add((asker.session, ask.outcome.digest))
         self._backend.note_delivery(ctx, held)
         return result(dialect.decision(ask, differing_parts(action, now)))
 

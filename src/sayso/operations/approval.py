@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sayso.asks.desk import Held
 from sayso.asks.model import SAY_SO, Ask, Asker, Kind, NewAsk, Question, Settler, State
 from sayso.asks.waiting import Waiting
-from sayso.errors import AlreadySettled, StoreError
+from sayso.errors import AlreadySettled, InvalidInput, StoreError
 from sayso.operations.wanted_action import tool_files
 from sayso.permissions.action import Action, AllowScope, asking
 from sayso.permissions.markdown import told
@@ -83,7 +83,10 @@ class Approvals:
             return said
 
     async def _ask(self, wanted: WantedApproval, dropped: asyncio.Event, asked: Asked) -> SaySo:
-        held = await self._waiting.hold(_new_ask(wanted))
+        try:
+            held = await self._waiting.hold(_new_ask(wanted))
+        except InvalidInput as error:
+            return SaySo(refused=f"It cannot be shown to the user as it is, so it was not run. {error}")
         self._tell(held.ask)
         outcome, drop = asyncio.ensure_future(self._waiting.outcome(held)), asyncio.ensure_future(dropped.wait())
         try:

@@ -295,6 +295,17 @@ def test_nobody_deciding_is_told_as_that_and_not_as_a_no(place: Place) -> None:
     assert not (place.project / "never").exists()
 
 
+def test_what_cannot_be_shown_whole_is_not_run(place: Place) -> None:
+    counting(place, approve="always", synchronous=True)
+    with worker(place) as one, place.person() as person:
+        result = one.do("all", script="touch never", text="x" * 1_000_001)
+        assert result.is_error
+        assert "It cannot be shown to the user as it is, so it was not run." in text_of(result)
+        assert "at most 1,000,000 are allowed" in text_of(result)
+        assert person.asks() == []
+    assert not (place.project / "never").exists()
+
+
 def test_an_allow_of_another_action_starts_nothing(place: Place) -> None:
     waited_for(place, approve="always")
     with worker(place) as one, place.person() as person:
