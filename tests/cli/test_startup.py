@@ -50,6 +50,22 @@ def test_quick_commands_import_nothing_heavy(home: Home, arguments: list[str]) -
     assert not set(HEAVY) & set(imported)
 
 
+WITHOUT_TLS = """
+import sys
+from sayso.cli.serving import load_asyncio_without_tls
+load_asyncio_without_tls()
+import asyncio
+assert "ssl" not in sys.modules
+import ssl, urllib.request
+urllib.request.build_opener(urllib.request.HTTPSHandler(context=ssl.create_default_context()))
+asyncio.run(asyncio.sleep(0))
+"""
+
+
+def test_a_server_leaves_tls_to_those_who_need_it_later() -> None:
+    subprocess.run([sys.executable, "-c", WITHOUT_TLS], timeout=SECONDS, check=True)
+
+
 def every_command() -> dict[str, click.Command]:
     """By its words, those below others too."""
     found: dict[str, click.Command] = {}

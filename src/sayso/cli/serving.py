@@ -76,11 +76,24 @@ def serve(**flags: object) -> None:
     early = EarlyServer(fds, offer.connect(), offer)
     if os.name == "posix" and not early.serve():
         return
+    if relay is None:
+        load_asyncio_without_tls()
     import asyncio
 
     from sayso.mcp_server.server import serve_stdio
 
     asyncio.run(serve_stdio(config, offer, fds, early, relay))
+
+
+def load_asyncio_without_tls() -> None:
+    """As where Python has no TLS: on the event loop of a server on stdio only a relay needs it, and it would cost each
+    of them a megabyte. What else needs it, such as a notification, imports it later as ever."""
+    if "asyncio" not in sys.modules and "ssl" not in sys.modules:
+        sys.modules["ssl"] = None  # type: ignore[assignment]
+        try:
+            import asyncio  # noqa: F401
+        finally:
+            del sys.modules["ssl"]
 
 
 def _tell_whoever_typed_this() -> None:

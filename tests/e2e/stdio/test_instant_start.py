@@ -17,7 +17,7 @@ import pytest
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.shared.message import SessionMessage
 from tests.e2e.run.kit import write_tool
-from tests.e2e.stdio.harness import WAIT, Place, new_place
+from tests.e2e.stdio.harness import WAIT, Place, data_of, new_place, question
 from tests.e2e.stdio.pipe import HANDSHAKES, MODERN, VERSIONS, Json, Pipe
 
 from sayso.config import PROFILES, load
@@ -144,6 +144,15 @@ def test_a_client_that_only_looks_leaves_nothing_behind(version: str, home: Plac
     # What a call needs is imported with the call, and not before.
     call = {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "ask_user", "arguments": {}}}
     assert b"imported" in early_answers(place, [], [*opening(HANDSHAKES[0], {}), call]).stderr
+
+
+def test_a_question_is_asked_and_answered_without_what_only_other_servers_need(place: Place) -> None:
+    for name in ("anyio", "ssl", "starlette", "uvicorn"):
+        (place.folder / f"{name}.py").write_text(f"raise SystemExit('imported {name}')")
+    with place.agent(environment={"PYTHONPATH": str(place.folder)}) as agent, place.person() as person:
+        call = agent.ask(question("Is this enough?"))
+        person.answer(person.wait_for_ask("Is this enough?"), "Yes")
+        assert data_of(call.result(WAIT))["outcome"] == "answered"
 
 
 @contextmanager
