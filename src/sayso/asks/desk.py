@@ -269,6 +269,17 @@ class AskDesk:
 
         self._write(work)
 
+    def void(self, ask_id: str, why: str) -> Ask:
+        """What was allowed is no longer what it was when it was shown: the allow counts for nothing."""
+
+        def work(table: AskTable) -> Ask:
+            ask = table.get(ask_id)
+            if ask.outcome is None or ask.outcome.void:
+                return ask
+            return table.change(replace(ask, outcome=replace(ask.outcome, void=why)), ask, kind="voided", detail=why)
+
+        return self._write(work)
+
     # Looking
 
     def get(self, ask_id: str) -> Ask:

@@ -186,6 +186,9 @@ class Asker:
 CLIENT_FORM = "client form"
 """The surface that is the client's own. What it brings is what the client says: nobody has signed in to it."""
 
+OWN_CALL = "its own call"
+"""Where an agent's call itself ends what it asked, because nobody needs to decide it any more."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Settler:
@@ -211,6 +214,8 @@ class Outcome:
     scope: str = ""
     changed: Mapping[str, Any] | None = None
     """The action that was allowed instead, where a person has changed it."""
+    void: str = ""
+    """Why an allow counted for nothing in the end: what was no longer as it had been shown."""
 
 
 @dataclass(frozen=True, kw_only=True)

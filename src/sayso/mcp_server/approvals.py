@@ -22,6 +22,7 @@ from sayso.mcp_server.replies import result
 from sayso.permissions.action import Action, differing_parts
 from sayso.permissions.edits import path_of
 from sayso.permissions.seen_file import seen
+from sayso.permissions.verdict import AllowedAction
 from sayso.protocol.results import ToolResult
 
 logger = logging.getLogger(__name__)
@@ -34,8 +35,8 @@ class ApproveCalls:
 
     def __init__(self, backend: Backend) -> None:
         self._backend, self._asks = backend, AskCalls(backend, strict=True)
-        self._allowed: set[tuple[str, str]] = set()
-        """Which session was allowed which action from then on."""
+        self._allowed: dict[tuple[str, str], str] = {}
+        """Which session was allowed which action from then on, and by which ask."""
 
     async def call(self, ctx: CallContext) -> ToolResult:
         try:
@@ -67,17 +68,21 @@ class ApproveCalls:
         await self._backend.find_run()
         asker = self._backend.asker_of(ctx)
         action = await in_thread(self._action, permission, ctx)
+        waiting = await self._backend.waiting()
         if (asker.session, action.digest) in self._allowed and not asker.agent:
             logger.info("Allowed %s again, as the user said", permission.tool)
+            again = AllowedAction(action=action, ask=self._allowed[asker.session, action.digest])
+            await waiting.do((await self._backend.desks()).permissions.note_again, again, asker)
             return result(dialect.allow(permission.given))
-        waiting = await self._backend.waiting()
         held = await waiting.hold(dialect.ask_for(action, asker, self._backend.config))
         ask = await self._decided(held, waiting, ctx)
-        now = await in_thread(self._action, permission, ctx)
-        if dialect.is_for_the_rest(ask) and ask.outcome:
-            self._allowed.add((asker.session, ask.outcome.digest))
+        changed = differing_parts(action, await in_thread(self._action, permission, ctx))
+        if changed:
+            await waiting.do(waiting.desk.void, ask.id, f"changed after it was shown: {' and '.join(changed)}")
+        elif dialect.is_for_the_rest(ask) and ask.outcome:
+            self._allowed[asker.session, ask.outcome.digest] = ask.id
         self._backend.note_delivery(ctx, held)
-        return result(dialect.decision(ask, differing_parts(action, now)))
+        return result(dialect.decision(ask, changed))
 
     async def _decided(self, held: Held, waiting: Waiting, ctx: CallContext) -> Ask:
         """The ask once it has ended. Whatever ends this call before that ends the ask too."""

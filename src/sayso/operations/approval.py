@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from sayso.asks.desk import Held
-from sayso.asks.model import SAY_SO, Ask, Asker, Kind, NewAsk, Question, Settler, State
+from sayso.asks.model import OWN_CALL, SAY_SO, Ask, Asker, Kind, NewAsk, Question, Settler, State
 from sayso.asks.waiting import Waiting
 from sayso.errors import AlreadySettled, InvalidInput, StoreError
 from sayso.operations.wanted_action import tool_files
@@ -53,6 +53,8 @@ class SaySo:
 
     refused: str = ""
     """Why the command must not run; empty if it may."""
+    ask: str = ""
+    """The ask by which somebody has allowed it."""
     shown: bool = False
     """Whether somebody has looked at this very action, and not at another of the same tool."""
 
@@ -62,12 +64,17 @@ class Approvals:
 
     def __init__(self, waiting: Waiting, tell: Callable[[Ask], object]) -> None:
         self._waiting, self._tell = waiting, tell
-        self._given: set[object] = set()
+        self._given: dict[object, str] = {}
+        """The asks by which a yes was given that holds for more than one call."""
         self._asking: dict[object, asyncio.Lock] = {}
 
     def needed(self, wanted: WantedApproval) -> bool:
         """Whether a person has yet to agree."""
         return wanted.tool.leaf.approve != "never" and wanted.key not in self._given
+
+    def given(self, wanted: WantedApproval) -> SaySo:
+        """The yes from before that holds for it."""
+        return SaySo(ask=self._given.get(wanted.key, ""))
 
     async def say_so(self, wanted: WantedApproval, dropped: asyncio.Event, asked: Asked) -> SaySo:
         """Wait for the person. Once it is `dropped`, nobody is bothered with the question any more. It ends with this
@@ -76,10 +83,10 @@ class Approvals:
             return await self._ask(wanted, dropped, asked)
         async with self._asking.setdefault(wanted.key, asyncio.Lock()):
             if wanted.key in self._given:
-                return SaySo()
+                return self.given(wanted)
             said = await self._ask(wanted, dropped, asked)
             if not said.refused:
-                self._given.add(wanted.key)
+                self._given[wanted.key] = said.ask
             return said
 
     async def _ask(self, wanted: WantedApproval, dropped: asyncio.Event, asked: Asked) -> SaySo:
@@ -103,10 +110,10 @@ class Approvals:
             return SaySo(refused=CANCELLED)
         ask = outcome.result()
         await self._waiting.delivered(held)
-        return SaySo(refused=_refusal(ask, wanted.action), shown=True)
+        return SaySo(refused=_refusal(ask, wanted.action), ask=ask.id, shown=True)
 
     async def _withdraw(self, held: Held, asker: Asker) -> None:
-        by = Settler(person=asker.client or "the agent", surface="its own call")
+        by = Settler(person=asker.client or "the agent", surface=OWN_CALL)
         try:
             await self._waiting.do(self._waiting.desk.cancel, held.ask.id, by)
         except AlreadySettled:

@@ -17,6 +17,8 @@ from sayso.detached import DetachedDesk, DetachedQueries
 from sayso.errors import AmbiguousId, NotFound
 from sayso.operations import rows
 from sayso.operations.operation import NewOperation, Operation, OperationState, end_of, lost, state_after
+from sayso.permissions.execution import note_not_run, note_run
+from sayso.permissions.verdict import AllowedAction
 from sayso.running import folder as runner_folder
 from sayso.running.folder import Status
 from sayso.store import Row, Store, Transaction
@@ -76,16 +78,24 @@ class OperationDesk(DetachedDesk[Operation]):
 
         return self._store.write(work)
 
+    def note_run(self, operation: Operation, allowed: AllowedAction) -> None:
+        """Log that it is about to be executed, and under which permission."""
+        self._store.write(lambda tx: note_run(tx, allowed, operation.id, operation.asker, self._clock()))
+
     def end(self, operation_id: str, status: Status) -> Operation:
         """Take over how it ended. What has ended stays as it is."""
 
-        def edit(operation: Operation) -> Operation:
-            now = self._clock()
+        def work(tx: Transaction) -> Operation:
+            operation, now = self._get(tx, operation_id), self._clock()
+            if operation.state.ended:
+                return operation
+            if status.never_ran:
+                note_not_run(tx, operation_id, status.text, now)
             ended_at = end_of(status, operation, now)
             ended = replace(operation, state=state_after(status, operation), status=status, ended_at=ended_at)
-            return ended if operation.background else replace(ended, delivered_at=now)
+            return self._change(tx, ended if operation.background else replace(ended, delivered_at=now), operation)
 
-        return self._edit(operation_id, edit)
+        return self._store.write(work)
 
     def want_cancelled(self, operation_id: str, by: str) -> Operation:
         """Note that somebody wants it to end, and tell its runner if it is on this machine. A queued one ends now."""

@@ -11,7 +11,8 @@ from sayso.config import Config
 from sayso.errors import SaysoError
 from sayso.operations.alerts import alert_pattern, alert_streams
 from sayso.operations.operation import NewOperation, new_id, step_id
-from sayso.permissions.action import Action, action_from
+from sayso.permissions.action import action_from
+from sayso.permissions.verdict import AllowedAction
 from sayso.toolfiles.argv import Invocation, build_argv
 from sayso.toolfiles.catalog import CommandTool
 from sayso.toolfiles.leaves import WORKING_DIRECTORY, leaf_name
@@ -30,7 +31,7 @@ class Order:
     """What is left of the time of the sequence that this is a step of."""
     held_lock: str | None = None
     """The lock that the sequence holds already."""
-    allowed: Action | None = None
+    allowed: AllowedAction | None = None
     """What a person has allowed this to be, as a step of the sequence that was shown to them."""
 
     @property
@@ -50,8 +51,12 @@ class Order:
             arguments={WORKING_DIRECTORY.name: where, **step.args} if where else step.args,
             id=step_id(self.id, number),
             parent=self.id,
-            allowed=action_from(self.allowed.data["steps"][number - 1]) if self.allowed else None,
+            allowed=self._allowed_step(number),
         )
+
+    def _allowed_step(self, number: int) -> AllowedAction | None:
+        whole = self.allowed
+        return replace(whole, action=action_from(whole.action.data["steps"][number - 1])) if whole else None
 
     def command(self, config: Config, folder: Path) -> Invocation:
         """What is executed; an InvalidInput names every argument that does not fit."""

@@ -27,7 +27,7 @@ from sayso.operations.order import Order
 from sayso.operations.sequence import Sequence
 from sayso.operations.starter import Starter, install_hint
 from sayso.operations.wanted_action import wanted_action
-from sayso.permissions.action import Action
+from sayso.permissions.verdict import AllowedAction
 from sayso.running import folder as runner_folder
 from sayso.running.excerpt import Excerpts
 from sayso.running.folder import Status
@@ -232,18 +232,19 @@ class OperationSupervisor:
         self, job: Job, order: Order, command: Invocation, wanted: WantedApproval | None
     ) -> Status | None:
         """How it ended; None when somebody ended it before it began."""
-        allowed, shown = wanted.action if wanted else order.allowed, order.allowed
+        said = self._approvals.given(wanted) if wanted else SaySo()
         if job.operation.state is OperationState.QUEUED:
             said = await self._say_so(job, wanted)
             if said.refused:
                 return Status(reason="cancelled", text=said.refused)
-            shown = allowed if said.shown else shown
             job.operation = await self._lock_queues.take(job)
             if job.operation.state.ended:
                 return None
+        allowed = AllowedAction(action=wanted.action, ask=said.ask) if wanted else order.allowed
         if order.tool.leaf.sequence:
             self.tell(job)
             # The steps of a sequence that nobody was shown ask for themselves.
+            shown = allowed if said.shown else order.allowed
             return await Sequence(self, job, replace(order, allowed=shown), command).run()
         return await self._execute(job, order, command, allowed)
 
@@ -252,7 +253,7 @@ class OperationSupervisor:
             if job.operation.say_so != ask_id:
                 job.operation = await self.do(self.desk.awaits, job.id, ask_id)
 
-        said = SaySo()
+        said = self._approvals.given(wanted) if wanted else SaySo()
         if wanted and self._approvals.needed(wanted):
             job.wait_for(SAY_SO)
             said = await self._approvals.say_so(wanted, job.dropped, asked)
@@ -260,9 +261,12 @@ class OperationSupervisor:
             await asked("")
         return said
 
-    async def _execute(self, job: Job, order: Order, command: Invocation, allowed: Action | None) -> Status:
+    async def _execute(self, job: Job, order: Order, command: Invocation, allowed: AllowedAction | None) -> Status:
         try:
-            ended = await self.in_thread(self._starter.start, job.operation, order, command, allowed)
+            if allowed:
+                await self.do(self.desk.note_run, job.operation, allowed)
+            action = allowed.action if allowed else None
+            ended = await self.in_thread(self._starter.start, job.operation, order, command, action)
         except (SaysoError, OSError) as error:
             return Status(reason="spawn_failed", text=str(error))
         if not ended.done():

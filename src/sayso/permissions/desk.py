@@ -13,11 +13,12 @@ from typing import Any
 
 from sayso.asks.desk import AskDesk
 from sayso.asks.happening import TOO_LATE
-from sayso.asks.model import ALLOWING, DENYING, Answer, Ask, Outcome, Problems, Settler, State, check_text, fit
+from sayso.asks.model import ALLOWING, DENYING, Answer, Ask, Asker, Outcome, Problems, Settler, State, check_text, fit
 from sayso.asks.settling import settle
 from sayso.errors import AlreadySettled, InvalidInput, NotFound, Problem
 from sayso.permissions.action import Action, AllowScope, action_of, changed, scopes_of
-from sayso.permissions.verdict import Decision
+from sayso.permissions.execution import note_handed_over
+from sayso.permissions.verdict import AllowedAction, Decision
 
 OTHER_ACTION = "{given} is not the digest of what the agent wants to do. Look at it again: `sayso show {id}`."
 NOT_OFFERED = "{given} is not offered for this; it can be allowed for: {offered}."
@@ -54,6 +55,10 @@ class PermissionDesk:
         check_text(problems, "because", because)
         problems.check()
         return self._decide(ask_id, by, lambda ask: _denied(ask, because))
+
+    def note_again(self, allowed: AllowedAction, asker: Asker) -> None:
+        """Log that a client is told once more that it may, by a verdict that holds for its session."""
+        self._asks.change(lambda table: note_handed_over(table.tx, allowed, asker, table.now))
 
     def settle_as_entered(self, shown: Ask, answers: Sequence[Answer], by: Settler) -> Ask:
         """Settle the ask as a surface has shown it, by what was chosen there. Everything but a plain allow is a no."""

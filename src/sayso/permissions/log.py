@@ -148,14 +148,12 @@ class PermissionLog:
 
 def executions(entries: Sequence[LogEntry]) -> Iterator[Execution]:
     """What of them ran or was handed over, each with what undid it."""
-    undone: dict[str, LogEntry] = {
-        entry.event.operation: entry for entry in entries if entry.event.kind is LogKind.NOT_RUN
-    }
-    handed = [entry for entry in entries if entry.event.kind in (LogKind.HANDED_OVER, LogKind.NOT_HANDED_OVER)]
+    found: dict[str, Execution] = {}
     for entry in entries:
-        if entry.event.kind is LogKind.RUN:
-            yield Execution(entry=entry, undone=undone.get(entry.event.operation))
-    if handed:
-        last = handed[-1]
-        taken_back = last.event.kind is LogKind.NOT_HANDED_OVER
-        yield Execution(entry=last, undone=last if taken_back else None)
+        match entry.event.kind:
+            case LogKind.RUN | LogKind.HANDED_OVER:
+                found[entry.event.operation or f"handed over {len(found)}"] = Execution(entry=entry)
+            case LogKind.NOT_RUN | LogKind.NOT_HANDED_OVER:
+                name = entry.event.operation or next(reversed(found), "")
+                found[name] = Execution(entry=found[name].entry if name in found else entry, undone=entry)
+    yield from found.values()

@@ -17,6 +17,14 @@ class Decision(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AllowedAction:
+    """An action that may be executed, and the ask by which a person has allowed it, itself or what it belongs to."""
+
+    action: Action
+    ask: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Verdict:
     """`digest` is of what was allowed. `at` is in milliseconds since 1970."""
 

@@ -59,6 +59,11 @@ class Status:
         return f"exit code {self.exit_code}" if self.exit_code is not None else ""
 
     @property
+    def never_ran(self) -> bool:
+        """Whether it is known that nothing was executed."""
+        return self.reason in ("cancelled", "spawn_failed") and not self.ended_with
+
+    @property
     def signal_name(self) -> str:
         """Such as SIGKILL; empty where no signal ended it, or one without a name."""
         return Signals(self.signal).name if self.signal in set(Signals) else ""

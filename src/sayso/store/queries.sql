@@ -511,6 +511,9 @@ ORDER BY seq DESC LIMIT :most;
 -- name: log_of_ask
 SELECT * FROM permission_log WHERE ask_id <> '' AND ask_id = :ask_id ORDER BY seq;
 
+-- name: first_log_of_ask
+SELECT * FROM permission_log WHERE ask_id <> '' AND ask_id = :ask_id ORDER BY seq LIMIT 1;
+
 -- name: log_of_run
 SELECT * FROM permission_log WHERE operation_id <> '' AND operation_id = :operation_id AND kind = 'run' ORDER BY seq;
 

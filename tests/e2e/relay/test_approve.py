@@ -110,12 +110,16 @@ def test_a_permission_is_given_denied_with_a_word_and_given_for_the_rest(
     person.reject(asked(person, "Allow Bash: rm -rf build?"), "never")
     assert verdict(call) == {"behavior": "deny", "message": "The user did not allow this. Reason: never"}
     call = wants(claude, "Bash", **COMMAND)
-    person.answer(asked(person, "Allow Bash: rm -rf build?"), ALWAYS)
+    for_the_rest = asked(person, "Allow Bash: rm -rf build?")
+    person.answer(for_the_rest, ALWAYS)
     assert verdict(call)["behavior"] == "allow"
+    person.wait_until_delivered(for_the_rest)
     before = len(person.asks())
     # The same, its fields in another order; anything else is asked again.
     assert verdict(wants(claude, "Bash", **dict(reversed(COMMAND.items()))))["behavior"] == "allow"
     assert len(person.asks()) == before
+    (logged,) = [one for one in person.log.outcomes() if one.entry.event.ask == for_the_rest.id]
+    assert (logged.entry.event.scope, logged.ran) == ("session", 2)
     for other in ({**COMMAND, "command": "rm -rf build "}, {**COMMAND, "timeout": 1}, {"command": COMMAND["command"]}):
         call = wants(claude, "Bash", **other)
         person.reject(asked(person, "Allow Bash: rm -rf build?"))
@@ -181,6 +185,11 @@ def test_an_edit_of_a_file_that_changed_after_it_was_shown_is_denied(
     told = verdict(call)
     assert told["behavior"] == "deny"
     assert "the file that it edits changed after they had looked at it" in told["message"]
+    person.wait_until_delivered(ask)
+    logged = person.log.outcomes()[0]
+    assert (logged.entry.event.ask, logged.ran) == (ask.id, 0)
+    assert logged.stopped
+    assert logged.stopped.why.endswith("the file that it edits")
 
 
 def test_a_person_can_change_the_input_and_the_client_does_that_instead(claude: Agent, person: Person) -> None:

@@ -11,6 +11,7 @@ from sayso.asks.desk import AskDesk
 from sayso.asks.model import Answer, Ask, Question, Settler, State
 from sayso.config import Config
 from sayso.permissions.desk import PermissionDesk
+from sayso.permissions.log import PermissionLog
 from sayso.store import open_store
 
 WAIT = 30.0
@@ -26,7 +27,7 @@ class Person:
         self.settler = Settler(person="ada", surface="test")
         self._store = open_store(config)
         self._bell = self._store.bell()
-        self.desk = AskDesk(self._store)
+        self.desk, self.log = AskDesk(self._store), PermissionLog(self._store)
 
     def wait_until(self, look: Callable[[], T | None], timeout: float = WAIT) -> T:
         """What `look` finds, looking again after each ring of the bell."""

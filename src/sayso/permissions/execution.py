@@ -1,0 +1,51 @@
+"""Logging what is done under a permission. Functions of one transaction, for the desks.
+
+It is logged before it is done: whoever is killed in between has logged too much, and never too little.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sayso import chain
+from sayso.asks.model import Asker
+from sayso.chain import LogEvent, LogKind
+from sayso.permissions.verdict import AllowedAction
+from sayso.store import Transaction
+
+
+def note_run(tx: Transaction, allowed: AllowedAction, operation: str, asker: Asker, now: int) -> None:
+    """Sayso is about to execute it."""
+    _note(tx, allowed, LogEvent(kind=LogKind.RUN, at=now, operation=operation), asker)
+
+
+def note_not_run(tx: Transaction, operation: str, why: str, now: int) -> None:
+    """It was not executed after all; nothing where it was under no permission."""
+    for row in tx.all("log_of_run", operation_id=operation):
+        chain.append(tx, [replace(chain.read(row).event, kind=LogKind.NOT_RUN, at=now, why=why)])
+
+
+def note_handed_over(tx: Transaction, allowed: AllowedAction, asker: Asker, now: int) -> None:
+    """The client is about to be told once more that it may, by a verdict that holds for its session."""
+    _note(tx, allowed, LogEvent(kind=LogKind.HANDED_OVER, at=now), asker)
+
+
+def _note(tx: Transaction, allowed: AllowedAction, event: LogEvent, asker: Asker) -> None:
+    action, first = allowed.action, tx.one("first_log_of_ask", ask_id=allowed.ask)
+    # Whoever keeps no history has none of its texts in the log.
+    keeps_texts = first is not None and bool(chain.read(first).event.title)
+    if keeps_texts:
+        chain.keep_action(tx, action.plain)
+    event = replace(
+        event,
+        ask=allowed.ask,
+        digest=action.digest,
+        project=asker.project,
+        owner=asker.owner,
+        tool=action.tool,
+        title=action.title if keeps_texts else "",
+        client=asker.client,
+        session=asker.session,
+        agent=asker.agent,
+    )
+    chain.append(tx, [event])
