@@ -274,7 +274,7 @@ class AskDesk:
 
         def work(table: AskTable) -> Ask:
             ask = table.get(ask_id)
-            if ask.outcome is None or ask.outcome.void:
+            if ask.outcome is None or ask.outcome.verdict != "allowed" or ask.outcome.void:
                 return ask
             return table.change(replace(ask, outcome=replace(ask.outcome, void=why)), ask, kind="voided", detail=why)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sayso.asks.model import OWN_CALL, Ask, Settler, State
+from sayso.asks.model import Ask, Settler, State
 from sayso.chain import LogEvent, LogKind
 
 TOO_LATE = "too late"
@@ -15,7 +15,7 @@ _ENDS = {
     State.EXPIRED: LogKind.UNDECIDED,
     State.SUPERSEDED: LogKind.UNDECIDED,
     State.TIMED_OUT: LogKind.UNDECIDED,
-    State.CANCELLED: LogKind.DENIED,
+    State.CANCELLED: LogKind.UNDECIDED,
     State.REJECTED: LogKind.DENIED,
     State.DECLINED: LogKind.DENIED,
 }
@@ -67,8 +67,7 @@ def _kind(ask: Ask, before: Ask | None, about: Mapping[str, Any], kind: str, det
         case "voided":
             return LogKind.NOT_HANDED_OVER
     if before is not None and before.state is not ask.state:
-        withdrawn = ask.outcome is not None and ask.outcome.surface == OWN_CALL
-        return LogKind.UNDECIDED if withdrawn else _ENDS.get(ask.state)
+        return _ENDS.get(ask.state)
     allowed = ask.outcome is not None and ask.outcome.verdict == LogKind.ALLOWED and not ask.outcome.void
     if allowed and kind == "delivered" and about.get("kind") not in _RUN_BY_SAYSO:
         return LogKind.HANDED_OVER

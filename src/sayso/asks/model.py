@@ -186,9 +186,6 @@ class Asker:
 CLIENT_FORM = "client form"
 """The surface that is the client's own. What it brings is what the client says: nobody has signed in to it."""
 
-OWN_CALL = "its own call"
-"""Where an agent's call itself ends what it asked, because nobody needs to decide it any more."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Settler:

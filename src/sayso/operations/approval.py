@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from sayso.asks.desk import Held
-from sayso.asks.model import OWN_CALL, SAY_SO, Ask, Asker, Kind, NewAsk, Question, Settler, State
+from sayso.asks.model import SAY_SO, Ask, Asker, Kind, NewAsk, Question, Settler, State
 from sayso.asks.waiting import Waiting
 from sayso.errors import AlreadySettled, InvalidInput, StoreError
 from sayso.operations.wanted_action import tool_files
@@ -113,7 +113,7 @@ class Approvals:
         return SaySo(refused=_refusal(ask, wanted.action), ask=ask.id, shown=True)
 
     async def _withdraw(self, held: Held, asker: Asker) -> None:
-        by = Settler(person=asker.client or "the agent", surface=OWN_CALL)
+        by = Settler(person=asker.client or "the agent", surface="its own call")
         try:
             await self._waiting.do(self._waiting.desk.cancel, held.ask.id, by)
         except AlreadySettled:
