@@ -13,7 +13,7 @@ from typing import Any
 
 from sayso.action_data import differences, digest_of
 from sayso.asks.model import Ask, NewAsk, Outcome
-from sayso.permissions import edits, words
+from sayso.permissions import words
 from sayso.text import heading
 
 
@@ -85,6 +85,8 @@ def changed(action: Action, given: Mapping[str, Any]) -> Action:
     """The action with another input. The file of an edit stays the one that was compared."""
     data = {**action.data, "input": dict(given)}
     if action.kind is ActionKind.EDIT:
+        from sayso.permissions import edits  # comparing texts takes its time to import
+
         change = edits.change(action.tool, given, None)
         data["diff"] = change.diff if change else ""
     return replace(action, data=data)
