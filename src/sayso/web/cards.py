@@ -11,11 +11,18 @@ from typing import Any
 
 from sayso.agents.model import Run
 from sayso.asks.model import CLIENT_FORM, Ask, Away, Question, State
-from sayso.dialects import approve, relay
+from sayso.dialects import relay
+from sayso.permissions.action import AllowScope
+from sayso.permissions.verdict import Verdict, verdict_of
 from sayso.text import one_line
 from sayso.web import wording
 
 _SAID_CHARACTERS = 400
+_HOW_FAR = {
+    AllowScope.ONCE: "",
+    AllowScope.SESSION: " for the rest of the run",
+    AllowScope.TOOL: ", and every call of this tool for the rest of the session",
+}
 _HERE = ("", "browser", "relay")
 """The surfaces that this page is."""
 
@@ -54,8 +61,8 @@ def card(ask: Ask, agent: str, since: Since) -> Card:
             return Card(state="open", note=_away(ask, agent))
         case State.ANSWERED if ask.wait and not ask.delivered:
             return sent(agent)
-        case State.ANSWERED if ask.is_permission:
-            return Card(state="answered", text=_decided(ask), note=_elsewhere(ask))
+        case State.ANSWERED if verdict := verdict_of(ask):
+            return Card(state="answered", text=_decided(verdict), note=_elsewhere(ask))
         case State.ANSWERED if ask.delivered and since is Since.NOTHING:
             return sent(agent)
         case State.ANSWERED:
@@ -117,15 +124,12 @@ def answered(words: str, note: str = "") -> Card:
     return Card(state="answered", text=f"You answered: {words}" if words else "You answered", note=note)
 
 
-def _decided(ask: Ask) -> str:
+def _decided(verdict: Verdict) -> str:
     """What a person decided about a permission. Everything but a plain allow was a no."""
-    if approve.is_for_the_rest(ask):
-        return "You allowed this for the rest of the run"
-    if approve.verdict(ask) == "allowed":
-        return "You allowed this"
-    answer = ask.outcome.answers[0] if ask.outcome and ask.outcome.answers else None
-    words = one_line(" ".join(part for part in (answer.text, answer.note) if part) if answer else "", _SAID_CHARACTERS)
-    return f"You denied this: {words}" if words else "You denied this"
+    if verdict.allowed:
+        return f"You allowed this{_HOW_FAR[verdict.scope]}"
+    because = one_line(verdict.because, _SAID_CHARACTERS)
+    return f"You denied this: {because}" if because else "You denied this"
 
 
 def _said(question: Question, ask: Ask) -> str:

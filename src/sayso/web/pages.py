@@ -20,8 +20,18 @@ from sayso.asks.model import ALLOWING, DENYING, Kind, State
 from sayso.clock import now_ms
 from sayso.dialects.operation_replies import how
 from sayso.operations.operation import Operation
+from sayso.permissions.verdict import verdict_of
 from sayso.text import iso_time, lasting, one_line, printable
-from sayso.web import cards, command_wording, entries, markdown, talk_wording, tool_wording, wording
+from sayso.web import (
+    cards,
+    command_wording,
+    entries,
+    markdown,
+    permission_card,
+    talk_wording,
+    tool_wording,
+    wording,
+)
 from sayso.web.conversations import Talked
 from sayso.web.private_path import door_of, own_path
 from sayso.web.sessions import Visitor
@@ -129,6 +139,9 @@ def _environment() -> Environment:
         "said_in_short": cards.said,
         "happened": wording.happened,
         "problem_of": wording.problem_of,
+        "permission_card": permission_card.card_of,
+        "shown_parts": permission_card.shown_parts,
+        "verdict": verdict_of,
         "command": command_wording,
         "how": how,
         "tool": tool_wording,

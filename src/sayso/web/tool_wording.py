@@ -1,17 +1,19 @@
-"""How the use of a tool is told in a conversation: a line to fold away, and what it was given, as Markdown."""
+"""How the use of a tool is told in a conversation: a line to fold away, and what it was given."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
-from sayso.permissions import edits
-from sayso.permissions.markdown import fenced
-from sayso.text import one_line, printable
+from sayso.dialects.approve import Permission, wanted_action
+from sayso.permissions.parts import PartName
+from sayso.text import one_line
+from sayso.web.permission_card import ShownPart, shown_parts
 
 _SUBJECTS = ("command", "file_path", "notebook_path", "path", "pattern", "url", "query", "question", "description")
 _WIDTH = 120
+_ABOVE = (PartName.TOOL, PartName.FOLDER)
+"""What the line itself or the head of the page says."""
 
 
 def name(body: Mapping[str, Any]) -> str:
@@ -27,25 +29,8 @@ def subject(body: Mapping[str, Any]) -> str:
     return next((one_line(value, _WIDTH) for value in named if isinstance(value, str) and value.strip()), "")
 
 
-def about(body: Mapping[str, Any]) -> str:
-    """What the agent says a command is for."""
+def given(body: Mapping[str, Any]) -> list[ShownPart]:
+    """All that the tool was given, in the blocks of a permission."""
     told = body["input"] if isinstance(body["input"], Mapping) else {}
-    described = told.get("description") if isinstance(told.get("command"), str) else ""
-    return described.strip() if isinstance(described, str) else ""
-
-
-def given(body: Mapping[str, Any]) -> str:
-    """All that the tool was given."""
-    tool, told = str(body["name"]), dict(body["input"]) if isinstance(body["input"], Mapping) else {}
-    parts = []
-    if change := edits.change(tool, told, None):
-        parts.append(fenced(printable(change.diff), "diff"))
-        told = {key: value for key, value in told.items() if key not in change.told}
-    if isinstance(command := told.get("command"), str):
-        parts.append(fenced(printable(command), ""))
-        del told["command"]
-        if about(body):
-            del told["description"]
-    if told:
-        parts.append(fenced(json.dumps(told, ensure_ascii=False, indent=2), ""))
-    return "\n\n".join(parts)
+    action = wanted_action(Permission(tool=str(body["name"]), given=told), "", None)
+    return [part for part in shown_parts(action) if part.name not in _ABOVE]

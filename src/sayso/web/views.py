@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from urllib.parse import quote
 
@@ -21,6 +21,7 @@ from sayso.web.entries import check, contradiction, from_form, is_answer
 from sayso.web.events import News
 from sayso.web.fields import Fields, read_form
 from sayso.web.pages import look_of, page
+from sayso.web.permission_card import DENY, WORDS_OF_A_NO, PermissionCard, card_of, refusal, wanted_scope
 from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
 from sayso.web.site import Site, site_of
 from sayso.web.wording import goes_on_with, too_late
@@ -91,30 +92,63 @@ async def settle(request: Request) -> Response:
     """Answer or reject. What cannot be sent comes back as it was entered, with what is wrong."""
     visitor, site, ask, fields = await _form_of(request)
     entries = from_form(ask, fields)
-    checked = check(ask, entries)
-    answering = is_answer(ask, fields)
+    if card := card_of(ask):
+        wish = await _decision(site, visitor, ask, card, fields)
+    else:
+        wish = _answer(site, ask, entries, fields)
+    show = partial(_ask_page, request, visitor, seen=fields.all("seen"))
     try:
-        refused = contradiction(ask, fields) if answering else ""
-        if answering and ask.state.answerable and (refused or checked.problems):
-            problems = {} if refused else checked.problems
-            return await _ask_page(request, visitor, ask, entries, problems=problems, refused=refused, status=422)
-        if not answering and fields.one("settle") != "reject":
+        if ask.state.answerable and (wish.refused or wish.problems):
+            return await show(ask, entries, problems=wish.problems, refused=wish.refused, status=422)
+        if wish.work is None:
             await site.do(site.desk.keep_draft, ask.id, visitor.user, to_json(ask, entries))
-            return await _ask_page(request, visitor, ask, entries, kept=True)
+            return await show(ask, entries, kept=True)
         by = replace(visitor.settler, attempt=visitor.attempt(fields.one("attempt")))
-        if answering:
-            settled = await site.do(site.permissions.settle_as_entered, ask, checked.answers, by)
-        else:
-            settled = await site.do(site.desk.reject, ask.id, entries.reason.strip(), by)
+        settled = await site.do(wish.work, by=by)
     except AlreadySettled:
         await site.do(site.desk.keep_draft, ask.id, visitor.user, to_json(ask, entries))
         now = await site.ask(ask.id, visitor.user)
-        return await _ask_page(request, visitor, now, entries, refused=too_late(now, visitor.user), status=409)
+        return await show(now, entries, refused=too_late(now, visitor.user), status=409)
     except InvalidInput as error:
-        return await _ask_page(request, visitor, ask, entries, refused=str(error), status=422)
+        return await show(ask, entries, refused=str(error), status=422)
     await site.do(site.desk.keep_draft, ask.id, visitor.user, "")
     await _news(request).delivered(settled)
     return RedirectResponse(await _after(request, visitor, ask, fields.one("crowd")), 303)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """What a form wants done with an ask; nothing where it only keeps a draft. Or why that cannot be."""
+
+    work: Callable[..., Ask] | None = None
+    refused: str = ""
+    problems: Mapping[int, str] = field(default_factory=dict)
+
+
+def _answer(site: Site, ask: Ask, entries: Draft, fields: Fields) -> Wish:
+    if is_answer(ask, fields):
+        checked, refused = check(ask, entries), contradiction(ask, fields)
+        problems = {} if refused else checked.problems
+        return Wish(work=partial(site.desk.answer, ask.id, checked.answers), refused=refused, problems=problems)
+    if fields.one("settle") == "reject":
+        return Wish(work=partial(site.desk.reject, ask.id, entries.reason.strip()))
+    return Wish()
+
+
+async def _decision(site: Site, visitor: Visitor, ask: Ask, card: PermissionCard, fields: Fields) -> Wish:
+    """A row has no field for the words of a no; those that were written elsewhere count there."""
+    if scope := wanted_scope(fields):
+        elsewhere = "" if fields.all("q0-note") else await _words_of_a_no(site, visitor, ask)
+        refused = WORDS_OF_A_NO if elsewhere else refusal(card, fields)
+        return Wish(work=partial(site.permissions.allow, ask.id, fields.one("digest"), scope=scope), refused=refused)
+    if fields.one("settle") == DENY:
+        return Wish(work=partial(site.permissions.deny, ask.id, because=fields.one("q0-note").strip()))
+    return Wish()
+
+
+async def _words_of_a_no(site: Site, visitor: Visitor, ask: Ask) -> str:
+    draft = from_json(ask, await site.do(site.desk.draft, ask.id, visitor.user))
+    return " ".join(said.note for said in draft.said.values()).strip()
 
 
 async def keep_draft(request: Request) -> Response:
@@ -128,6 +162,8 @@ async def keep_draft(request: Request) -> Response:
 
 
 def _was_sent(ask: Ask, entries: Draft, fields: Fields) -> bool:
+    if ask.outcome and ask.wanted:
+        return ask.outcome.reason == fields.one("q0-note").strip()
     if ask.outcome and fields.one("settle") == "reject":
         return ask.state is State.REJECTED and ask.outcome.reason == entries.reason.strip()
     return ask.outcome is not None and ask.outcome.answers == check(ask, entries).answers
@@ -160,6 +196,7 @@ async def _ask_page(
     problems: Mapping[int, str] | None = None,
     refused: str = "",
     kept: bool = False,
+    seen: Collection[str] = (),
     status: int = 200,
 ) -> Response:
     site, crowd = site_of(request), _crowd_of(ask, request.query_params.get("crowd", ""))
@@ -176,6 +213,8 @@ async def _ask_page(
         problems=problems or {},
         refused=refused,
         kept=kept,
+        seen=seen,
+        whole="whole" in request.query_params,
         inbox=inbox,
         crowd=crowd,
         following=await _next(site, visitor, ask, crowd, inbox),

@@ -9,8 +9,8 @@ from sayso.asks import truth, words
 from sayso.asks.crowds import Crowd, Folded
 from sayso.asks.model import CLIENT_FORM, NO, YES, Answer, Ask, Event, Option, Question, State
 from sayso.asks.truth import Handover, Listening, listening
-from sayso.dialects.approve import verdict
 from sayso.operations.operation import Operation
+from sayso.permissions.verdict import Decision, verdict_of
 from sayso.text import age, one_line, printable
 from sayso.web.markdown import plain_line
 
@@ -126,8 +126,8 @@ def standing(ask: Ask) -> Standing:
                 meaning=f"{agent}'s wait ran out. You can still answer, late: it gets your answer when it asks the "
                 "same again.",
             )
-        case State.ANSWERED if decided := verdict(ask):
-            return Standing(word=decided.capitalize(), tone="done" if decided == "allowed" else "refused")
+        case State.ANSWERED if decided := verdict_of(ask):
+            return Standing(word=decided.decision.capitalize(), tone="done" if decided.allowed else "refused")
         case State.ANSWERED:
             return Standing(word="Answered", tone="done")
         case State.SUPERSEDED:
@@ -218,6 +218,9 @@ def happened(event: Event) -> str:
     if event.surface == CLIENT_FORM:
         where = " through the client's own form"
     why = f": {one_line(event.detail, 200)}" if event.detail else ""
+    if event.kind in set(Decision):
+        # Which action it was: of its digest, as much as people compare.
+        why = f" ({one_line(event.detail[:12], 12)})" if event.detail else ""
     return what + by + where + why
 
 

@@ -26,6 +26,15 @@ new MutationObserver(() => {
 AGE = "form => performance.now() - Number(form.dataset.appeared)"
 
 
+def visit(page: Page, path: str) -> None:
+    """Go to a page, also when the one before is just about to go on by itself."""
+    for _ in range(5):
+        with suppress(Error):
+            page.goto(path)
+            return
+    page.goto(path)
+
+
 class Hands:
     """One person at one page, as a number makes them."""
 

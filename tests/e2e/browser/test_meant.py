@@ -94,7 +94,7 @@ def test_words_of_a_no_make_it_impossible_to_allow(house: House, sign_in: SignIn
 def test_the_server_refuses_an_allow_that_comes_with_the_words_of_a_no(house: House, sign_in: SignIn) -> None:
     ask = permission(house, "rm -rf everything")
     page = sign_in(f"/asks/{ask.id}")
-    for decision in ("allow", "always"):
+    for decision in ("allow-once", "allow-session"):
         told = page.evaluate(
             """async ([decision, ask]) => {
                 const body = new URLSearchParams(new FormData(document.querySelector("form[data-answer]")));
@@ -168,7 +168,7 @@ def test_a_second_tap_never_reaches_the_next_ask(house: House, sign_in: SignIn, 
     run = stand_still(page)
     allow.tap()
     page.wait_for_url(f"**/asks/{asks[1].id}?sent=*")
-    next_allow = page.locator("button[value=allow]")
+    next_allow = page.locator("form[data-answer] button[value=allow-once]")
     if not script:
         expect(next_allow).to_have_css("animation-duration", "0.7s")
     tap_hastily(page, next_allow)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.browser.conftest import PHONE, SignIn
-from tests.e2e.browser.hands import FORMS, Hands
+from tests.e2e.browser.hands import FORMS, Hands, visit
 from tests.e2e.browser.test_meant import permission
 from tests.web.house import House, confirm, select, text
 
@@ -28,7 +28,7 @@ def no_yes(ask: Ask) -> None:
 
 def arrived(page: Page) -> None:
     """Once another page is there and nothing is on its way, all that was sent has arrived."""
-    page.goto("/settings")
+    visit(page, "/settings")
 
 
 @pytest.mark.finding("F-01", "F-02", "F-03")
@@ -48,7 +48,7 @@ def test_no_sequence_of_keys_and_hasty_taps_says_yes(house: House, sign_in: Sign
     hands = Hands(page, seed)
     hands.stop_time()
     for ask in asks:
-        page.goto(f"/asks/{ask.id}")
+        visit(page, f"/asks/{ask.id}")
         page.locator(FORMS).wait_for()
         hands.tap(2)
         hands.fidget(8)

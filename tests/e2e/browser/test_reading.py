@@ -10,6 +10,7 @@ from tests.e2e.browser.test_meant import permission
 from tests.web.house import House, confirm, new_ask, select, text
 
 from sayso.asks.model import Answer, Settler
+from sayso.permissions.desk import PermissionDesk
 
 GRACE = Settler(person="grace", surface="terminal")
 HIDDEN = (
@@ -64,7 +65,8 @@ def test_a_table_scrolls_and_breaks_no_word(house: House, sign_in: SignIn, look:
 
 def decide(house: House, command: str, chosen: str) -> str:
     ask = permission(house, command)
-    house.desk.answer(ask.id, [Answer(question=ask.questions[0].id, chosen=(chosen,))], GRACE)
+    chosen_there = [Answer(question=ask.questions[0].id, chosen=(chosen,))]
+    PermissionDesk(house.desk).settle_as_entered(ask, chosen_there, GRACE)
     return ask.id
 
 
@@ -113,8 +115,8 @@ def test_agents_that_wait_come_before_what_nobody_waits_for(house: House, sign_i
 def test_a_word_of_a_command_is_never_broken_at_a_hyphen(house: House, sign_in: SignIn) -> None:
     command = "git push --force-with-lease origin main --set-upstream --follow-tags --no-verify --atomic " * 3
     page = sign_in(f"/asks/{permission(house, command).id}", **PHONE)
-    words = page.locator(".prose code span, h1 .unbroken")
+    words = page.locator(".block .unbroken, h1 .unbroken")
     assert words.count() > 12
     heights = "words => words.map(word => word.offsetHeight / parseFloat(getComputedStyle(word).lineHeight))"
     assert max(words.evaluate_all(heights)) < 1.5, "each on one line"
-    assert command.strip() in page.locator(".prose").inner_text(), "and copied as it is"
+    assert command.strip() in page.locator(".block").first.inner_text(), "and copied as it is"

@@ -85,7 +85,7 @@ def test_a_long_permission_is_shown_from_its_head_when_it_comes_and_when_one_com
     page.reload()
     expect(head).to_be_in_viewport()
     # Its buttons are further down, and have not been there to be read when they come into view.
-    allow = wanted.locator("button[value=allow]")
+    allow = wanted.locator("button[value=allow-once]")
     expect(allow).not_to_be_in_viewport()
     run = stand_still(page)
     page.clock.run_for(2000)

@@ -58,14 +58,14 @@ def test_a_second_tap_never_allows_the_permission_that_comes_under_the_finger(st
     expect(allow).to_be_enabled()
     run = stand_still(page)
     allow.tap()
-    tap_hastily(page, card(page, "step-1").locator("button[value=allow]"))
+    tap_hastily(page, card(page, "step-1").locator("button[value=allow-once]"))
     expect(card(page, "step-1")).to_have_attribute("data-state", "open")
     allowed = stage.events(stage.latest(conversation), EventKind.TOOL_RESULT)
     assert len(allowed) == 1
     # What could be read, and then moved, is there as if it were new.
     page.clock.run_for(1000)
     page.evaluate("dispatchEvent(new Event('sayso:moved'))")
-    tap_hastily(page, card(page, "step-1").locator("button[value=allow]"))
+    tap_hastily(page, card(page, "step-1").locator("button[value=allow-once]"))
     run()
     for number, name in enumerate(("Deny", "Allow", "Allow"), 1):
         button = card(page, f"step-{number}").get_by_role("button", name=name, exact=True)

@@ -1,7 +1,7 @@
 // Makes the pages live: new questions appear, half-filled forms are kept, the server's absence is shown.
 // Every page works without this file.
 
-const { AGAIN, pause, reach, newAttempt, fateOf, lockForm, unlockForm } = sayso;
+const { AGAIN, pause, reach, newAttempt, fateOf, lockForm, unlockForm, deliver } = sayso;
 const user = document.querySelector("meta[name=sayso-user]").content;
 const NAME = `sayso:${user}`;
 const AWAY_AFTER = 1500;
@@ -88,11 +88,18 @@ function upToDate(row, html, version) {
   if (row?.dataset.version === String(version) || !html) return row;
   const newer = element(html);
   if (row) {
+    keepDecision(row, newer);
     const focused = row.contains(document.activeElement);
     row.replaceWith(newer);
     if (focused) $("a", newer).focus();
   }
   return newer;
+}
+
+function keepDecision(row, newer) {
+  // Somebody may be deciding it: what is the same stays under their hand.
+  const [form, place] = [$("[data-row-form]", row), $("[data-row-form]", newer)];
+  if (form && place && form.elements.digest.value === place.elements.digest.value) place.replaceWith(form);
 }
 
 function remove(row) {
@@ -122,7 +129,7 @@ function announce(ids) {
   const told = ids.map((id) => describe(id)).filter(Boolean);
   const [first] = told;
   if (!first) return;
-  const one = first.crowd ? `${first.who} has ${first.what} open` : `New question from ${first.who}: ${first.what}`;
+  const one = first.crowd ? `${first.who} has ${first.what} open` : `New ${first.permission ? "permission" : "question"} from ${first.who}: ${first.what}`;
   $("[data-announce]").textContent = told.length > 1 ? `${told.length} new questions` : one;
   if (stream.leading) notify(ids[0], told);
 }
@@ -130,7 +137,29 @@ function announce(ids) {
 function describe(id) {
   const row = known.rows.has(id) && element(known.rows.get(id));
   const text = (name) => $(name, row).textContent.trim();
-  return row && { who: text(".row-who"), what: text(".row-title"), crowd: "crowd" in row.dataset };
+  return row && { who: text(".row-who"), what: text(".row-title"), crowd: "crowd" in row.dataset, permission: "permission" in row.dataset };
+}
+
+// --- A short permission is decided in its row
+
+document.addEventListener("submit", (event) => {
+  if (!event.target.matches("[data-row-form]")) return;
+  event.preventDefault();
+  if (event.submitter && !$("[data-lock]", event.target).disabled) decideInRow(event.target, event.submitter);
+});
+
+async function decideInRow(form, button) {
+  const body = new URLSearchParams(new FormData(form));
+  body.set("csrf", $("meta[name=sayso-csrf]").content);
+  body.set(button.name, button.value);
+  const { taken } = await deliver(form, button, (attempt) => {
+    body.set("attempt", attempt);
+    return reach(form.action, { method: "POST", body });
+  });
+  if (!taken) return;
+  const told = element('<p class="row-decided" role="status"></p>');
+  told.textContent = button.value === "deny" ? "Denied" : "Allowed";
+  form.replaceWith(told);
 }
 
 // --- One event stream for all tabs of this browser
@@ -877,7 +906,7 @@ async function notify(id, told) {
   const registration = await navigator.serviceWorker.register("worker.js").then(() => navigator.serviceWorker.ready);
   const [one] = told;
   const many = told.length > 1;
-  const alone = one.crowd ? `${one.who} has ${one.what} open` : `${one.who} asks`;
+  const alone = one.crowd ? `${one.who} has ${one.what} open` : `${one.who} ${one.permission ? "wants a permission" : "asks"}`;
   await registration.showNotification(many ? `${told.length} new questions` : alone, {
     body: many || one.crowd ? "" : one.what,
     tag: many ? "many" : id,

@@ -39,7 +39,7 @@ const inView = new IntersectionObserver((changes) => {
 
 function lookAtAll() {
   for (const guarded of $$(GUARDED)) look(guarded);
-  for (const form of $$("[data-guard]")) weighNo(form);
+  for (const form of $$("[data-guard]")) weigh(form);
 }
 
 function restartAll() {
@@ -57,13 +57,22 @@ function ready(control) {
   return waiting.length === 0;
 }
 
-// --- The words of a no
+// --- The words of a no, and what nobody has opened yet: neither goes with a yes
 
-function weighNo(form) {
+function weigh(form) {
   const no = $$("[data-no]", form).some((field) => field.value.trim());
-  for (const button of $$("[data-yes]", form)) button.disabled = no;
+  const unread = $$("[data-unread]", form).length > 0;
+  for (const button of $$("[data-yes]", form)) button.disabled = no || unread;
   for (const hint of $$("[data-no-hint]", form)) hint.hidden = !no;
+  for (const hint of $$("[data-unread-hint]", form)) hint.hidden = !unread;
 }
+
+addEventListener("toggle", ({ target }) => {
+  if (!target.matches?.("[data-unread]") || !target.open) return;
+  target.removeAttribute("data-unread");
+  for (const mark of $$("input[name=seen]", target)) mark.disabled = false;
+  weigh(target.closest("[data-guard]"));
+}, true);
 
 // --- Presses
 
@@ -96,7 +105,7 @@ addEventListener("click", (event) => {
 addEventListener("submit", (event) => {
   const form = event.target;
   if (!form.matches("[data-guard]") || event.submitter?.value === "keep") return;
-  weighNo(form);
+  weigh(form);
   if (!ready(event.submitter ?? form) || event.submitter?.disabled) refuse(event);
 }, true);
 
@@ -120,7 +129,7 @@ function sendBy(field) {
 
 addEventListener("input", (event) => {
   const form = event.target.closest?.("[data-guard]");
-  if (form) weighNo(form);
+  if (form) weigh(form);
 });
 
 // --- Begin

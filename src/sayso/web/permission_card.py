@@ -1,0 +1,136 @@
+"""A permission as its card shows it, on its page, in Talk and in a row of the inbox: the whole action in blocks
+that no content can leave, what of it must be opened before it can be allowed, and the ways to decide."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from sayso.asks.model import Ask
+from sayso.permissions.action import Action, AllowScope, action_of, scopes_of
+from sayso.permissions.parts import ActionPart, PartName, parts_of
+from sayso.web.fields import Fields
+from sayso.web.markdown import unbroken
+
+LONG_LINES, LONG_CHARACTERS = 24, 2_000
+"""A part that has more is folded until somebody opens it."""
+ROW_LINES, ROW_CHARACTERS = 6, 300
+"""An action that has no more is shown whole in the row of a list, and can be decided there."""
+_MARGIN_CHARACTERS = 160
+"""A part that has no more, on one line, needs no block of its own."""
+
+ALLOW, DENY = "allow-", "deny"
+"""What the buttons are called; that of an allow is followed by how far it goes."""
+NOT_SHOWN = "What you allowed is not what the agent wants to do now. Read it again, then decide."
+WORDS_OF_A_NO = "You wrote why not, so this cannot be allowed. Deny it, or empty that field to allow it."
+NOT_OPENED = "Not all of it was open: {parts}. Open every part and read it, then decide."
+
+_DIFF_HEAD = 2
+_SCOPES = {
+    AllowScope.ONCE: "Allow",
+    AllowScope.SESSION: "Allow this exact thing for the rest of the run",
+    AllowScope.TOOL: "Allow every call of this tool for the rest of the session",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownPart:
+    """One block. `mark` names it among those that were opened."""
+
+    name: PartName
+    label: str
+    block: Markup
+    lines: int
+    characters: int
+    mark: str
+    in_margin: bool
+
+    @property
+    def long(self) -> bool:
+        return self.lines > LONG_LINES or self.characters > LONG_CHARACTERS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """A button that allows it."""
+
+    value: str
+    label: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PermissionCard:
+    digest: str
+    parts: tuple[ShownPart, ...]
+    ways: tuple[Way, ...]
+
+    @property
+    def fits_a_row(self) -> bool:
+        """Whether a row can show all of it."""
+        return sum(part.lines for part in self.parts) <= ROW_LINES and (
+            sum(part.characters for part in self.parts) <= ROW_CHARACTERS
+        )
+
+    def unopened(self, seen: Collection[str]) -> list[ShownPart]:
+        return [part for part in self.parts if part.long and part.mark not in seen]
+
+
+def card_of(ask: Ask) -> PermissionCard | None:
+    """None for what asks for no permission."""
+    action = action_of(ask)
+    if action is None:
+        return None
+    ways = tuple(Way(value=f"{ALLOW}{scope}", label=_SCOPES[scope]) for scope in scopes_of(ask))
+    return PermissionCard(digest=ask.digest, parts=tuple(shown_parts(action)), ways=ways)
+
+
+def shown_parts(action: Action) -> Iterator[ShownPart]:
+    """The whole action."""
+    return (_shown(part) for part in parts_of(action))
+
+
+def wanted_scope(fields: Fields) -> AllowScope | None:
+    """How far the form allows it; None if it does not."""
+    pressed = fields.one("settle")
+    return next((scope for scope in AllowScope if pressed == f"{ALLOW}{scope}"), None)
+
+
+def refusal(card: PermissionCard, fields: Fields) -> str:
+    """Why what was sent cannot be an allow; empty when it can."""
+    if fields.one("digest") != card.digest:
+        return NOT_SHOWN
+    if fields.one("q0-note").strip():
+        return WORDS_OF_A_NO
+    unopened = card.unopened(fields.all("seen"))
+    return NOT_OPENED.format(parts=", ".join(part.label for part in unopened)) if unopened else ""
+
+
+def _shown(part: ActionPart) -> ShownPart:
+    text = part.text
+    lines, characters = text.count("\n") + 1, len(text)
+    return ShownPart(
+        name=part.name,
+        label=part.label,
+        block=_block(text, part.language),
+        lines=lines,
+        characters=characters,
+        mark=hashlib.sha256(f"{part.label}\0{text}".encode()).hexdigest()[:16],
+        in_margin=lines == 1 and characters <= _MARGIN_CHARACTERS and not part.language,
+    )
+
+
+def _block(text: str, language: str) -> Markup:
+    """Line by line, so that one that is too wide is seen to go on."""
+    lines = text.split("\n")
+    looks = _diff_looks(lines) if language == "diff" else [""] * len(lines)
+    line = Markup('<span class="line{}">{}\n</span>')
+    return Markup("").join(line.format(look, unbroken(words)) for look, words in zip(looks, lines, strict=True))
+
+
+def _diff_looks(lines: Sequence[str]) -> list[str]:
+    """After the two lines that name the files, how each line begins says what becomes of it."""
+    looks = {"+": " added", "-": " removed", "@": " hunk"}
+    return [" hunk" if place < _DIFF_HEAD else looks.get(line[:1], "") for place, line in enumerate(lines)]
