@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 
 from sayso.asks.draft import Draft, Said, answer
-from sayso.asks.model import ALLOWING, Answer, Ask, Kind, Question, fit
+from sayso.asks.model import Answer, Ask, Kind, Question, fit
 from sayso.errors import InvalidInput
 from sayso.text import quoted
 from sayso.web.fields import Fields
@@ -17,7 +17,6 @@ from sayso.web.wording import MISSING
 OWN = "own"
 SKIP = "skip"
 WORDS_LEFT_OUT = "You also wrote {words}. Choose “Other” to send that, or empty the field to skip the question."
-YES_AND_NO = "You wrote why not, so this cannot be allowed. Deny it, or empty that field to allow it."
 ANSWER_AND_REASON = "You wrote why you reject this. Reject it, or empty that field to send an answer."
 NOT_SHOWN = "What you answered is not what is asked here now. Read it again, then send your answer."
 
@@ -37,17 +36,9 @@ def mark(ask: Ask) -> str:
 
 
 def from_form(ask: Ask, fields: Fields) -> Draft:
-    """The fields of a question are called `q0`, `q0-own` and `q0-note`; options go by their place. Each option of a
-    permission has a button of its own, which `settle` names."""
+    """The fields of a question are called `q0`, `q0-own` and `q0-note`; options go by their place."""
     said = {question.id: _said(question, fields, f"q{place}") for place, question in enumerate(ask.questions)}
-    if ask.is_permission:
-        said = {key: replace(entry, chosen=_decided(ask, fields)) for key, entry in said.items()}
     return Draft(said=said, reason=fields.one("reason"))
-
-
-def is_answer(ask: Ask, fields: Fields) -> bool:
-    """Whether the form was sent as an answer: not as a draft, nor to reject the ask."""
-    return fields.one("settle") == "answer" or (ask.is_permission and bool(_decided(ask, fields)))
 
 
 def contradiction(ask: Ask, fields: Fields) -> str:
@@ -55,11 +46,6 @@ def contradiction(ask: Ask, fields: Fields) -> str:
     if fields.one("shown") != mark(ask):
         return NOT_SHOWN
     return ANSWER_AND_REASON if fields.one("reason").strip() else ""
-
-
-def _decided(ask: Ask, fields: Fields) -> tuple[str, ...]:
-    decision = fields.one("settle")
-    return (decision,) if any(question.option(decision) for question in ask.questions) else ()
 
 
 def _said(question: Question, fields: Fields, name: str) -> Said:
@@ -103,8 +89,6 @@ def _problem(ask: Ask, question: Question, given: Answer) -> str:
     """What is wrong with one answer, for somebody who sees the question and its options above it."""
     if given.skipped and question.required:
         return MISSING
-    if ask.is_permission and given.note and set(given.chosen) & set(ALLOWING):
-        return YES_AND_NO
     try:
         fit(replace(ask, questions=(question,)), [given])
     except InvalidInput as error:

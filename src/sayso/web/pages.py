@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, Response
 
 from sayso.agents.model import EventKind
 from sayso.asks.crowds import Crowd, Entry, short_name
-from sayso.asks.model import ALLOWING, DENYING, Kind, State
+from sayso.asks.model import Kind, State
 from sayso.clock import now_ms
 from sayso.dialects.operation_replies import how
 from sayso.operations.operation import Operation
@@ -146,8 +146,6 @@ def _environment() -> Environment:
         "how": how,
         "tool": tool_wording,
         "talk": talk_wording,
-        "ALLOWING": ALLOWING,
-        "DENYING": DENYING,
         "shown_mark": entries.mark,
         "EventKind": EventKind,
         "Kind": Kind,
@@ -159,7 +157,6 @@ def _environment() -> Environment:
     environment.filters |= {
         "markdown": markdown.shown,
         "label": wording.label,
-        "decision_label": wording.decision_label,
         "cut": wording.cut,
         "unbroken": markdown.unbroken,
         "line": one_line,

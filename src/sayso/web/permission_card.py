@@ -19,8 +19,8 @@ LONG_LINES, LONG_CHARACTERS = 24, 2_000
 """A part that has more is folded until somebody opens it."""
 ROW_LINES, ROW_CHARACTERS = 6, 300
 """An action that has no more is shown whole in the row of a list, and can be decided there."""
-_MARGIN_CHARACTERS = 160
-"""A part that has no more, on one line, needs no block of its own."""
+_MARGIN_LABEL, _MARGIN_CHARACTERS = 24, 160
+"""A part that has no more, on one line, stands beside its name."""
 
 ALLOW, DENY = "allow-", "deny"
 """What the buttons are called; that of an allow is followed by how far it goes."""
@@ -118,16 +118,23 @@ def _shown(part: ActionPart) -> ShownPart:
         lines=lines,
         characters=characters,
         mark=hashlib.sha256(f"{part.label}\0{text}".encode()).hexdigest()[:16],
-        in_margin=lines == 1 and characters <= _MARGIN_CHARACTERS and not part.language,
+        in_margin=_fits_beside(part),
     )
+
+
+def _fits_beside(part: ActionPart) -> bool:
+    short = len(part.label) <= _MARGIN_LABEL and len(part.text) <= _MARGIN_CHARACTERS
+    return short and "\n" not in part.text and not part.language
 
 
 def _block(text: str, language: str) -> Markup:
     """Line by line, so that one that is too wide is seen to go on."""
     lines = text.split("\n")
     looks = _diff_looks(lines) if language == "diff" else [""] * len(lines)
-    line = Markup('<span class="line{}">{}\n</span>')
-    return Markup("").join(line.format(look, unbroken(words)) for look, words in zip(looks, lines, strict=True))
+    line, nothing = Markup('<div class="line{}">{}</div>'), Markup("<br>")
+    return Markup("").join(
+        line.format(look, unbroken(words) or nothing) for look, words in zip(looks, lines, strict=True)
+    )
 
 
 def _diff_looks(lines: Sequence[str]) -> list[str]:

@@ -17,7 +17,7 @@ from sayso.asks.model import Ask, State
 from sayso.errors import AlreadySettled, InvalidInput, NotFound
 from sayso.text import printable
 from sayso.web.boards import PAGE
-from sayso.web.entries import check, contradiction, from_form, is_answer
+from sayso.web.entries import check, contradiction, from_form
 from sayso.web.events import News
 from sayso.web.fields import Fields, read_form
 from sayso.web.pages import look_of, page
@@ -126,7 +126,7 @@ class Wish:
 
 
 def _answer(site: Site, ask: Ask, entries: Draft, fields: Fields) -> Wish:
-    if is_answer(ask, fields):
+    if fields.one("settle") == "answer" and not ask.is_permission:
         checked, refused = check(ask, entries), contradiction(ask, fields)
         problems = {} if refused else checked.problems
         return Wish(work=partial(site.desk.answer, ask.id, checked.answers), refused=refused, problems=problems)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sayso.asks import truth, words
 from sayso.asks.crowds import Crowd, Folded
-from sayso.asks.model import CLIENT_FORM, NO, YES, Answer, Ask, Event, Option, Question, State
+from sayso.asks.model import CLIENT_FORM, Answer, Ask, Event, Option, Question, State
 from sayso.asks.truth import Handover, Listening, listening
 from sayso.operations.operation import Operation
 from sayso.permissions.verdict import Decision, verdict_of
@@ -181,11 +181,6 @@ def problem_of(ask: Ask, place: int, problem: str) -> str:
 def label(option: Option) -> str:
     """An option's label, cut only where it is absurdly long."""
     return cut(option.name)
-
-
-def decision_label(option: Option) -> str:
-    """What the button for an option of a permission says."""
-    return "Allow" if option == YES else "Deny" if option == NO else label(option)
 
 
 def cut(text: str, most: int = LABEL_CHARACTERS) -> str:

@@ -86,6 +86,9 @@ def test_a_long_permission_is_shown_from_its_head_when_it_comes_and_when_one_com
     expect(head).to_be_in_viewport()
     # Its buttons are further down, and have not been there to be read when they come into view.
     allow = wanted.locator("button[value=allow-once]")
+    expect(allow).to_be_disabled()
+    wanted.get_by_text("304 lines").click()
+    expect(allow).not_to_have_attribute("disabled", "")
     expect(allow).not_to_be_in_viewport()
     run = stand_still(page)
     page.clock.run_for(2000)

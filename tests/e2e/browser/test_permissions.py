@@ -1,0 +1,229 @@
+"""The card of a permission in a real browser: everything is shown, and nothing but a deliberate press on what was shown
+allows it."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from tests.e2e.browser.conftest import PHONE, SignIn
+from tests.e2e.browser.test_live import live
+from tests.e2e.browser.test_meant import permission, stand_still, tap_hastily
+from tests.web.house import USER, House, confirm, new_ask
+
+from sayso.asks.model import Ask, Asker, Settler, State
+from sayso.permissions.action import Action, ActionKind, AllowScope, asking
+from sayso.permissions.desk import PermissionDesk
+from sayso.permissions.verdict import Decision, verdict_of
+
+HOSTILE = (
+    'one\n\n[n]: /u "hidden"\n\n```\n</div></pre><img src=x onerror=alert(1)> \u202etxt.exe \u200b\u3164;'
+    " rm -rf ~ --no-preserve-root"
+)
+SPELT = (
+    '[n]: /u "hidden"',
+    "```",
+    "</div></pre><img src=x onerror=alert(1)>",
+    "<U+202E>",
+    "<U+200B><U+3164>",
+    "rm -rf ~",
+)
+LONG = "\n".join(f"echo {number}" for number in range(3000)) + "\nrm -rf ~ # the end of it"
+_NUMBERS = count()
+
+
+def wants(house: House, kind: ActionKind = ActionKind.COMMAND, scopes: Any = (AllowScope.ONCE,), **data: Any) -> Ask:
+    """An agent asks to be allowed an action with this data."""
+    action = Action(kind=kind, tool="deploy", folder=f"/srv/shop {next(_NUMBERS)}", data=data)
+    asker = Asker(client="claude-code", project="/home/ada/shop")
+    new = new_ask(confirm("The agent wants to do this."), title=f"Allow {action.title}?", asker=asker)
+    return house.hold(asking(new, action, scopes)).ask
+
+
+def decided(house: House, ask: Ask) -> Decision | None:
+    found = verdict_of(house.desk.get(ask.id))
+    return found.decision if found else None
+
+
+def allow(page: Page | Locator) -> Locator:
+    return page.get_by_role("button", name="Allow", exact=True)
+
+
+def send(page: Page, ask: Ask, **changes: str | None) -> tuple[int, str]:
+    """The form of the page as it is but for these fields, by hand."""
+    told = page.evaluate(
+        """async ([ask, changes]) => {
+            const body = new URLSearchParams(new FormData(document.querySelector("form[data-answer]")));
+            for (const [name, value] of Object.entries(changes)) {
+                if (value === null) body.delete(name);
+                else body.set(name, value);
+            }
+            const reply = await fetch(`/asks/${ask}`, { method: "POST", body });
+            return [reply.status, await reply.text()];
+        }""",
+        [ask.id, {"settle": "allow-once", **changes}],
+    )
+    return told[0], told[1]
+
+
+@pytest.mark.finding("F-10", "F-12")
+@pytest.mark.parametrize("script", [True, False])
+def test_every_part_of_what_would_be_done_is_shown_in_a_block_that_it_cannot_leave(
+    house: House, sign_in: SignIn, script: bool
+) -> None:
+    ask = wants(
+        house,
+        argv=["/bin/sh", "-c", HOSTILE, "two words", ""],
+        stdin=HOSTILE,
+        files={f"/srv/{HOSTILE[:3]}": HOSTILE},
+        environment={"PATH": "/evil:$PATH"},
+        tool_file={"path": "/home/ada/.config/sayso/tools/x.json", "sha256": "0" * 64},
+    )
+    page = sign_in(f"/asks/{ask.id}", java_script_enabled=script)
+    card = page.locator("#q0")
+    for label in ("Standard input", "File /srv/one"):
+        block = card.locator(".part", has_text=label).locator(".block")
+        for told in SPELT:
+            expect(block).to_contain_text(told)
+        expect(block.locator(".line")).to_have_count(HOSTILE.count("\n") + 1)
+    line = card.locator(".part", has_text="Command line").locator(".block").inner_text()
+    assert line.startswith("/bin/sh -c $'one\\n\\n[n]")
+    assert line.rstrip("\n").endswith("rm -rf ~ --no-preserve-root' 'two words' ''")
+    for told in ("PATH='/evil:$PATH'", ask.wanted["action"]["folder"] if ask.wanted else "", "deploy", "0" * 64):
+        expect(card).to_contain_text(told)
+    assert card.locator("img, a[href^='/u']").count() == 0
+    assert page.locator("#q0 .block *:not(.line, .unbroken, .line > br)").count() == 0, (
+        "nothing of it has become an element"
+    )
+
+
+@pytest.mark.finding("F-11")
+def test_what_is_long_must_be_opened_before_it_can_be_allowed(house: House, sign_in: SignIn) -> None:
+    ask = wants(house, argv=["/bin/sh"], stdin=LONG)
+    page = sign_in(f"/asks/{ask.id}", **PHONE)
+    expect(allow(page)).to_be_disabled()
+    expect(page.get_by_text("Open every part and read it; then you can allow this.")).to_be_visible()
+    status, told = send(page, ask)
+    assert (status, "Not all of it was open: Standard input." in told) == (422, True)
+    assert decided(house, ask) is None
+    page.get_by_text("Standard input: 3,001 lines").click()
+    expect(page.get_by_text("rm -rf ~ # the end of it")).to_be_attached()
+    expect(allow(page)).not_to_have_attribute("disabled", "")
+    box = allow(page).bounding_box()
+    assert box
+    assert box["y"] > 20_000, "below all of it"
+    allow(page).scroll_into_view_if_needed()
+    allow(page).click()
+    expect(page.locator("#standing")).to_contain_text("Allowed by you in browser")
+    assert decided(house, ask) is Decision.ALLOWED
+
+
+@pytest.mark.finding("F-11")
+def test_without_a_script_a_page_that_shows_all_of_it_can_allow_it(house: House, sign_in: SignIn) -> None:
+    ask = wants(house, argv=["/bin/sh"], stdin=LONG)
+    page = sign_in(f"/asks/{ask.id}", java_script_enabled=False)
+    expect(allow(page)).to_be_disabled()
+    page.get_by_role("link", name="Open every part").click()
+    expect(page.get_by_text("rm -rf ~ # the end of it")).to_be_visible()
+    allow(page).click()
+    expect(page.locator("#standing")).to_contain_text("Allowed by you in browser")
+
+
+def test_the_server_takes_no_allow_without_the_digest_of_what_was_shown(house: House, sign_in: SignIn) -> None:
+    shown, other = wants(house, argv=["make"]), wants(house, argv=["make", "clean"])
+    page = sign_in(f"/asks/{shown.id}")
+    for digest in (None, "", "0" * 64, other.digest):
+        status, told = send(page, shown, digest=digest)
+        assert (status, "not what the agent wants to do now" in told) == (422, True)
+    assert send(page, other)[0] == 422, "nor for another ask"
+    assert send(page, shown, settle="allow-session")[0] == 422, "nor further than was offered"
+    assert send(page, shown, settle="allow")[0] == 200
+    assert send(page, shown, settle="answer")[0] == 200
+    assert [decided(house, ask) for ask in (shown, other)] == [None, None]
+    assert send(page, shown)[0] == 200
+    assert decided(house, shown) is Decision.ALLOWED
+
+
+def row(page: Page, words: str) -> Locator:
+    return page.locator("[data-inbox] .row", has_text=words)
+
+
+def test_a_short_permission_is_decided_in_its_row_by_one_press(house: House, sign_in: SignIn) -> None:
+    denied, allowed = permission(house, "make in-the-row-1"), permission(house, "make in-the-row-2")
+    long = permission(house, "make in-the-row-3 && " + "true && " * 60 + "rm -rf ~")
+    page = live(sign_in())
+    expect(row(page, "in-the-row-3").get_by_role("button")).to_have_count(0)
+    row(page, "in-the-row-1").get_by_role("button", name="Deny").click()
+    expect(row(page, "in-the-row-1")).to_have_count(0)
+    allow(row(page, "in-the-row-2")).click()
+    expect(row(page, "in-the-row-2")).to_have_count(0)
+    assert page.url == f"{house.web.address}/", "without leaving the place"
+    found = [decided(house, ask) for ask in (denied, allowed, long)]
+    assert found == [Decision.DENIED, Decision.ALLOWED, None]
+    outcome = house.desk.get(allowed.id).outcome
+    assert outcome
+    assert (outcome.person, outcome.surface, outcome.scope) == (USER, "browser", AllowScope.ONCE)
+
+
+def test_a_second_tap_in_the_list_does_not_reach_the_row_that_moves_up(house: House, sign_in: SignIn) -> None:
+    asks = [permission(house, f"make moves-up-{number}") for number in range(3)]
+    page = live(sign_in(**PHONE))
+    expect(row(page, "moves-up-2")).to_be_visible()
+    page.clock.install()
+    run = stand_still(page)
+    page.clock.run_for(1000)
+    button = allow(row(page, "moves-up-0"))
+    button.scroll_into_view_if_needed()
+    page.clock.run_for(1000)
+    button.tap()
+    expect(row(page, "moves-up-0")).to_have_count(0)
+    tap_hastily(page, allow(row(page, "moves-up-1")))
+    run()
+    assert [decided(house, ask) for ask in asks] == [Decision.ALLOWED, None, None]
+
+
+def test_words_of_a_no_that_were_written_elsewhere_keep_a_row_from_allowing(house: House, sign_in: SignIn) -> None:
+    ask = permission(house, "make drafted-no")
+    page = sign_in(f"/asks/{ask.id}")
+    page.get_by_label("Or say no.").fill("Not on a Friday")
+    expect(page.locator("[data-draft-note]")).to_contain_text("Kept as a draft")
+    page.goto("/")
+    live(page)
+    allow(row(page, "drafted-no")).click()
+    expect(row(page, "drafted-no").get_by_role("alert")).to_contain_text(
+        "You wrote why not, so this cannot be allowed."
+    )
+    assert decided(house, ask) is None
+
+
+def test_what_was_decided_is_told_apart_with_the_action_and_by_whom(house: House, sign_in: SignIn) -> None:
+    ask = wants(house, argv=["deploy", "--now"], stdin="to everybody")
+    other = wants(house, argv=["deploy", "--later"])
+    by = Settler(person="grace", surface="terminal")
+    PermissionDesk(house.desk).deny(ask.id, by, "Not before the backup")
+    PermissionDesk(house.desk).allow(other.id, other.digest, by)
+    page = sign_in("/history")
+    denied, allowed = (page.locator(".row", has_text=words) for words in ("--now", "--later"))
+    expect(denied).to_contain_text("Denied")
+    expect(denied).to_contain_text("by grace in terminal")
+    expect(allowed).to_contain_text("Allowed")
+    page.goto(f"/asks/{ask.id}")
+    expect(page.locator("#standing")).to_contain_text("Denied by grace in terminal")
+    expect(page.locator("#standing")).to_contain_text("Reason: Not before the backup")
+    expect(page.locator(".part", has_text="Standard input")).to_contain_text("to everybody")
+    assert house.desk.get(ask.id).state is State.ANSWERED
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_a_card_fits_every_screen(house: House, sign_in: SignIn, width: int) -> None:
+    ask = wants(
+        house, argv=["x" * 400, *(["--a-rather-long-option=value"] * 20)], stdin=LONG, files={"/" + "d/" * 90: "x"}
+    )
+    page = sign_in(f"/asks/{ask.id}", viewport={"width": width, "height": 844})
+    page.locator("summary", has_text="Standard input").click()
+    expect(allow(page)).not_to_have_attribute("disabled", "")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    hidden = "all => all.filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.innerText)"
+    assert page.locator(".block").evaluate_all(hidden) == [], "nothing is cut off at the side"
