@@ -117,7 +117,7 @@ async def settle(request: Request) -> Response:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish:
+class FormWish:
     """What a form wants done with an ask; nothing where it only keeps a draft. Or why that cannot be."""
 
     work: Callable[..., Ask] | None = None
@@ -125,25 +125,27 @@ class Wish:
     problems: Mapping[int, str] = field(default_factory=dict)
 
 
-def _answer(site: Site, ask: Ask, entries: Draft, fields: Fields) -> Wish:
+def _answer(site: Site, ask: Ask, entries: Draft, fields: Fields) -> FormWish:
     if fields.one("settle") == "answer" and not ask.is_permission:
         checked, refused = check(ask, entries), contradiction(ask, fields)
         problems = {} if refused else checked.problems
-        return Wish(work=partial(site.desk.answer, ask.id, checked.answers), refused=refused, problems=problems)
+        return FormWish(work=partial(site.desk.answer, ask.id, checked.answers), refused=refused, problems=problems)
     if fields.one("settle") == "reject":
-        return Wish(work=partial(site.desk.reject, ask.id, entries.reason.strip()))
-    return Wish()
+        return FormWish(work=partial(site.desk.reject, ask.id, entries.reason.strip()))
+    return FormWish()
 
 
-async def _decision(site: Site, visitor: Visitor, ask: Ask, card: PermissionCard, fields: Fields) -> Wish:
+async def _decision(site: Site, visitor: Visitor, ask: Ask, card: PermissionCard, fields: Fields) -> FormWish:
     """A row has no field for the words of a no; those that were written elsewhere count there."""
     if scope := wanted_scope(fields):
         elsewhere = "" if fields.all("q0-note") else await _words_of_a_no(site, visitor, ask)
         refused = WORDS_OF_A_NO if elsewhere else refusal(card, fields)
-        return Wish(work=partial(site.permissions.allow, ask.id, fields.one("digest"), scope=scope), refused=refused)
+        return FormWish(
+            work=partial(site.permissions.allow, ask.id, fields.one("digest"), scope=scope), refused=refused
+        )
     if fields.one("settle") == DENY:
-        return Wish(work=partial(site.permissions.deny, ask.id, because=fields.one("q0-note").strip()))
-    return Wish()
+        return FormWish(work=partial(site.permissions.deny, ask.id, because=fields.one("q0-note").strip()))
+    return FormWish()
 
 
 async def _words_of_a_no(site: Site, visitor: Visitor, ask: Ask) -> str:

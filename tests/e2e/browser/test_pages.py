@@ -10,6 +10,7 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import Page, Route, expect
 from tests.e2e.browser.conftest import PHONE, SignIn
+from tests.e2e.browser.test_live import live
 from tests.web.house import House, confirm, new_ask, new_house, text
 
 from sayso.asks.crowds import short_name
@@ -159,7 +160,7 @@ def test_a_row_for_many_stays_folded_and_counts_while_they_come_and_go(house: Ho
 
 
 def test_what_comes_between_a_page_and_its_stream_is_told_as_news(house: House, sign_in: SignIn) -> None:
-    page = sign_in()
+    page = live(sign_in())
 
     def ask_first(route: Route) -> None:
         house.ask(confirm("In between?"))
