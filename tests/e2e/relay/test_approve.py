@@ -348,9 +348,10 @@ def test_a_person_decides_from_the_command_line_and_sees_all_of_it(place: Place,
         ask = asked(person, "Allow Bash: make deploy?")
     assert "Allow Bash: make deploy?" in place.run("list").stdout
     shown = place.run("show", ask.id[:8]).stdout
-    for word in ("make deploy", "1) Allow", "2) Deny", f"3) {ALWAYS}"):
+    for word in ("make deploy", "Bash", str(place.project), ask.digest):
         assert word in shown
-    done = place.run("answer", ask.id[:8], "allow")
+    assert place.run("answer", ask.id[:8], "allow").returncode != 0, "an answer decides nothing"
+    done = place.run("allow", ask.id[:8], "--digest", ask.digest)
     assert done.returncode == 0, done.stderr
     assert verdict(call) == {"behavior": "allow", "updatedInput": {"command": "make deploy"}}
 
