@@ -113,6 +113,11 @@ class PermissionLog:
 
         return self._store.read(work)
 
+    def projects(self, person: str | None = None, most: int = 100) -> list[str]:
+        """Where agents asked for permissions that this person may see."""
+        found = self._store.read(lambda tx: tx.all("log_projects", person=person, most=most))
+        return [row["project"] for row in found]
+
     def check(self) -> LogCheck:
         """Look at every row and every action."""
         return self._store.read(check)

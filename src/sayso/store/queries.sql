@@ -508,6 +508,11 @@ WHERE kind IN ('allowed', 'denied', 'undecided', 'too_late', 'refused') AND seq 
   AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
 ORDER BY seq DESC LIMIT :most;
 
+-- name: log_projects
+SELECT DISTINCT project FROM permission_log
+WHERE project <> '' AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
+ORDER BY project LIMIT :most;
+
 -- name: log_of_ask
 SELECT * FROM permission_log WHERE ask_id <> '' AND ask_id = :ask_id ORDER BY seq;
 

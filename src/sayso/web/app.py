@@ -21,7 +21,7 @@ from starlette.types import Scope
 
 from sayso.desks import Desks
 from sayso.errors import InvalidInput, SaysoError
-from sayso.web import api, attempts, commands, settings, sign_in, talk, talk_events, views
+from sayso.web import api, attempts, commands, log, settings, sign_in, talk, talk_events, views
 from sayso.web.boards import Drawing
 from sayso.web.conversations import Conversations
 from sayso.web.events import News, events, presence
@@ -100,6 +100,8 @@ def _routes() -> list[BaseRoute]:
         Route("/asks/{ask}/questions/{place:int}", views.whole_text),
         Route("/crowds/{crowd}", views.crowd),
         Route("/history", views.history),
+        Route("/log", log.show_list),
+        Route("/log/{ask}", log.show),
         Route("/commands", commands.show_list),
         Route("/commands/{operation}", commands.show),
         Route("/commands/{operation}/cancel", commands.cancel, methods=["POST"]),

@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.browser.conftest import SignIn
 from tests.web.house import House, confirm, multi_select, new_ask, select, text
+from tests.web.test_log import decide
 
 from sayso.asks.model import Answer, Ask, Settler
 
@@ -95,6 +96,16 @@ def empty_history(house: House, page: Page) -> None:
     page.goto("/history?q=nothing+holds+this")
 
 
+def log(house: House, page: Page) -> None:
+    decide(house, "git push")
+    decide(house, "rm -rf " + "build/" * 30, because="use make clean")
+    page.goto("/log")
+
+
+def logged_permission(house: House, page: Page) -> None:
+    page.goto(f"/log/{decide(house, 'x' * 300, because='no ' * 60).id}")
+
+
 def commands(house: House, page: Page) -> None:
     house.works.end(house.works.run("cargo", "test", tool="cargo_test"), 101)
     house.works.run("npm", "run", "build")
@@ -159,6 +170,8 @@ PAGES: list[Callable[[House, Page], None]] = [
     rejected_ask,
     history,
     empty_history,
+    log,
+    logged_permission,
     commands,
     running_command,
     settings,

@@ -1,0 +1,114 @@
+"""The pages of the log of permissions: what was allowed and denied, with filters, and all about one of them."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlencode
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from sayso.chain import LogEntry, LogKind
+from sayso.clock import now_ms
+from sayso.permissions.log import LoggedOutcome
+from sayso.permissions.log_words import WHAT, ran, why
+from sayso.permissions.parts import parts_of
+from sayso.text import one_line
+from sayso.web.pages import page
+from sayso.web.sessions import required_browser
+from sayso.web.site import site_of
+from sayso.web.wording import NAME_WIDTH, Standing
+
+PAGE = 50
+_DAY = 86_400_000
+SINCE = {"1d": (_DAY, "Last day"), "7d": (7 * _DAY, "Last 7 days"), "30d": (30 * _DAY, "Last 30 days")}
+_TONES = {LogKind.ALLOWED: "done", LogKind.DENIED: "refused", LogKind.TOO_LATE: "late", LogKind.REFUSED: "late"}
+_NUMBER = re.compile(r"[0-9]{1,15}")
+_ASK = re.compile(r"[0-9a-f]{32}")
+
+
+async def show_list(request: Request) -> Response:
+    visitor, site = await required_browser(request), site_of(request)
+    asked = request.query_params
+    since, project, denied = asked.get("since", ""), asked.get("project", ""), asked.get("denied") == "1"
+    found = await site.do(
+        site.desks.log.outcomes,
+        since=now_ms() - SINCE[since][0] if since in SINCE else 0,
+        project=project or None,
+        person=visitor.user,
+        only_refused=1 if denied else None,
+        before=int(asked["before"]) if _NUMBER.fullmatch(asked.get("before", "")) else None,
+        most=PAGE + 1,
+    )
+    wanted = {"since": since, "project": project, "denied": "1" if denied else ""}
+    older = {**wanted, "before": found[PAGE - 1].entry.seq} if len(found) > PAGE else {}
+    return page(
+        request,
+        "log.html",
+        visitor,
+        outcomes=found[:PAGE],
+        spans={name: label for name, (_, label) in SINCE.items()},
+        projects=await site.do(site.desks.log.projects, visitor.user),
+        since=since,
+        project=project,
+        denied=denied,
+        older=f"log?{urlencode(older)}" if older else "",
+        log=LogWording(visitor.user),
+    )
+
+
+async def show(request: Request) -> Response:
+    visitor, site = await required_browser(request), site_of(request)
+    ask = request.path_params["ask"]
+    if not _ASK.fullmatch(ask):
+        raise HTTPException(404, "The log has no such permission.")
+    found = await site.do(site.desks.log.find, ask, visitor.user)
+    actions = [(one.digest, parts_of(one.action)) for one in found.actions]
+    return page(
+        request,
+        "logged.html",
+        visitor,
+        first=found.entries[0].event,
+        entries=found.entries,
+        actions=actions,
+        log=LogWording(visitor.user),
+    )
+
+
+class LogWording:
+    """How entries are told to one person."""
+
+    def __init__(self, user: str) -> None:
+        self._user = user
+
+    def standing(self, entry: LogEntry) -> Standing:
+        kind = entry.event.kind
+        return Standing(word=WHAT[kind].capitalize(), tone=_TONES.get(kind, "quiet"))
+
+    def title(self, entry: LogEntry) -> str:
+        return one_line(entry.event.title or entry.event.tool, 200)
+
+    def by(self, entry: LogEntry) -> str:
+        """Who, and where."""
+        event = entry.event
+        person = "you" if event.person == self._user else one_line(event.person or event.rule, NAME_WIDTH)
+        where = f" in {one_line(event.surface, NAME_WIDTH)}" if event.surface else ""
+        return f"by {person}{where}" if person else ""
+
+    def ran(self, outcome: LoggedOutcome) -> str:
+        """Whether exactly that ran."""
+        words = {"yes": "ran", "handed over": "handed to its client", "no": "did not run"}
+        times = f", {outcome.ran} times" if outcome.ran > 1 else ""
+        return f"{words[said]}{times}" if (said := ran(outcome)) else ""
+
+    def why(self, outcome: LoggedOutcome) -> str:
+        return one_line(why(outcome), 300)
+
+    def line(self, entry: LogEntry) -> str:
+        """What else is known of one entry."""
+        event = entry.event
+        far = f"for {event.scope}" if event.scope not in ("", "once") else ""
+        operation = f"operation {event.operation}" if event.operation else ""
+        known = (self.by(entry), far, operation, one_line(event.why, 300))
+        return "; ".join(filter(None, known))
