@@ -140,6 +140,13 @@ def test_a_bell_that_was_swept_away_is_hung_again(store: SqliteStore, file: Path
     with_eyes_of_another.close()
 
 
+def test_a_bell_that_had_fallen_counts_as_rung(store: SqliteStore, file: Path, bell: Bell) -> None:
+    """A file that has taken the store's place may give the look the very number that it has seen."""
+    (file.parent / "bell" / f"{bell.process}.sock").unlink()
+    assert bell.wait(0), "whoever rang meanwhile was not heard"
+    assert not bell.wait(0)
+
+
 def test_where_a_bell_cannot_hang_again_looking_goes_on(store: SqliteStore, file: Path, bell: Bell) -> None:
     shutil.rmtree(file.parent / "bell")
     (file.parent / "bell").write_text("in the way")

@@ -87,9 +87,11 @@ class SocketBell(Bell):
 
     def wait(self, timeout: float) -> bool:
         if not self._heard_something(self._socket, timeout):
-            self._hang_again_if_swept()
             self.named = None
-            return self._changed()
+            falls = self.hung_again
+            self._hang_again_if_swept()
+            # Whoever rang while it did not hang was not heard.
+            return self._changed() or self.hung_again > falls
         self.named = self._who()
         # Where nobody heeds it, all that is to be done is to have taken it in.
         if not self._listeners or any(listener.heeds(self.named) for listener in self._listeners):
