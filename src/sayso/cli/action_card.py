@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from sayso.asks.model import Ask
 from sayso.cli.terminal import barred, bold, forget_typed_ahead, put, put_pages, read_line
 from sayso.cli.texts import tr, translated
-from sayso.permissions.action import action_of
+from sayso.permissions.action import Action, action_of
 from sayso.permissions.parts import ActionPart, parts_of
 
 READING_SECONDS = 0.7
@@ -18,7 +18,11 @@ READING_SECONDS = 0.7
 def action_card(ask: Ask) -> list[str]:
     """All of it, as lines; none where its texts were not kept."""
     action = action_of(ask)
-    return [line for part in parts_of(action) for line in _part_lines(part)] if action else []
+    return action_lines(action) if action else []
+
+
+def action_lines(action: Action) -> list[str]:
+    return [line for part in parts_of(action) for line in _part_lines(part)]
 
 
 def confirmed_by_person(ask: Ask) -> bool:

@@ -10,10 +10,11 @@ from pathlib import Path
 import click
 
 from sayso.chain import LogEntry, LogKind
+from sayso.cli.action_card import action_lines
 from sayso.cli.asks_in_words import moment, place
 from sayso.cli.program import settings
 from sayso.cli.shared import project_name
-from sayso.cli.terminal import block, bold, put, put_json, say, table
+from sayso.cli.terminal import bold, put, put_json, say, table
 from sayso.cli.texts import plural, tr, translated
 from sayso.clock import now_ms
 from sayso.config import duration
@@ -22,7 +23,6 @@ from sayso.errors import InvalidInput, Problem, SaysoError
 from sayso.permissions.log import LoggedOutcome
 from sayso.permissions.log_check import FaultFound, LogCheck
 from sayso.permissions.log_words import FAULTS, WHAT, check_data, outcome_data, permission_data, ran, why
-from sayso.permissions.parts import parts_of
 from sayso.text import one_line, quoted
 
 HEADER = ("ID", "WHEN", "VERDICT", "RAN", "BY", "ACTION")
@@ -110,8 +110,7 @@ def show(ask_id: str, as_json: bool) -> None:
         put(f"  {_line(entry)}")
     for one in logged.actions:
         put("\n" + bold(tr("Action {digest}", digest=one.digest)))
-        for part in parts_of(one.action):
-            put(f"  {translated(part.label)}\n{block(part.text)}")
+        put("\n".join(action_lines(one.action)))
     if not logged.actions:
         put("\n" + tr("The action itself was not kept: your settings keep no history."))
 

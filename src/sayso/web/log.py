@@ -13,7 +13,6 @@ from sayso.chain import LogEntry, LogKind
 from sayso.clock import now_ms
 from sayso.permissions.log import LoggedOutcome
 from sayso.permissions.log_words import WHAT, ran, why
-from sayso.permissions.parts import parts_of
 from sayso.text import one_line
 from sayso.web.pages import page
 from sayso.web.sessions import required_browser
@@ -64,14 +63,13 @@ async def show(request: Request) -> Response:
     if not _ASK.fullmatch(ask):
         raise HTTPException(404, "The log has no such permission.")
     found = await site.do(site.desks.log.find, ask, visitor.user)
-    actions = [(one.digest, parts_of(one.action)) for one in found.actions]
     return page(
         request,
         "logged.html",
         visitor,
         first=found.entries[0].event,
         entries=found.entries,
-        actions=actions,
+        actions=found.actions,
         log=LogWording(visitor.user),
     )
 

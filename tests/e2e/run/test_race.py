@@ -22,9 +22,11 @@ import pytest
 from tests.e2e.run.kit import Place, write_tool
 from tests.e2e.stdio.harness import new_place
 from tests.e2e.stdio.log import Log
+from tests.e2e.stdio.person import Person
 from tests.e2e.stdio.pipe import Pipe
 
 from sayso.asks.model import Ask
+from sayso.chain import LogKind
 from sayso.permissions.action import action_of
 from sayso.permissions.verdict import Decision, verdict_of
 
@@ -167,6 +169,7 @@ def test_whatever_ran_was_allowed_once_and_as_it_ran_and_nothing_else_did() -> N
             assert [agent.fault for agent in agents] == [None] * AGENTS
             executed = [Executed(*line.split("|")) for line in record.read_text().splitlines()]
             found = audit(person.asks(), executed)
+            check_log(person, executed)
             for ask in (ask for ask in person.asks() if _decision(ask) is Decision.ALLOWED):
                 assert [event.kind for event in person.desk.events(ask.id)].count("allowed") == 1
     print(found)
@@ -191,6 +194,18 @@ def audit(asks: list[Ask], executed: list[Executed]) -> Counter[str]:
     assert max(Counter(one.token for one in executed).values()) == 1, "an allow is for one execution"
     found = Counter(str(_decision(ask)) for ask in asks)
     return found + Counter(ran=len(executed))
+
+
+def check_log(person: Person, executed: list[Executed]) -> None:
+    """Whoever was killed at whatever moment: each execution is logged, under its one allow, and the log is whole."""
+    found = person.log.check()
+    assert found.whole, found.faults
+    outcomes = [one for one in person.log.outcomes(most=100_000) if one.entry.event.kind is LogKind.ALLOWED]
+    logged = {outcome.entry.event.title.split()[-1]: outcome for outcome in outcomes}
+    for one in executed:
+        outcome = logged[one.token]
+        assert [run.entry.event.digest for run in outcome.executions] == [outcome.entry.event.digest]
+        assert outcome.ran == 1
 
 
 def _decision(ask: Ask) -> Decision | None:
