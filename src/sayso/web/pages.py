@@ -123,6 +123,7 @@ def _environment() -> Environment:
     environment.globals |= {
         "asset": asset,
         "headline": wording.headline,
+        "subject": wording.subject,
         "client": wording.client,
         "project": wording.project,
         "whereabouts": wording.whereabouts,

@@ -10,6 +10,7 @@ from sayso.asks.crowds import Crowd, Folded
 from sayso.asks.model import CLIENT_FORM, Answer, Ask, Event, Option, Question, State
 from sayso.asks.truth import Handover, Listening, listening
 from sayso.operations.operation import Operation
+from sayso.permissions.action import action_of
 from sayso.permissions.verdict import Decision, verdict_of
 from sayso.text import age, one_line, printable
 from sayso.web.markdown import plain_line
@@ -32,6 +33,12 @@ class Standing:
 def headline(ask: Ask) -> str:
     """The ask in one line: its title, or the words of its first question."""
     return words.headline(ask, 200, plain_line) or "Its texts were not kept"
+
+
+def subject(ask: Ask) -> str:
+    """What an ask was about: of a permission the action, without the question whether to allow it."""
+    action = action_of(ask)
+    return action.title if action else headline(ask)
 
 
 def how_many(crowd: Crowd) -> str:

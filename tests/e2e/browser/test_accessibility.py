@@ -5,16 +5,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import resources
+from itertools import count
 from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.browser.conftest import SignIn
+from tests.e2e.browser.test_meant import permission
 from tests.web.house import House, confirm, multi_select, new_ask, select, text
 from tests.web.test_log import decide
 
-from sayso.asks.model import Answer, Ask, Settler
+from sayso.asks.model import Answer, Ask, Asker, Settler
+from sayso.config import Config
+from sayso.dialects import approve
+from sayso.permissions.desk import PermissionDesk
 
+_SESSIONS = count()
 AXE = (resources.files("axe_playwright_python") / "axe.min.js").read_text()
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 
@@ -106,6 +112,32 @@ def logged_permission(house: House, page: Page) -> None:
     page.goto(f"/log/{decide(house, 'x' * 300, because='no ' * 60).id}")
 
 
+def permission_in_a_row(house: House, page: Page) -> None:
+    permission(house, "git push --force-with-lease origin main")
+    page.goto("/")
+    expect(page.get_by_role("button", name="Deny")).to_be_visible()
+
+
+def long_permission(house: House, page: Page) -> None:
+    ask = permission_to_edit(house)
+    page.goto(f"/asks/{ask.id}")
+    page.get_by_text("lines,").click()
+    page.get_by_label("Or say no.").fill("Not so fast")
+
+
+def denied_permission(house: House, page: Page) -> None:
+    ask = permission_to_edit(house)
+    PermissionDesk(house.desk).deny(ask.id, Settler(person="grace", surface="terminal"), "Not so fast")
+    page.goto(f"/asks/{ask.id}")
+
+
+def permission_to_edit(house: House) -> Ask:
+    given = {"file_path": "/home/ada/shop/x.py", "content": "\n".join(f"line {number}" for number in range(60))}
+    wanted = approve.Permission(tool="Write", given=given)
+    asker = Asker(client="claude-code", project="/home/ada/shop", session=str(next(_SESSIONS)))
+    return house.hold(approve.permission_ask(wanted, asker, Config(), None)).ask
+
+
 def commands(house: House, page: Page) -> None:
     house.works.end(house.works.run("cargo", "test", tool="cargo_test"), 101)
     house.works.run("npm", "run", "build")
@@ -168,6 +200,9 @@ PAGES: list[Callable[[House, Page], None]] = [
     refused_ask,
     answered_ask,
     rejected_ask,
+    permission_in_a_row,
+    long_permission,
+    denied_permission,
     history,
     empty_history,
     log,
