@@ -142,6 +142,11 @@ def test_without_a_terminal_only_the_digest_of_the_action_allows_it(home: Home, 
         assert verdict(home, ask).allows(PUSH)
 
 
+def test_what_a_plain_yes_covers_beyond_this_call_is_said(home: Home) -> None:
+    with home.permission(PUSH, (AllowScope.TOOL,)) as ask:
+        assert "Allowing it holds for every call of this tool, whatever its input" in home.run("show", ask.id).out
+
+
 def test_an_allow_goes_as_far_as_was_offered_and_no_further(home: Home) -> None:
     with home.permission(PUSH, (AllowScope.ONCE, AllowScope.SESSION)) as ask:
         ran = home.run("allow", ask.id, "--digest", PUSH.digest, "--scope", "tool")

@@ -4,13 +4,14 @@ leave, and the one prompt that takes a yes."""
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sayso.asks.model import Ask
 from sayso.cli.terminal import barred, bold, forget_typed_ahead, put, put_pages, read_line
 from sayso.cli.texts import tr, translated
-from sayso.permissions.action import Action, action_of
+from sayso.permissions.action import Action, AllowScope, action_of, scopes_of
 from sayso.permissions.parts import ActionPart, parts_of
+from sayso.text import exact
 
 READING_SECONDS = 0.7
 
@@ -18,11 +19,22 @@ READING_SECONDS = 0.7
 def action_card(ask: Ask) -> list[str]:
     """All of it, as lines; none where its texts were not kept."""
     action = action_of(ask)
-    return action_lines(action) if action else []
+    return [*action_lines(action), *_how_far(scopes_of(ask)[:1], exact(action.tool))] if action else []
 
 
 def action_lines(action: Action) -> list[str]:
     return [line for part in parts_of(action) for line in _part_lines(part)]
+
+
+def _how_far(scopes: Sequence[AllowScope], tool: str) -> Iterator[str]:
+    """What a plain allow means, where that is more than this one call."""
+    if AllowScope.SESSION in scopes:
+        yield bold(tr("Allowing it holds for the same action for the rest of this session."))
+    if AllowScope.TOOL in scopes:
+        yield bold(
+            tr("Allowing it holds for every call of this tool, whatever its input, for the rest of this session:")
+        )
+        yield from barred(tool)
 
 
 def confirmed_by_person(ask: Ask) -> bool:

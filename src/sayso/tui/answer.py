@@ -12,10 +12,11 @@ from sayso.asks.draft import Draft, Said, answers
 from sayso.asks.model import ALLOWING, DENYING, Ask, Kind, Question
 from sayso.text import one_line, quoted
 from sayso.tui import draft as drafts
+from sayso.tui.action_card import action_blocks, is_whole
 from sayso.tui.bars import KeyBar, Steps, TextLine
 from sayso.tui.field import TextField
 from sayso.tui.markdown import cut
-from sayso.tui.outline import copy_text, whole_text
+from sayso.tui.outline import copy_text, question_blocks, whole_text
 from sayso.tui.programs import editor
 from sayso.tui.reflexes import REST
 from sayso.tui.review import Review
@@ -122,7 +123,10 @@ class AnswerScreen(SettlingScreen):
             self._show_review()
             review.focus()
         else:
-            self.step.show(question, self.draft.of(question), self._hint(question))
+            text = list(question_blocks(self.shared, question))
+            if self.ask.wanted is not None:
+                text = action_blocks(self.shared, self.ask)
+            self.step.show(question, self.draft.of(question), self._hint(question), text)
             several = question.kind is Kind.MULTI_SELECT
             self.query_one(KeyBar).rename({"choose": "done"} if several else {})
         self.refresh_bindings()
@@ -153,9 +157,16 @@ class AnswerScreen(SettlingScreen):
         if unseen:
             told = texts.one_more_line if unseen == 1 else texts.more_lines
             return told.format(n=unseen, key=keys.shown("read_down"))
-        if unseen == 0 and not self._opened and cut(self.ask.questions[0].text).left_out:
+        if unseen == 0 and not self._opened and self._is_cut:
             return texts.read_whole.format(key=keys.shown("whole"))
         return ""
+
+    @property
+    def _is_cut(self) -> bool:
+        """Whether something of it can only be read in the person's pager."""
+        if self.ask.wanted is not None:
+            return not is_whole(self.ask)
+        return bool(cut(self.ask.questions[0].text).left_out)
 
     @property
     def _may_be_allowed(self) -> bool:

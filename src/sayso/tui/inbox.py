@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeGuard
 
 from textual import on
 from textual.app import ComposeResult
@@ -12,8 +13,9 @@ from textual.timer import Timer
 from textual.widgets import Input
 
 from sayso.asks.crowds import Crowd, Entry, by_crowd, fold
+from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask
-from sayso.errors import AlreadySettled, NotFound, NotYours, StoreError
+from sayso.errors import AlreadySettled, InvalidInput, NotFound, NotYours, StoreError
 from sayso.tui.asklist import AskList
 from sayso.tui.bars import TextLine
 from sayso.tui.markdown import Block
@@ -23,6 +25,9 @@ from sayso.tui.reflexes import REST
 from sayso.tui.rows import Rows
 from sayso.tui.screen import Copy, Open, Read, SaysoScreen, Settled
 from sayso.tui.shared import Shared
+
+if TYPE_CHECKING:
+    from sayso.permissions.desk import PermissionDesk
 
 _PREVIEW_AFTER = 0.05
 """Seconds the cursor must rest before the preview follows: holding a key down must not cost a preview per row."""
@@ -42,6 +47,8 @@ class InboxScreen(SaysoScreen[None]):
         self._unfolded: set[str] = set()
         """The agents with many asks open that are shown one by one."""
         self._on_ask, self._can_fold = False, False
+        self._readable: Ask | None = None
+        """The permission of which everything is in view beside the list: it can be decided here."""
 
     def body(self) -> ComposeResult:
         yield Input(placeholder=self.shared.texts.filter_hint, id="filter", compact=True)
@@ -149,6 +156,8 @@ class InboxScreen(SaysoScreen[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         match action:
+            case "allow" | "deny":
+                return self._readable is not None
             case "back":
                 return self._project is not None or bool(self.query("#filter.-open")) or self._can_fold
             case "fold":
@@ -170,6 +179,7 @@ class InboxScreen(SaysoScreen[None]):
 
     @on(Rows.Moved)
     def _moved(self) -> None:
+        self._forget_readable()
         self._offer()
         self._preview_soon()
 
@@ -183,13 +193,39 @@ class InboxScreen(SaysoScreen[None]):
         if self.alive:
             item = self.query_one(AskList).item
             self.query_one("#preview", Prose).show(self._previewed(item) if item else ())
+            self.query_one("#beside").scroll_home(animate=False)
+            self.call_after_refresh(self._look, item)
+
+    def _look(self, item: Entry | None) -> None:
+        """Offer to decide a permission once all of it is in view; a key that was meant for another is not for it."""
+        before, self._readable = self._readable, item if self._shows_whole(item) else None
+        if self._readable and (before is None or before.id != self._readable.id):
+            self.shared.reflexes.present(self, 0)
+        if bool(before) != bool(self._readable):
+            self.refresh_bindings()
+
+    def _shows_whole(self, item: Entry | None) -> TypeGuard[Ask]:
+        room = self.query_one("#beside").scrollable_content_region.size
+        needed = self.query_one("#preview", Prose).get_content_height(room, room, room.width)
+        fits = self.is_current and self.has_class("-wide") and needed <= room.height
+        if not fits or not isinstance(item, Ask) or item.wanted is None or not item.state.answerable:
+            return False
+        from sayso.tui.action_card import is_whole
+
+        return is_whole(item)
 
     def _previewed(self, entry: Entry) -> Sequence[Block]:
         if isinstance(entry, Ask):
             return preview(self.shared, entry)
         return crowd_preview(self.shared, entry, by_crowd(self._listed)[entry.name])
 
+    def _forget_readable(self) -> None:
+        if self._readable:
+            self._readable = None
+            self.refresh_bindings()
+
     def on_resize(self) -> None:
+        self._forget_readable()
         self._preview_soon()
 
     # Doing
@@ -266,6 +302,50 @@ class InboxScreen(SaysoScreen[None]):
         if ask := self.query_one(AskList).ask:
             self.post_message(Read(whole_text(self.shared, ask)))
 
+    # Deciding about a permission that is all in view beside the list
+
+    def action_allow(self) -> None:
+        ask, texts = self._decidable(), self.shared.texts
+        if ask and ask.id in self.shared.board.drafts:
+            self.warn(texts.draft_first.format(key=self.shared.keys.shown("open")))
+        elif ask:
+            self._decide(ask, lambda desk: _permissions(desk).allow(ask.id, ask.digest, self.shared.settler))
+
+    def action_deny(self) -> None:
+        if ask := self._decidable():
+            self._decide(ask, lambda desk: _permissions(desk).deny(ask.id, self.shared.settler))
+
+    def _decidable(self) -> Ask | None:
+        """The permission at the cursor, if the key at work was pressed by somebody who has seen all of it."""
+        ask, item = self._readable, self.query_one(AskList).item
+        if ask is None or item is None or item.id != ask.id:
+            return None
+        if self.shared.reflexes.rested():
+            return ask if self.meant() else None
+        self._remind()
+        return None
+
+    def _decide(self, ask: Ask, work: Callable[[AskDesk], Ask]) -> None:
+        self._forget_readable()
+        self.run_worker(self._settle(ask, work), group="settle")
+
+    async def _settle(self, ask: Ask, work: Callable[[AskDesk], Ask]) -> None:
+        with self.shared.typing.held():
+            if await self.meant_alone():
+                await self._turn(ask, work, "sent")
+
+    async def _turn(self, ask: Ask, work: Callable[[AskDesk], Ask], done: str) -> None:
+        """Settle it and say so; `done` names the text for it."""
+        try:
+            settled = await self.settle(ask, work)
+        except (AlreadySettled, NotFound, NotYours, InvalidInput, StoreError) as error:
+            self.warn(self.shared.texts.not_sent.format(error=error))
+            self._preview_soon()
+        else:
+            self.shared.board.settle(ask.id)
+            self.board_changed()
+            self.app.post_message(Settled(settled, done))
+
     def action_reject(self) -> None:
         ask = self.query_one(AskList).ask
         if ask and self.meant():
@@ -273,15 +353,14 @@ class InboxScreen(SaysoScreen[None]):
 
     async def _reject(self, ask: Ask) -> None:
         from sayso.tui.dialogs import ask_for_rejection
+        from sayso.tui.settling import turned_down
 
         said = await ask_for_rejection(self, ask, "")
-        if not said.confirmed:
-            return
-        try:
-            settled = await self.settle(ask, lambda desk: desk.reject(ask.id, said.text, self.shared.settler))
-        except (AlreadySettled, NotFound, NotYours, StoreError) as error:
-            self.warn(self.shared.texts.not_sent.format(error=error))
-        else:
-            self.shared.board.settle(ask.id)
-            self.board_changed()
-            self.app.post_message(Settled(settled, "rejected"))
+        if said.confirmed:
+            await self._turn(ask, lambda desk: turned_down(desk, ask, said.text, self.shared.settler), "rejected")
+
+
+def _permissions(desk: AskDesk) -> PermissionDesk:
+    from sayso.permissions.desk import PermissionDesk  # the inbox opens sooner without
+
+    return PermissionDesk(desk)

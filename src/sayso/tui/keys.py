@@ -59,6 +59,8 @@ DEFAULTS: Mapping[str, tuple[Key, ...]] = {
     ),
     "inbox": (
         Key(name="open", keys="enter"),
+        Key(name="allow", keys="y"),
+        Key(name="deny", keys="n"),
         Key(name="fold", keys="left"),
         Key(name="reject", keys="x"),
         Key(name="filter", keys="/"),

@@ -30,6 +30,8 @@ def question_blocks(shared: Shared, question: Question) -> Iterator[Block]:
 def preview(shared: Shared, ask: Ask) -> list[Block]:
     """What an ask is, before it is opened."""
     found = list(_head(shared, ask))
+    if ask.wanted is not None:
+        return [*found, *_card_blocks(shared, ask)]
     for place, question in enumerate(ask.questions):
         found += _numbered(shared, place, question)
         found += [_option(shared, question, option) for option in question.choices[:_MOST_OPTIONS]]
@@ -59,7 +61,8 @@ def record(shared: Shared, ask: Ask, events: Sequence[Event]) -> list[Block]:
     found.append(_line(_delivery(shared, ask), "$muted", tight=True))
     if not ask.questions:
         found.append(_line(shared.texts.history_wiped, "$muted"))
-    for place, question in enumerate(ask.questions):
+    found += _card_blocks(shared, ask)
+    for place, question in enumerate(ask.questions if ask.wanted is None else ()):
         found += _numbered(shared, place, question)
         if ask.state is State.ANSWERED:
             found += _said(shared, question, ask.answer(question.id))
@@ -74,6 +77,7 @@ def event_line(shared: Shared, event: Event) -> str:
     texts = shared.texts
     kinds = ("opened", "attended", "unattended", "resumed", "delivered", "refused")
     words = {name: getattr(texts, name) for name in kinds}
+    words |= {"allowed": texts.permission_allowed, "denied": texts.permission_denied}
     what = words.get(event.kind) or shared.wording.state(event.after)
     who = f" {one_line(event.person, 40)} ({one_line(event.surface, 40)})" if event.person else ""
     if event.surface == CLIENT_FORM:
@@ -84,6 +88,8 @@ def event_line(shared: Shared, event: Event) -> str:
 def whole_text(shared: Shared, ask: Ask) -> str:
     """Everything an agent wrote, for a pager: nothing cut, nothing that drives a terminal."""
     parts = [printable(ask.title), shared.texts.asked_in.format(**_who(shared, ask))]
+    if ask.wanted is not None:
+        return "\n\n".join([*parts, _card_text(shared, ask)]) + "\n"
     for place, question in enumerate(ask.questions):
         parts.append(f"{place + 1}. {printable(question.text)}")
         parts += [
@@ -96,7 +102,9 @@ def copy_text(shared: Shared, ask: Ask, answers: Sequence[Answer]) -> str:
     """Questions and answers for the clipboard, as they were written."""
     given = {answer.question: answer for answer in answers}
     parts = [ask.title] if ask.title else []
-    for place, question in enumerate(ask.questions):
+    if ask.wanted is not None:
+        parts.append(_card_text(shared, ask))
+    for place, question in enumerate(ask.questions if ask.wanted is None else ()):
         parts.append(f"{place + 1}. {question.text}")
         answer = given.get(question.id, Answer(question=question.id))
         parts += [f"   → {line}" for line in shared.wording.answer_lines(question, answer)]
@@ -170,3 +178,15 @@ def _delivery(shared: Shared, ask: Ask) -> str:
 
 def _line(text: str, style: str = "", *, tight: bool = False) -> Block:
     return Block(content=Content.styled(text, style), tight=tight)
+
+
+def _card_blocks(shared: Shared, ask: Ask) -> list[Block]:
+    from sayso.tui.action_card import action_blocks  # the inbox opens sooner without
+
+    return action_blocks(shared, ask)
+
+
+def _card_text(shared: Shared, ask: Ask) -> str:
+    from sayso.tui.action_card import action_text
+
+    return action_text(shared, ask)

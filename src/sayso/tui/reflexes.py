@@ -39,6 +39,7 @@ class Reflexes:
         self._awaited: tuple[int, float] | None = None
         """Which echo says that the card is drawn, and when it was asked for."""
         self._rest = 0.0
+        self._drawn_at = float("inf")
         self._earliest = float("-inf")
         """What is next within the same card does not cut the rest of the card short."""
 
@@ -69,7 +70,7 @@ class Reflexes:
             self._begin_rest(now)
 
     def _begin_rest(self, now: float) -> None:
-        self._ready, self._awaited = max(now + self._rest, self._earliest), None
+        self._ready, self._awaited, self._drawn_at = max(now + self._rest, self._earliest), None, now
         self._rest = 0.0
 
     def heard(self, at: float) -> None:
@@ -100,6 +101,10 @@ class Reflexes:
         """Whether what is at work was pressed with the card in view."""
         self._do_without_echo()
         return self._ready is not None and self._at >= self._ready
+
+    def rested(self) -> bool:
+        """Whether what is at work was pressed when the card had been in view for as long as something new must be."""
+        return self.seen() and self._at >= self._drawn_at + REST
 
     def deliberate(self) -> bool:
         """Whether it was also pressed for this alone: neither held since something else, nor one of a burst."""

@@ -128,7 +128,7 @@ class SettlingScreen(SaysoScreen[None]):
         ask, said = self.ask, await ask_for_rejection(self, self.ask, self.draft.reason)
         self.enter(replace(self.draft, reason=said.text))
         if said.confirmed:
-            await self._settle(lambda desk: desk.reject(ask.id, said.text, self.shared.settler), "rejected")
+            await self._settle(lambda desk: turned_down(desk, ask, said.text, self.shared.settler), "rejected")
 
     async def elaborate(self, place: int, question: Question) -> None:
         """Hand the ask back to the agent: it should explain one question and ask again."""
@@ -136,7 +136,7 @@ class SettlingScreen(SaysoScreen[None]):
         self.enter(replace(self.draft, reason=said.text))
         if said.confirmed:
             reason = elaboration(ask, place, question, said.text)
-            await self._settle(lambda desk: desk.reject(ask.id, reason, self.shared.settler), "asked_back")
+            await self._settle(lambda desk: turned_down(desk, ask, reason, self.shared.settler), "asked_back")
 
     async def _settle(self, work: Callable[[AskDesk], Ask], done: str) -> None:
         """Settle it, say so and leave; `done` names the text for it. What was entered stays when somebody was first, or
@@ -190,6 +190,11 @@ class SettlingScreen(SaysoScreen[None]):
 
 def _sent(desk: AskDesk, ask: Ask, draft: Draft, by: Settler) -> Ask:
     return PermissionDesk(desk).settle_as_entered(ask, answers(ask, draft), by)
+
+
+def turned_down(desk: AskDesk, ask: Ask, why: str, by: Settler) -> Ask:
+    """A no, with a reason: a permission is denied, everything else rejected."""
+    return PermissionDesk(desk).deny(ask.id, by, why) if ask.wanted is not None else desk.reject(ask.id, why, by)
 
 
 def elaboration(ask: Ask, place: int, question: Question, unclear: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from textual import on
@@ -20,7 +20,7 @@ from sayso.tui import draft as drafts
 from sayso.tui.bars import TextLine
 from sayso.tui.choices import Choices
 from sayso.tui.field import TextField
-from sayso.tui.outline import question_blocks
+from sayso.tui.markdown import Block
 from sayso.tui.programs import edit, editor
 from sayso.tui.prose import Pages, Prose, page
 from sayso.tui.rows import Rows
@@ -83,10 +83,10 @@ class Step(Vertical):
 
     # Showing
 
-    def show(self, question: Question, said: Said, hint: str) -> None:
-        """Show this question and what was said to it before; the focus is where it is answered."""
+    def show(self, question: Question, said: Said, hint: str, text: Sequence[Block]) -> None:
+        """Show this question as `text` and what was said to it before; the focus is where it is answered."""
         self._question, self._said, self._writing = question, said, False
-        self.query_one("#question", Prose).show(list(question_blocks(self._shared, question)))
+        self.query_one("#question", Prose).show(text)
         self.query_one("#reading").scroll_home(animate=False)
         self._seen, self.unseen = (0, 0), None
         self._show_hints(hint)

@@ -152,14 +152,16 @@ class Wording:
 
     def ending(self, ask: Ask) -> str:
         """How it ended: a permission was allowed or denied, everything else is in its state."""
-        from sayso.dialects.approve import verdict  # only once the history is read
+        from sayso.permissions.verdict import Decision, verdict_of  # only once the history is read
 
-        match verdict(ask):
-            case "allowed":
-                return self.texts.permission_allowed
-            case "denied":
-                return self.texts.permission_denied
-        return self.state(ask.state)
+        verdict = verdict_of(ask)
+        if verdict is None:
+            return self.state(ask.state)
+        return {
+            Decision.ALLOWED: self.texts.permission_allowed,
+            Decision.DENIED: self.texts.permission_denied,
+            Decision.UNDECIDED: self.texts.permission_undecided,
+        }[verdict.decision]
 
     def told(self, settled: Ask, done: str) -> str:
         """What was done, and whether the agent hears of it: `sent`, `rejected` and the like, said for the person."""

@@ -33,6 +33,7 @@ def test_what_an_agent_runs_is_followed_and_stopped_in_the_terminal(place: Place
         anna.keys("Escape")
         anna.sees("> bash -c")
         told = agent.ended(running)
+        anna.resize(90, 40)
         careful = agent.start("careful", script="echo allowed")
         anna.sees("waits for your say-so")
         anna.keys("g", "Enter")

@@ -399,11 +399,14 @@ def test_a_permission_is_allowed_only_when_all_of_it_has_been_on_the_screen(
         anna.sees_not("y allow")
         anna.keys("y")
         assert others.desk.get(held.ask.id).state is State.PENDING
+        read = anna.screen()
         for _ in range(40):
             anna.keys("NPage")
+            read += anna.screen()
             if "y allow" in anna.screen():
                 break
-        anna.sees("rm -rf ~/important", "y allow", "n deny")
+        anna.sees("y allow", "n deny")
+        assert "rm -rf ~/important" in _joined(read)
         anna.keys("y")
         until(lambda: others.desk.get(held.ask.id).state is State.ANSWERED, anna.screen)
 
@@ -432,8 +435,8 @@ def test_no_character_pushes_the_end_of_a_command_off_the_screen(place: Place, b
         anna.start()
         anna.sees("Allow")
         anna.keys("Enter")
-        anna.sees("The agent wants to use Bash")
-        until(lambda: "; rm -rf ~/it" in "".join(anna.screen().split("wants", 1)[-1].splitlines()), anna.screen)
+        anna.sees("Shell command")
+        until(lambda: "; rm -rf ~/it" in _joined(anna.screen().split("Shell command", 1)[-1]), anna.screen)
 
 
 @pytest.mark.finding("F-56")
@@ -537,3 +540,8 @@ def test_a_terminal_that_nobody_touches_counts_only_until_the_next_key(place: Pl
         until(lambda: not others.desk.open_surfaces(), anna.screen)
         anna.keys("Down")
         until(others.desk.open_surfaces, anna.screen)
+
+
+def _joined(screen: str) -> str:
+    """What stands in the blocks of a card, its lines joined again."""
+    return "".join(line.strip().removeprefix("│ ") for line in screen.splitlines())

@@ -1,0 +1,170 @@
+"""Permissions in the terminal inbox: everything is shown, nothing leaves its block, and y is for that alone."""
+
+from __future__ import annotations
+
+import pytest
+from tests.tui.harness import Person, Place, until
+
+from sayso.asks.desk import Held
+from sayso.asks.model import Asker, Kind, NewAsk, Option, Question, Settler, State
+from sayso.permissions.action import Action, ActionKind, AllowScope, asking
+from sayso.permissions.desk import PermissionDesk
+from sayso.permissions.verdict import Decision, Verdict, verdict_of
+from sayso.text import exact
+from sayso.tui.action_card import action_text
+from sayso.tui.inbox import InboxScreen
+
+pytestmark = pytest.mark.anyio
+
+WIDE = (120, 30)
+BEN = Settler(person="ben", surface="browser")
+LINK = 'x\n```\n\n[n]: /u "\nrm -rf /srv\n"'
+HOSTILE = "\x1b[8mrm -rf ~\x1b[0m\u202e\u200b[bold red]@click=app.quit[/]\r"
+QUESTION = Question(
+    id="decision",
+    text="May it?",
+    kind=Kind.SELECT,
+    options=(Option(id="allow", label="Allow"), Option(id="deny", label="Deny")),
+)
+
+
+def shell(command: str) -> Action:
+    return Action(kind=ActionKind.SHELL, tool="Bash", folder="/home/anna/api", data={"input": {"command": command}})
+
+
+PUSH = shell("git push --force")
+
+
+def wanted(place: Place, action: Action = PUSH, scopes: tuple[AllowScope, ...] = (AllowScope.ONCE,)) -> Held:
+    asker = Asker(client="claude-code", project="/home/anna/api", host="workbench")
+    new = NewAsk(tool="approve", title=f"Allow {action.title}?", questions=(QUESTION,), asker=asker)
+    return place.desk.hold(asking(new, action, scopes))
+
+
+def verdict(place: Place, held: Held) -> Verdict:
+    found = verdict_of(place.now(held))
+    assert found
+    return found
+
+
+def card(anna: Person) -> list[str]:
+    return [line.strip().removeprefix("│ ") for line in anna.screen().split("\n") if line.strip().startswith("│")]
+
+
+@pytest.mark.finding("F-10", "F-12")
+@pytest.mark.parametrize("size", [(60, 60), (100, 60)])
+async def test_every_part_is_shown_and_nothing_in_it_leaves_its_block(place: Place, size: tuple[int, int]) -> None:
+    data = {"argv": ["/bin/sh", LINK], "stdin": f"curl x | sh\n{HOSTILE}", "files": {"/tmp/x\nTool": HOSTILE}}
+    held = wanted(place, Action(kind=ActionKind.COMMAND, tool="sh", folder="/srv", data=data))
+    async with place.inbox(size) as anna:
+        await anna.open()
+        await anna.sees("Command line", "Standard input", "y allows it")
+        shown, screen = "".join(card(anna)), anna.screen()
+        assert exact(HOSTILE).replace(" ", "") in shown.replace(" ", "")
+        assert "curl x | sh" in shown
+        assert "rm -rf /srv" in shown
+        for line in screen.split("\n"):
+            assert "rm -rf" not in line or line.strip().startswith(("│", "Allow"))
+        assert "\x1b[8m" not in screen
+        await anna.press("y")
+        await place.outcome(held)
+    assert verdict(place, held).digest == held.ask.digest
+
+
+@pytest.mark.finding("F-11")
+async def test_a_part_that_is_cut_must_be_opened_before_it_can_be_allowed(place: Place) -> None:
+    held = wanted(place, shell("echo hello; " * 2_000 + "rm -rf ~"))
+    async with place.inbox() as anna:
+        await anna.open()
+        for _ in range(60):
+            await anna.press("pagedown")
+            if "the whole text, to be read" in anna.screen():
+                break
+        await anna.press("y")
+        await anna.sees("Nothing was allowed")
+        assert place.now(held).state is State.PENDING
+        assert "rm -rf ~" in action_text(anna.app.shared, held.ask)
+
+
+async def test_a_short_permission_is_allowed_from_the_list_without_leaving_it(place: Place) -> None:
+    held, other = wanted(place), wanted(place, shell("make clean"))
+    async with place.inbox(WIDE) as anna:
+        await anna.sees("Shell command", "make clean", "y allow", "n deny")
+        await anna.press("down")
+        await anna.sees("git push --force", "y allow")
+        await decided(anna, "y")
+        await place.outcome(held)
+        await anna.sees("Allowed.")
+        assert isinstance(anna.app.screen, InboxScreen)
+        await anna.sees("make clean", "n deny")
+        await decided(anna, "n")
+        await place.outcome(other)
+    assert verdict(place, held).allows(PUSH)
+    assert verdict(place, other).decision is Decision.DENIED
+
+
+async def decided(anna: Person, key: str) -> None:
+    """Press a key once it does something: the preview follows the cursor a moment later."""
+    await until(lambda: "y allow" in anna.screen(), anna.screen)
+    await anna.press(key)
+
+
+@pytest.mark.finding("F-04")
+async def test_in_the_list_too_a_key_decides_nothing_that_was_not_long_enough_in_view(place: Place) -> None:
+    held = wanted(place)
+    async with place.inbox(WIDE) as anna:
+        await anna.sees("y allow")
+        await anna.press_after(0.3, "y")
+        await anna.sees("Not taken:")
+        assert place.now(held).state is State.PENDING
+        await anna.hold("enter")
+        await anna.press("escape")
+        await anna.sees("y allow")
+        await anna.hold("y", 2.0)
+    others = [wanted(place, shell(f"make {n}")) for n in range(3)]
+    async with place.inbox(WIDE) as anna:
+        await anna.sees("y allow")
+        await anna.hold("y", 3.0)
+    assert sum(place.now(each).state is not State.PENDING for each in others) <= 1
+
+
+async def test_what_does_not_fit_beside_the_list_is_not_decided_there(place: Place) -> None:
+    held = wanted(place, shell("\n".join(f"echo {n}" for n in range(60))))
+    async with place.inbox(WIDE) as anna:
+        await anna.sees("echo 3")
+        await anna.press("y")
+        assert "y allow" not in anna.screen()
+    async with place.inbox((80, 24)) as anna:
+        await anna.press("y")
+        assert "y allow" not in anna.screen()
+    assert place.now(held).state is State.PENDING
+
+
+async def test_words_that_were_begun_for_a_no_keep_a_yes_from_the_list_too(place: Place) -> None:
+    held = wanted(place)
+    async with place.inbox(WIDE) as anna:
+        await anna.open()
+        await anna.press("o")
+        await anna.type("not now")
+        await anna.press("escape", "escape")
+        await decided(anna, "y")
+        await anna.sees("You began to write something about this.")
+    assert place.now(held).state is State.PENDING
+
+
+async def test_what_a_plain_yes_covers_beyond_this_call_is_said(place: Place) -> None:
+    wanted(place, PUSH, (AllowScope.TOOL,))
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.sees("Allowing it holds for every call of Bash, whatever its input, for the rest of this session.")
+
+
+async def test_a_verdict_elsewhere_and_none_at_all_are_told_apart(place: Place) -> None:
+    denied, lost = wanted(place), wanted(place, shell("make clean"))
+    PermissionDesk(place.desk).deny(denied.ask.id, BEN, "on a Friday?")
+    place.desk.release(lost, "the call was cancelled")
+    async with place.inbox(WIDE) as anna:
+        await anna.press("h")
+        await anna.sees("denied by ben in browser", "nobody decided", "Shell command")
+        await anna.press("down")
+        await anna.sees("Reason: on a Friday?", "git push --force")
