@@ -60,9 +60,7 @@ async def test_the_history_tells_what_was_allowed_from_what_was_denied(place: Pl
         desk.settle_as_entered(held.ask, [answer], BEN)
     async with place.inbox(size=(120, 40)) as anna:
         await anna.press("h")
-        await anna.sees(
-            "allowed by ben in browser", "denied by ben in browser", "→ Deny", "Not chosen: Allow, Allow this"
-        )
+        await anna.sees("allowed by ben in browser", "denied by ben in browser", "│ rm -rf two", "denied ben (browser)")
 
 
 async def test_on_a_small_screen_the_record_takes_the_place_of_the_list(past: Place) -> None:
