@@ -152,7 +152,7 @@ class HeldCall:
             return failure(error)
         except asyncio.CancelledError:
             logger.info("Session failed: the client let go of it %s", _names(held.ask))
-            # Not waited for here: a cancelled task that goes on is cancelled again and again, as are all beside it.
+            # Not waited for here: this call must end at once, and the same one made again waits until it has let go.
             self._let_go()
             raise
         except BaseException:

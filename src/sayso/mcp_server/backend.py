@@ -134,9 +134,9 @@ class Backend:
             await self._link.find(await self.desks(), await self.waiting())
 
     async def note_in_run(self, ask: Ask) -> None:
-        """Have an ask shown in the conversation that it comes from."""
+        """Have an ask shown in the conversation that it comes from, seen through: its call may hold it already."""
         if self._link:
-            await self._link.note(ask, await self.waiting())
+            await seen_through(self._link.note(ask, await self.waiting()))
 
     def note_delivery(self, ctx: CallContext, held: Held) -> None:
         """Once the response to this request has been written, the held ask counts as delivered; else it is let go."""

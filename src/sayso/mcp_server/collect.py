@@ -126,8 +126,7 @@ class CollectCalls:
             ours = {one.ask.id for one in held}
             asks = [await waiting.do(waiting.desk.get, ask.id) if ask.id in ours else ask for ask in asks]
         except BaseException:
-            for one in held:
-                await waiting.release(one, "the client let go of the call")
+            await _let_go(waiting, held)
             raise
         still_open = {ask.id for ask in asks if not _settled(ask)}
         for one in held:
@@ -157,14 +156,23 @@ def _received(ask: Ask) -> bool:
 async def _take(waiting: Waiting, asker: Asker, asks: Sequence[Ask]) -> list[Held]:
     """Hold what the agent has not received. What another call holds or has handed over is left to that one."""
     held: list[Held] = []
-    for ask in asks:
-        if _received(ask) or (taken := await waiting.attach(ask.id, asker=asker)) is None:
-            continue
-        if _received(taken.ask):
-            await waiting.release(taken, "it was handed over meanwhile")
-        else:
-            held.append(taken)
+    try:
+        for ask in asks:
+            if _received(ask) or (taken := await waiting.attach(ask.id, asker=asker)) is None:
+                continue
+            if _received(taken.ask):
+                await waiting.release(taken, "it was handed over meanwhile")
+            else:
+                held.append(taken)
+    except BaseException:
+        await _let_go(waiting, held)
+        raise
     return held
+
+
+async def _let_go(waiting: Waiting, held: Sequence[Held]) -> None:
+    for one in held:
+        await waiting.release(one, "the client let go of the call")
 
 
 async def _first_end(waiting: Waiting, held: Sequence[Held]) -> None:
