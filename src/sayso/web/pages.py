@@ -141,6 +141,7 @@ def _environment() -> Environment:
         "happened": wording.happened,
         "problem_of": wording.problem_of,
         "permission_card": permission_card.card_of,
+        "row_card": permission_card.row_card_of,
         "shown_parts": permission_card.shown_parts,
         "verdict": verdict_of,
         "command": command_wording,

@@ -67,13 +67,6 @@ class PermissionCard:
     parts: tuple[ShownPart, ...]
     ways: tuple[Way, ...]
 
-    @property
-    def fits_a_row(self) -> bool:
-        """Whether a row can show all of it."""
-        return sum(part.lines for part in self.parts) <= ROW_LINES and (
-            sum(part.characters for part in self.parts) <= ROW_CHARACTERS
-        )
-
     def unopened(self, seen: Collection[str]) -> list[ShownPart]:
         return [part for part in self.parts if part.long and part.mark not in seen]
 
@@ -85,6 +78,14 @@ def card_of(ask: Ask) -> PermissionCard | None:
         return None
     ways = tuple(Way(value=f"{ALLOW}{scope}", label=_SCOPES[scope]) for scope in scopes_of(ask))
     return PermissionCard(digest=ask.digest, parts=tuple(shown_parts(action)), ways=ways)
+
+
+def row_card_of(ask: Ask) -> PermissionCard | None:
+    """The card of a permission that a row can show whole. Of any other, nothing is drawn: it may be very long."""
+    action = action_of(ask)
+    texts = [part.text for part in parts_of(action)] if action else []
+    fits = sum(map(len, texts)) <= ROW_CHARACTERS and sum(text.count("\n") + 1 for text in texts) <= ROW_LINES
+    return card_of(ask) if fits else None
 
 
 def shown_parts(action: Action) -> Iterator[ShownPart]:
