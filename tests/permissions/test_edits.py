@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sayso.permissions import edits
-from sayso.permissions.markdown import fenced
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "", " ", "-x", "+y", "@@ z"]), max_size=12)
 
@@ -52,11 +51,3 @@ def test_large_files_are_compared_too() -> None:
     assert other.count("\n+y") == 1
     whole = edits.unified("f", "".join(lines), "".join(reversed(lines)))
     assert whole.count("\n-line") == 50_000
-
-
-@given(st.text(alphabet="`~\n a", max_size=40))
-def test_no_text_of_an_agent_breaks_out_of_its_fence(text: str) -> None:
-    shown = fenced(text, "bash")
-    opened = shown.removesuffix("\n" + shown.rpartition("\n")[2]).partition("bash\n")[0]
-    assert shown == f"{opened}bash\n{text.removesuffix(chr(10))}\n{opened}"
-    assert opened not in text

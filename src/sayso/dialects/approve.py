@@ -16,7 +16,7 @@ from sayso.config import Config
 from sayso.dialects import fields
 from sayso.dialects.dialect import Arguments, AskRequest, AskTool, Tool, ToolReply, description
 from sayso.dialects.outcomes import refusal_words, selected_labels
-from sayso.permissions import edits, markdown
+from sayso.permissions import edits
 from sayso.permissions.action import Action, ActionKind, AllowScope, asking
 from sayso.permissions.seen_file import SeenFile
 from sayso.permissions.verdict import Decision, verdict_of
@@ -107,7 +107,7 @@ def ask_for(action: Action, asker: Asker, config: Config) -> NewAsk:
     options = (ALLOW, DENY) if asker.agent else (ALLOW, DENY, ALWAYS)
     question = Question(
         id=_DECISION,
-        text=f"The agent wants to do this.\n\n{markdown.told(action)}",
+        text="May the agent do this?",
         kind=Kind.SELECT,
         options=options,
         title="Permission",
@@ -174,8 +174,8 @@ def _why_not(ask: Ask, answer: Answer | None) -> str:
         case State.REJECTED:
             reason = ask.outcome.reason if ask.outcome else ""
             return "The user did not allow this." + (f" Reason: {reason}" if reason else "")
-        case State.DECLINED | State.CANCELLED:
-            return f"The user {ask.state} the request, so this was not allowed."
+        case State.DECLINED:
+            return "The user declined the request, so this was not allowed."
     return f"Nobody decided{_within(ask)}, so this was not allowed. That is not a decision of the user's."
 
 

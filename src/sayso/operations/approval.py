@@ -14,7 +14,6 @@ from sayso.asks.waiting import Waiting
 from sayso.errors import AlreadySettled, InvalidInput, StoreError
 from sayso.operations.wanted_action import tool_files
 from sayso.permissions.action import Action, AllowScope, asking
-from sayso.permissions.markdown import told
 from sayso.permissions.verdict import Decision, verdict_of
 from sayso.toolfiles.catalog import CommandTool
 
@@ -130,8 +129,8 @@ def _new_ask(wanted: WantedApproval) -> NewAsk:
 
 def _text(wanted: WantedApproval) -> str:
     leaf = wanted.tool.leaf
-    again = "" if leaf.approve == "always" else f"\n\nA yes holds for all further calls of {leaf.name} in this session."
-    return f"May the agent run this?{again}\n\n{told(wanted.action)}"
+    again = "" if leaf.approve == "always" else f" A yes holds for all further calls of {leaf.name} in this session."
+    return f"May the agent run this?{again}"
 
 
 def _refusal(ask: Ask, action: Action) -> str:
