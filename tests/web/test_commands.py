@@ -29,7 +29,7 @@ def place() -> Iterator[Place]:
 def test_the_first_start_adds_you_and_prints_a_link_on_standard_output(place: Place) -> None:
     made = place.run("web", "--link")
     assert made.returncode == 0
-    assert re.fullmatch(r"  http://sayso-[a-z2-7]{16}\.localhost:7297/sign-in\?link=[\w-]{32}\n", made.stdout)
+    assert re.fullmatch(r"  http://sayso-[a-z2-7]{24}\.localhost:7297/sign-in\?link=[\w-]{32}\n", made.stdout)
     assert "Sign in as Ada.Lovelace. This works once, within 15 minutes" in made.stderr
     assert "No web inbox seems to be running here." in made.stderr
     assert [user["name"] for user in json.loads(place.run("user", "list", "--json").stdout)] == ["Ada.Lovelace"]

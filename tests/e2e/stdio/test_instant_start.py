@@ -181,7 +181,7 @@ def test_on_a_busy_machine_the_tools_are_listed_before_anything_large_is_loaded(
         expected = [pipe.next(), pipe.next()]
     (place.folder / "blocked").symlink_to(home.folder / "blocked")
     with busy_machine():
-        early = early_answers(place, [], said, launcher=["nice", "-n", "19"])
+        early = early_answers(place, [], said, launcher=["nice", "-n", "10"])
     assert [json.loads(line) for line in early.stdout.splitlines()] == expected
     assert "ask_user" in str(expected[1]["result"]["tools"])
 
