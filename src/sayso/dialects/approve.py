@@ -19,7 +19,7 @@ from sayso.dialects.outcomes import refusal_words, selected_labels
 from sayso.permissions import edits
 from sayso.permissions.action import Action, ActionKind, AllowScope, asking
 from sayso.permissions.seen_file import SeenFile
-from sayso.permissions.verdict import Decision, verdict_of
+from sayso.permissions.verdict import verdict_of
 
 NAME = "approve"
 NATIVE_QUESTIONS = "AskUserQuestion"
@@ -152,12 +152,6 @@ def decision(ask: Ask, changed: Sequence[str] = ()) -> ToolReply:
     if found and found.action and found.allows(found.action):
         return deny(CHANGED.format(parts=" and ".join(changed))) if changed else allow(found.action.data["input"])
     return deny(_why_not(ask, ask.answer(_DECISION)))
-
-
-def verdict(ask: Ask) -> str:
-    """What a person decided about a permission, in a word: `allowed` or `denied`. Empty for all other asks."""
-    found = verdict_of(ask) if ask.state is State.ANSWERED else None
-    return found.decision.value if found and found.decision is not Decision.UNDECIDED else ""
 
 
 def is_for_the_rest(ask: Ask) -> bool:
