@@ -75,28 +75,25 @@ class ApproveCalls:
             await waiting.do((await self._backend.desks()).permissions.note_again, again, asker)
             return result(dialect.allow(permission.given))
         held = await waiting.hold(dialect.ask_for(action, asker, self._backend.config))
-        ask = await self._decided(held, waiting, ctx)
-        changed = differing_parts(action, await in_thread(self._action, permission, ctx))
-        if changed:
-            await waiting.do(waiting.desk.void, ask.id, f"changed after it was shown: {' and '.join(changed)}")
-        elif dialect.is_for_the_rest(ask) and ask.outcome:
+        try:
+            ask = await self._decided(held, waiting, ctx)
+            changed = differing_parts(action, await in_thread(self._action, permission, ctx))
+            if changed:
+                await waiting.do(waiting.desk.void, ask.id, f"changed after it was shown: {' and '.join(changed)}")
+        except BaseException:
+            # Whatever ends this call ends the ask too.
+            await waiting.release(held, "the call that wanted it has ended")
+            raise
+        if not changed and dialect.is_for_the_rest(ask) and ask.outcome:
             self._allowed[asker.session, ask.outcome.digest] = ask.id
         self._backend.note_delivery(ctx, held)
         return result(dialect.decision(ask, changed))
 
     async def _decided(self, held: Held, waiting: Waiting, ctx: CallContext) -> Ask:
-        """The ask once it has ended. Whatever ends this call before that ends the ask too."""
-        backend = self._backend
-        try:
-            await backend.note_in_run(held.ask)
-            backend.clean_up()
-            backend.send_out(self._asks.notify(held.ask, waiting, after=0))
-            return await self._outcome(held, waiting, ctx)
-        except BaseException:
-            await waiting.release(held, "the call that wanted it has ended")
-            raise
-
-    async def _outcome(self, held: Held, waiting: Waiting, ctx: CallContext) -> Ask:
+        """The ask once it has ended."""
+        await self._backend.note_in_run(held.ask)
+        self._backend.clean_up()
+        self._backend.send_out(self._asks.notify(held.ask, waiting, after=0))
         async with held_call(ctx, self._backend):
             return await waiting.outcome(held)
         raise WaitEnded("The server is stopping.")

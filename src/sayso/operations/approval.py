@@ -99,6 +99,7 @@ class Approvals:
             await asked(held.ask.id)
             await asyncio.wait([outcome, drop], return_when=asyncio.FIRST_COMPLETED)
         except (asyncio.CancelledError, StoreError):
+            outcome.cancel()
             await self._waiting.release(held, "the call that wanted to run it was let go")
             raise
         finally:
