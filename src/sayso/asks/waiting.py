@@ -57,6 +57,8 @@ class Waiting:
         await self.leaving.finish()
         if self._listener:
             self._listener.close()
+        # Of those that the store may have, though the word of it was lost, nobody here knows.
+        if self._listener or self.leaving.take().doubtful:
             await self._let_go_of_all()
 
     async def _let_go_of_all(self) -> None:
