@@ -51,7 +51,7 @@ def status(ask: Ask) -> str:
     if ask.state.answerable:
         return listening(ask).value
     verdict = verdict_of(ask)
-    return verdict.decision.value if verdict else ask.state.value.replace("_", " ")
+    return (verdict.decision if verdict else ask.state).value.replace("_", " ")
 
 
 def place(project: str) -> str:

@@ -14,6 +14,8 @@ class Decision(StrEnum):
     DENIED = "denied"
     UNDECIDED = "undecided"
     """Nobody decided: not a person's no."""
+    NOT_DONE = "not_done"
+    """Allowed as it was shown, but changed by then, so it was not done."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,13 +62,15 @@ def verdict_of(ask: Ask) -> Verdict | None:
         person=outcome.person,
         surface=outcome.surface,
         at=ask.ended_at,
-        because=outcome.reason,
+        because=outcome.void or outcome.reason,
         action=allowed_action(ask, outcome),
     )
 
 
 def _decision(ask: Ask) -> Decision:
     assert ask.outcome is not None
+    if ask.outcome.void:
+        return Decision.NOT_DONE
     if ask.outcome.verdict:
         return Decision(ask.outcome.verdict)
     if ask.state is State.CANCELLED:

@@ -13,7 +13,7 @@ from sayso.agents.model import Run
 from sayso.asks.model import CLIENT_FORM, Ask, Away, Question, State
 from sayso.dialects import relay
 from sayso.permissions.action import AllowScope
-from sayso.permissions.verdict import Verdict, verdict_of
+from sayso.permissions.verdict import Decision, Verdict, verdict_of
 from sayso.text import one_line
 from sayso.web import wording
 
@@ -129,6 +129,8 @@ def _decided(verdict: Verdict) -> str:
     if verdict.allowed:
         return f"You allowed this{_HOW_FAR[verdict.scope]}"
     because = one_line(verdict.because, _SAID_CHARACTERS)
+    if verdict.decision is Decision.NOT_DONE:
+        return f"You allowed this, but it was not done: it {because}"
     return f"You denied this: {because}" if because else "You denied this"
 
 

@@ -134,7 +134,8 @@ def standing(ask: Ask) -> Standing:
                 "same again.",
             )
         case State.ANSWERED if decided := verdict_of(ask):
-            return Standing(word=decided.decision.capitalize(), tone="done" if decided.allowed else "refused")
+            word = decided.decision.replace("_", " ").capitalize()
+            return Standing(word=word, tone="done" if decided.allowed else "refused")
         case State.ANSWERED:
             return Standing(word="Answered", tone="done")
         case State.SUPERSEDED:

@@ -22,6 +22,7 @@ from sayso.errors import AlreadySettled
 from sayso.permissions.action import action_of
 from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.parts import parts_of
+from sayso.permissions.verdict import Decision, verdict_of
 
 CLAUDE = "claude-code"
 ALWAYS = "Allow this exact thing for the rest of the run"
@@ -190,6 +191,8 @@ def test_an_edit_of_a_file_that_changed_after_it_was_shown_is_denied(
     assert (logged.entry.event.ask, logged.ran) == (ask.id, 0)
     assert logged.stopped
     assert logged.stopped.why.endswith("the file that it edits")
+    found = verdict_of(person.desk.get(ask.id))
+    assert (found and found.decision) is Decision.NOT_DONE
 
 
 def test_a_person_can_change_the_input_and_the_client_does_that_instead(claude: Agent, person: Person) -> None:
