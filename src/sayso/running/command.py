@@ -81,7 +81,7 @@ class RunningCommand:
             return self._status("spawn_failed", str(error))
         begun = time.monotonic()
         self._listen(launch, line)
-        record.write(launch["folder"], record.RUNNER_FILE, {**self._identity, "group": self._pid, **_allowed(launch)})
+        record.write(launch["folder"], record.RUNNER_FILE, {**self._identity, "group": self._pid})
         # The end of a quick command also says that it started, and goes straight to whoever waits for the start.
         if not self._pump(begun + QUICK_SECONDS, self._is_over):
             self._heed_children()
@@ -259,11 +259,6 @@ def _refusal(launch: dict[str, Any], stdin: int | None) -> str:
     from sayso.running import recheck  # only for those that were allowed: no other command pays for it
 
     return recheck.refusal(launch, stdin)
-
-
-def _allowed(launch: dict[str, Any]) -> dict[str, Any]:
-    """Under which digest it was allowed to run."""
-    return {"digest": launch["allowed"]["digest"]} if launch.get("allowed") else {}
 
 
 def say(line: socket.socket, text: bytes) -> None:

@@ -64,6 +64,23 @@ def test_a_command_waits_for_a_yes_and_the_agent_goes_on(place: Place, mode: str
         one.do("cancel", id=again)
 
 
+def test_what_was_allowed_is_stopped_like_any_other_command_also_by_a_later_server(place: Place) -> None:
+    background(place, approve="always")
+    with place.person() as person:
+        with worker(place) as one:
+            first, second = [one.start("bg", script=f"sleep {900 + number}") for number in range(2)]
+            for number in range(2):
+                person.answer(person.wait_for_ask(about(f"sleep {900 + number}")), "Yes")
+            for operation in (first, second):
+                one.wait_until(operation, "running")
+            one.do("cancel", id=first)
+            assert one.ended(first)["status"] == "cancelled"
+        with worker(place) as other:
+            assert place.run("ops", "list").returncode == 0
+            other.do("cancel", id=second)
+            assert other.ended(second)["status"] == "cancelled"
+
+
 def test_whatever_else_a_person_does_the_command_is_not_run(place: Place) -> None:
     waited_for(place, approve="always")
     background(place, approve="always")
