@@ -176,7 +176,11 @@ def test_a_second_tap_in_the_list_does_not_reach_the_row_that_moves_up(house: Ho
     page.clock.run_for(1000)
     button = allow(row(page, "moves-up-0"))
     button.scroll_into_view_if_needed()
-    page.clock.run_for(1000)
+    # The browser says in its own time that it came into view: only then does the page's time count.
+    for _ in range(100):
+        if button.is_enabled():
+            break
+        page.clock.run_for(200)
     button.tap()
     expect(row(page, "moves-up-0")).to_have_count(0)
     tap_hastily(page, allow(row(page, "moves-up-1")))

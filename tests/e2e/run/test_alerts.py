@@ -127,11 +127,10 @@ def test_a_handshake_client_is_sent_what_a_command_reports_while_it_runs(place: 
         shown = pipe.request("tools/call", name="status", arguments={"id": running})
         assert shown["structuredContent"]["status"] == "running"
         pipe.request("logging/setLevel", level="error")
-        other = pipe.request("tools/call", name="watched", arguments={"script": script})["structuredContent"]["id"]
-        while not pipe.request("tools/call", name="watched", arguments={"script": "true"})["structuredContent"].get(
-            "alerts"
-        ):
-            pass
+        reply = pipe.request("tools/call", name="watched", arguments={"script": script})["structuredContent"]
+        other = reply["id"]
+        while not reply.get("alerts"):
+            reply = pipe.request("tools/call", name="watched", arguments={"script": "true"})["structuredContent"]
         for operation in (running, other):
             pipe.request("tools/call", name="cancel", arguments={"id": operation})
         assert sum(b"notifications/message" in line for line in pipe.received) == 1
