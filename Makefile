@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 DEV := $(VENV)/.dev-ready
 TOOLS := $(VENV)/.tools-ready
 # Most tests wait for processes more than they compute, so there are more at work than there are cores.
-WORKERS ?= 4
+WORKERS ?= 6
 
 .PHONY: start quick test compiled test-clients test-claude check bench promises soak fuzz race lock clean
 
