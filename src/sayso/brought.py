@@ -29,8 +29,7 @@ MOST_BYTES = 1024 * 1024
 """Bytes of one file. A larger one cannot be looked at, so it is not used."""
 MOST_FILES = 500
 """Files of one folder, those below it included."""
-_NOT_READ = {"worktrees"}
-"""Folders below `.claude` from which Claude Code takes nothing."""
+_NOTHING_THERE = (FileNotFoundError, NotADirectoryError)
 
 
 class Used(StrEnum):
@@ -123,7 +122,9 @@ def _places(config: Config, project: Path) -> Iterator[tuple[Used, Path]]:
     yield Used.RULES, project / ".sayso" / "rules.toml"
     for folder in _read_by_agents(real(project)):
         yield Used.CLAUDE, folder / ".mcp.json"
-        yield from ((Used.CLAUDE, file) for file in _below(folder / ".claude"))
+        # Claude Code keeps whole checkouts in `.claude/worktrees`, and takes nothing from them.
+        worktrees = folder / ".claude" / "worktrees"
+        yield from ((Used.CLAUDE, file) for file in _below(folder / ".claude", left_out=worktrees))
         yield from ((Used.CODEX, file) for file in _below(folder / ".codex"))
 
 
@@ -150,24 +151,27 @@ def _read_by_agents(folder: Path) -> Iterator[Path]:
         yield above
 
 
-def _below(folder: Path) -> Iterator[Path]:
-    """All files below a folder, links followed, each folder once. Nothing of the person's own configuration."""
+def _below(folder: Path, left_out: Path | None = None) -> Iterator[Path]:
+    """All files below a folder, links followed, each folder once, and the folders that cannot be listed. Nothing of the
+    person's own configuration."""
     if real(folder.parent) == real(Path.home()):
         return
     seen: set[str] = set()
+    unlisted: list[OSError] = []
     count = 0
-    for place, folders, names in os.walk(folder, followlinks=True):
+    for place, folders, names in os.walk(folder, followlinks=True, onerror=unlisted.append):
         if os.path.realpath(place) in seen:
             folders.clear()
             continue
         seen.add(os.path.realpath(place))
-        folders[:] = sorted(name for name in folders if name not in _NOT_READ)
+        folders[:] = sorted(name for name in folders if Path(place) / name != left_out)
         for name in sorted(names):
             yield Path(place) / name
             count += 1
             if count == MOST_FILES:
                 yield folder  # which is no file: it stands for the rest
                 return
+    yield from (Path(error.filename) for error in unlisted if not isinstance(error, _NOTHING_THERE))
 
 
 def _file(path: Path, used: Used, trusted: TrustedProject) -> BroughtFile | None:
@@ -175,12 +179,13 @@ def _file(path: Path, used: Used, trusted: TrustedProject) -> BroughtFile | None
     name = relative_name(path, trusted.folder)
     try:
         data = read_regular(path, MOST_BYTES)
-    except (FileNotFoundError, NotADirectoryError):
+    except _NOTHING_THERE:
         if not path.is_symlink():
             return None
         return BroughtFile(name=name, used=used, standing=TrustStanding.NEW, trouble="is a link that leads nowhere")
     except OSError as error:
-        trouble = f"has more than {MOST_FILES} files" if path.is_dir() else f"cannot be read: {error.strerror or error}"
+        is_folder = not error.errno and path.is_dir()
+        trouble = f"has more than {MOST_FILES} files" if is_folder else f"cannot be read: {error.strerror or error}"
         return BroughtFile(name=name, used=used, standing=TrustStanding.NEW, trouble=trouble)
     if len(data) > MOST_BYTES:
         trouble = f"has more than {MOST_BYTES:,} bytes"

@@ -215,6 +215,29 @@ def test_what_cannot_be_looked_at_cannot_be_trusted(home: Home) -> None:
     assert tools(home) == set()
 
 
+def test_only_the_checkouts_that_claude_code_keeps_are_left_out(home: Home) -> None:
+    brought = [".claude/skills/worktrees/SKILL.md", ".claude/commands/worktrees/go.md", ".codex/worktrees/config.toml"]
+    for name in [*brought, ".claude/worktrees/other/.claude/settings.json"]:
+        write(home, name, "anything")
+    assert sorted(standings(home)) == sorted(brought)
+
+
+def test_a_folder_that_cannot_be_listed_counts_as_brought(home: Home) -> None:
+    deep = home.project / ".claude"
+    deep.mkdir()
+    opened = os.open(deep, os.O_RDONLY)
+    for _ in range(20):  # so deep that its whole name is too long for the system, for root as well
+        os.mkdir("d" * 250, dir_fd=opened)
+        inner = os.open("d" * 250, os.O_RDONLY, dir_fd=opened)
+        os.close(opened)
+        opened = inner
+    os.close(opened)
+    files = home.run("trust", "--show", "--json").data["files"]
+    assert [file["trouble"] for file in files] == ["cannot be read: File name too long"]
+    assert home.run("trust").code == 0
+    assert home.run("trust", "--list", "--json").data == []
+
+
 # On all paths
 
 
