@@ -21,6 +21,7 @@ from sayso.mcp_server.operation_calls import OperationCalls
 from sayso.mcp_server.operation_resources import LEFT_OUT_URI, OperationResources, uri_of
 from sayso.mcp_server.replies import result
 from sayso.mcp_server.tasks import Tasks
+from sayso.operations.approval import CANCELLED
 from sayso.operations.job import Job
 from sayso.operations.operation import Operation, OperationState
 from sayso.operations.order import Order
@@ -116,20 +117,22 @@ class CommandCalls:
         """The result of a command that is waited for. A client that lets go of the call ends the command."""
         self._held[job.id] = ctx
         try:
-            if not await self._allowed_in_time(job, ctx):
-                await supervisor.postpone(job)
-                text = "Not run: nobody allowed it while this call could wait. Call again to ask once more."
-                return result(operation_replies.failed(text))
+            if not await self._decided_in_time(job, ctx):
+                job.dropped.set()
             operation = await asyncio.shield(job.end)
         except asyncio.CancelledError:
             await seen_through(supervisor.cancel(job.id, "the client, which let go of the call"))
             raise
         finally:
             del self._held[job.id]
+        if operation.status and operation.status.text == CANCELLED:
+            text = "Not run: nobody allowed it while this call could wait. Call again to ask once more."
+            return result(operation_replies.failed(text))
         return result(operation_replies.direct_result(await self._commands.report(operation)))
 
-    async def _allowed_in_time(self, job: Job, ctx: CallContext) -> bool:
-        """Whether it could begin before the client's patience ends. Only a person's say-so can take that long."""
+    async def _decided_in_time(self, job: Job, ctx: CallContext) -> bool:
+        """Whether no person was still being asked when the client's patience ended. What was allowed is seen through,
+        however long it takes to start."""
         limit = call_limit(job.operation.asker.client, ctx.meta, self._config)
         async with Patience(limit if job.operation.state is OperationState.QUEUED else None):
             await job.running.wait()

@@ -29,7 +29,7 @@ class Job:
         self.dropped = asyncio.Event()
         """Set when somebody wants it to end."""
         self.waits_for = ""
-        self.task: asyncio.Task[None] | None = None
+        """Before what it cannot begin; empty once there is nothing like that, even if it has yet to start."""
         self.step: Job | None = None
         self.alerts: deque[str] = deque(maxlen=_MOST_ALERTS)
         self.untold_alerts: deque[str] = deque(maxlen=_MOST_ALERTS)

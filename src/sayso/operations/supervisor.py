@@ -52,6 +52,7 @@ LEAVE_SECONDS = 1.0
 CLOSE_SECONDS = 5.0
 
 SAY_SO = "the user's say-so"
+DROPPED_WHEN_ALLOWED = "It was cancelled just when it was allowed, so it was not run."
 STOPPED = "the server, which was stopped"
 LEFT = "the server, whose client left"
 
@@ -100,15 +101,8 @@ class OperationSupervisor:
         job = self._take_on(operation)
         logger.info("Operation %s (%s) is %s", operation.id, operation.tool, operation.state)
         logger.debug("Operation %s: %s in %s", operation.id, command.argv, command.cwd)
-        job.task = self.beside(self._see_through(job, lambda: self._status(job, order, command, wanted)))
+        self.beside(self._see_through(job, lambda: self._status(job, order, command, wanted)))
         return job
-
-    async def postpone(self, job: Job) -> None:
-        """Give up a job that waits for a person's say-so; the question stays open for the same call to come again."""
-        if job.task and not job.end.done():
-            job.task.cancel()
-            await asyncio.wait([job.task])
-        await self.do(self.desk.want_cancelled, job.id, "its call, which could not wait any longer")
 
     async def cancel(self, operation_id: str, by: str) -> Operation:
         """Have it ended, with all its processes. Returns at once; `ended` waits."""
@@ -257,6 +251,9 @@ class OperationSupervisor:
         if wanted and self._approvals.needed(wanted):
             job.wait_for(SAY_SO)
             said = await self._approvals.say_so(wanted, job.dropped, asked)
+            job.waits_for = ""
+            if job.dropped.is_set() and not said.refused:
+                return SaySo(refused=DROPPED_WHEN_ALLOWED)
         if not said.refused:
             await asked("")
         return said

@@ -24,6 +24,7 @@ from tests.e2e.run.kit import (
 
 from sayso.asks.model import Answer, Ask, Settler
 from sayso.errors import AlreadySettled, InvalidInput
+from sayso.operations.desk import OperationDesk
 from sayso.permissions.action import AllowScope, action_of, scopes_of
 from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.parts import parts_of
@@ -155,6 +156,31 @@ def test_a_call_that_cannot_wait_any_longer_takes_its_question_with_it(place: Pl
         assert one.do("fg", script="touch ran").is_error
         assert len(person.asks()) == 2, "the same call is asked about again"
     assert not (place.project / "ran").exists()
+
+
+def test_what_was_allowed_in_time_runs_though_its_call_loses_patience_while_it_starts(place: Place) -> None:
+    waited_for(place, approve="always")
+    (place.home / ".bash_profile").write_text("sleep 6\n")
+    environment = {"SAYSO_CALL_LIMITS": "tester=6s", "SHELL": "/bin/bash"}
+    with worker(place, environment=environment) as one, place.person() as person:
+        call = one.call("fg", {"script": "echo ran to its end"})
+        person.answer(person.wait_for_ask(about("echo ran")), "Yes")
+        result = call.result(WAIT)
+        assert text_of(result) == "ran to its end"
+        assert data_of(result)["status"] == "completed"
+
+
+def test_whoever_awaits_a_command_hears_that_its_own_call_gave_it_up(place: Place) -> None:
+    waited_for(place, approve="always")
+    with worker(place, environment={"SAYSO_CALL_LIMITS": "tester=3s"}) as one, place.person() as person:
+        call = one.call("fg", {"script": "touch never"})
+        person.wait_for_ask(about("touch never"))
+        (operation,) = OperationDesk(person.store, place.folder).under_way()
+        told = one.ended(operation.id)
+        assert told["status"] == "cancelled"
+        assert told["reason"] == "It was cancelled before anyone had allowed it."
+        assert "nobody allowed it while this call could wait" in text_of(call.result(WAIT))
+    assert not (place.project / "never").exists()
 
 
 def any_ask(ask: Ask) -> bool:

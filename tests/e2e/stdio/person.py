@@ -25,9 +25,9 @@ class Person:
 
     def __init__(self, config: Config) -> None:
         self.settler = Settler(person="ada", surface="test")
-        self._store = open_store(config)
-        self._bell = self._store.bell()
-        self.desk, self.log = AskDesk(self._store), PermissionLog(self._store)
+        self.store = open_store(config)
+        self._bell = self.store.bell()
+        self.desk, self.log = AskDesk(self.store), PermissionLog(self.store)
 
     def wait_until(self, look: Callable[[], T | None], timeout: float = WAIT) -> T:
         """What `look` finds, looking again after each ring of the bell."""
@@ -86,7 +86,7 @@ class Person:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._store.close()
+        self.store.close()
 
 
 def _read(asked: Question, said: str) -> Answer:
