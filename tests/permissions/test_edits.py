@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sayso.permissions import edits
+from sayso.permissions.seen_file import seen
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "", " ", "-x", "+y", "@@ z"]), max_size=12)
 
@@ -41,6 +46,61 @@ def test_a_text_without_a_last_line_break_and_with_other_line_breaks_is_told_apa
     assert edits.unified("f", "a\n", "a").endswith("-a\n+a\n\\ No newline at end of file")
     assert edits.unified("f", "a\r\n", "a\n").endswith("-a\\r\n+a")
     assert edits.unified("f", "", "a\n").endswith("@@ -0,0 +1,1 @@\n+a")
+
+
+@given(st.text("\\r\ra"), st.text("\\r\ra"))
+def test_a_carriage_return_never_looks_like_the_letters_that_stand_for_it(one: str, other: str) -> None:
+    assert edits.unified("f", "x\r\n", "x\\r\n").endswith("-x\\r\n+x\\\\r")
+    assert (edits.unified("f", "", one) == edits.unified("f", "", other)) == (one == other)
+
+
+NOTEBOOK = json.dumps({"cells": [{"id": "A", "source": "x = 1"}, {"id": "B", "source": ["check", "()"]}]})
+NOT_KNOWN = "its present text is not known"
+
+
+@pytest.mark.parametrize(
+    ("cell", "gone"),
+    [
+        ({"cell_id": "B"}, "-check()"),
+        ({"cell_number": 1}, "-check()"),
+        ({"cell_id": "B", "cell_number": 1}, "-check()"),
+        ({"cell_id": "B", "cell_number": 0}, NOT_KNOWN),
+        ({"cell_id": "C"}, NOT_KNOWN),
+        ({"cell_number": True}, NOT_KNOWN),
+        ({}, NOT_KNOWN),
+    ],
+)
+def test_a_cell_of_a_notebook_is_compared_only_when_it_is_certain_which(cell: dict[str, object], gone: str) -> None:
+    for more in ({"new_source": "x = 1"}, {"new_source": "", "edit_mode": "delete"}):
+        change = edits.change("NotebookEdit", {"notebook_path": "/n.ipynb", **more, **cell}, NOTEBOOK)
+        assert change
+        assert gone in change.diff
+        assert "no change" not in change.diff
+
+
+@pytest.mark.parametrize("every", [1, "true", "false", 0, None, []])
+def test_how_often_an_edit_is_made_is_not_guessed(every: object) -> None:
+    edit = {"old_string": "a", "new_string": "b", "replace_all": every}
+    for tool, given_input in (("Edit", edit), ("MultiEdit", {"edits": [edit]})):
+        change = edits.change(tool, {"file_path": "/f", **given_input}, "a\na\n")
+        assert change
+        assert "in one place or in every place: not known" in change.diff
+
+
+def test_only_an_edit_names_a_file_to_compare_with() -> None:
+    assert edits.path_of("mcp__x__y", {"": "/etc/passwd", "file_path": "/etc/passwd"}) == ""
+    assert edits.path_of("Write", {"file_path": "/f"}) == "/f"
+
+
+def test_a_large_file_is_not_read_and_a_change_of_it_is_noticed(tmp_path: Path) -> None:
+    file = tmp_path / "large"
+    with file.open("wb") as opened:
+        opened.truncate(1 << 40)
+    before = seen(file)
+    assert before.text is None
+    assert before == seen(file)
+    os.truncate(file, 1 << 39)
+    assert before != seen(file)
 
 
 def test_large_files_are_compared_too() -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
+from sayso.permissions.words import returns_spelt
 from sayso.text import one_line
 
 CONTEXT = 3
@@ -36,7 +37,7 @@ class EditDiff:
 
 def path_of(tool: str, given: Mapping[str, Any]) -> str:
     """The file that the tool would change; empty where it is no edit."""
-    path = given.get(_PATHS.get(tool, ""))
+    path = given.get(_PATHS[tool]) if tool in _PATHS else ""
     return path if isinstance(path, str) else ""
 
 
@@ -79,43 +80,56 @@ def _edited(path: str, edits: Sequence[Mapping[str, Any]], before: str | None) -
     if after is not None:
         return unified(path, before, after)
     hunks = (list(_hunks(_lines(edit["old_string"]), _lines(edit["new_string"]))) for edit in edits)
-    every = [" (every place)" if edit.get("replace_all") is True else "" for edit in edits]
-    told = [line for kind, hunk in zip(every, hunks, strict=True) for line in [f"@@ somewhere{kind} @@", *hunk[1:]]]
+    where = [_where(edit) for edit in edits]
+    told = [line for place, hunk in zip(where, hunks, strict=True) for line in [f"@@ {place} @@", *hunk[1:]]]
     return "\n".join([*_header(path, before), *told])
 
 
+def _where(edit: Mapping[str, Any]) -> str:
+    every = edit.get("replace_all", False)
+    if not isinstance(every, bool):
+        return "somewhere (in one place or in every place: not known)"
+    return "somewhere (every place)" if every else "somewhere"
+
+
 def _after(edits: Sequence[Mapping[str, Any]], before: str | None) -> str | None:
-    """The file after the edits; None where one does not fit."""
+    """The file after the edits; None where one does not fit, or in how many places is not known."""
     text = before
     for edit in edits:
-        old, new = edit["old_string"], edit["new_string"]
+        old, new, every = edit["old_string"], edit["new_string"], edit.get("replace_all", False)
+        if not isinstance(every, bool):
+            return None
         if not old and not text:
             text = new
         elif text is None or not old or old not in text:
             return None
         else:
-            text = text.replace(old, new) if edit.get("replace_all") is True else text.replace(old, new, 1)
+            text = text.replace(old, new) if every else text.replace(old, new, 1)
     return text
 
 
 def _cell(given: Mapping[str, Any], before: str | None) -> str | None:
-    """The source of the notebook's cell that is meant, as far as it can be found."""
+    """The source of the notebook's cell that is meant; None where it is not certain which one that is."""
     try:
         cells = json.loads(before or "")["cells"]
-        source = next(
-            cell["source"]
-            for place, cell in enumerate(cells)
-            if cell.get("id", f"cell-{place}") == given.get("cell_id") or place == given.get("cell_number")
-        )
+        (source,) = [cell["source"] for place, cell in enumerate(cells) if _is_meant(given, place, cell)]
         return source if isinstance(source, str) else "".join(source)
-    except (ValueError, LookupError, TypeError, AttributeError, StopIteration):
+    except (ValueError, LookupError, TypeError, AttributeError):
         return None
+
+
+def _is_meant(given: Mapping[str, Any], place: int, cell: Mapping[str, Any]) -> bool:
+    """By all that the input says about the cell: its id, its number, or both if they agree."""
+    meant = {"cell_id": cell.get("id", f"cell-{place}"), "cell_number": place}
+    named = {key: given[key] for key in meant if given.get(key) is not None}
+    return bool(named) and all(type(value) is type(meant[key]) and value == meant[key] for key, value in named.items())
 
 
 def unified(path: str, before: str | None, after: str) -> str:
     """The change from one text to the other: empty for a file that is not there, None for one that is not known."""
     lines = list(_hunks(_lines(before or ""), _lines(after)))
-    return "\n".join([*_header(path, before), *(lines or ["(no change)"])])
+    nothing = "(no change)" if before is not None else "(all that is there now goes, and nothing comes in its place)"
+    return "\n".join([*_header(path, before), *(lines or [nothing])])
 
 
 def _header(path: str, before: str | None) -> list[str]:
@@ -176,6 +190,6 @@ def _span(start: int, stop: int) -> str:
 
 def _marked(mark: str, lines: Sequence[str]) -> Iterator[str]:
     for line in lines:
-        yield mark + line.removesuffix("\n").replace("\r", "\\r")
+        yield mark + returns_spelt(line.removesuffix("\n"))
         if not line.endswith("\n"):
             yield _NO_NEWLINE

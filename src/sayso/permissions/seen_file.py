@@ -6,8 +6,10 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from sayso.files import read_regular
+
 MOST_BYTES = 1024 * 1024
-"""The largest file that an edit is compared with."""
+"""The largest file that is read. One that is larger is known by its size and by when it last changed."""
 
 NOT_THERE = "not there"
 NOT_KNOWN = "not known"
@@ -15,7 +17,8 @@ NOT_KNOWN = "not known"
 
 @dataclass(frozen=True, kw_only=True)
 class SeenFile:
-    """`text` is empty where there is no file, and None where it is not known. `was` is equal for equal contents."""
+    """`text` is empty where there is no file, and None where it is not known. `was` is equal only for the same
+    contents."""
 
     path: str
     was: str = NOT_KNOWN
@@ -33,17 +36,19 @@ def seen(file: Path) -> SeenFile:
         about = real.stat()
         if not stat.S_ISREG(about.st_mode):
             return SeenFile(path=str(real), was="not a regular file")
-        content = real.read_bytes()
+        content = read_regular(real, MOST_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         return SeenFile(path=str(real), was=NOT_THERE, text="")
     except OSError as error:
         return SeenFile(path=str(real), was=f"not readable: {error.strerror}")
+    if len(content) > MOST_BYTES:
+        return SeenFile(path=str(real), was=f"too large to compare: {about.st_size} bytes, as of {about.st_ctime_ns}")
     return SeenFile(path=str(real), was=f"sha256 {_hash(content)}", text=_text(content))
 
 
 def _text(content: bytes) -> str | None:
     try:
-        return content.decode() if len(content) <= MOST_BYTES else None
+        return content.decode()
     except ValueError:
         return None
 
