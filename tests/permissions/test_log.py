@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,7 @@ from tests.permissions.test_desk import PUSH, QUESTION, wanted
 
 from sayso import chain
 from sayso.asks.desk import AskDesk
-from sayso.asks.model import NewAsk
+from sayso.asks.model import NewAsk, State
 from sayso.chain import LogEvent, LogKind
 from sayso.errors import AlreadySettled, InvalidInput
 from sayso.permissions.action import Action, ActionKind, AllowScope, asking
@@ -91,6 +92,22 @@ def test_an_allow_that_never_reached_its_call_counts_as_not_run(store: Store) ->
     assert outcome.ran == 0
     assert outcome.stopped
     assert outcome.stopped.why == "its process ended"
+
+
+def test_only_the_call_that_asked_for_a_permission_ever_holds_it(open_shared: OpenStore) -> None:
+    gone, here = open_shared(), AskDesk(open_shared())
+    pending, allowed = wanted(AskDesk(gone)), wanted(AskDesk(gone), replace(PUSH, folder="/"))
+    PermissionDesk(here).allow(allowed.id, allowed.digest, ANNA)
+    gone.close()
+    for ask in (pending, allowed):
+        assert here.attach(ask.id, asker=AGENT) is None
+        assert here.attach(ask.id) is None
+    assert here.get(pending.id).state is State.EXPIRED
+    with pytest.raises(AlreadySettled):
+        PermissionDesk(here).allow(pending.id, pending.digest, ANNA)
+    log = open_shared()
+    assert kinds(log, pending.id) == [LogKind.ASKED, LogKind.UNDECIDED, LogKind.TOO_LATE]
+    assert kinds(log, allowed.id) == [LogKind.ASKED, LogKind.ALLOWED, LogKind.NOT_HANDED_OVER]
 
 
 def test_texts_are_not_logged_for_those_who_keep_no_history(store: Store) -> None:

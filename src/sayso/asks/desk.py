@@ -122,8 +122,8 @@ class AskDesk:
     # Holding
 
     def attach(self, ask_id: str, timeout_ms: int | None = None, asker: Asker | None = None) -> Held | None:
-        """A wait on an ask that is there; None while another living wait holds it. With an asker, the ask is that
-        session's from now on."""
+        """A wait on an ask that is there; None while another living wait holds it, and for one that is bound to the
+        call that asked. With an asker, the ask is that session's from now on."""
         bell = self._store.bell()
         return self._write(lambda table: holding.attach(table, ask_id, bell, timeout_ms, asker))
 
@@ -147,7 +147,7 @@ class AskDesk:
         """Let go of asks whose waiting process is gone. How many there were."""
         waiting = {row["wait_process"] for row in self._store.read(lambda tx: tx.all("waiting_processes"))}
         dead = waiting - self._alive(waiting)
-        return sum(self._release_all_of(process, "its process ended") for process in dead)
+        return sum(self._release_all_of(process, holding.PROCESS_ENDED) for process in dead)
 
     def time_out(self, held: Held) -> Ask:
         """The wait ran out by its own limit. Answered in the same moment, the answer wins."""

@@ -19,6 +19,8 @@ from sayso.store import Bell
 BATCH = 100
 """How many asks are let go of in one transaction."""
 
+PROCESS_ENDED = "its process ended"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Held:
@@ -65,6 +67,11 @@ def take(table: AskTable, ask: Ask, wait: Wait, asker: Asker | None = None) -> A
 def attach(table: AskTable, ask_id: str, bell: Bell, timeout_ms: int | None, asker: Asker | None) -> Held | None:
     ask = table.get(ask_id)
     if ask.wait and bell.alive([ask.wait.process]):
+        return None
+    if ask.bound:
+        # Only the call that asked may have it.
+        if ask.wait:
+            let_go(table, ask, PROCESS_ENDED)
         return None
     wait = new_wait(table, bell, timeout_ms)
     return Held(ask=take(table, ask, wait, asker), wait=wait, reattached=True)

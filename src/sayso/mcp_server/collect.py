@@ -104,6 +104,11 @@ class CollectCalls:
             ask = await self._backend.look(waiting.desk.get, ask_id)
             if not asker.may_fetch_from(ask.asker):
                 raise NotFound(f"No ask of this project has the id {ask_id!r}.")
+            if ask.bound:
+                raise NotFound(
+                    f"The ask {ask_id!r} is a permission, not a question: its verdict is told only to the call that "
+                    "asked for it. Make that call again if you still want to do it."
+                )
             if await self._backend.look(waiting.desk.is_for_another, ask, asker):
                 raise NotFound(
                     f"The ask {ask_id!r} is not yours: another session, which is still at work, asked it, and the "

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -17,8 +18,11 @@ from tests.e2e.clients.events import CallFailed, CallResult, Json
 from tests.e2e.clients.kinds import CLIENTS, ClientKind
 from tests.e2e.stdio.harness import Person, Place, new_place
 from tests.e2e.stdio.pipe import MODERN
+from tests.permissions.test_desk import PUSH, QUESTION
 
-from sayso.asks.model import Ask, Away, State
+from sayso.asks.model import Ask, Away, NewAsk, State
+from sayso.permissions.action import asking
+from sayso.permissions.desk import PermissionDesk
 
 BOTH = pytest.mark.parametrize("kind", [AUTO, LEGACY], ids=["auto", "legacy"])
 AB = ["A", "B"]
@@ -360,6 +364,26 @@ def test_get_answers_by_id_gives_a_delivered_answer_again_but_not_what_was_wiped
             assert "→ kept" in program.call("get_answers", {"ask_id": ask.id}).text
             person.wait_until_delivered(ask)
             assert told in program.call("get_answers", {"ask_id": ask.id}).text
+
+
+@BOTH
+def test_get_answers_never_tells_of_a_permission(kind: ClientKind, place: Place) -> None:
+    with connected(kind, place) as program, place.person() as person:
+        left = program.call("ask_user", {"question": "Mine?", "nonBlocking": True})
+        asker = person.desk.get(left.structured["ask_id"]).asker
+        new = NewAsk(tool="approve", questions=(QUESTION,), asker=replace(asker, session="gone"))
+        held, waits = person.desk.hold(asking(new, PUSH)), person.desk.hold(asking(new, PUSH))
+        PermissionDesk(person.desk).allow(held.ask.id, PUSH.digest, person.settler)
+        person.desk.release(held, "its call is over")
+        for ask in (held.ask, waits.ask):
+            told = program.call("get_answers", {"ask_id": ask.id, "wait": True})
+            assert told.is_error
+            assert "told only to the call that asked for it" in told.text
+        assert [one.event.kind for one in person.log.find(held.ask.id).entries] == [
+            "asked",
+            "allowed",
+            "not_handed_over",
+        ]
 
 
 WRONG = [
