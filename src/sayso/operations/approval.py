@@ -83,6 +83,8 @@ class Approvals:
         async with self._asking.setdefault(wanted.key, asyncio.Lock()):
             if wanted.key in self._given:
                 return self.given(wanted)
+            if dropped.is_set():
+                return SaySo(refused=CANCELLED)
             said = await self._ask(wanted, dropped, asked)
             if not said.refused:
                 self._given[wanted.key] = said.ask
@@ -118,6 +120,10 @@ class Approvals:
             await self._waiting.do(self._waiting.desk.cancel, held.ask.id, by)
         except AlreadySettled:
             logger.info("The question about %s was settled just before it was withdrawn", held.ask.tool)
+        except StoreError as error:
+            logger.warning("Could not withdraw the question about %s: %s", held.ask.tool, error)
+            await self._waiting.release(held, "the call that wanted to run it was let go")
+            return
         await self._waiting.delivered(held)
 
 
