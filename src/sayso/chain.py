@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from typing import Any
 
+from sayso.action_data import canonical
 from sayso.clock import Clock
 from sayso.store import Row, Store, Transaction
 from sayso.store.steps import STEP, in_steps
@@ -109,7 +110,7 @@ def append(tx: Transaction, events: Sequence[LogEvent]) -> None:
 
 def keep_action(tx: Transaction, plain: Mapping[str, Any]) -> str:
     """Keep the whole action, once; its digest, by which it is found again."""
-    text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
+    text = canonical(plain)
     digest = sha256(text)
     tx.run("keep_action", digest=digest, body=text)
     return digest

@@ -100,7 +100,7 @@ class AskDesk:
                     holding.take_back(table, unread)
             return opening.hold(table, new, bell, sessions, wait_id)
 
-        return self._write(work)
+        return self.change(work)
 
     def leave(self, new: NewAsk) -> Ask:
         """Open the ask without a wait: the agent will come for the answer. The same ask is not opened twice."""
@@ -109,15 +109,15 @@ class AskDesk:
             bell, sessions = self._store.bell(), self._sessions()
         except StoreUnavailable:
             # Without a bell nobody can tell who lives. No wait depends on it, so the ask is opened all the same.
-            return self._write(lambda table: table.open(new, None, ""))
-        return self._write(lambda table: opening.leave(table, new, bell, sessions))
+            return self.change(lambda table: table.open(new, None, ""))
+        return self.change(lambda table: opening.leave(table, new, bell, sessions))
 
     def succeed(self, new: NewAsk) -> Held:
         """Open or take up the ask as `hold` does, in the place of all others of its run and tool that are open: the
         newest question of a stream is the only one that can be answered."""
         check_texts(new)
         bell, sessions = self._store.bell(), self._sessions()
-        return self._write(lambda table: opening.succeed(table, new, bell, sessions))
+        return self.change(lambda table: opening.succeed(table, new, bell, sessions))
 
     # Holding
 
@@ -125,19 +125,19 @@ class AskDesk:
         """A wait on an ask that is there; None while another living wait holds it, and for one that is bound to the
         call that asked. With an asker, the ask is that session's from now on."""
         bell = self._store.bell()
-        return self._write(lambda table: holding.attach(table, ask_id, bell, timeout_ms, asker))
+        return self.change(lambda table: holding.attach(table, ask_id, bell, timeout_ms, asker))
 
     def hold_again(self, held: Held) -> Ask:
         """Put a wait back that others took for dead while this process was cut off. The ask as it is now."""
-        return self._write(lambda table: holding.take_again(table, held))
+        return self.change(lambda table: holding.take_again(table, held))
 
     def release(self, held: Held, why: str) -> Ask:
         """The wait is over without an outcome: the ask stays open and unattended."""
-        return self._write(lambda table: holding.release(table, held, why))
+        return self.change(lambda table: holding.release(table, held, why))
 
     def release_each(self, waits: Sequence[tuple[Held, str]]) -> None:
         """The same for several at once, each with its reason. Asks that are gone by now are passed over."""
-        self._write(lambda table: holding.release_each(table, waits))
+        self.change(lambda table: holding.release_each(table, waits))
 
     def release_all(self) -> int:
         """This process is about to end: let go of everything it holds."""
@@ -151,7 +151,7 @@ class AskDesk:
 
     def time_out(self, held: Held) -> Ask:
         """The wait ran out by its own limit. Answered in the same moment, the answer wins."""
-        return self._write(lambda table: holding.time_out(table, held))
+        return self.change(lambda table: holding.time_out(table, held))
 
     def ended_waits(self) -> list[Ask]:
         """The asks this process holds that are no longer pending."""
@@ -181,12 +181,12 @@ class AskDesk:
                 sent = retention.wiped(table, sent)
             return table.change(sent, ask, kind="delivered")
 
-        return self._write(work)
+        return self.change(work)
 
     def take_back(self, held: Held) -> Ask:
         """The agent let go of the call before it could read the result: it is owed the outcome as before. One whose
         texts were wiped stays delivered, because there is nothing left to hand over."""
-        return self._write(lambda table: holding.take_back(table, held))
+        return self.change(lambda table: holding.take_back(table, held))
 
     def undelivered(self, asker: Asker, most: int = 100, is_kin: IsKin = nobody) -> list[Ask]:
         """What this session, or one of the same agent that is gone, has asked and not yet received, oldest first. What
@@ -205,7 +205,7 @@ class AskDesk:
                 table.change(replace(ask, asker=asker, server=process), ask, kind="resumed")
 
         if left:
-            self._write(work)
+            self.change(work)
 
     def is_for_another(self, ask: Ask, asker: Asker) -> bool:
         """Whether another session asked it, which lives, as far as sessions can be told apart."""
@@ -267,7 +267,7 @@ class AskDesk:
             ask = table.get(ask_id)
             table.change(ask, ask, kind="refused", by=by, detail=why)
 
-        self._write(work)
+        self.change(work)
 
     def void(self, ask_id: str, why: str) -> Ask:
         """What was allowed is no longer what it was when it was shown: the allow counts for nothing."""
@@ -278,7 +278,7 @@ class AskDesk:
                 return ask
             return table.change(replace(ask, outcome=replace(ask.outcome, void=why)), ask, kind="voided", detail=why)
 
-        return self._write(work)
+        return self.change(work)
 
     # Looking
 
@@ -381,7 +381,7 @@ class AskDesk:
     def show_up(self, surface: str, person: str) -> None:
         """This process now shows asks to a person."""
         process = self._store.bell().process
-        self._write(
+        self.change(
             lambda table: table.tx.run("put_surface", process=process, surface=surface, person=person, now=table.now)
         )
 
@@ -407,7 +407,7 @@ class AskDesk:
                 # As JSON, because PostgreSQL takes no NUL in a text.
                 table.tx.run("put_draft", ask_id=ask_id, person=person, body=json.dumps(body), now=table.now)
 
-        self._write(work)
+        self.change(work)
 
     def draft(self, ask_id: str, person: str) -> str:
         row = self._store.read(lambda tx: tx.one("draft", ask_id=ask_id, person=person))
@@ -421,7 +421,7 @@ class AskDesk:
 
     def lapse(self, ask_id: str) -> Ask:
         """Its time is over: what is still open expires. An answer that was not fetched is forgotten."""
-        return self._write(lambda table: retention.lapse(table, ask_id, self._keeps_history))
+        return self.change(lambda table: retention.lapse(table, ask_id, self._keeps_history))
 
     def clean_up(self, keep: Retention, ending: threading.Event | None = None) -> CleanedUp:
         """Expire what nobody waits for, delete what ended long ago. In small steps, on a connection of its own;
@@ -435,10 +435,8 @@ class AskDesk:
         return self._store.read(lambda tx: work(AskTable(tx, self._clock())))
 
     def change(self, work: Callable[[AskTable], T]) -> T:
-        """One transaction, for a desk that is built on this one."""
-        return self._write(work)
+        """One transaction, also for a desk that is built on this one."""
 
-    def _write(self, work: Callable[[AskTable], T]) -> T:
         def whole(tx: Transaction) -> tuple[T, int]:
             table = AskTable(tx, self._clock(), self._most_open, self._keeps_history)
             done = work(table)
@@ -453,11 +451,11 @@ class AskDesk:
         return self._read(lambda table: table.all(query, **parameters))
 
     def _settle(self, ask_id: str, state: State, by: Settler, outcome: Callable[[Ask], Outcome]) -> Ask:
-        return self._write(lambda table: settling.settle(table, ask_id, state, by, outcome))
+        return self.change(lambda table: settling.settle(table, ask_id, state, by, outcome))
 
     def _release_all_of(self, process: str, why: str) -> int:
         total = 0
-        while done := self._write(lambda table: holding.release_some_of(table, process, why)):
+        while done := self.change(lambda table: holding.release_some_of(table, process, why)):
             total += done
             if done < holding.BATCH:
                 break
