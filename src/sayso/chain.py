@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from typing import Any
 
-from sayso.action_data import canonical
+from sayso.action_data import canonical, digest_of
 from sayso.clock import Clock
 from sayso.store import Row, Store, Transaction
 from sayso.store.steps import STEP, in_steps
@@ -43,7 +43,7 @@ class LogKind(StrEnum):
     """It was not executed after all: it was no longer what had been allowed, or could not be started."""
     SHORTENED = "shortened"
     """Rows that were older than they are to be kept are gone from the front: `seq` and `hash` in `about` are those of
-    the last one."""
+    the last one, and all that were written at `before` or later are there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,12 +94,14 @@ _COLUMNS = {
 """The fields of an event that queries look at; the others are JSON."""
 
 
-def append(tx: Transaction, events: Sequence[LogEvent]) -> None:
-    """Add to the end. Whoever else adds meanwhile waits for this transaction."""
+def append(tx: Transaction, events: Sequence[LogEvent], actions: Iterable[Mapping[str, Any]] = ()) -> None:
+    """Add to the end, and keep the whole actions that are told of. Whoever else adds meanwhile waits for this
+    transaction, and nobody takes away an action that is kept here."""
     if not events:
         return
-    end = tx.one("lengthen_log", count=len(events))
-    assert end is not None
+    end = _lengthen(tx, len(events))
+    for action in actions:
+        tx.run("keep_action", digest=digest_of(action), body=canonical(action))
     previous = end["hash"]
     for seq, event in enumerate(events, start=end["seq"] - len(events) + 1):
         row = {"seq": seq, "previous": previous, **_columns(event)}
@@ -108,12 +110,11 @@ def append(tx: Transaction, events: Sequence[LogEvent]) -> None:
     tx.run("end_log", hash=previous)
 
 
-def keep_action(tx: Transaction, plain: Mapping[str, Any]) -> str:
-    """Keep the whole action, once; its digest, by which it is found again."""
-    text = canonical(plain)
-    digest = sha256(text)
-    tx.run("keep_action", digest=digest, body=text)
-    return digest
+def _lengthen(tx: Transaction, count: int) -> Row:
+    """Where the log will end once this many more are there. From here on nobody else can change it."""
+    end = tx.one("lengthen_log", count=count)
+    assert end is not None
+    return end
 
 
 def read(row: Row) -> LogEntry:
@@ -141,15 +142,16 @@ def shorten(store: Store, keep_ms: int, clock: Clock, ending: threading.Event) -
 
 
 def _take_front(tx: Transaction, before: int, now: int) -> int:
-    end = tx.one("log_end")
-    rows = tx.all("log_front", before=before, beyond=end["seq"] + 1 if end else 0, most=STEP)
+    # Held before anything is looked at: what another process takes away meanwhile must not be taken for still there.
+    end = _lengthen(tx, 0)
+    rows = tx.all("log_front", before=before, beyond=end["seq"] + 1, most=STEP)
     if not rows:
         return 0
     last = rows[-1]
     tx.run("drop_log_front", through=last["seq"])
     for digest in {row["digest"] for row in rows}:
         tx.run("drop_action", digest=digest)
-    about = {"seq": last["seq"], "hash": last["hash"], "at": last["at"]}
+    about = {"seq": last["seq"], "hash": last["hash"], "at": last["at"], "before": before}
     append(tx, [LogEvent(kind=LogKind.SHORTENED, at=now, about=about)])
     return len(rows)
 

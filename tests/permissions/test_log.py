@@ -23,7 +23,8 @@ from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.log import PermissionLog
 from sayso.permissions.log_check import LogFault
 from sayso.running.masking import default_masks
-from sayso.store import Store
+from sayso.store import Row, Store, Transaction
+from sayso.store.steps import STEP
 
 
 def kinds(store: Store, ask_id: str) -> list[LogKind]:
@@ -244,6 +245,67 @@ def test_what_is_too_old_goes_from_the_front_and_the_rest_is_still_whole(store: 
     assert log.find(new.id).actions
     spoil(store, "DELETE FROM permission_log WHERE seq = 3")
     assert [one.fault for one in log.check().faults] == [LogFault.NO_BEGINNING]
+
+
+class Stalling:
+    """A transaction that stops before one of its queries until another process has done something, or cannot yet."""
+
+    def __init__(self, tx: Transaction, before: str, meanwhile: threading.Thread) -> None:
+        self._tx, self._before, self._meanwhile = tx, before, meanwhile
+        self.all, self.wake_only = tx.all, tx.wake_only
+
+    def one(self, query: str, /, **parameters: object) -> Row | None:
+        self._stall(query)
+        return self._tx.one(query, **parameters)
+
+    def run(self, query: str, /, **parameters: object) -> int:
+        self._stall(query)
+        return self._tx.run(query, **parameters)
+
+    def _stall(self, query: str) -> None:
+        if query == self._before:
+            self._meanwhile.start()
+            self._meanwhile.join(0.5)
+
+
+def shortening(store: Store) -> threading.Thread:
+    """Another process that takes away all that was written before the tenth day."""
+
+    def shorten() -> None:
+        while store.write(lambda tx: chain._take_front(tx, 10 * DAY, 20 * DAY)):
+            pass
+
+    return threading.Thread(target=shorten)
+
+
+def test_two_that_shorten_the_log_at_once_leave_it_whole(open_postgres: OpenStore) -> None:
+    one, other = open_postgres(), shortening(open_postgres())
+    for _ in range(3):
+        one.write(partial(chain.append, events=[LogEvent(kind=LogKind.ASKED, at=1)] * STEP))
+    one.write(partial(chain.append, events=[LogEvent(kind=LogKind.ASKED, at=20 * DAY)]))
+
+    def slowly(tx: Transaction) -> int:
+        return chain._take_front(Stalling(tx, "drop_log_front", other), 10 * DAY, 20 * DAY)
+
+    assert one.write(slowly) == STEP
+    other.join()
+    found = PermissionLog(one).check()
+    assert found.whole, found.faults
+    assert found.first == 3 * STEP + 1
+
+
+def test_an_action_that_is_kept_again_stays_though_the_log_is_shortened_meanwhile(open_postgres: OpenStore) -> None:
+    one, other = open_postgres(), shortening(open_postgres())
+    old = LogEvent(kind=LogKind.ALLOWED, at=1, ask="aa", digest=PUSH.digest, title=PUSH.title)
+    one.write(partial(chain.append, events=[old], actions=[PUSH.plain]))
+
+    def slowly(tx: Transaction) -> None:
+        stalling = Stalling(tx, "lengthen_log", other)
+        chain.append(stalling, [replace(old, at=20 * DAY, ask="bb")], [PUSH.plain])
+
+    one.write(slowly)
+    other.join()
+    assert [kept.action for kept in PermissionLog(one).find("bb").actions] == [PUSH]
 
 
 def test_a_log_of_which_all_is_too_old_goes_on_where_it_was(store: Store, clock: FakeClock) -> None:

@@ -6,8 +6,9 @@ It knows how a change is kept. Which changes there are is told at the desk, in o
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from sayso import chain
 from sayso.asks import crowds, happening, quota, rows
@@ -28,6 +29,7 @@ class AskTable:
     ) -> None:
         self.tx, self.now, self._most_open, self._keeps_history = tx, now, most_open, keeps_history
         self._happened: list[chain.LogEvent] = []
+        self._told: list[Mapping[str, Any]] = []
         self.opened = 0
         """How many asks this transaction has opened."""
 
@@ -100,9 +102,10 @@ class AskTable:
         if ask.wanted is not None and (event := happening.of(ask, before, kind, by, detail)):
             self._happened.append(event if self._keeps_history(ask) else replace(event, title="", why=""))
             if self._keeps_history(ask) and (action := happening.action(ask)):
-                chain.keep_action(self.tx, action)
+                self._told.append(action)
 
     def close(self) -> None:
         """Log what became of permissions, last of all in the transaction: from there on all others wait for it."""
-        chain.append(self.tx, self._happened)
+        chain.append(self.tx, self._happened, self._told)
         self._happened.clear()
+        self._told.clear()

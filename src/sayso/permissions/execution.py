@@ -34,8 +34,6 @@ def _note(tx: Transaction, allowed: AllowedAction, event: LogEvent, asker: Asker
     action, first = allowed.action, tx.one("first_log_of_ask", ask_id=allowed.ask)
     # Whoever keeps no history has none of its texts in the log.
     keeps_texts = first is not None and bool(chain.read(first).event.title)
-    if keeps_texts:
-        chain.keep_action(tx, action.plain)
     event = replace(
         event,
         ask=allowed.ask,
@@ -48,4 +46,4 @@ def _note(tx: Transaction, allowed: AllowedAction, event: LogEvent, asker: Asker
         session=asker.session,
         agent=asker.agent,
     )
-    chain.append(tx, [event])
+    chain.append(tx, [event], [action.plain] if keeps_texts else [])
