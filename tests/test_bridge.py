@@ -11,7 +11,17 @@ import anyio
 import pytest
 
 from sayso import bridge
-from sayso.bridge import BackgroundTasks, Patience, Rings, Threads, in_thread, insistently, listening, seen_through
+from sayso.bridge import (
+    BackgroundTasks,
+    Patience,
+    Rings,
+    Threads,
+    endless,
+    in_thread,
+    insistently,
+    listening,
+    seen_through,
+)
 from sayso.errors import NotFound, StoreError
 from sayso.store.bell import LocalBell
 
@@ -89,11 +99,52 @@ async def test_tasks_are_waited_for_and_cancelled_when_they_take_too_long() -> N
         done.append("quick")
 
     tasks.start(quick())
-    endless = tasks.start(anyio.sleep_forever())
+    lasting = tasks.start(anyio.sleep_forever())
     with anyio.fail_after(60):
         await tasks.finish(within=0.05)
     assert done == ["quick"]
-    assert endless.cancelled()
+    assert lasting.cancelled()
+
+
+async def test_what_has_no_end_is_begun_anew_after_a_fault_that_nobody_thought_of(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(bridge, "_PAUSE_AFTER_FAULT", 0.001)
+    begun, twice = list[str](), asyncio.Event()
+
+    async def look() -> None:
+        begun.append("again" if begun else "first")
+        if len(begun) == 1:
+            raise RuntimeError("can't start new thread")
+        twice.set()
+        await anyio.sleep_forever()
+
+    tasks = BackgroundTasks()
+    tasks.start(endless("Looking", look))
+    with anyio.fail_after(60):
+        await twice.wait()
+        await tasks.cancel()
+    assert begun == ["first", "again"]
+    (told,) = caplog.records
+    assert told.getMessage() == "Looking failed, and begins anew"
+    assert told.exc_text
+    assert "can't start new thread" in told.exc_text
+
+
+async def test_what_goes_wrong_in_the_background_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async def fail(error: Exception) -> None:
+        raise error
+
+    tasks = BackgroundTasks()
+    for error in (RuntimeError("a fault"), NotFound("gone")):
+        tasks.start(fail(error))
+        with anyio.fail_after(60):
+            await tasks.idle()
+    fault, on_purpose = caplog.records
+    assert "a fault" in fault.getMessage()
+    assert fault.exc_info
+    assert "gone" in on_purpose.getMessage()
+    assert not on_purpose.exc_info
 
 
 async def test_idle_waits_for_what_the_others_begin() -> None:

@@ -6,6 +6,7 @@ And what a cancel does here: what must be seen through is, and whoever was cance
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
@@ -14,8 +15,10 @@ from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar, TypeVarTuple, cast
 
-from sayso.errors import StoreError
+from sayso.errors import SaysoError, StoreError
 from sayso.store.bell import Bell, Listener
+
+logger = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -23,6 +26,8 @@ Ts = TypeVarTuple("Ts")
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
 """Seconds until work is tried again: the first time, and the most that this grows to."""
+_PAUSE_AFTER_FAULT = 1.0
+"""Seconds until something endless that failed unexpectedly begins anew."""
 _IDLE_SECONDS = 10.0
 """How long a thread without work is kept."""
 _SINGLE_TRIPS = 16
@@ -221,6 +226,17 @@ async def insistently(work: Callable[[], Awaitable[T]], on_trouble: Callable[[St
         pause = min(2 * pause, _LONGEST_PAUSE)
 
 
+async def endless(what: str, work: Callable[[], Awaitable[None]]) -> None:
+    """Do something that has no end until cancelled, and begin it anew whatever goes wrong in it: one fault that nobody
+    thought of must not stop it for the rest of the process. `what` names it in the log."""
+    while True:
+        try:
+            await work()
+        except Exception:
+            logger.exception("%s failed, and begins anew", what)
+        await asyncio.sleep(_PAUSE_AFTER_FAULT)
+
+
 def _settle(found: asyncio.Future[T], what: T, error: BaseException | None) -> None:
     if not found.done():
         found.set_exception(error) if error else found.set_result(what)
@@ -259,7 +275,7 @@ class Rings:
 
 
 class BackgroundTasks:
-    """Tasks that nobody waits for until the end: `finish` or `cancel` them then."""
+    """Tasks that nobody waits for until the end: `finish` or `cancel` them then. What goes wrong in one is logged."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Future[None]] = set()
@@ -273,7 +289,7 @@ class BackgroundTasks:
         """The same for something that has been begun elsewhere."""
         if not task.done():
             self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            task.add_done_callback(self._ended)
 
     async def finish(self, within: float) -> None:
         """Wait so many seconds, then cancel what is left."""
@@ -292,3 +308,11 @@ class BackgroundTasks:
         """Wait until there are none, those included that the others begin. Endless: they end by themselves."""
         while self._tasks:
             await asyncio.wait(self._tasks)
+
+    def _ended(self, task: asyncio.Future[None]) -> None:
+        self._tasks.discard(task)
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        # What we raise on purpose says all in its text.
+        trace = None if isinstance(error, SaysoError) else error
+        logger.error("Something in the background ended too early: %s", error, exc_info=trace)

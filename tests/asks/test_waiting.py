@@ -79,6 +79,22 @@ async def test_an_answer_that_is_already_there_ends_the_wait_at_once(store: Stor
         assert (await waiting.outcome(held)).answer("1") == RED[0]
 
 
+async def test_answers_arrive_also_after_a_fault_that_nobody_thought_of(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with waits(store) as waiting:
+        ended_waits = waiting.desk.ended_waits
+
+        def fail() -> list[Ask]:
+            monkeypatch.setattr(waiting.desk, "ended_waits", ended_waits)
+            raise RuntimeError("can't start new thread")
+
+        monkeypatch.setattr(waiting.desk, "ended_waits", fail)
+        held = await waiting.hold(ask())
+        await waiting.do(waiting.desk.answer, held.ask.id, RED, ANNA)
+        assert (await waiting.outcome(held)).state is State.ANSWERED
+
+
 async def test_attach_waits_for_an_ask_that_is_there(store: Store) -> None:
     left = AskDesk(store).leave(ask())
     async with waits(store) as waiting:

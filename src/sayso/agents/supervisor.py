@@ -25,7 +25,7 @@ from sayso.agents.model import Ending, EventKind, NewEvent, NewRun, Project, Run
 from sayso.agents.projects import Projects
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Settler
-from sayso.bridge import BackgroundTasks, Threads, insistently, seen_through
+from sayso.bridge import BackgroundTasks, Threads, endless, insistently, seen_through
 from sayso.brought import BroughtFile
 from sayso.config import Config
 from sayso.errors import NotFound, SaysoError, SpawnerUnavailable, StoreError
@@ -61,8 +61,8 @@ class RunSupervisor:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Takes up what earlier servers left, and lets go of everything at the end."""
-        self._tasks.start(self._look_around())
-        self._tasks.start(self._tidy())
+        self._tasks.start(endless("Looking for runs", self._look_around))
+        self._tasks.start(endless("Tidying up old runs", self._tidy))
         try:
             yield
         finally:

@@ -15,7 +15,7 @@ from sayso.asks.desk import AskDesk, Held
 from sayso.asks.holding import new_wait_id
 from sayso.asks.leaving import LeavingWaits
 from sayso.asks.model import Ask, Asker, NewAsk, State
-from sayso.bridge import Patience, Threads, from_threads, notice_cancel, seen_through
+from sayso.bridge import Patience, Threads, endless, from_threads, notice_cancel, seen_through
 from sayso.errors import NotFound, SaysoError, StoreError
 from sayso.store import Store
 from sayso.store.bell import LOOK_EVERY, Listener
@@ -116,12 +116,13 @@ class Waiting:
         if self._listener is None:
             bell = self._store.bell()
             self._listener = Listener(bell, from_threads(self._rung.set), about=bell.process)
-            self._watcher = asyncio.get_running_loop().create_task(self._watch())
+            self._watcher = asyncio.get_running_loop().create_task(endless("Looking for answers", self._watch))
 
     async def _watch(self) -> None:
         """Endless until cancelled on leaving: look for ended waits after each ring, and now and then without."""
         bell = self._store.bell()
         confirm_at, falls = time.monotonic() + CONFIRM_EVERY, bell.hung_again
+        self._rung.set()  # whatever rang before it began, or began anew
         while True:
             async with Patience(confirm_at - time.monotonic()):
                 await self._rung.wait()

@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from sayso.accounts import AgentToken
 from sayso.asks.model import Asker
-from sayso.bridge import BackgroundTasks, Patience, Rings, listening, seen_through
+from sayso.bridge import BackgroundTasks, Patience, Rings, endless, listening, seen_through
 from sayso.desks import Desks
 from sayso.dialects.profiles import profile
 from sayso.errors import SaysoError
@@ -92,7 +92,7 @@ class McpOverHttp:
         await self._tokens.do(self._backend.secret)
         beside = BackgroundTasks()
         async with self._backend:
-            beside.start(self._watch_tokens())
+            beside.start(endless("Looking for revoked tokens", self._watch_tokens))
             try:
                 yield
             finally:
@@ -143,19 +143,18 @@ class McpOverHttp:
     # Tokens that are revoked
 
     async def _watch_tokens(self) -> None:
-        """Endless until cancelled on leaving: after each ring, end what revoked tokens have open."""
+        """Endless until cancelled on leaving: at first and after each ring, end what revoked tokens have open."""
         rings = Rings()
         async with listening(await self._tokens.do(self._desks.bell), rings.ring):
-            rung = rings.next
             while True:
-                await rung.wait()
-                looked, rung = rung, rings.next
+                rung = rings.next
                 try:
                     await self._end_revoked()
                 except SaysoError as error:
                     logger.warning("Cannot look for revoked tokens just now: %s", error)
-                    rung = looked
+                    rings.ring()
                 await asyncio.sleep(_GATHER)
+                await rung.wait()
 
     async def _end_revoked(self) -> None:
         used = self._endpoint.tokens()

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from sayso.bridge import BackgroundTasks, Patience, Rings, Threads, in_thread, insistently, listening
+from sayso.bridge import BackgroundTasks, Patience, Rings, Threads, endless, in_thread, insistently, listening
 from sayso.config import Config
 from sayso.errors import SaysoError, SpawnerUnavailable, StoreError
 from sayso.operations.approval import Approvals, SaySo, WantedApproval
@@ -86,7 +86,7 @@ class OperationSupervisor:
         """Take over what earlier servers left, and begin to listen."""
         await self.recover()
         await self._listening.enter_async_context(listening(self._store.bell(), self._rings.ring))
-        self.beside(self._watch())
+        self.beside(endless("Looking for cancelled operations", self._watch))
         self.beside(self._tidy())
 
     # Running

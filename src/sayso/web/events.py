@@ -19,7 +19,7 @@ from starlette.responses import Response, StreamingResponse
 
 from sayso.asks.crowds import Folded
 from sayso.asks.model import Ask
-from sayso.bridge import BackgroundTasks, Patience, Rings, listening, seen_through
+from sayso.bridge import BackgroundTasks, Patience, Rings, endless, listening, seen_through
 from sayso.errors import NotFound, SaysoError
 from sayso.operations.operation import Operation
 from sayso.operations.reader import Overview
@@ -73,8 +73,8 @@ class News:
         """Watches the store. Leaving ends every stream."""
         watchers = BackgroundTasks()
         async with listening(await self._site.do(self._site.desks.bell), self._ring):
-            watchers.start(self._watch())
-            watchers.start(self._watching.run())
+            watchers.start(endless("Looking at the inbox", self._watch))
+            watchers.start(endless("Looking at the commands", self._watching.run))
             try:
                 yield
             finally:

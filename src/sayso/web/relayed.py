@@ -17,7 +17,7 @@ from sayso.agents import relay_file
 from sayso.agents.model import Run
 from sayso.asks.desk import Held
 from sayso.asks.model import Ask, NewAsk, State
-from sayso.bridge import BackgroundTasks, in_thread, seen_through
+from sayso.bridge import BackgroundTasks, endless, in_thread, seen_through
 from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.desks import open_desks
@@ -71,7 +71,7 @@ class RelayedQuestions:
         try:
             async with desks.waiting(desks.asks) as self._waiting:
                 self.do = self._waiting.do
-                self._tasks.start(self._sweep())
+                self._tasks.start(endless("Forgetting old relayed questions", self._sweep))
                 try:
                     yield
                 finally:

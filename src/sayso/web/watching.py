@@ -65,6 +65,7 @@ class Watching:
     async def run(self) -> None:
         """Endless until cancelled: after each ring; and several times a second while a command that is looked at runs,
         because nothing rings when it prints."""
+        self.ring()
         while True:
             async with Patience(LOOK_SECONDS if self._prints() else None):
                 await self._news.wait()
