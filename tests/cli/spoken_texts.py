@@ -22,7 +22,7 @@ from sayso.install.part import Done
 from sayso.operations.operation import OperationState
 from sayso.permissions import log_words
 from sayso.permissions.parts import PartName
-from sayso.permissions.verdict import Decision
+from sayso.permissions.verdict import ALLOWED_AS_EDITED, Decision
 from sayso.trust import TrustStanding
 
 SOURCES = Path(sayso.__file__).parent
@@ -127,6 +127,7 @@ def words() -> set[str]:
     kinds = (State, Listening, Done, OperationState, TrustStanding, Used, Decision, PartName)
     logged = {
         *log_words.WHAT.values(),
+        ALLOWED_AS_EDITED,
         *log_words.FAULTS.values(),
         log_words.RUN,
         log_words.HANDED_OVER,

@@ -29,9 +29,10 @@ def permissions(desk: AskDesk) -> PermissionDesk:
     return PermissionDesk(desk)
 
 
-def wanted(desk: AskDesk, action: Action = PUSH) -> Ask:
+def wanted(desk: AskDesk, action: Action = PUSH, *, takes_changes: bool = False) -> Ask:
     new = NewAsk(tool="approve", title="Allow it?", questions=(QUESTION,), asker=AGENT)
-    return desk.hold(asking(new, action, (AllowScope.ONCE, AllowScope.SESSION))).ask
+    scopes = (AllowScope.ONCE, AllowScope.SESSION)
+    return desk.hold(asking(new, action, scopes, takes_changes=takes_changes)).ask
 
 
 def test_an_allow_names_the_action_that_was_shown(desk: AskDesk, permissions: PermissionDesk) -> None:
@@ -80,10 +81,14 @@ def test_a_verdict_that_comes_late_is_refused_and_recorded(desk: AskDesk, permis
 def test_a_person_can_allow_something_else_instead_and_that_is_what_is_recorded(
     desk: AskDesk, permissions: PermissionDesk
 ) -> None:
-    ask = wanted(desk)
-    permissions.allow(ask.id, ask.digest, ANNA, changed_input={"command": "git push --dry-run"})
+    ask = wanted(desk, takes_changes=True)
+    dry = {"command": "git push --dry-run"}
+    with pytest.raises(InvalidInput, match="not what your edit comes to now"):
+        permissions.allow(ask.id, ask.digest, ANNA, changed_input=dry, edited_digest=ask.digest)
+    permissions.allow(ask.id, ask.digest, ANNA, changed_input=dry)
     verdict = verdict_of(desk.get(ask.id))
     assert verdict
+    assert (verdict.edited, verdict.word) == (True, "allowed as edited")
     assert verdict.action
     assert verdict.action.data["input"] == {"command": "git push --dry-run"}
     assert verdict.allows(verdict.action)
@@ -91,6 +96,8 @@ def test_a_person_can_allow_something_else_instead_and_that_is_what_is_recorded(
     run = Action(kind=ActionKind.COMMAND, tool="git", folder="/", data={"argv": ["git"]})
     with pytest.raises(InvalidInput, match="cannot be changed here"):
         permissions.allow(wanted(desk, run).id, run.digest, ANNA, changed_input={"argv": []})
+    with pytest.raises(InvalidInput, match="cannot be changed here"):
+        permissions.allow(wanted(desk).id, PUSH.digest, ANNA, changed_input=dry)
 
 
 def test_a_permission_whose_texts_are_forgotten_allows_nothing_more(store: Store) -> None:

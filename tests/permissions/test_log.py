@@ -22,6 +22,7 @@ from sayso.permissions.action import Action, ActionKind, AllowScope, asking
 from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.log import PermissionLog
 from sayso.permissions.log_check import LogFault
+from sayso.permissions.log_words import edited, what
 from sayso.running.masking import default_masks
 from sayso.store import Row, Store, Transaction
 from sayso.store.steps import STEP
@@ -61,8 +62,10 @@ def test_what_becomes_of_a_permission_is_logged_with_who_where_and_the_whole_act
 
 def test_an_action_that_a_person_has_changed_is_kept_beside_the_one_that_was_asked_for(store: Store) -> None:
     desk = AskDesk(store)
-    ask = wanted(desk)
+    ask = wanted(desk, takes_changes=True)
     PermissionDesk(desk).allow(ask.id, ask.digest, ANNA, changed_input={"command": "git push --dry-run"})
+    (shown,) = PermissionLog(store).outcomes()
+    assert (what(shown.entry), edited(shown.entry)) == ("allowed as edited", ["its input command"])
     asked, instead = PermissionLog(store).find(ask.id).actions
     assert asked.action == PUSH
     assert instead.action.digest == instead.digest

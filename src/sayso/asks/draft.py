@@ -31,11 +31,13 @@ class Said:
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """The entries for all questions, the step the person was at, and the reason of a no they began to write."""
+    """The entries for all questions, the step the person was at, the reason of a no they began to write, and what they
+    have made so far of what an agent wants to do."""
 
     said: Mapping[str, Said] = field(default_factory=dict)
     step: int = 0
     reason: str = ""
+    edit: str | None = None
 
     def of(self, question: Question) -> Said:
         return self.said.get(question.id, Said())
@@ -45,7 +47,7 @@ class Draft:
 
     @property
     def empty(self) -> bool:
-        return not self.reason and all(said.empty for said in self.said.values())
+        return not self.reason and self.edit is None and all(said.empty for said in self.said.values())
 
 
 def answer(question: Question, said: Said) -> Answer:
@@ -67,7 +69,7 @@ def to_json(ask: Ask, draft: Draft) -> str:
         return ""
     entered = {key: asdict(said) for key, said in draft.said.items() if not said.empty}
     told = [asdict(given) for given in answers(ask, draft)]
-    body = {"answers": told, "entered": entered, "step": draft.step, "reason": draft.reason}
+    body = {"answers": told, "entered": entered, "step": draft.step, "reason": draft.reason, "edit": draft.edit}
     return json.dumps(body, ensure_ascii=False)
 
 
@@ -87,7 +89,8 @@ def from_json(ask: Ask, body: str) -> Draft:
     known = {key: item for key, item in known.items() if not item.empty}
     step = data.get("step")
     step = step if isinstance(step, int) and 0 <= step <= len(ask.questions) else 0
-    return Draft(said=known, step=step, reason=_text(data.get("reason")))
+    edit = data.get("edit")
+    return Draft(said=known, step=step, reason=_text(data.get("reason")), edit=edit if isinstance(edit, str) else None)
 
 
 def _known(question: Question, said: Said) -> Said:

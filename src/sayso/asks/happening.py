@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sayso.action_data import differences
 from sayso.asks.model import Ask, Settler, State
 from sayso.chain import LogEvent, LogKind
 
@@ -47,6 +48,7 @@ def of(ask: Ask, before: Ask | None, kind: str, by: Settler | None, detail: str)
         surface=by.surface if by else "",
         scope=outcome.scope if outcome and found is LogKind.ALLOWED else "",
         why=_why(ask, found, kind, detail),
+        about=_edited(ask) if found is LogKind.ALLOWED else None,
     )
 
 
@@ -72,6 +74,13 @@ def _kind(ask: Ask, before: Ask | None, about: Mapping[str, Any], kind: str, det
     if allowed and kind == "delivered" and about.get("kind") not in _RUN_BY_SAYSO:
         return LogKind.HANDED_OVER
     return LogKind.NOT_HANDED_OVER if allowed and kind == "unattended" else None
+
+
+def _edited(ask: Ask) -> Mapping[str, Any] | None:
+    """Which parts a person has changed before they allowed it, in words."""
+    if ask.outcome is None or not ask.outcome.changed or not ask.wanted:
+        return None
+    return {"edited": list(differences(ask.wanted["action"], ask.outcome.changed))}
 
 
 def _why(ask: Ask, found: LogKind, kind: str, detail: str) -> str:

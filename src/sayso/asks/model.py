@@ -339,7 +339,7 @@ class Ask:
             for option in question.options:
                 yield from (option.label, option.description)
         if self.wanted:
-            yield from (text for _, text in _texts("", self.wanted))
+            yield from (text for _, text in texts_in("", self.wanted))
         if self.outcome:
             yield self.outcome.reason
             for answer in self.outcome.answers:
@@ -388,20 +388,20 @@ def check_text(problems: Problems, path: str, value: str) -> None:
 def check_texts(new: NewAsk) -> None:
     """Refuse an ask with a text that cannot be kept; every one is named."""
     problems = Problems()
-    for path, text in _texts("", asdict(new)):
+    for path, text in texts_in("", asdict(new)):
         check_text(problems, path, text)
     problems.check()
 
 
-def _texts(path: str, value: object) -> Iterator[tuple[str, str]]:
+def texts_in(path: str, value: object) -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from _texts(f"{path}.{key}" if path else key, inner)
+            yield from texts_in(f"{path}.{key}" if path else key, inner)
     elif isinstance(value, list | tuple):
         for place, inner in enumerate(value):
-            yield from _texts(f"{path}[{place}]", inner)
+            yield from texts_in(f"{path}[{place}]", inner)
 
 
 NOTE_BESIDE_ALLOW = (

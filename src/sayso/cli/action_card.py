@@ -11,6 +11,7 @@ from sayso.cli.terminal import barred, bold, forget_typed_ahead, put, put_pages,
 from sayso.cli.texts import tr, translated
 from sayso.permissions.action import Action, AllowScope, action_of, scopes_of
 from sayso.permissions.parts import ActionPart, parts_of
+from sayso.permissions.verdict import verdict_of
 from sayso.text import exact
 
 READING_SECONDS = 0.7
@@ -26,6 +27,30 @@ def action_lines(action: Action) -> list[str]:
     return [line for part in parts_of(action) for line in _part_lines(part)]
 
 
+def difference_lines(before: Action, after: Action) -> list[str]:
+    """What a person has made of the one in the other."""
+    from sayso.permissions.editing import difference  # comparing texts takes its time to import
+
+    return [line for part in difference(before, after) for line in _part_lines(part)]
+
+
+def edited_lines(ask: Ask) -> list[str]:
+    """What a person has made of what was wanted, and allowed; nothing where they changed nothing."""
+    verdict, wanted = verdict_of(ask), action_of(ask)
+    if verdict is None or not verdict.edited or verdict.action is None or wanted is None:
+        return []
+    said = bold(tr("As edited, with the digest {digest}:", digest=verdict.digest))
+    return ["", said, *difference_lines(wanted, verdict.action), *action_lines(verdict.action)]
+
+
+def edit_card(ask: Ask, instead: Action) -> list[str]:
+    """All of what a person has made of it, and what they changed; no more than that is allowed with it."""
+    wanted = action_of(ask)
+    changes = difference_lines(wanted, instead) if wanted else []
+    told = tr("As you edited it:") if changes else tr("You changed nothing:")
+    return [bold(told), *changes, *action_lines(instead), *_how_far(scopes_of(ask)[:1], exact(instead.tool))]
+
+
 def _how_far(scopes: Sequence[AllowScope], tool: str) -> Iterator[str]:
     """What a plain allow means, where that is more than this one call."""
     if AllowScope.SESSION in scopes:
@@ -37,10 +62,10 @@ def _how_far(scopes: Sequence[AllowScope], tool: str) -> Iterator[str]:
         yield from barred(tool)
 
 
-def confirmed_by_person(ask: Ask) -> bool:
-    """Whether the person at this terminal allows what they have been shown to the end. What they type before it could
+def confirmed_by_person(card: Sequence[str]) -> bool:
+    """Whether the person at this terminal allows what this shows them to the end. What they type before it could
     be read counts for nothing, and there is no default."""
-    if not put_pages(action_card(ask)):
+    if not put_pages(card):
         return False
     forget_typed_ahead()
     shown = time.monotonic()

@@ -10,7 +10,7 @@ from pathlib import Path
 from sayso.asks import words
 from sayso.asks.model import CLIENT_FORM, Answer, Ask, Asker, Event, Kind, Option, Question, State
 from sayso.asks.truth import listening, stops_waiting_at
-from sayso.cli.action_card import action_card
+from sayso.cli.action_card import action_card, edited_lines
 from sayso.cli.terminal import bold, dim
 from sayso.cli.texts import mark, tr, translated
 from sayso.clock import now_ms
@@ -51,7 +51,7 @@ def status(ask: Ask) -> str:
     if ask.state.answerable:
         return listening(ask).value
     verdict = verdict_of(ask)
-    return (verdict.decision if verdict else ask.state).value.replace("_", " ")
+    return verdict.word if verdict else ask.state.value.replace("_", " ")
 
 
 def place(project: str) -> str:
@@ -188,7 +188,7 @@ def _end(ask: Ask) -> str:
             lines.append(f"  {number}. " + textwrap.indent(said, "     ").lstrip())
     elif ask.outcome and ask.outcome.reason:
         lines.append(_after(tr("  Reason: "), ask.outcome.reason))
-    return "\n".join(lines)
+    return "\n".join([*lines, *edited_lines(ask)])
 
 
 def _outcome_line(ask: Ask) -> str:

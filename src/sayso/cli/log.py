@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from sayso.chain import LogEntry, LogKind
-from sayso.cli.action_card import action_lines
+from sayso.cli.action_card import action_lines, difference_lines
 from sayso.cli.asks_in_words import moment, place
 from sayso.cli.program import settings
 from sayso.cli.shared import project_name
@@ -22,7 +22,7 @@ from sayso.desks import open_desks
 from sayso.errors import InvalidInput, Problem, SaysoError
 from sayso.permissions.log import LoggedOutcome
 from sayso.permissions.log_check import FaultFound, LogCheck
-from sayso.permissions.log_words import FAULTS, WHAT, check_data, outcome_data, permission_data, ran, why
+from sayso.permissions.log_words import FAULTS, check_data, edited, outcome_data, permission_data, ran, what, why
 from sayso.text import one_line, quoted
 
 HEADER = ("ID", "WHEN", "VERDICT", "RAN", "BY", "ACTION")
@@ -110,7 +110,7 @@ def show(ask_id: str, as_json: bool) -> None:
         put(f"  {_line(entry)}")
     for one in logged.actions:
         put("\n" + bold(tr("Action {digest}", digest=one.digest)))
-        put("\n".join(action_lines(one.action)))
+        put("\n".join([*difference_lines(logged.actions[0].action, one.action), *action_lines(one.action)]))
     if not logged.actions:
         put("\n" + tr("The action itself was not kept: your settings keep no history."))
 
@@ -158,7 +158,7 @@ def _row(outcome: LoggedOutcome) -> tuple[str, ...]:
     return (
         event.ask[:8],
         _when(event.at),
-        _coloured(tr(WHAT[event.kind]), event.kind),
+        _coloured(tr(what(outcome.entry)), event.kind),
         _ran(outcome),
         _by(outcome.entry) or "-",
         f"{one_line(event.title or event.tool, 120)}{because}",
@@ -183,10 +183,10 @@ def _line(entry: LogEntry) -> str:
         translated(event.scope) if event.scope not in ("", "once") else "",
         tr("operation {id}", id=event.operation) if event.operation else "",
         tr("digest {digest}", digest=event.digest[:16]) if event.digest else "",
+        tr("edited: {parts}", parts=", ".join(edited(entry))) if edited(entry) else "",
         translated(one_line(event.why, 300)),
     ]
-    what = _coloured(tr(WHAT[event.kind]), event.kind)
-    return f"{moment(event.at)}  {what}  {'; '.join(filter(None, facts))}"
+    return f"{moment(event.at)}  {_coloured(tr(what(entry)), event.kind)}  {'; '.join(filter(None, facts))}"
 
 
 def _coloured(text: str, kind: LogKind) -> str:

@@ -120,7 +120,7 @@ def ask_for(action: Action, asker: Asker, config: Config) -> NewAsk:
         timeout_ms=config.approve_timeout,
     )
     scopes = (AllowScope.ONCE,) if asker.agent else (AllowScope.ONCE, AllowScope.SESSION)
-    return asking(new, action, scopes)
+    return asking(new, action, scopes, takes_changes=True)
 
 
 def wanted_action(permission: Permission, folder: str, file: SeenFile | None) -> Action:

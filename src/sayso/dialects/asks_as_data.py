@@ -7,7 +7,7 @@ from typing import Any
 
 from sayso.asks.model import Ask, Event, Question
 from sayso.dialects.outcomes import outcome_data
-from sayso.permissions.action import action_of, scopes_of
+from sayso.permissions.action import action_of, scopes_of, takes_changes
 from sayso.permissions.parts import parts_of
 from sayso.permissions.verdict import verdict_of
 from sayso.text import iso_time
@@ -55,7 +55,13 @@ def _action_data(ask: Ask) -> dict[str, Any] | None:
     if action is None:
         return None
     shown = [{"name": part.label, "text": part.text, "language": part.language} for part in parts_of(action)]
-    return {**action.plain, "title": action.title, "parts": shown, "scopes": [str(scope) for scope in scopes_of(ask)]}
+    return {
+        **action.plain,
+        "title": action.title,
+        "parts": shown,
+        "scopes": [str(scope) for scope in scopes_of(ask)],
+        "takes_changes": takes_changes(ask),
+    }
 
 
 def _verdict_data(ask: Ask) -> dict[str, Any] | None:
@@ -70,6 +76,7 @@ def _verdict_data(ask: Ask) -> dict[str, Any] | None:
         "surface": verdict.surface,
         "at": iso_time(verdict.at),
         "because": verdict.because or None,
+        "edited": verdict.action.plain if verdict.edited and verdict.action else None,
     }
 
 

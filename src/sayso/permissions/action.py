@@ -71,33 +71,30 @@ class Action:
         about = _subject(self)
         return heading(f"{self.tool}: {about}" if about else self.tool, 120)
 
-    @property
-    def takes_changes(self) -> bool:
-        """Whether its client does what a person has made of the input instead."""
-        return isinstance(self.data.get("input"), Mapping)
-
 
 def action_from(plain: Mapping[str, Any]) -> Action:
     return Action(kind=ActionKind(plain["kind"]), tool=plain["tool"], folder=plain["folder"], data=dict(plain["data"]))
 
 
-def changed(action: Action, given: Mapping[str, Any]) -> Action:
-    """The action with another input. The file of an edit stays the one that was compared."""
-    data = {**action.data, "input": dict(given)}
-    if action.kind is ActionKind.EDIT:
-        from sayso.permissions import edits  # comparing texts takes its time to import
-
-        change = edits.change(action.tool, given, None)
-        data["diff"] = change.diff if change else ""
-    return replace(action, data=data)
-
-
 # Actions and asks
 
 
-def asking(new: NewAsk, action: Action, scopes: Sequence[AllowScope] = (AllowScope.ONCE,)) -> NewAsk:
-    """The ask for this permission. The first of the scopes is what a plain allow means. It ends with its call."""
-    wanted = {"action": action.plain, "title": action.title, "scopes": [scope.value for scope in scopes]}
+def asking(
+    new: NewAsk,
+    action: Action,
+    scopes: Sequence[AllowScope] = (AllowScope.ONCE,),
+    *,
+    takes_changes: bool = False,
+) -> NewAsk:
+    """The ask for this permission. The first of the scopes is what a plain allow means. `takes_changes` says that the
+    one who asks does what a person has made of the action's input. It ends with its call."""
+    wanted: dict[str, Any] = {
+        "action": action.plain,
+        "title": action.title,
+        "scopes": [scope.value for scope in scopes],
+    }
+    if takes_changes:
+        wanted["takes_changes"] = True
     return replace(new, wanted=wanted, digest=action.digest, bound=True)
 
 
@@ -109,6 +106,12 @@ def action_of(ask: Ask) -> Action | None:
 def scopes_of(ask: Ask) -> tuple[AllowScope, ...]:
     """How far an allow of it may go; the first is what a plain allow means."""
     return tuple(AllowScope(scope) for scope in ask.wanted["scopes"]) if ask.wanted else ()
+
+
+def takes_changes(ask: Ask) -> bool:
+    """Whether a person can edit what the agent wants to do, and then allow that."""
+    wanted = ask.wanted or {}
+    return wanted.get("takes_changes") is True and isinstance(wanted["action"]["data"].get("input"), Mapping)
 
 
 def allowed_action(ask: Ask, outcome: Outcome) -> Action | None:

@@ -16,12 +16,13 @@ from sayso.asks.happening import TOO_LATE
 from sayso.asks.model import ALLOWING, DENYING, Answer, Ask, Asker, Outcome, Problems, Settler, State, check_text, fit
 from sayso.asks.settling import settle
 from sayso.errors import AlreadySettled, InvalidInput, NotFound, Problem
-from sayso.permissions.action import Action, AllowScope, action_of, changed, scopes_of
+from sayso.permissions.action import Action, AllowScope, action_of, scopes_of, takes_changes
 from sayso.permissions.execution import note_handed_over
 from sayso.permissions.verdict import AllowedAction, Decision
 
 OTHER_ACTION = "{given} is not the digest of what the agent wants to do. Look at it again: `sayso show {id}`."
 NOT_OFFERED = "{given} is not offered for this; it can be allowed for: {offered}."
+OTHER_EDIT = "what you allowed is not what your edit comes to now. Look at the edited action again."
 NO_CHANGES = "what this would run cannot be changed here. Deny it, and say what to do instead."
 NO_PERMISSION = "this asks for no permission. Answer it instead."
 
@@ -39,13 +40,16 @@ class PermissionDesk:
         by: Settler,
         scope: AllowScope | None = None,
         changed_input: Mapping[str, Any] | None = None,
+        edited_digest: str = "",
     ) -> Ask:
         """Allow the action that was shown, which `digest` names; without a scope as far as a plain allow goes. With
-        another input, the action with that is what is allowed."""
+        another input, the action with that is what is allowed; where it was shown too, `edited_digest` names it."""
 
         def outcome(ask: Ask) -> Outcome:
             action = _shown(ask, digest)
-            return _allowed(ask, action if changed_input is None else _changed(action, changed_input), scope)
+            if changed_input is not None:
+                action = _changed(ask, action, changed_input, edited_digest)
+            return _allowed(ask, action, scope)
 
         return self._decide(ask_id, by, outcome)
 
@@ -102,10 +106,15 @@ def _wanted(ask: Ask) -> Action:
     return action
 
 
-def _changed(action: Action, given: Mapping[str, Any]) -> Action:
-    if not action.takes_changes:
+def _changed(ask: Ask, action: Action, given: Mapping[str, Any], digest: str) -> Action:
+    if not takes_changes(ask):
         raise _invalid("changed_input", NO_CHANGES)
-    return changed(action, given)
+    from sayso.permissions.editing import changed  # comparing texts takes its time to import
+
+    instead = changed(action, given)
+    if digest and digest != instead.digest:
+        raise _invalid("edited_digest", OTHER_EDIT)
+    return instead
 
 
 def _allowed(ask: Ask, action: Action, scope: AllowScope | None) -> Outcome:

@@ -7,6 +7,7 @@ from typing import Any
 from sayso.chain import LogEntry, LogKind
 from sayso.permissions.log import LoggedOutcome, LoggedPermission
 from sayso.permissions.log_check import LogCheck, LogFault
+from sayso.permissions.verdict import ALLOWED_AS_EDITED
 from sayso.text import iso_time
 
 WHAT = {
@@ -34,6 +35,17 @@ FAULTS = {
     LogFault.NO_END: "The newest entries are missing, or others stand in their place: those from {first} on.",
     LogFault.OTHER_ACTION: "What is kept as the action {digest} is another one.",
 }
+
+
+def what(entry: LogEntry) -> str:
+    """What happened: also whether it is as the agent wanted it that something was allowed."""
+    return ALLOWED_AS_EDITED if edited(entry) else WHAT[entry.event.kind]
+
+
+def edited(entry: LogEntry) -> list[str]:
+    """Which parts a person had changed when they allowed it, in words."""
+    about = entry.event.about or {}
+    return list(about.get("edited", ()))
 
 
 def ran(outcome: LoggedOutcome) -> str:
@@ -89,6 +101,7 @@ def entry_data(entry: LogEntry) -> dict[str, Any]:
         "scope": event.scope,
         "operation": event.operation,
         "why": event.why,
+        "edited": edited(entry),
         "previous": entry.previous,
         "hash": entry.hash,
     }

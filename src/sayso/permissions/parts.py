@@ -35,6 +35,7 @@ class PartName(StrEnum):
     COMPARED = "Compared with"
     INPUT = "Input"
     MORE = "More"
+    EDITED = "Edited"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,9 @@ class Decision(StrEnum):
     """Allowed as it was shown, but changed by then, so it was not done."""
 
 
+ALLOWED_AS_EDITED = "allowed as edited"
+
+
 @dataclass(frozen=True, kw_only=True)
 class AllowedAction:
     """An action that may be executed, and the ask by which a person has allowed it, itself or what it belongs to."""
@@ -38,10 +41,17 @@ class Verdict:
     at: int | None = None
     because: str = ""
     action: Action | None = None
+    edited: bool = False
+    """Whether a person has changed what was wanted, and allowed that."""
 
     @property
     def allowed(self) -> bool:
         return self.decision is Decision.ALLOWED
+
+    @property
+    def word(self) -> str:
+        """What was decided, in a word or a few, which a surface translates."""
+        return ALLOWED_AS_EDITED if self.allowed and self.edited else self.decision.value.replace("_", " ")
 
     def allows(self, action: Action) -> bool:
         """Whether it is this very action that was allowed."""
@@ -64,6 +74,7 @@ def verdict_of(ask: Ask) -> Verdict | None:
         at=ask.ended_at,
         because=outcome.void or outcome.reason,
         action=allowed_action(ask, outcome),
+        edited=outcome.changed is not None,
     )
 
 

@@ -76,7 +76,7 @@ async def reject(call: ApiCall) -> dict[str, Any]:
 async def allow(call: ApiCall) -> dict[str, Any]:
     site, ask, body = site_of(call.request), await _ask(call), call.body
     scope = AllowScope(body["scope"]) if "scope" in body else None
-    given = {"scope": scope, "changed_input": body.get("changed_input")}
+    given = {"scope": scope, "changed_input": body.get("changed_input"), "edited_digest": body.get("edited_digest", "")}
     return ask_data(await site.do(site.permissions.allow, ask.id, body["digest"], call.visitor.settler, **given))
 
 

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from sayso.chain import LogEntry, LogKind
 from sayso.clock import now_ms
 from sayso.permissions.log import LoggedOutcome
-from sayso.permissions.log_words import WHAT, ran, why
+from sayso.permissions.log_words import edited, ran, what, why
 from sayso.text import one_line
 from sayso.web.pages import page
 from sayso.web.sessions import required_browser
@@ -82,7 +82,7 @@ class LogWording:
 
     def standing(self, entry: LogEntry) -> Standing:
         kind = entry.event.kind
-        return Standing(word=WHAT[kind].capitalize(), tone=_TONES.get(kind, "quiet"))
+        return Standing(word=what(entry).capitalize(), tone=_TONES.get(kind, "quiet"))
 
     def title(self, entry: LogEntry) -> str:
         return one_line(entry.event.title or entry.event.tool, 200)
@@ -108,5 +108,6 @@ class LogWording:
         event = entry.event
         far = f"for {event.scope}" if event.scope not in ("", "once") else ""
         operation = f"operation {event.operation}" if event.operation else ""
-        known = (self.by(entry), far, operation, one_line(event.why, 300))
+        changes = f"edited: {', '.join(edited(entry))}" if edited(entry) else ""
+        known = (self.by(entry), far, operation, changes, one_line(event.why, 300))
         return "; ".join(filter(None, known))

@@ -143,6 +143,7 @@ def _environment() -> Environment:
         "permission_card": permission_card.card_of,
         "row_card": permission_card.row_card_of,
         "shown_parts": permission_card.shown_parts,
+        "shown_difference": permission_card.shown_difference,
         "verdict": verdict_of,
         "command": command_wording,
         "how": how,

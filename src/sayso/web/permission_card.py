@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from sayso.asks.model import Ask
 from sayso.permissions.action import Action, AllowScope, action_of, scopes_of
+from sayso.permissions.editing import difference
 from sayso.permissions.parts import ActionPart, PartName, parts_of
 from sayso.web.fields import Fields
 from sayso.web.markdown import unbroken
@@ -91,6 +92,11 @@ def row_card_of(ask: Ask) -> PermissionCard | None:
 def shown_parts(action: Action) -> Iterator[ShownPart]:
     """The whole action."""
     return (_shown(part) for part in parts_of(action))
+
+
+def shown_difference(before: Action, after: Action) -> Iterator[ShownPart]:
+    """What a person has made of the one in the other."""
+    return (_shown(part) for part in difference(before, after))
 
 
 def wanted_scope(fields: Fields) -> AllowScope | None:

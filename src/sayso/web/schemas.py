@@ -137,6 +137,7 @@ _ACTION = _record(
     title=_TEXT,
     parts={**_list(ref("ActionPart")), "description": "The same, as people are shown it."},
     scopes={**_list(_SCOPE), "description": "How far an allow may go; the first is what a plain one means."},
+    takes_changes={"type": "boolean", "description": "Whether it can be allowed with another input."},
 )
 _VERDICT = _record(
     decision={"enum": [decision.value for decision in Decision]},
@@ -146,6 +147,7 @@ _VERDICT = _record(
     surface=_TEXT,
     at=_MOMENT,
     because=_TEXT_OR_NULL,
+    edited={"type": ["object", "null"], "description": "The action that a person has made of it, and allowed."},
 )
 _ALLOW = {
     "type": "object",
@@ -153,6 +155,7 @@ _ALLOW = {
         "digest": {"type": "string", "description": "The `digest` of the ask whose action was looked at."},
         "scope": _SCOPE,
         "changed_input": {"type": "object", "description": "Allow the action with this input instead."},
+        "edited_digest": {"type": "string", "description": "The digest of the action with that input, to be checked."},
     },
     "required": ["digest"],
     "additionalProperties": False,

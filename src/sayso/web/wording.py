@@ -134,8 +134,7 @@ def standing(ask: Ask) -> Standing:
                 "same again.",
             )
         case State.ANSWERED if decided := verdict_of(ask):
-            word = decided.decision.replace("_", " ").capitalize()
-            return Standing(word=word, tone="done" if decided.allowed else "refused")
+            return Standing(word=decided.word.capitalize(), tone="done" if decided.allowed else "refused")
         case State.ANSWERED:
             return Standing(word="Answered", tone="done")
         case State.SUPERSEDED:

@@ -1,0 +1,145 @@
+"""What a person makes of an action's input before they allow it: a text to edit, the action that it comes to, and what
+differs. The edited action is the one that is shown again, digested and recorded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sayso.action_data import canonical
+from sayso.asks.model import Problems, check_text, texts_in
+from sayso.errors import InvalidInput, Problem
+from sayso.permissions import edits, words
+from sayso.permissions.action import Action, ActionKind
+from sayso.permissions.parts import ActionPart, PartName
+from sayso.permissions.seen_file import seen
+from sayso.text import exact, json_block, quoted
+
+_TEXTS = {
+    ActionKind.SHELL: ("command",),
+    ActionKind.PLAN: ("plan",),
+    ActionKind.EDIT: ("content", "new_string", "new_source"),
+}
+"""The fields that are edited as plain text, alone."""
+_MUST_SAY_SOMETHING = "command"
+_TYPES: tuple[tuple[type | tuple[type, ...], str], ...] = (
+    (bool, "true or false"),
+    ((int, float), "a number"),
+    (str, "a text"),
+    (list, "a list"),
+    (dict, "an object"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EditText:
+    """The input of an action as a text to edit: one `field` of it, or all of it as JSON where that is empty."""
+
+    field: str
+    text: str
+
+
+def to_edit(action: Action) -> EditText:
+    """A text in which something would not be seen for what it is, or not be kept as it is, is edited as JSON."""
+    given = action.data["input"]
+    fields = (name for name in _TEXTS.get(action.kind, ()) if isinstance(given.get(name), str))
+    field = next((name for name in fields if exact(given[name]) == given[name]), "")
+    return EditText(field=field, text=given[field] if field else json_block(given))
+
+
+def edited(action: Action, text: str) -> Action:
+    """The action with what a person has made of the text; an InvalidInput says what is wrong with it."""
+    field = to_edit(action).field
+    return changed(action, {**action.data["input"], field: text} if field else input_from(text))
+
+
+def input_from(text: str) -> dict[str, Any]:
+    """The input of a tool, written as JSON."""
+    try:
+        given = json.loads(text)
+        json.dumps(given, allow_nan=False)
+    except json.JSONDecodeError as error:
+        raise _invalid("input", f"is no JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
+    except (ValueError, RecursionError):
+        raise _invalid("input", "holds a number that JSON does not know, or is nested too deeply.") from None
+    if not isinstance(given, dict):
+        raise _invalid("input", f"expected an object with the fields of the tool, got {quoted(given)}.")
+    return given
+
+
+def changed(action: Action, given: Mapping[str, Any]) -> Action:
+    """The action with another input; an InvalidInput names every field that does not fit."""
+    before = action.data["input"]
+    _check(before, given)
+    data = {**action.data, "input": dict(given)}
+    if action.kind is ActionKind.EDIT:
+        if edits.path_of(action.tool, given) != edits.path_of(action.tool, before):
+            # Another file than the one that was compared.
+            data.pop("file", None)
+        change = edits.change(action.tool, given, _present_text(data.get("file")))
+        data["diff"] = change.diff if change else ""
+    return replace(action, data=data)
+
+
+def difference(before: Action, after: Action) -> tuple[ActionPart, ...]:
+    """What a person has changed in the input, field by field."""
+    one, other = before.data.get("input", {}), after.data.get("input", {})
+    names = [name for name in {**one, **other} if _differs(name, one, other)]
+    return tuple(
+        ActionPart(
+            name=PartName.EDITED,
+            about=exact(name),
+            text=exact(edits.unified(name, _text(one, name), _text(other, name))),
+            language="diff",
+        )
+        for name in names
+    )
+
+
+def _present_text(file: object) -> str | None:
+    """The text of the file that was compared, while it is still the same."""
+    if not isinstance(file, Mapping):
+        return None
+    now = seen(Path(file["path"]))
+    return now.text if now.was == file["was"] else None
+
+
+def _check(before: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    problems = Problems()
+    for path, text in texts_in("", dict(given)):
+        check_text(problems, path, text)
+    for path, text in _misfits(before, given):
+        problems.add(path, text)
+    problems.check()
+
+
+def _misfits(before: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, was in before.items():
+        if name not in given:
+            if name in words.SUBJECTS:
+                yield name, "is missing: it says what would be done. Put it back, or deny this."
+        elif was is not None and _type(given[name]) != _type(was):
+            yield name, f"expected {_type(was)}, as the agent gave it, got {quoted(given[name])}."
+    if isinstance(said := given.get(_MUST_SAY_SOMETHING, "."), str) and not said.strip():
+        yield _MUST_SAY_SOMETHING, "is empty. Deny this instead."
+
+
+def _type(value: object) -> str:
+    return next((name for types, name in _TYPES if isinstance(value, types)), "null")
+
+
+def _differs(name: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return (name in one) != (name in other) or canonical(one.get(name)) != canonical(other.get(name))
+
+
+def _text(given: Mapping[str, Any], name: str) -> str:
+    if name not in given:
+        return ""
+    return given[name] if isinstance(given[name], str) else json_block(given[name])
+
+
+def _invalid(path: str, text: str) -> InvalidInput:
+    return InvalidInput([Problem(path=path, text=text)])
