@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sayso.agent_guard import refuse_agents_settling
-from sayso.asks.model import Answer, Ask, Problems, State, check_text
+from sayso.asks.model import Answer, Ask, State
 from sayso.asks.truth import Handover, handover
 from sayso.cli.asks_in_words import status
 from sayso.cli.shared import settler
 from sayso.cli.texts import mark, tr, translated
 from sayso.desks import Desks
 from sayso.errors import InvalidInput, Problem
-from sayso.permissions.action import AllowScope
+from sayso.permissions.action import Action, AllowScope
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,16 +61,17 @@ def check_question(desks: Desks, ask: Ask) -> None:
     check_open(desks, ask)
 
 
-def allow(desks: Desks, ask: Ask, digest: str, scope: AllowScope | None) -> Ask:
-    """Allow the action with this digest."""
+def allow(desks: Desks, ask: Ask, digest: str, scope: AllowScope | None, instead: Action | None = None) -> Ask:
+    """Allow the action with this digest, or what a person has made of it."""
     _look_who_waits(desks)
-    return _handed_over(desks, desks.permissions.allow(ask.id, digest, settler(desks.config), scope))
-
-
-def deny(desks: Desks, ask: Ask, because: str) -> Ask:
-    """Deny it; the agent is told why."""
-    _look_who_waits(desks)
-    return _handed_over(desks, desks.permissions.deny(ask.id, settler(desks.config), because))
+    by = settler(desks.config)
+    if instead is None:
+        allowed = desks.permissions.allow(ask.id, digest, by, scope)
+    else:
+        given = instead.data["input"]
+        allowed = desks.permissions.allow(ask.id, digest, by, scope, given, instead.digest)
+    desks.asks.keep_draft(ask.id, by.person, "")
+    return _handed_over(desks, allowed)
 
 
 def answer(desks: Desks, ask: Ask, answers: Sequence[Answer]) -> Ask:
@@ -81,15 +82,13 @@ def answer(desks: Desks, ask: Ask, answers: Sequence[Answer]) -> Ask:
 
 
 def reject(desks: Desks, ask: Ask, reason: str) -> Ask:
-    """Settle with a no."""
-    problems = Problems()
-    check_text(problems, "--reason", reason)
-    problems.check()
+    """Settle with a no: a permission is denied, everything else rejected."""
     check_open(desks, ask)
-    if ask.wanted is not None:
-        return deny(desks, ask, reason)
     _look_who_waits(desks)
-    return _handed_over(desks, desks.asks.reject(ask.id, reason, settler(desks.config)))
+    by = settler(desks.config)
+    if ask.wanted is not None:
+        return _handed_over(desks, desks.permissions.deny(ask.id, by, reason))
+    return _handed_over(desks, desks.asks.reject(ask.id, reason, by))
 
 
 def what_happens(ask: Ask) -> str:
