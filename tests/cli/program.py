@@ -114,7 +114,12 @@ class Home:
 
     @contextmanager
     def permission(
-        self, action: Action, scopes: Sequence[AllowScope] = (AllowScope.ONCE,), asker: Asker | None = None
+        self,
+        action: Action,
+        scopes: Sequence[AllowScope] = (AllowScope.ONCE,),
+        asker: Asker | None = None,
+        *,
+        takes_changes: bool = False,
     ) -> Iterator[Ask]:
         """An agent that waits for a permission."""
         by = asker or Asker(client="claude-code", version="2.1", project=str(self.project))
@@ -122,7 +127,7 @@ class Home:
         question = Question(id="decision", text="May it?", kind=Kind.SELECT, options=options)
         new = NewAsk(tool="approve", title=f"Allow {action.title}?", questions=(question,), asker=by)
         with closing(self._store()) as store:
-            yield AskDesk(store).hold(asking(new, action, scopes)).ask
+            yield AskDesk(store).hold(asking(new, action, scopes, takes_changes=takes_changes)).ask
 
     def ask_of(self, ask: Ask) -> Ask:
         with self.desk() as desk:

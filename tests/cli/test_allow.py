@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -140,6 +141,90 @@ def test_without_a_terminal_only_the_digest_of_the_action_allows_it(home: Home, 
         assert ran.err.startswith("Allowed. ")
         assert ran.data["verdict"]["decision"] == "allowed"
         assert verdict(home, ask).allows(PUSH)
+
+
+@pytest.fixture
+def editor(tmp_path: Path) -> Path:
+    """An editor that writes what lies in `typed.1`, then `typed.2`..., and ends the last line as editors do."""
+    program = tmp_path / "editor"
+    program.write_text(
+        f'#!/bin/sh\nn=$(ls {tmp_path} | grep -c seen)\ncp "$1" {tmp_path}/seen.$((n + 1))\n'
+        f'cat {tmp_path}/typed.$((n + 1)) > "$1"\n'
+    )
+    program.chmod(0o755)
+    return program
+
+
+def test_what_was_edited_is_shown_whole_once_more_and_then_allowed(home: Home, tmp_path: Path, editor: Path) -> None:
+    (tmp_path / "typed.1").write_text("git push --dry-run\n")
+    with (
+        home.permission(PUSH, takes_changes=True) as ask,
+        Terminal(home, "allow", ask.id, "--edit", EDITOR=str(editor), VISUAL="") as terminal,
+    ):
+        shown = terminal.expect(PROMPT)
+        assert "    │ -git push --force" in shown
+        assert "    │ +git push --dry-run" in shown
+        assert shown.rindex("    │ git push --dry-run") > shown.rindex("Shell command")
+        while "Allowed as edited" not in _typed(terminal, "y"):
+            pass
+        assert terminal.end() == 0
+        found = verdict(home, ask)
+        assert found.action
+        assert found.action.data["input"] == {"command": "git push --dry-run"}
+        assert found.allows(found.action)
+        assert (tmp_path / "seen.1").read_text() == "git push --force\n"
+        told = home.run("show", ask.id).out
+        assert f"As edited, with the digest {found.digest}:" in told
+        assert "    │ +git push --dry-run" in told
+        assert "allowed as edited" in home.run("history").out
+        logged = home.run("log", "show", ask.id).out
+        assert "allowed as edited" in logged
+        assert "edited: its input command" in logged
+        assert "    │ -git push --force" in logged
+
+
+def test_a_bad_edit_is_told_and_what_was_typed_comes_back(home: Home, tmp_path: Path, editor: Path) -> None:
+    fetch = Action(kind=ActionKind.FETCH, tool="WebFetch", folder="/", data={"input": {"url": "https://a.example"}})
+    (tmp_path / "typed.1").write_text('{"url": ')
+    (tmp_path / "typed.2").write_text('{"url": 7}')
+    with home.permission(fetch, takes_changes=True) as ask:
+        with Terminal(home, "allow", ask.id, "--edit", EDITOR=str(editor), VISUAL="") as terminal:
+            assert "input: is no JSON" in terminal.expect("anything else leaves it: ")
+            terminal.type("")
+            assert "url: expected a text, as the agent gave it, got 7" in terminal.expect("anything else leaves it: ")
+            terminal.type("q")
+            terminal.expect("What you wrote is kept.")
+            assert terminal.end() == 1
+        assert (tmp_path / "seen.2").read_text() == '{"url": \n'
+        (tmp_path / "typed.3").write_text('{"url": "https://b.example"}')
+        with Terminal(home, "allow", ask.id, "--edit", EDITOR=str(editor), VISUAL="") as terminal:
+            terminal.reply(PROMPT, "n")
+            assert terminal.end() == 1
+        assert (tmp_path / "seen.3").read_text() == '{"url": 7}\n'
+        assert home.ask_of(ask).state is State.PENDING
+
+
+def test_a_script_allows_another_input_by_the_digest_of_what_it_looked_at(home: Home, tmp_path: Path) -> None:
+    file = tmp_path / "input.json"
+    file.write_text('{"command": "git push --dry-run"}')
+    with home.permission(PUSH, takes_changes=True) as ask:
+        assert home.run("show", ask.id, "--json").data["action"]["takes_changes"] is True
+        assert home.run("allow", ask.id, "--input", str(file)).code == 2
+        assert home.run("allow", ask.id, "--input", str(file), "--digest", "0" * 64).code == 2
+        assert home.run("allow", ask.id, "--edit").code == 2
+        ran = home.run("allow", ask.id, "--input", "-", "--digest", PUSH.digest, stdin='{"command": 1}')
+        assert "command: expected a text, as the agent gave it, got 1" in ran.error
+        assert home.ask_of(ask).state is State.PENDING
+        ran = home.run("allow", ask.id, "--input", str(file), "--digest", PUSH.digest, "--json")
+        assert ran.err.startswith("Allowed as edited. ")
+        assert ran.data["verdict"]["edited"]["data"]["input"] == {"command": "git push --dry-run"}
+
+
+@pytest.mark.parametrize("words", [["--edit"], ["--input", "/dev/null", "--digest", PUSH.digest]])
+def test_nothing_is_edited_where_it_would_not_be_done(home: Home, words: list[str]) -> None:
+    with home.permission(PUSH) as ask:
+        assert "cannot be changed here" in home.run("allow", ask.id, *words).error
+        assert home.ask_of(ask).state is State.PENDING
 
 
 def test_what_a_plain_yes_covers_beyond_this_call_is_said(home: Home) -> None:
