@@ -41,6 +41,8 @@ class LogKind(StrEnum):
     """Sayso was about to execute it; noted before it does."""
     NOT_RUN = "not_run"
     """It was not executed after all: it was no longer what had been allowed, or could not be started."""
+    RUN_IN_PART = "run_in_part"
+    """Only the command that runs before it was executed, and then not itself."""
     SHORTENED = "shortened"
     """Rows that were older than they are to be kept are gone from the front: `seq` and `hash` in `about` are those of
     the last one, and all that were written at `before` or later are there."""
@@ -54,6 +56,8 @@ class LogEvent:
     at: int
     ask: str = ""
     digest: str = ""
+    part_of: str = ""
+    """The digest of the whole sequence that was allowed, where this is a step of it."""
     project: str = ""
     owner: str = ""
     operation: str = ""

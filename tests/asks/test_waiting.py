@@ -22,7 +22,7 @@ from tests.conftest import OpenStore
 from tests.postgres import Server
 
 from sayso.asks import waiting as waiting_module
-from sayso.asks.desk import AskDesk
+from sayso.asks.desk import AskDesk, Held
 from sayso.asks.model import Ask, State
 from sayso.asks.waiting import Waiting
 from sayso.bridge import Patience, seen_through
@@ -68,6 +68,27 @@ async def test_a_wait_ends_with_an_answer_given_in_the_same_process(store: Store
         held = await waiting.hold(ask())
         await waiting.do(waiting.desk.reject, held.ask.id, "no", ANNA)
         assert (await waiting.outcome(held)).state is State.REJECTED
+
+
+async def test_a_delivery_that_the_store_could_not_be_told_is_told_later(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_: Held) -> None:
+        raise StoreUnavailable("It is away.")
+
+    async with waits(store) as waiting:
+        held = await waiting.hold(ask())
+        await waiting.do(waiting.desk.answer, held.ask.id, RED, ANNA)
+        await waiting.outcome(held)
+        with monkeypatch.context() as patched:
+            patched.setattr(waiting.desk, "delivered", away)
+            await waiting.delivered(held)
+            for _ in range(3):
+                # Nobody here waits for it any more, and yet it was not let go of.
+                await waiting.leaving.end_strays({held.wait.id})
+        assert waiting.desk.get(held.ask.id).wait
+        await waiting.leaving.end_strays({held.wait.id})
+        assert waiting.desk.get(held.ask.id).delivered
 
 
 async def test_an_answer_that_is_already_there_ends_the_wait_at_once(store: Store) -> None:
@@ -299,7 +320,7 @@ async def test_waits_survive_a_restart_of_the_server_even_if_others_take_us_for_
 IDLE = """
 import sys
 import anyio
-from sayso.asks.desk import AskDesk
+from sayso.asks.desk import AskDesk, Held
 from sayso.clock import now_ms
 from sayso.asks.waiting import Waiting
 from sayso.bridge import Patience, seen_through

@@ -14,10 +14,15 @@ from tests.conftest import OpenStore, die
 from tests.running.processes import eventually, fresh_token, shell, with_argument
 
 from sayso.asks.model import Asker
+from sayso.chain import LogKind
 from sayso.errors import AmbiguousId, NotFound
 from sayso.operations.desk import OperationDesk
 from sayso.operations.operation import NewOperation, Operation, OperationState, new_id, step_id
+from sayso.permissions.action import Action, ActionKind
+from sayso.permissions.log import PermissionLog
+from sayso.permissions.verdict import AllowedAction
 from sayso.processes import name_of
+from sayso.running import record
 from sayso.running.folder import Captured, Status, is_running
 from sayso.running.spawner import Spawner
 from sayso.store import Store
@@ -52,6 +57,28 @@ def test_an_operation_is_queued_then_runs_then_has_ended(operations: OperationDe
     assert (ended.state, ended.ended_at, ended.lasted_ms(0)) == (OperationState.COMPLETED, clock.now, 1000)
     assert operations.get(queued.id) == ended
     assert (ended.argv, ended.asker, ended.status) == (queued.argv, AGENT, printed(17))
+
+
+@pytest.mark.parametrize(
+    ("began", "kinds"),
+    [
+        ("nothing", [LogKind.RUN, LogKind.NOT_RUN]),
+        ("before", [LogKind.RUN, LogKind.RUN_IN_PART]),
+        (".", [LogKind.RUN]),
+    ],
+)
+def test_what_began_under_a_permission_is_never_logged_as_not_run(
+    operations: OperationDesk, store: Store, began: str, kinds: list[LogKind]
+) -> None:
+    running = operations.open_running(new())
+    action = Action(kind=ActionKind.COMMAND, tool="cargo_build", folder="/", data={"argv": ["cargo", "build"]})
+    operations.note_run(running, AllowedAction(action=action, ask="aa"))
+    folder = running.folder / began
+    folder.mkdir(parents=True)
+    if began != "nothing":
+        record.write(str(folder), record.RUNNER_FILE, {"pid": 1, "started": "", "group": 1, "mark": ""})
+    operations.end(running.id, Status(reason="cancelled", text="the tool file changed"))
+    assert [entry.event.kind for entry in PermissionLog(store).find("aa").entries] == kinds
 
 
 def test_an_operation_that_need_not_wait_is_opened_running(operations: OperationDesk, clock: FakeClock) -> None:

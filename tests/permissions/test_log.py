@@ -14,15 +14,17 @@ from tests.conftest import OpenStore
 from tests.permissions.test_desk import PUSH, QUESTION, wanted
 
 from sayso import chain
-from sayso.asks.desk import AskDesk
+from sayso.asks.desk import AskDesk, Held
 from sayso.asks.model import NewAsk, State
 from sayso.chain import LogEvent, LogKind
 from sayso.errors import AlreadySettled, InvalidInput
 from sayso.permissions.action import Action, ActionKind, AllowScope, asking
 from sayso.permissions.desk import PermissionDesk
+from sayso.permissions.execution import note_run
 from sayso.permissions.log import PermissionLog
 from sayso.permissions.log_check import LogFault
-from sayso.permissions.log_words import edited, what
+from sayso.permissions.log_words import edited, ran, what
+from sayso.permissions.verdict import AllowedAction
 from sayso.running.masking import default_masks
 from sayso.store import Row, Store, Transaction
 from sayso.store.steps import STEP
@@ -96,6 +98,114 @@ def test_an_allow_that_never_reached_its_call_counts_as_not_run(store: Store) ->
     assert outcome.ran == 0
     assert outcome.stopped
     assert outcome.stopped.why == "its process ended"
+
+
+BUILD = Action(
+    kind=ActionKind.COMMAND,
+    tool="build",
+    folder="/srv/shop",
+    data={"argv": ["make"], "stdin": None, "files": {}, "environment": {}, "before": [], "tool_file": {}},
+)
+
+
+def allowed(desk: AskDesk, action: Action) -> tuple[Held, AllowedAction]:
+    """A permission that somebody has just allowed, and whose call still waits."""
+    ask = wanted(desk, action)
+    PermissionDesk(desk).allow(ask.id, action.digest, ANNA, AllowScope.SESSION)
+    held = next(held for held in desk.held_here().values() if held.ask.id == ask.id)
+    return held, AllowedAction(action=action, ask=ask.id)
+
+
+def run(store: Store, one: AllowedAction, operation: str) -> None:
+    store.write(lambda tx: note_run(tx, one, operation, AGENT, 1))
+
+
+@pytest.mark.parametrize("why", ["its process ended", "nobody waits for it any more", "it was not read"])
+def test_a_command_that_ran_stays_run_however_its_wait_ends(store: Store, why: str) -> None:
+    desk = AskDesk(store)
+    held, build = allowed(desk, BUILD)
+    run(store, build, "op")
+    desk.release(held, why)
+    (outcome,) = PermissionLog(store).outcomes()
+    assert (outcome.ran, outcome.stopped) == (1, None)
+    assert kinds(store, build.ask)[2:] == [LogKind.RUN]
+
+
+def test_a_command_that_was_allowed_and_never_began_is_logged_as_not_run_and_why(store: Store) -> None:
+    desk = AskDesk(store)
+    held, _ = allowed(desk, BUILD)
+    desk.release(held, "its process ended")
+    (outcome,) = PermissionLog(store).outcomes()
+    assert outcome.ran == 0
+    assert outcome.stopped
+    assert (outcome.stopped.kind, outcome.stopped.why) == (LogKind.NOT_RUN, "its process ended")
+
+
+@pytest.mark.parametrize("why", ["its process ended", "nobody waits for it any more", "its server stopped"])
+def test_what_was_about_to_be_handed_over_counts_as_handed_over_while_nobody_knows_better(
+    store: Store, why: str
+) -> None:
+    desk = AskDesk(store)
+    held, push = allowed(desk, PUSH)
+    PermissionDesk(desk).note_handed_over(push, AGENT)
+    desk.release(held, why)
+    assert kinds(store, push.ask)[2:] == [LogKind.HANDED_OVER]
+    assert [outcome.ran for outcome in PermissionLog(store).outcomes()] == [1]
+
+
+def test_what_was_handed_over_is_logged_once(store: Store) -> None:
+    desk = AskDesk(store)
+    held, push = allowed(desk, PUSH)
+    PermissionDesk(desk).note_handed_over(push, AGENT)
+    desk.delivered(held)
+    assert kinds(store, push.ask)[2:] == [LogKind.HANDED_OVER]
+
+
+def test_what_a_client_did_not_read_is_taken_back_and_not_what_it_was_told_later(store: Store) -> None:
+    desk = AskDesk(store)
+    held, push = allowed(desk, PUSH)
+    for _ in range(2):
+        PermissionDesk(desk).note_handed_over(push, AGENT)
+    desk.delivered(held)
+    desk.take_back(held)
+    (outcome,) = PermissionLog(store).outcomes()
+    first, second = outcome.executions
+    assert first.undone
+    assert (first.undone.event.why, second.undone, outcome.ran) == ("it was not read", None, 1)
+
+
+def test_only_exactly_what_was_allowed_counts_as_run(store: Store) -> None:
+    desk = AskDesk(store)
+    _, build = allowed(desk, BUILD)
+    for number, word in enumerate(("clean", "install")):
+        other = replace(BUILD, data={**BUILD.data, "argv": ["make", word]})
+        run(store, replace(build, action=other), f"other{number}")
+    (outcome,) = PermissionLog(store).outcomes()
+    assert (ran(outcome), outcome.ran, outcome.others) == ("no", 0, 2)
+    run(store, build, "op")
+    (outcome,) = PermissionLog(store).outcomes()
+    assert (ran(outcome), outcome.ran, outcome.others) == ("yes", 1, 2)
+
+
+def test_the_steps_of_a_sequence_that_was_allowed_are_one_run_of_it(store: Store) -> None:
+    steps = [BUILD, replace(BUILD, tool="ship")]
+    data = {"steps": [step.plain for step in steps], "tool_file": {}}
+    desk, whole = AskDesk(store), Action(kind=ActionKind.SEQUENCE, tool="both", folder="/srv/shop", data=data)
+    _, both = allowed(desk, whole)
+    for number, step in enumerate(steps, start=1):
+        run(store, replace(both, action=step, part_of=whole.digest), f"op.{number}")
+    (outcome,) = PermissionLog(store).outcomes()
+    assert (ran(outcome), outcome.ran, outcome.others) == ("yes", 1, 0)
+
+
+def test_a_verdict_on_a_permission_whose_texts_are_gone_still_names_its_tool(store: Store) -> None:
+    desk = AskDesk(store, keeps_history=lambda _: False)
+    held, push = allowed(desk, PUSH)
+    desk.delivered(held)
+    with pytest.raises(AlreadySettled):
+        PermissionDesk(desk).deny(push.ask, BEN)
+    last = PermissionLog(store).find(push.ask).entries[-1].event
+    assert (last.kind, last.tool) == (LogKind.TOO_LATE, "Bash")
 
 
 def test_only_the_call_that_asked_for_a_permission_ever_holds_it(open_shared: OpenStore) -> None:

@@ -95,9 +95,12 @@ class AskDesk:
 
         def work(table: AskTable) -> Held:
             holding.release_leaving(table, leaving, bell.process)
-            for unread in leaving.unread:
+            for held in leaving.delivered:
                 with suppress(NotFound):
-                    holding.take_back(table, unread)
+                    self._deliver(table, held)
+            for held in leaving.unread:
+                with suppress(NotFound):
+                    holding.take_back(table, held)
             return opening.hold(table, new, bell, sessions, wait_id)
 
         return self.change(work)
@@ -171,17 +174,7 @@ class AskDesk:
 
     def delivered(self, held: Held) -> Ask:
         """The result has been written to the agent: only now is it known to have arrived."""
-
-        def work(table: AskTable) -> Ask:
-            ask = table.get(held.ask.id)
-            if ask.state is State.PENDING or not holding.is_held(ask, held):
-                return ask
-            sent = replace(ask, wait=None, delivered_at=ask.delivered_at or table.now)
-            if not ask.state.answerable and not self._keeps_history(ask):
-                sent = retention.wiped(table, sent)
-            return table.change(sent, ask, kind="delivered")
-
-        return self.change(work)
+        return self.change(lambda table: self._deliver(table, held))
 
     def take_back(self, held: Held) -> Ask:
         """The agent let go of the call before it could read the result: it is owed the outcome as before. One whose
@@ -430,6 +423,15 @@ class AskDesk:
         return retention.clean_up(self._store, keep, self._clock, self._keeps_history, ending or threading.Event())
 
     # Within the store
+
+    def _deliver(self, table: AskTable, held: Held) -> Ask:
+        ask = table.get(held.ask.id)
+        if ask.state is State.PENDING or not holding.is_held(ask, held):
+            return ask
+        sent = replace(ask, wait=None, delivered_at=ask.delivered_at or table.now)
+        if not ask.state.answerable and not self._keeps_history(ask):
+            sent = retention.wiped(table, sent)
+        return table.change(sent, ask, kind="delivered")
 
     def _read(self, work: Callable[[AskTable], T]) -> T:
         return self._store.read(lambda tx: work(AskTable(tx, self._clock())))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
 from sayso.action_data import differences
@@ -11,6 +11,12 @@ from sayso.chain import LogEvent, LogKind
 
 TOO_LATE = "too late"
 """How the reason of a refusal begins that came when all was over."""
+
+NOT_WRITTEN = "the result could not be handed over"
+NOT_READ = "it was not read"
+CALL_ENDED = "the call that wanted it has ended"
+_SURELY_NOT_HANDED_OVER = frozenset({NOT_WRITTEN, NOT_READ, CALL_ENDED})
+"""How a wait ends of whose result it is known that no client has it. What a dead process has written, nobody knows."""
 
 _ENDS = {
     State.EXPIRED: LogKind.UNDECIDED,
@@ -39,7 +45,7 @@ def of(ask: Ask, before: Ask | None, kind: str, by: Settler | None, detail: str)
         digest=(outcome.digest if outcome else "") or ask.digest,
         project=asker.project,
         owner=asker.owner,
-        tool=(action(told) or {}).get("tool", ask.tool),
+        tool=(action(told) or {}).get("tool", ""),
         title=(told.wanted or {}).get("title", ""),
         client=asker.client,
         session=asker.session,
@@ -67,13 +73,30 @@ def _kind(ask: Ask, before: Ask | None, about: Mapping[str, Any], kind: str, det
         case "allowed" | "denied":
             return LogKind(kind)
         case "voided":
-            return LogKind.NOT_HANDED_OVER
+            return _came_to_nothing(about)
     if before is not None and before.state is not ask.state:
         return _ENDS.get(ask.state)
     allowed = ask.outcome is not None and ask.outcome.verdict == LogKind.ALLOWED and not ask.outcome.void
     if allowed and kind == "delivered" and about.get("kind") not in _RUN_BY_SAYSO:
         return LogKind.HANDED_OVER
-    return LogKind.NOT_HANDED_OVER if allowed and kind == "unattended" else None
+    return _came_to_nothing(about) if allowed and kind == "unattended" else None
+
+
+def _came_to_nothing(about: Mapping[str, Any]) -> LogKind:
+    return LogKind.NOT_RUN if about.get("kind") in _RUN_BY_SAYSO else LogKind.NOT_HANDED_OVER
+
+
+def is_new(event: LogEvent, logged: Set[LogKind]) -> bool:
+    """Whether the log is still to say so of a permission of which it says all this already. What was about to be run
+    or handed over counts as done, unless it surely was not."""
+    match event.kind:
+        case LogKind.HANDED_OVER:
+            return LogKind.HANDED_OVER not in logged
+        case LogKind.NOT_HANDED_OVER:
+            return LogKind.HANDED_OVER not in logged or event.why in _SURELY_NOT_HANDED_OVER
+        case LogKind.NOT_RUN:
+            return LogKind.RUN not in logged
+    return True
 
 
 def _edited(ask: Ask) -> Mapping[str, Any] | None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from sayso.asks.happening import NOT_READ
 from sayso.asks.model import Ask, Asker, Away, State, Wait
 from sayso.asks.table import AskTable
 from sayso.errors import NotFound
@@ -36,11 +37,12 @@ class Held:
 @dataclass(frozen=True, kw_only=True)
 class Leaving:
     """Waits that have ended although the store could not be told: those that are known, those of calls that failed,
-    which may have been stored all the same when only the reply was lost, and those whose outcome was handed over and
-    not read."""
+    which may have been stored all the same when only the reply was lost, those whose outcome was handed over, and those
+    whose outcome was handed over and not read."""
 
     known: tuple[tuple[Held, str], ...] = ()
     doubtful: frozenset[str] = frozenset()
+    delivered: tuple[Held, ...] = ()
     unread: tuple[Held, ...] = ()
 
 
@@ -140,7 +142,7 @@ def take_back(table: AskTable, held: Held) -> Ask:
     ask = table.get(held.ask.id)
     if is_held(ask, held):
         # That it was handed over could not be noted.
-        return let_go(table, ask, "it was not read")
+        return let_go(table, ask, NOT_READ)
     if not ask.delivered or ask.wait or not ask.questions:
         return ask
-    return table.change(replace(ask, delivered_at=None), ask, kind="unattended", detail="it was not read")
+    return table.change(replace(ask, delivered_at=None), ask, kind="unattended", detail=NOT_READ)

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from sayso.asks.desk import AskDesk, Held, Leaving
+from sayso.asks.happening import NOT_WRITTEN
 from sayso.bridge import BackgroundTasks, Threads, seen_through
 from sayso.errors import SaysoError, StoreError
 from sayso.protocol.request import Tell
@@ -49,7 +50,7 @@ class LeavingWaits:
     async def finish(self) -> None:
         await self._going.finish(within=FINISH_SECONDS)
         await self._noting.finish(within=FINISH_SECONDS)
-        await self._take_back_again()
+        await self._note_again()
 
     # Letting go
 
@@ -91,12 +92,14 @@ class LeavingWaits:
         self._stuck = Leaving(
             known=stuck.known + leaving.known,
             doubtful=stuck.doubtful | leaving.doubtful,
+            delivered=stuck.delivered + leaving.delivered,
             unread=stuck.unread + leaving.unread,
         )
 
     async def end_strays(self, strays: Set[str]) -> None:
         """End waits that the store has and nobody here waits on. Seen twice: one seen once may be about to begin."""
-        await self._take_back_again()
+        await self._note_again()
+        strays = strays - {held.wait.id for held in self._stuck.delivered}
         if lost := strays & self._strays:
             held_here = await self._do(self._desk.held_here)
             for wait_id in lost & held_here.keys():
@@ -117,7 +120,7 @@ class LeavingWaits:
             elif noted:
                 self._going.start(self._take_back_after(noted, held))
             else:
-                self.let_go(held, "the result could not be handed over")
+                self.let_go(held, NOT_WRITTEN)
 
         return tell
 
@@ -127,8 +130,10 @@ class LeavingWaits:
         try:
             await self._do(self._desk.delivered, held)
         except SaysoError as error:
-            # The agent may get the same answer once more; better than never.
             logger.warning("Could not note the delivery of ask %s: %s", held.ask.id, error)
+            if isinstance(error, StoreError):
+                # Until it is noted, the agent may get the same answer once more; better than never.
+                self.stay(Leaving(delivered=(held,)))
 
     async def _take_back_after(self, noted: asyncio.Task[None], held: Held) -> None:
         await asyncio.wait([noted])
@@ -142,7 +147,10 @@ class LeavingWaits:
             if isinstance(error, StoreError):
                 self.stay(Leaving(unread=(held,)))
 
-    async def _take_back_again(self) -> None:
-        unread, self._stuck = self._stuck.unread, replace(self._stuck, unread=())
-        for held in unread:
+    async def _note_again(self) -> None:
+        """Tell the store what it could not be told of what was handed over."""
+        stuck, self._stuck = self._stuck, replace(self._stuck, delivered=(), unread=())
+        for held in stuck.delivered:
+            await self.delivered(held)
+        for held in stuck.unread:
             await self._take_back(held)

@@ -100,9 +100,20 @@ class AskTable:
             detail=detail,
         )
         if ask.wanted is not None and (event := happening.of(ask, before, kind, by, detail)):
-            self._happened.append(event if self._keeps_history(ask) else replace(event, title="", why=""))
-            if self._keeps_history(ask) and (action := happening.action(ask)):
-                self._told.append(action)
+            self._log(ask, event)
+
+    def _log(self, ask: Ask, event: chain.LogEvent) -> None:
+        rows_before = [] if event.kind is chain.LogKind.ASKED else self.tx.all("log_of_ask", ask_id=ask.id)
+        logged = [chain.read(row).event for row in rows_before]
+        if not happening.is_new(event, {each.kind for each in logged}):
+            return
+        if not event.tool:
+            # The ask has no texts any more.
+            event = replace(event, tool=next((each.tool for each in logged if each.tool), ask.tool))
+        keeps = self._keeps_history(ask)
+        self._happened.append(event if keeps else replace(event, title="", why="", about=None))
+        if keeps and (action := happening.action(ask)):
+            self._told.append(action)
 
     def close(self) -> None:
         """Log what became of permissions, last of all in the transaction: from there on all others wait for it."""

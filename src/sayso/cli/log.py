@@ -167,7 +167,8 @@ def _row(outcome: LoggedOutcome) -> tuple[str, ...]:
 
 def _ran(outcome: LoggedOutcome) -> str:
     times = f" ×{outcome.ran}" if outcome.ran > 1 else ""
-    return f"{translated(ran(outcome))}{times}" or "-"
+    others = f", {plural(outcome.others, '1 other', '{n} others')}" if outcome.others else ""
+    return f"{translated(ran(outcome))}{times}{others}" or "-"
 
 
 def _by(entry: LogEntry) -> str:

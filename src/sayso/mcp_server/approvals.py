@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 
 from sayso.asks.desk import Held
+from sayso.asks.happening import CALL_ENDED
 from sayso.asks.model import Ask
 from sayso.asks.waiting import Waiting
 from sayso.bridge import in_thread
@@ -22,7 +23,7 @@ from sayso.mcp_server.replies import result
 from sayso.permissions.action import Action, differing_parts
 from sayso.permissions.edits import path_of
 from sayso.permissions.seen_file import seen
-from sayso.permissions.verdict import AllowedAction
+from sayso.permissions.verdict import AllowedAction, allowed_by
 from sayso.protocol.results import ToolResult
 
 logger = logging.getLogger(__name__)
@@ -68,11 +69,11 @@ class ApproveCalls:
         await self._backend.find_run()
         asker = self._backend.asker_of(ctx)
         action = await in_thread(self._action, permission, ctx)
-        waiting = await self._backend.waiting()
+        waiting, permissions = await self._backend.waiting(), (await self._backend.desks()).permissions
         if (asker.session, action.digest) in self._allowed and not asker.agent:
             logger.info("Allowed %s again, as the user said", permission.tool)
             again = AllowedAction(action=action, ask=self._allowed[asker.session, action.digest])
-            await waiting.do((await self._backend.desks()).permissions.note_again, again, asker)
+            await waiting.do(permissions.note_handed_over, again, asker)
             return result(dialect.allow(permission.given))
         held = await waiting.hold(dialect.ask_for(action, asker, self._backend.config))
         try:
@@ -80,9 +81,11 @@ class ApproveCalls:
             changed = differing_parts(action, await in_thread(self._action, permission, ctx))
             if changed:
                 await waiting.do(waiting.desk.void, ask.id, f"changed after it was shown: {' and '.join(changed)}")
+            elif allowed := allowed_by(ask):
+                await waiting.do(permissions.note_handed_over, allowed, asker)
         except BaseException:
             # Whatever ends this call ends the ask too.
-            await waiting.release(held, "the call that wanted it has ended")
+            await waiting.release(held, CALL_ENDED)
             raise
         if not changed and dialect.is_for_the_rest(ask) and ask.outcome:
             self._allowed[asker.session, ask.outcome.digest] = ask.id

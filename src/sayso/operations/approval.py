@@ -23,6 +23,7 @@ Asked = Callable[[str], Awaitable[None]]
 """Hears by which ask a person is asked."""
 
 CANCELLED = "It was cancelled before anyone had allowed it."
+DROPPED = "was cancelled before it began"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,10 +121,20 @@ class Approvals:
             await self._waiting.do(self._waiting.desk.cancel, held.ask.id, by)
         except AlreadySettled:
             logger.info("The question about %s was settled just before it was withdrawn", held.ask.tool)
+            await self._take_back(held)
+            return
         except StoreError as error:
             logger.warning("Could not withdraw the question about %s: %s", held.ask.tool, error)
             await self._waiting.release(held, "the call that wanted to run it was let go")
             return
+        await self._waiting.delivered(held)
+
+    async def _take_back(self, held: Held) -> None:
+        """A yes that came together with the cancel allows nothing, and everyone is told so."""
+        try:
+            await self._waiting.do(self._waiting.desk.void, held.ask.id, DROPPED)
+        except StoreError as error:
+            logger.warning("Could not note that nothing came of the yes for %s: %s", held.ask.tool, error)
         await self._waiting.delivered(held)
 
 

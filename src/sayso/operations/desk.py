@@ -16,8 +16,8 @@ from sayso.clock import FAR_FUTURE, Clock, now_ms
 from sayso.detached import DetachedDesk, DetachedQueries
 from sayso.errors import AmbiguousId, NotFound
 from sayso.operations import rows
-from sayso.operations.operation import NewOperation, Operation, OperationState, end_of, lost, state_after
-from sayso.permissions.execution import note_not_run, note_run
+from sayso.operations.operation import BEFORE, NewOperation, Operation, OperationState, end_of, lost, state_after
+from sayso.permissions.execution import note_came_to_nothing, note_not_run, note_run, note_run_in_part
 from sayso.permissions.verdict import AllowedAction
 from sayso.running import folder as runner_folder
 from sayso.running.folder import Status
@@ -82,6 +82,12 @@ class OperationDesk(DetachedDesk[Operation]):
         """Log that it is about to be executed, and under which permission."""
         self._store.write(lambda tx: note_run(tx, allowed, operation.id, operation.asker, self._clock()))
 
+    def note_not_run(self, operation: Operation, allowed: AllowedAction, why: str) -> None:
+        """Log that it was allowed and yet will not be executed."""
+        self._store.write(
+            lambda tx: note_came_to_nothing(tx, allowed, operation.id, why, operation.asker, self._clock())
+        )
+
     def end(self, operation_id: str, status: Status) -> Operation:
         """Take over how it ended. What has ended stays as it is."""
 
@@ -89,8 +95,9 @@ class OperationDesk(DetachedDesk[Operation]):
             operation, now = self._get(tx, operation_id), self._clock()
             if operation.state.ended:
                 return operation
-            if status.never_ran:
-                note_not_run(tx, operation_id, status.text, now)
+            if status.never_ran and not runner_folder.has_begun(operation.folder):
+                note = note_run_in_part if runner_folder.has_begun(operation.folder / BEFORE) else note_not_run
+                note(tx, operation_id, status.text, now)
             ended_at = end_of(status, operation, now)
             ended = replace(operation, state=state_after(status, operation), status=status, ended_at=ended_at)
             return self._change(tx, ended if operation.background else replace(ended, delivered_at=now), operation)

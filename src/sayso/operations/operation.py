@@ -26,6 +26,9 @@ class OperationState(StrEnum):
         return self not in (OperationState.QUEUED, OperationState.RUNNING)
 
 
+BEFORE = "before"
+"""The folder, within that of an operation, of the command that runs before it."""
+
 TO_BE_ASKED = "to be asked"
 
 

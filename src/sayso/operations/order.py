@@ -56,7 +56,10 @@ class Order:
 
     def _allowed_step(self, number: int) -> AllowedAction | None:
         whole = self.allowed
-        return replace(whole, action=action_from(whole.action.data["steps"][number - 1])) if whole else None
+        if whole is None:
+            return None
+        step = action_from(whole.action.data["steps"][number - 1])
+        return replace(whole, action=step, part_of=whole.part_of or whole.action.digest)
 
     def command(self, config: Config, folder: Path) -> Invocation:
         """What is executed; an InvalidInput names every argument that does not fit."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from sayso.config import Config
 from sayso.errors import ToolUnavailable
-from sayso.operations.operation import Operation
+from sayso.operations.operation import BEFORE, Operation
 from sayso.operations.order import Order
 from sayso.permissions.action import Action
 from sayso.running.environment import Environments
@@ -86,7 +86,7 @@ class Starter:
         )
         if command.before:
             # How it ends does not matter; how long it takes is bounded.
-            first = replace(launch, folder=operation.folder / "before", argv=command.before, stdin=None)
+            first = replace(launch, folder=operation.folder / BEFORE, argv=command.before, stdin=None)
             first = replace(first, allowed=_allowed(allowed, "before"))
             self.spawner.start_operation(replace(first, timeout_seconds=BEFORE_SECONDS)).result()
         return self.spawner.start_operation(launch)

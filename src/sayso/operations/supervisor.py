@@ -17,7 +17,7 @@ from pathlib import Path
 from sayso.bridge import BackgroundTasks, Patience, Rings, Threads, endless, in_thread, insistently, listening
 from sayso.config import Config
 from sayso.errors import SaysoError, SpawnerUnavailable, StoreError
-from sayso.operations.approval import Approvals, SaySo, WantedApproval
+from sayso.operations.approval import DROPPED, Approvals, SaySo, WantedApproval
 from sayso.operations.desk import OperationDesk
 from sayso.operations.detection import Detection
 from sayso.operations.job import Job
@@ -233,6 +233,7 @@ class OperationSupervisor:
                 return Status(reason="cancelled", text=said.refused)
             job.operation = await self._lock_queues.take(job)
             if job.operation.state.ended:
+                await self._note_not_run(job, wanted, said)
                 return None
         allowed = AllowedAction(action=wanted.action, ask=said.ask) if wanted else order.allowed
         if order.tool.leaf.sequence:
@@ -253,10 +254,21 @@ class OperationSupervisor:
             said = await self._approvals.say_so(wanted, job.dropped, asked)
             job.waits_for = ""
             if job.dropped.is_set() and not said.refused:
+                await self._note_not_run(job, wanted, said)
                 return SaySo(refused=DROPPED_WHEN_ALLOWED)
         if not said.refused:
             await asked("")
         return said
+
+    async def _note_not_run(self, job: Job, wanted: WantedApproval | None, said: SaySo) -> None:
+        """Have the log say why nothing came of what somebody has just allowed."""
+        if wanted is None or not said.shown:
+            return
+        allowed = AllowedAction(action=wanted.action, ask=said.ask)
+        try:
+            await self.do(self.desk.note_not_run, job.operation, allowed, DROPPED)
+        except StoreError as error:
+            logger.warning("Could not note that operation %s was not run: %s", job.id, error)
 
     async def _execute(self, job: Job, order: Order, command: Invocation, allowed: AllowedAction | None) -> Status:
         try:

@@ -60,8 +60,9 @@ class PermissionDesk:
         problems.check()
         return self._decide(ask_id, by, lambda ask: _denied(ask, because))
 
-    def note_again(self, allowed: AllowedAction, asker: Asker) -> None:
-        """Log that a client is told once more that it may, by a verdict that holds for its session."""
+    def note_handed_over(self, allowed: AllowedAction, asker: Asker) -> None:
+        """Log that a client is about to be told that it may. Before it is: whoever is killed in between has logged too
+        much, and never too little."""
         self._asks.change(lambda table: note_handed_over(table.tx, allowed, asker, table.now))
 
     def settle_as_entered(self, shown: Ask, answers: Sequence[Answer], by: Settler) -> Ask:

@@ -18,13 +18,34 @@ from sayso.permissions.action import Action, action_from
 from sayso.permissions.log_check import LogCheck, check
 from sayso.store import Row, Store, Transaction
 
+_DONE = (LogKind.RUN, LogKind.RUN_IN_PART, LogKind.HANDED_OVER)
+_UNDOING = {
+    LogKind.NOT_RUN: LogKind.RUN,
+    LogKind.RUN_IN_PART: LogKind.RUN,
+    LogKind.NOT_HANDED_OVER: LogKind.HANDED_OVER,
+}
+"""What takes back, and what."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Execution:
-    """What came of an allow: `entry` says that it ran or was handed over, `undone` that it was not after all."""
+    """What came of an allow: `entry` says that it ran or was handed over, `undone` that it was not after all, or not
+    all of it."""
 
     entry: LogEntry
     undone: LogEntry | None = None
+
+    @property
+    def done(self) -> LogKind | None:
+        """How it was done: run, run in part, or handed over; None if it was not."""
+        last = self.undone or self.entry
+        return last.event.kind if last.event.kind in _DONE else None
+
+    @property
+    def whole(self) -> str:
+        """What it counts as: the steps of one run of a sequence are one."""
+        event = self.entry.event
+        return event.operation.partition(".")[0] if event.part_of else f"{self.entry.seq}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,14 +56,31 @@ class LoggedOutcome:
     executions: tuple[Execution, ...] = ()
 
     @property
+    def exact(self) -> tuple[Execution, ...]:
+        """What was executed, or handed to the client that does it, and is exactly what was allowed, or a step of it."""
+        digest = self.entry.event.digest
+        return tuple(one for one in self._done if digest in (one.entry.event.digest, one.entry.event.part_of))
+
+    @property
     def ran(self) -> int:
         """How often exactly this was executed, or handed to the client that does it."""
-        return sum(execution.undone is None for execution in self.executions)
+        return len({one.whole for one in self.exact})
+
+    @property
+    def others(self) -> int:
+        """How often something else was, which the same verdict allows: one for all calls of a tool."""
+        return len({one.whole for one in self._done} - {one.whole for one in self.exact})
+
+    @property
+    def _done(self) -> list[Execution]:
+        return [one for one in self.executions if one.done]
 
     @property
     def stopped(self) -> LogEvent | None:
         """Why it did not run although it was allowed."""
-        return next((one.undone.event for one in reversed(self.executions) if one.undone), None)
+        if self.ran:
+            return None
+        return next((one.undone.event for one in reversed(self.executions) if one.undone and not one.done), None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,13 +190,22 @@ class PermissionLog:
 
 
 def executions(entries: Sequence[LogEntry]) -> Iterator[Execution]:
-    """What of them ran or was handed over, each with what undid it."""
-    found: dict[str, Execution] = {}
+    """What of them ran or was handed over, each with what undid it; and what came to nothing before that."""
+    found: list[Execution] = []
     for entry in entries:
-        match entry.event.kind:
-            case LogKind.RUN | LogKind.HANDED_OVER:
-                found[entry.event.operation or f"handed over {len(found)}"] = Execution(entry=entry)
-            case LogKind.NOT_RUN | LogKind.NOT_HANDED_OVER:
-                name = entry.event.operation or next(reversed(found), "")
-                found[name] = Execution(entry=found[name].entry if name in found else entry, undone=entry)
-    yield from found.values()
+        if entry.event.kind in (LogKind.RUN, LogKind.HANDED_OVER):
+            found.append(Execution(entry=entry))
+        elif entry.event.kind in _UNDOING:
+            place = next((number for number, one in enumerate(found) if _undoes(entry, one)), None)
+            if place is None:
+                found.append(Execution(entry=entry, undone=entry))
+            else:
+                found[place] = replace(found[place], undone=entry)
+    yield from found
+
+
+def _undoes(entry: LogEntry, done: Execution) -> bool:
+    """Whether it is this very one that was not done after all. Of what was handed over, only the call that asked is
+    known not to have got it, and it is the first."""
+    same_way = done.entry.event.kind is _UNDOING[entry.event.kind]
+    return same_way and done.undone is None and done.entry.event.operation == entry.event.operation

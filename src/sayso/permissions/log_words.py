@@ -21,11 +21,14 @@ WHAT = {
     LogKind.NOT_HANDED_OVER: "not handed over",
     LogKind.RUN: "run",
     LogKind.NOT_RUN: "not run",
+    LogKind.RUN_IN_PART: "run in part",
     LogKind.SHORTENED: "shortened",
 }
 """What happened, in a word or two."""
 
-RUN, HANDED_OVER, NOT_RUN = "yes", "handed over", "no"
+RUN, IN_PART, HANDED_OVER, NOT_RUN = "yes", "in part", "handed over", "no"
+_DONE = {LogKind.RUN: RUN, LogKind.RUN_IN_PART: IN_PART, LogKind.HANDED_OVER: HANDED_OVER}
+"""What was done, from all of it to the least."""
 
 FAULTS = {
     LogFault.CHANGED: "Entry {first} is not as it was written.",
@@ -52,8 +55,8 @@ def ran(outcome: LoggedOutcome) -> str:
     """Whether exactly that ran, in a word: empty where it was not allowed anyway."""
     if outcome.entry.event.kind is not LogKind.ALLOWED:
         return ""
-    done = {one.entry.event.kind for one in outcome.executions if one.undone is None}
-    return RUN if LogKind.RUN in done else HANDED_OVER if done else NOT_RUN
+    done = {one.done for one in outcome.exact}
+    return next((word for kind, word in _DONE.items() if kind in done), NOT_RUN)
 
 
 def why(outcome: LoggedOutcome) -> str:
@@ -66,6 +69,7 @@ def outcome_data(outcome: LoggedOutcome) -> dict[str, Any]:
     return {
         **entry_data(outcome.entry),
         "ran": outcome.ran,
+        "others": outcome.others,
         "executions": [
             {**entry_data(one.entry), "undone": entry_data(one.undone) if one.undone else None}
             for one in outcome.executions
@@ -88,6 +92,7 @@ def entry_data(entry: LogEntry) -> dict[str, Any]:
         "what": event.kind.value,
         "ask": event.ask,
         "digest": event.digest,
+        "part_of": event.part_of,
         "tool": event.tool,
         "title": event.title,
         "project": event.project,

@@ -15,7 +15,7 @@ class Decision(StrEnum):
     UNDECIDED = "undecided"
     """Nobody decided: not a person's no."""
     NOT_DONE = "not_done"
-    """Allowed as it was shown, but changed by then, so it was not done."""
+    """Allowed as it was shown, but changed or cancelled by then, so it was not done."""
 
 
 ALLOWED_AS_EDITED = "allowed as edited"
@@ -27,6 +27,8 @@ class AllowedAction:
 
     action: Action
     ask: str
+    part_of: str = ""
+    """The digest of the sequence that was allowed, where this is a step of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +77,16 @@ def verdict_of(ask: Ask) -> Verdict | None:
         because=outcome.void or outcome.reason,
         action=allowed_action(ask, outcome),
         edited=outcome.changed is not None,
+    )
+
+
+def allowed_by(ask: Ask) -> AllowedAction | None:
+    """What may be done by this ask; None where nothing may."""
+    found = verdict_of(ask)
+    return (
+        AllowedAction(action=found.action, ask=ask.id)
+        if found and found.action and found.allows(found.action)
+        else None
     )
 
 

@@ -60,7 +60,7 @@ class Status:
 
     @property
     def never_ran(self) -> bool:
-        """Whether it is known that nothing was executed."""
+        """Whether it ended without having run, as far as its status says."""
         return self.reason in ("cancelled", "spawn_failed") and not self.ended_with
 
     @property
@@ -120,6 +120,11 @@ def read_runner(folder: Path) -> RunnerName | None:
         return RunnerName(**json.loads((folder / RUNNER_FILE).read_bytes()))
     except FileNotFoundError:
         return None
+
+
+def has_begun(folder: Path) -> bool:
+    """Whether a command was executed, however it ended: its runner names itself once it has started it."""
+    return (folder / RUNNER_FILE).exists()
 
 
 def is_running(folder: Path) -> bool:

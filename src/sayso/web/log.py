@@ -11,9 +11,10 @@ from starlette.responses import Response
 
 from sayso.chain import LogEntry, LogKind
 from sayso.clock import now_ms
+from sayso.permissions import log_words
 from sayso.permissions.log import LoggedOutcome
 from sayso.permissions.log_words import edited, ran, what, why
-from sayso.text import one_line
+from sayso.text import counted, one_line
 from sayso.web.pages import page
 from sayso.web.sessions import required_browser
 from sayso.web.site import site_of
@@ -23,6 +24,12 @@ PAGE = 50
 _DAY = 86_400_000
 SINCE = {"1d": (_DAY, "Last day"), "7d": (7 * _DAY, "Last 7 days"), "30d": (30 * _DAY, "Last 30 days")}
 _TONES = {LogKind.ALLOWED: "done", LogKind.DENIED: "refused", LogKind.TOO_LATE: "late", LogKind.REFUSED: "late"}
+_RAN = {
+    log_words.RUN: "ran",
+    log_words.IN_PART: "ran in part",
+    log_words.HANDED_OVER: "handed to its client",
+    log_words.NOT_RUN: "did not run",
+}
 _NUMBER = re.compile(r"[0-9]{1,15}")
 _ASK = re.compile(r"[0-9a-f]{32}")
 
@@ -96,9 +103,9 @@ class LogWording:
 
     def ran(self, outcome: LoggedOutcome) -> str:
         """Whether exactly that ran."""
-        words = {"yes": "ran", "handed over": "handed to its client", "no": "did not run"}
         times = f", {outcome.ran} times" if outcome.ran > 1 else ""
-        return f"{words[said]}{times}" if (said := ran(outcome)) else ""
+        others = f"; {counted(outcome.others, 'other call')} under it" if outcome.others else ""
+        return f"{_RAN[said]}{times}{others}" if (said := ran(outcome)) else ""
 
     def why(self, outcome: LoggedOutcome) -> str:
         return one_line(why(outcome), 300)
