@@ -1,0 +1,48 @@
+"""A use of a tool as rules see it: by which names it is known, which commands it runs, which paths it touches.
+
+Made by `uses.py` of an action, or of what a person writes as an example.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Command = tuple[str, ...]
+"""The words of one simple command."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsedPath:
+    """A file or folder that a tool would touch."""
+
+    named: str
+    """As it was written, made absolute."""
+    real: str | None
+    """After links; None where that is not known."""
+    project: str
+    """The real folder that relative patterns are about."""
+    is_whole_folder: bool = False
+    """Whether all below it is touched too."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolUse:
+    """`doubts` say why it cannot be allowed by a rule, whatever rule there is."""
+
+    names: frozenset[str]
+    """By which a rule may allow it."""
+    strict_names: frozenset[str]
+    """By which a rule may deny it or ask."""
+    commands: tuple[Command, ...] = ()
+    """The simple commands that it runs: each must be allowed."""
+    forms: tuple[Command, ...] = ()
+    """The same in every form in which somebody may have denied it."""
+    paths: tuple[UsedPath, ...] = ()
+    mentioned: tuple[UsedPath, ...] = ()
+    """What the words of its commands would be as paths."""
+    hides_paths: bool = False
+    """Whether it may come to other files than it names."""
+    beyond_words: bool = False
+    """Whether more of it matters than the words of its command: input, files, variables."""
+    domain: str = ""
+    doubts: tuple[str, ...] = ()

@@ -1,0 +1,241 @@
+"""Programs that run other programs: what a command really runs, as far as that can be told from its words.
+
+Also options by which programs that seem harmless run others or write files.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from sayso.rules.use import Command
+
+
+def named(text: str) -> frozenset[str]:
+    """The words of a text, each a name."""
+    return frozenset(text.split())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inside:
+    """What a command runs."""
+
+    commands: tuple[Command, ...] = ()
+    lines: tuple[str, ...] = ()
+    """Texts that a shell takes apart."""
+    possible: tuple[Command, ...] = ()
+    """What it may run: of interest to those who deny it."""
+    variables: tuple[str, ...] = ()
+    """What it sets for them."""
+    doubts: tuple[str, ...] = ()
+    is_command: bool = True
+    """Whether it does something itself that has to be allowed."""
+
+
+def inside(words: Command) -> Inside:
+    name = words[0].rpartition("/")[2]
+    if name == "command" and words[1:2] in (("-v",), ("-V",)):
+        return Inside()
+    if name in _TRANSPARENT:
+        return _transparent(name, words)
+    if name in _RUNNERS:
+        return Inside(possible=tuple(words[place:] for place in range(1, min(len(words), _MOST_TRIED))))
+    if name in _SHELLS:
+        return _shell(words)
+    match name:
+        case "env":
+            return _env(words)
+        case "xargs":
+            return _xargs(words)
+        case "find":
+            return _find(words)
+        case "eval":
+            return Inside(lines=(" ".join(words[1:]),))
+    return Inside()
+
+
+_TRANSPARENT: dict[str, tuple[str, int]] = {
+    "timeout": (r"--preserve-status|--foreground|-v|--verbose|-k=|--kill-after=.*|-s=|--signal=.*", 1),
+    "nice": (r"-n=|-n-?\d+|-\d+|--adjustment=-?\d+", 0),
+    "ionice": (r"-c=|-c\d|-n=|-n\d|-t", 0),
+    "nohup": (r"", 0),
+    "time": (r"-p", 0),
+    "stdbuf": (r"-[ioe]=|-[ioe][0L\d]\w*|--(?:input|output|error)=\w+", 0),
+    "setsid": (r"-w|--wait|-f|--fork|-c|--ctty", 0),
+    "command": (r"-p", 0),
+    "builtin": (r"", 0),
+    "exec": (r"", 0),
+}
+"""Programs that run the rest of their words: their options (those with `=` take the next word), and how many words of
+their own come first."""
+
+_RUNNERS = named(
+    "sudo doas su pkexec runuser chroot nsenter unshare ssh setpriv capsh gosu su-exec docker podman kubectl "
+    "systemd-run watch parallel script strace ltrace flock busybox toybox entr npx"
+)
+"""Programs that run others with other rights, elsewhere or again. A rule that allows what is run does not allow that:
+it has to name the one that runs it."""
+
+_SPAN = re.compile(r"\d+(?:\.\d+)?[smhd]?")
+_MOST_TRIED = 20
+_SHELLS = named("sh bash dash zsh ksh ash fish rbash")
+
+
+def _transparent(name: str, words: Command) -> Inside:
+    known, own = _TRANSPARENT[name]
+    rest, fits = _after_options(words[1:], known)
+    inner = rest[own:]
+    strange = any(word.startswith("-") for word in rest[: own + 1]) or not all(map(_SPAN.fullmatch, rest[:own]))
+    if not fits or not inner or strange:
+        return Inside(commands=(inner,) if inner else (), doubts=(f"`{name}` is not used plainly",))
+    return Inside(commands=(inner,), is_command=False)
+
+
+def _after_options(words: Command, known: str) -> tuple[Command, bool]:
+    """What follows the options, and whether all of these are known."""
+    takes_next = {part[:-1] for part in known.split("|") if part.endswith("=")}
+    place = 0
+    while place < len(words) and words[place].startswith("-") and words[place] != "-":
+        word = words[place]
+        if word == "--":
+            return words[place + 1 :], True
+        if word in takes_next:
+            place += 2
+        elif re.fullmatch(known, word) and word not in takes_next:
+            place += 1
+        else:
+            return words[place + 1 :], False
+    return words[place:], True
+
+
+def _shell(words: Command) -> Inside:
+    for place, word in enumerate(words[1:], start=1):
+        if re.fullmatch(r"-[a-z]*c[a-z]*", word):
+            plain = word in ("-c", "-lc") and place == 1 and len(words) == 3
+            lines = words[place + 1 : place + 2]
+            return Inside(lines=lines, is_command=False, doubts=() if plain else ("its shell is not used plainly",))
+        if not word.startswith("-"):
+            break
+    plain = len(words) > 1 and not words[1].startswith(("-", "+"))
+    return Inside(doubts=() if plain else ("its shell is not used plainly",))
+
+
+def _env(words: Command) -> Inside:
+    place, names = 1, list[str]()
+    while place < len(words):
+        word = words[place]
+        if word in ("-i", "-"):
+            place += 1
+        elif word == "-u":
+            place += 2
+        elif re.fullmatch(r"[A-Za-z_]\w*=.*", word, re.DOTALL):
+            names.append(word.partition("=")[0])
+            place += 1
+        elif word.startswith("-") or "=" in word:
+            rest = (words[place + 1 :],) if words[place + 1 :] else ()
+            lines = tuple(each for each in words[place:] if " " in each)
+            return Inside(commands=rest, lines=lines, doubts=("`env` is not used plainly",))
+        else:
+            break
+    inner = words[place:]
+    if not inner:
+        return Inside(variables=tuple(names))
+    return Inside(commands=(inner,), variables=tuple(names), is_command=False)
+
+
+def _xargs(words: Command) -> Inside:
+    known = r"-0|--null|-r|--no-run-if-empty|-t|-n=|-n\d+|-P=|-P\d+|-I=|-L=|-L\d+|-d=|-s="
+    rest, _ = _after_options(words[1:], known)
+    return Inside(
+        commands=(rest,) if rest else (), doubts=("`xargs` adds words that nobody sees",), is_command=not rest
+    )
+
+
+def _find(words: Command) -> Inside:
+    inner, doubts = list[Command](), list[str]()
+    place = 1
+    while place < len(words):
+        if words[place] in ("-exec", "-execdir", "-ok", "-okdir"):
+            ends = [end for end in range(place + 1, len(words)) if words[end] in (";", "+")]
+            end = ends[0] if ends else len(words)
+            inner.append(words[place + 1 : end])
+            place = end
+            if not ends:
+                doubts.append("`find` is not used plainly")
+        elif re.fullmatch(r"-delete|-fprint0?|-fprintf|-fls|-files0-from", words[place]):
+            doubts.append(f"`find {words[place]}` changes files")
+        place += 1
+    return Inside(commands=tuple(filter(None, inner)), doubts=tuple(doubts))
+
+
+# Options
+
+_RISKY = {
+    "git": "--upload-pack --receive-pack --exec --ext-diff --textconv --output --open-files-in-pager --template "
+    "--separate-git-dir --config",
+    "git clone": "-u -c",
+    "git rebase": "-x",
+    "git grep": "-O",
+    "git archive": "-o",
+    "git format-patch": "-o",
+    "rg": "--pre --hostname-bin",
+    "fd": "-x -X --exec --exec-batch",
+    "fdfind": "-x -X --exec --exec-batch",
+    "tar": "--to-command --checkpoint-action --use-compress-program --rsh-command --info-script -I -F",
+    "sort": "-o --output --compress-program",
+    "rsync": "-e --rsh --rsync-path",
+    "curl": "-o -O --output --remote-name -K --config -T --upload-file -D --dump-header -c --cookie-jar",
+    "sed": "-i --in-place",
+    "tree": "-o",
+    "make": "--eval -f --file --makefile -C --directory",
+    "go": "-exec -toolexec -o -C",
+    "cargo": "--config",
+    "npm": "--script-shell --prefix -C --node-options --userconfig --globalconfig",
+    "pytest": "-c -p -o --rootdir --confcutdir --override-ini",
+    "python": "-c -m -",
+    "python3": "-c -m -",
+    "node": "-e --eval -p --print -r --require --import --loader",
+    "perl": "-e -E -i",
+    "ruby": "-e -r -i",
+    "printf": "-v",
+}
+"""By which options a program runs others, reads other settings or writes files."""
+_BEFORE_THE_SUBCOMMAND = re.compile(r"-c|--config-env|--exec-path|-C|--git-dir|--work-tree")
+"""By which git works elsewhere or otherwise."""
+
+
+def risky_options(words: Command) -> tuple[str, ...]:
+    """What of a command a rule must name to allow it: a star does not stand for that."""
+    name = words[0].rpartition("/")[2]
+    told = [*_RISKY.get(name, "").split(), *_RISKY.get(" ".join((name, *words[1:2])), "").split()]
+    found = [word for word in words[1:] if any(_is_option(word, option) for option in told)]
+    if name == "git":
+        before = words[1 : len(words) - len(without_git_options(words)) + 1]
+        found += [word for word in before if _BEFORE_THE_SUBCOMMAND.fullmatch(word.partition("=")[0])]
+    return tuple(found)
+
+
+def _is_option(word: str, option: str) -> bool:
+    """Long options can be cut short, and short ones written together with others or with their value."""
+    if option.startswith("--"):
+        given = word.partition("=")[0]
+        return len(given) > 2 and given.startswith("--") and option.startswith(given)
+    if len(option) > 2:
+        return word.partition("=")[0] == option
+    if option == "-":
+        return word == "-"
+    return word.startswith("-") and not word.startswith("--") and option[1] in word[1:].partition("=")[0]
+
+
+_GIT_ALONE = re.compile(
+    r"--no-pager|--bare|--no-replace-objects|--paginate|-[pP]|--literal-pathspecs|--no-optional-locks"
+)
+_GIT_WITH_VALUE = re.compile(r"-C|-c|--git-dir|--work-tree|--namespace|--exec-path|--config-env|--super-prefix")
+
+
+def without_git_options(words: Command) -> Command:
+    """A git command without what may stand before its subcommand."""
+    place = 1
+    while place < len(words) and words[place].startswith("-"):
+        place += 2 if _GIT_WITH_VALUE.fullmatch(words[place]) else 1
+    return (words[0], *words[place:])
