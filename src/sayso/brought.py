@@ -1,8 +1,8 @@
 """What a project brings that Sayso, or an agent that Sayso starts, would use: each file whole, with every command that
 it names, and how it stands with the person. Only reads, and runs nothing.
 
-The rules of a project will come from here as well: those that deny or ask count whatever their file's standing, those
-that allow only where it is trusted.
+Rules of a project are shown here too: those that deny or ask count whatever their file's standing, those that allow
+only where it is trusted (`rules/files.py`).
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def brought(config: Config, project: Path) -> Brought:
 def _places(config: Config, project: Path) -> Iterator[tuple[Used, Path]]:
     yield from ((Used.TOOLS, file) for folder in _tool_folders(config, project) for file in _tool_files(folder))
     yield Used.SETTINGS, settings_of(project)
-    yield Used.RULES, project / ".sayso" / "rules.toml"
+    yield Used.RULES, config.rules_of(project)
     for folder in _read_by_agents(real(project)):
         yield Used.CLAUDE, folder / ".mcp.json"
         # Claude Code keeps whole checkouts in `.claude/worktrees`, and takes nothing from them.

@@ -26,6 +26,9 @@ RELAYED_PROFILE = "promptmanager"
 """The profile whose questions a relay can carry."""
 TRUST = "trust"
 """The folder of the state in which it is noted which files of projects may be used."""
+RULES = "rules.toml"
+MACHINE_DIR = Path("/etc/sayso")
+"""Where the owner of a machine says what holds for all of its users."""
 MOST_SETTINGS = 1024 * 1024
 """Bytes of a project's settings; a larger file is not used."""
 _UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -520,6 +523,21 @@ class Config:
     @property
     def project_settings(self) -> Path:
         return settings_of(self.project)
+
+    @property
+    def user_rules(self) -> Path:
+        """What this person lets agents do, keeps them from, and wants to be asked about."""
+        return self.user_dir / RULES
+
+    @property
+    def machine_rules(self) -> Path:
+        """The same for everybody on this machine."""
+        return MACHINE_DIR / RULES
+
+    @staticmethod
+    def rules_of(project: Path) -> Path:
+        """The same for everybody who works in a project."""
+        return project / ".sayso" / RULES
 
     @property
     def project_tools_dir(self) -> Path:

@@ -1,0 +1,220 @@
+"""All rules that hold at one place, and what they say about the use of a tool.
+
+The strictest that matches wins, whatever file it is in: deny, then ask, then allow. Nothing matches: ask. Doubt asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from sayso.rules.pattern import About, Pattern
+from sayso.rules.rule import Effect, Rule, RulesFault, RulesFile
+from sayso.rules.use import Command, ToolUse
+
+NO_RULE = "no rule is about it"
+FAULTY = "the rules are not used, because a file of them has an error"
+HIDDEN = "it may touch files that a rule is about, without naming them"
+MENTIONED = "it names a file that a rule is about"
+NO_SANDBOX = "the rule that allows it wants a sandbox, and there is none yet"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Circumstances:
+    """Where and for whom rules are asked."""
+
+    project: str
+    """The real folder."""
+    agent: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ruling:
+    """What the rules say about one action. `rules` are those that decided, with the `patterns` of theirs that fit."""
+
+    effect: Effect
+    why: str = ""
+    rules: tuple[Rule, ...] = ()
+    patterns: tuple[str, ...] = ()
+    hashes: tuple[str, ...] = ()
+    """Those of the files that the rules are in."""
+
+    @property
+    def because(self) -> str:
+        """What the person who wrote the rule says about it."""
+        return " ".join(dict.fromkeys(rule.because for rule in self.rules if rule.because))
+
+    @property
+    def not_kept(self) -> tuple[str, ...]:
+        """What its rules want and nobody keeps to yet."""
+        return tuple(dict.fromkeys(key for rule in self.rules for key in rule.approvers.wanted))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Entry:
+    place: int
+    rule: Rule
+    pattern: Pattern
+
+
+@dataclass(kw_only=True)
+class _Index:
+    """Patterns by what they can be about, so that a thousand of them cost as little as ten."""
+
+    named: dict[str, list[_Entry]] = field(default_factory=dict)
+    starred: list[_Entry] = field(default_factory=list)
+    programs: dict[tuple[str, str], list[_Entry]] = field(default_factory=dict)
+
+    def add(self, entry: _Entry) -> None:
+        pattern = entry.pattern
+        if "*" in pattern.name:
+            self.starred.append(entry)
+        elif pattern.about is About.WORDS:
+            self.programs.setdefault((pattern.name, pattern.first_word), []).append(entry)
+        else:
+            self.named.setdefault(pattern.name, []).append(entry)
+
+    def candidates(self, names: Iterable[str], commands: Iterable[Command]) -> list[_Entry]:
+        """Those that may be about it, in the order in which they were written."""
+        names = list(names)
+        programs = {"", *(words[0].split()[0] for words in commands if words and words[0].split())}
+        found = [entry for name in names for entry in self.named.get(name, ())]
+        found += [entry for name in names for program in programs for entry in self.programs.get((name, program), ())]
+        return sorted((*found, *self.starred), key=lambda entry: entry.place)
+
+
+class RuleBook:
+    """The rules of some files, each of which was read already."""
+
+    def __init__(self, files: Iterable[RulesFile]) -> None:
+        self.files = tuple(files)
+        self.faults: tuple[RulesFault, ...] = tuple(fault for file in self.files for fault in file.faults)
+        self._hashes = {file.file: file.hash for file in self.files}
+        self._index = {effect: _Index() for effect in Effect}
+        self._guarding: list[_Entry] = []
+        """Patterns of paths that are denied or asked for."""
+        for place, rule in enumerate(self.rules):
+            for pattern in rule.patterns:
+                entry = _Entry(place=place, rule=rule, pattern=pattern)
+                self._index[rule.effect].add(entry)
+                if pattern.about is About.PATH and rule.effect is not Effect.ALLOW:
+                    self._guarding.append(entry)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """Those that count: of files without a fault, and what allows only where that is trusted."""
+        good = [file for file in self.files if not file.faults]
+        return tuple(rule for file in good for rule in file.rules if file.trusted or rule.effect is not Effect.ALLOW)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is decided or asked because of it."""
+        return not self.rules and not self.faults
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether it may deny something, or ask where nobody else would."""
+        return bool(self.faults) or any(rule.effect is not Effect.ALLOW for rule in self.rules)
+
+    def judge(self, use: ToolUse, where: Circumstances) -> Ruling:
+        if found := self._concerned(Effect.DENY, use, where):
+            return self._ruling(Effect.DENY, [found], "")
+        if self.faults:
+            return Ruling(effect=Effect.ASK, why=FAULTY)
+        if found := self._concerned(Effect.ASK, use, where):
+            return self._ruling(Effect.ASK, [found], "")
+        if doubt := next(iter((*use.doubts, *self._path_doubts(use, where))), ""):
+            return Ruling(effect=Effect.ASK, why=doubt)
+        return self._allowing(use, where)
+
+    def _concerned(self, effect: Effect, use: ToolUse, where: Circumstances) -> _Entry | None:
+        entries = self._index[effect].candidates(use.strict_names, use.forms)
+        return next((entry for entry in entries if _may_hold(entry.rule, where) and _concerns(entry, use)), None)
+
+    def _path_doubts(self, use: ToolUse, where: Circumstances) -> Iterator[str]:
+        guarding = [entry for entry in self._guarding if _may_hold(entry.rule, where)]
+        if guarding and use.hides_paths:
+            yield HIDDEN
+        if any(entry.pattern.concerns_path(path) for entry in guarding for path in use.mentioned):
+            yield MENTIONED
+
+    def _allowing(self, use: ToolUse, where: Circumstances) -> Ruling:
+        candidates = self._index[Effect.ALLOW].candidates(use.names, use.commands)
+        held = [entry for entry in candidates if _holds(entry.rule, where)]
+        found: list[_Entry] = []
+        for words in use.commands or ((),):
+            entry = next((entry for entry in held if _allows(entry, use, words)), None)
+            if entry is None:
+                in_a_sandbox = any(entry.rule.when.sandbox and _allows(entry, use, words) for entry in candidates)
+                return Ruling(effect=Effect.ASK, why=NO_SANDBOX if in_a_sandbox else NO_RULE)
+            found.append(entry)
+        return self._ruling(Effect.ALLOW, found, "")
+
+    def _ruling(self, effect: Effect, entries: list[_Entry], why: str) -> Ruling:
+        rules = tuple({entry.place: entry.rule for entry in entries}.values())
+        patterns = tuple(dict.fromkeys(entry.pattern.text for entry in entries))
+        hashes = tuple(dict.fromkeys(self._hashes.get(rule.file, "") for rule in rules))
+        return Ruling(effect=effect, why=why, rules=rules, patterns=patterns, hashes=hashes)
+
+
+def matches(rule: Rule, use: ToolUse) -> bool:
+    """Whether a rule is about this use, wherever it holds: what the examples of a rule are tried by."""
+    if rule.effect is not Effect.ALLOW:
+        return any(_concerns(_Entry(place=0, rule=rule, pattern=pattern), use) for pattern in rule.patterns)
+    entries = [_Entry(place=0, rule=rule, pattern=pattern) for pattern in rule.patterns]
+    return not use.doubts and all(
+        any(_allows(entry, use, words) for entry in entries) for words in use.commands or ((),)
+    )
+
+
+# One pattern of a rule
+
+
+def _concerns(entry: _Entry, use: ToolUse) -> bool:
+    """Whether it may be meant, and is certainly not excepted."""
+    pattern, exceptions = entry.pattern, entry.rule.exceptions
+    if not pattern.concerns(use):
+        return False
+    if not exceptions or use.doubts:
+        return True
+    match pattern.about:
+        case About.WORDS:
+            concerned = [words for words in use.forms if pattern.concerns_command(words)]
+            return not all(_excepted(exceptions, use, words) for words in concerned)
+        case About.NOTHING if use.commands:
+            return not all(_excepted(exceptions, use, words) for words in use.commands)
+    return not any(exception.covers(use) for exception in exceptions)
+
+
+def _excepted(exceptions: Iterable[Pattern], use: ToolUse, words: Command) -> bool:
+    return any(exception.name in use.strict_names and exception.means(words) for exception in exceptions)
+
+
+def _allows(entry: _Entry, use: ToolUse, words: Command) -> bool:
+    """Whether this command of the use, or all of it where it has none, is certainly meant, and not excepted."""
+    fits = entry.pattern.covers_command(use, words) if words else entry.pattern.covers(use)
+    return fits and not any(_excepts(exception, use, words) for exception in entry.rule.exceptions)
+
+
+def _excepts(exception: Pattern, use: ToolUse, words: Command) -> bool:
+    if words and exception.about is About.WORDS:
+        return exception.concerns_command(words)
+    return exception.concerns(use)
+
+
+# When
+
+
+def _holds(rule: Rule, where: Circumstances) -> bool:
+    """Whether it certainly holds here. No sandbox is in force yet."""
+    when = rule.when
+    return not when.sandbox and _may_hold(rule, where) and (not when.agents or where.agent in when.agents)
+
+
+def _may_hold(rule: Rule, where: Circumstances) -> bool:
+    """The same where nothing is known of the agent, or of a sandbox."""
+    when = rule.when
+    here = not when.projects or any(
+        where.project == folder or where.project.startswith(f"{folder.rstrip('/')}/") for folder in when.projects
+    )
+    return here and (not when.agents or not where.agent or where.agent in when.agents)

@@ -1,0 +1,85 @@
+"""The files that rules are in, at three levels, read again when one of them changes.
+
+The machine's owner's, the person's own, the project's: while that is not trusted, only what denies or asks counts.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import replace
+from pathlib import Path
+
+from sayso.config import Config
+from sayso.files import read_regular
+from sayso.rules.book import RuleBook
+from sayso.rules.reading import read_rules
+from sayso.rules.rule import RuleLevel, RulesFault, RulesFile
+
+MOST_BYTES = 1024 * 1024
+_NOTHING_THERE = (FileNotFoundError, NotADirectoryError)
+
+_Look = tuple[int, ...] | None
+"""How a file looks from outside: equal as long as it was not changed."""
+
+
+class RuleFiles:
+    """The rules of one person, for whichever project."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._books: dict[Path | None, tuple[list[_Look], RuleBook]] = {}
+
+    def book(self, project: Path | None) -> RuleBook:
+        """What holds in a project as things stand now; None for one that is on another machine."""
+        places = rules_places(self._config, project)
+        watched = [*places.values(), *([self._config.trust.record(project)] if project else [])]
+        looks = [_look(path) for path in watched]
+        known = self._books.get(project)
+        if known is None or known[0] != looks:
+            known = looks, RuleBook(self._read(places, project))
+            self._books[project] = known
+        return known[1]
+
+    def _read(self, places: dict[RuleLevel, Path], project: Path | None) -> list[RulesFile]:
+        found = [_file(path, level) for level, path in places.items()]
+        return [self._as_trusted(*each, project) for each in found if each]
+
+    def _as_trusted(self, file: RulesFile, data: bytes, project: Path | None) -> RulesFile:
+        if file.level is not RuleLevel.PROJECT or project is None:
+            return file
+        return replace(file, trusted=self._config.trust.of(project).trusts(file.file, data))
+
+
+def rules_places(config: Config, project: Path | None) -> dict[RuleLevel, Path]:
+    """Where rules may be, the first level first."""
+    places = {RuleLevel.MACHINE: config.machine_rules, RuleLevel.PERSON: config.user_rules}
+    return places if project is None else {**places, RuleLevel.PROJECT: config.rules_of(project)}
+
+
+def _file(path: Path, level: RuleLevel) -> tuple[RulesFile, bytes] | None:
+    """The file with what was in it; None where there is none."""
+    try:
+        data = read_regular(path, MOST_BYTES)
+        about = path.stat()
+    except _NOTHING_THERE:
+        return None
+    except OSError as error:
+        return _faulty(path, level, f"it cannot be read: {error.strerror or error}."), b""
+    if len(data) > MOST_BYTES:
+        return _faulty(path, level, f"it has more than {MOST_BYTES:,} bytes."), b""
+    if level is not RuleLevel.PROJECT and (about.st_mode & stat.S_IWOTH or about.st_uid not in (0, os.geteuid())):
+        return _faulty(path, level, "somebody else can write it. Make it your own: chown and chmod o-w."), data
+    return read_rules(data, path, level), data
+
+
+def _faulty(path: Path, level: RuleLevel, text: str) -> RulesFile:
+    return RulesFile(file=path, level=level, faults=(RulesFault(file=path, text=text),))
+
+
+def _look(path: Path) -> _Look:
+    try:
+        seen = os.stat(path)
+    except OSError as error:
+        return None if isinstance(error, _NOTHING_THERE) else (error.errno or 0,)
+    return (seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_mode, seen.st_uid)

@@ -1,0 +1,258 @@
+"""Patterns of rules, spelt as Claude Code spells them: `Bash(git push *)`, `Edit(infra/**)`, `mcp__github__get_issue`.
+
+Each can be held against a use in two ways. `covers` is for allowing: it is certain that all of the use is meant.
+`concerns` is for asking and denying: the use may be meant, however it is written.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from sayso.rules.use import Command, ToolUse, UsedPath
+from sayso.rules.wrappers import risky_options
+
+BETWEEN = "\0"
+"""Stands between the words of a command, which may hold spaces themselves."""
+
+_SPELT = re.compile(r"(?P<name>[A-Za-z_*][\w*.-]*)(?:\((?P<about>.*)\))?", re.DOTALL | re.ASCII)
+_PATHS = frozenset(("Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "Grep", "Glob"))
+_NAMES_ALONE = frozenset(("WebSearch", "ExitPlanMode", "Task", "Agent", "Skill", "TodoWrite", "LS", "NotebookRead"))
+
+
+class About(StrEnum):
+    """What stands in the brackets of a pattern."""
+
+    NOTHING = "nothing"
+    WORDS = "words"
+    PATH = "path"
+    DOMAIN = "domain"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pattern:
+    """`text` is the whole of it as it is written, `spec` what stands in its brackets."""
+
+    text: str
+    name: str
+    about: About = About.NOTHING
+    spec: str = ""
+
+    @property
+    def first_word(self) -> str:
+        """The one program that it can be about; empty where there are several."""
+        first = _words(self.spec)[:1] if self.about is About.WORDS else []
+        return first[0] if first and "*" not in first[0] else ""
+
+    def covers(self, use: ToolUse) -> bool:
+        """Whether all of the use is certainly meant, but for what is said of single commands (`covers_command`)."""
+        if not self._is_of(use.names):
+            return False
+        match self.about:
+            case About.NOTHING:
+                return True
+            case About.PATH:
+                return bool(use.paths) and all(self._covers_path(path) for path in use.paths)
+            case About.DOMAIN:
+                return self._domain(use.domain, self.spec)
+            case About.WORDS:
+                return bool(use.commands) and all(self.covers_command(use, words) for words in use.commands)
+
+    def covers_command(self, use: ToolUse, words: Command) -> bool:
+        """Whether this one command of the use is certainly meant."""
+        if self.about is not About.WORDS:
+            return self.covers(use)
+        return self._is_of(use.names) and not use.beyond_words and self.means(words)
+
+    def means(self, words: Command) -> bool:
+        """Whether exactly this command is meant, with every option that matters named."""
+        if self.about is not About.WORDS:
+            return self.about is About.NOTHING
+        fits = self._exact.fullmatch(BETWEEN.join(words)) is not None
+        return fits and all(option in self._named_words for option in risky_options(words))
+
+    def concerns(self, use: ToolUse) -> bool:
+        """Whether the use may be meant, or part of it."""
+        if not self._is_of(use.strict_names):
+            return False
+        match self.about:
+            case About.NOTHING:
+                return True
+            case About.PATH:
+                return any(self.concerns_path(path) for path in use.paths)
+            case About.DOMAIN:
+                return self._domain(use.domain, self.spec) or self._domain(use.domain, f"*.{self.spec}")
+            case About.WORDS:
+                return any(self.concerns_command(words) for words in use.forms)
+
+    def concerns_command(self, words: Command) -> bool:
+        return self._loose.fullmatch(" ".join(words)) is not None
+
+    def concerns_path(self, path: UsedPath) -> bool:
+        """Whether this path, or a folder that it is in, may be meant, with or without links."""
+        ways = [way for way in (path.real, path.named) if way]
+        seen = [found for way in ways if (found := self._seen(way, path.project))]
+        # A name without a folder is meant wherever it is.
+        names = [] if self._is_absolute or self._is_anchored else [way.rpartition("/")[2] for way in ways]
+        return any(self._path_below.fullmatch(each) for each in (*seen, *names))
+
+    def _is_of(self, names: frozenset[str]) -> bool:
+        return self.name in names or ("*" in self.name and any(map(self._named.fullmatch, names)))
+
+    def _covers_path(self, path: UsedPath) -> bool:
+        seen = self._seen(path.real, path.project) if path.real else None
+        if not seen or not self._path.fullmatch(seen):
+            return False
+        return not path.is_whole_folder or self.spec.endswith("**")
+
+    def _seen(self, way: str, project: str) -> str | None:
+        """The way to a file as this pattern sees it: from the root, or from the project. None where it is not there."""
+        if self._is_absolute:
+            return way
+        if way == project:
+            return "."
+        return way[len(project) + 1 :] if way.startswith(f"{project.rstrip('/')}/") else None
+
+    @property
+    def _is_absolute(self) -> bool:
+        return self.spec.startswith(("//", "~/"))
+
+    @property
+    def _is_anchored(self) -> bool:
+        return "/" in self.spec.rstrip("/")
+
+    @cached_property
+    def _named_words(self) -> frozenset[str]:
+        return frozenset(_WORD.findall(self.spec))
+
+    @cached_property
+    def _named(self) -> re.Pattern[str]:
+        return re.compile(_starred(self.name))
+
+    @cached_property
+    def _exact(self) -> re.Pattern[str]:
+        return _command(self.spec, BETWEEN, r"\0")
+
+    @cached_property
+    def _loose(self) -> re.Pattern[str]:
+        return _command(self.spec, r"\s+", r"\s")
+
+    @cached_property
+    def _path(self) -> re.Pattern[str]:
+        return re.compile(self._path_text, re.DOTALL)
+
+    @cached_property
+    def _path_below(self) -> re.Pattern[str]:
+        return re.compile(f"{self._path_text.removesuffix('/.*')}(?:/.*)?", re.DOTALL | re.IGNORECASE)
+
+    @cached_property
+    def _path_text(self) -> str:
+        import os.path
+
+        spec = self.spec
+        if spec.startswith("~/"):
+            return _path_expression(os.path.realpath(os.path.expanduser("~")) + spec[1:])
+        spec = spec[1:] if spec.startswith("//") else spec.removeprefix("./").removeprefix("/")
+        anywhere = "" if self._is_absolute or self._is_anchored else "(?:.*/)?"
+        return anywhere + _path_expression(spec)
+
+    @staticmethod
+    def _domain(domain: str, wanted: str) -> bool:
+        if wanted.startswith("*."):
+            return domain.endswith(wanted[1:])
+        return bool(domain) and domain == wanted
+
+
+def pattern(text: str) -> Pattern:
+    """Read a pattern. ValueError says what is wrong with it."""
+    found = _SPELT.fullmatch(text.strip())
+    if not found:
+        raise ValueError("it must be the name of a tool, or a name with brackets such as Bash(git status *)")
+    name, spec = found["name"], found["about"]
+    if "*" in name and name != "*" and not re.fullmatch(r"mcp__[A-Za-z0-9_.-]+__[\w*.-]+", name):
+        raise ValueError("only the tools of an MCP server may be named with a star: mcp__SERVER__get_*")
+    if spec is None:
+        return Pattern(text=text, name=_whole_server(name))
+    if not spec.strip():
+        raise ValueError(f"there is nothing in the brackets; write {name} for every use of it")
+    if name in _PATHS:
+        return Pattern(text=text, name=name, about=About.PATH, spec=_checked_path(spec.strip()))
+    if name == "WebFetch":
+        return Pattern(text=text, name=name, about=About.DOMAIN, spec=_checked_domain(spec.strip()))
+    if name.startswith("mcp__") or name == "*" or name in _NAMES_ALONE or (name[0].isupper() and name != "Bash"):
+        raise ValueError(f"nothing is known of what stands in the brackets of {name}; write {name} alone")
+    if spec.strip() == "*":
+        return Pattern(text=text, name=name)
+    return Pattern(text=text, name=name, about=About.WORDS, spec=_checked_words(spec.strip()))
+
+
+def _whole_server(name: str) -> str:
+    """`mcp__github` means all tools of that server."""
+    return f"{name}__*" if re.fullmatch(r"mcp__(?:(?!__).)+", name) else name
+
+
+def _checked_words(spec: str) -> str:
+    """In Claude Code, `:*` at the end is another way to write ` *`."""
+    spec = spec.removesuffix(":*").rstrip() + " *" if spec.endswith(":*") else spec
+    if not _words(spec):
+        raise ValueError("quotes are not closed")
+    return spec
+
+
+def _checked_path(spec: str) -> str:
+    if set(spec) & set("[]{}!\\") or "//" in spec[1:] or ".." in spec.split("/"):
+        raise ValueError(
+            "in a path `*`, `**` and `?` have a meaning; `[`, `{`, `!`, a backslash and `..` are not known"
+        )
+    if spec.startswith("~") and not spec.startswith("~/"):
+        raise ValueError("only the home of your own can be named: ~/...")
+    return spec + "**" if spec.endswith("/") else spec
+
+
+def _checked_domain(spec: str) -> str:
+    kind, _, name = spec.partition(":")
+    if kind != "domain" or not re.fullmatch(r"(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*", name.strip(), re.IGNORECASE):
+        raise ValueError("it must be WebFetch(domain:example.com) or WebFetch(domain:*.example.com)")
+    return name.strip().lower()
+
+
+_WORD = re.compile(r"""(?:"[^"]*"|'[^']*'|\\.|[^\s"'\\])+""", re.DOTALL)
+
+
+def _words(spec: str) -> list[str]:
+    """The words of a command's pattern, quotes and all; none where quotes are not closed."""
+    return _WORD.findall(spec) if re.fullmatch(rf"\s*(?:{_WORD.pattern}\s*)*", spec, re.DOTALL) else []
+
+
+def _command(spec: str, between: str, blank: str) -> re.Pattern[str]:
+    """` *` at the end is for any further words, or none."""
+    words = _words(spec)
+    rest = f"(?:{blank}.*)?" if len(words) > 1 and words[-1] == "*" else ""
+    told = [_starred_word(word) for word in (words[:-1] if rest else words)]
+    return re.compile(between.join(told) + rest, re.DOTALL)
+
+
+_PIECE = re.compile(
+    r"""(?P<star>\*)|"(?P<double>[^"]*)"|'(?P<single>[^']*)'|\\(?P<escaped>.)|(?P<other>.)""", re.DOTALL
+)
+
+
+def _starred_word(word: str) -> str:
+    def expression(piece: re.Match[str]) -> str:
+        quoted = next((text for text in piece.group("double", "single", "escaped", "other") if text is not None), "")
+        return ".*" if piece["star"] else re.escape(quoted)
+
+    return "".join(expression(piece) for piece in _PIECE.finditer(word))
+
+
+def _starred(text: str) -> str:
+    return ".*".join(map(re.escape, text.split("*")))
+
+
+def _path_expression(spec: str) -> str:
+    """`*` and `?` stay within a folder, `**` does not."""
+    parts = re.split(r"(\*\*/|/\*\*$|\*\*|\*|\?)", spec)
+    known = {"**/": "(?:.*/)?", "/**": "/.*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return "".join(known[part] if part in known else re.escape(part) for part in parts)

@@ -1,0 +1,280 @@
+"""Reading a file of rules: what it says, or everything that is wrong with it, each fault with its line and key.
+
+Its examples are tried as well. A file with a fault gives no rules.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sayso.config import duration
+from sayso.rules.book import matches
+from sayso.rules.pattern import About, Pattern, pattern
+from sayso.rules.rule import Approvers, Effect, Rule, RuleLevel, RulesFault, RulesFile, When
+from sayso.rules.uses import Ground, example, use_of
+from sayso.text import did_you_mean, quoted
+from sayso.trust import content_hash
+
+T = TypeVar("T")
+
+SANDBOXES = ("workspace", "read-only", "none")
+_KEYS = (
+    *Effect,
+    *("except", "because", "match", "not_match", "when"),
+    *("approvers", "need", "not_asker", "timeout", "escalate"),
+)
+_ONLY_ASKING = ("approvers", "need", "not_asker", "timeout", "escalate")
+_TOP = ("groups", "rule")
+_HEADER = re.compile(r"\s*\[\[\s*rule\s*\]\]")
+_EXAMPLE_FOLDER = "/project"
+_ON_PAPER = Ground(leads_to=os.path.normpath)
+"""Examples are about no real files."""
+
+
+def read_rules(data: bytes, file: Path, level: RuleLevel) -> RulesFile:
+    """What the file says."""
+    reading = _Reading(file=file, level=level)
+    try:
+        reading.text = data.decode("utf-8-sig")
+        said = tomllib.loads(reading.text)
+    except UnicodeDecodeError:
+        reading.fault("it is no UTF-8 text. Save it as UTF-8.")
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        reading.fault(f"it is no valid TOML: {error}.", _line_in(str(error)) or reading.text.count("\n") + 1)
+    else:
+        reading.read(said)
+    faults = tuple(reading.faults)
+    return RulesFile(
+        file=file,
+        level=level,
+        hash=content_hash(data),
+        rules=() if faults else tuple(reading.rules),
+        faults=faults,
+        groups=reading.groups,
+    )
+
+
+@dataclass(kw_only=True)
+class _Reading:
+    file: Path
+    level: RuleLevel
+    text: str = ""
+    rules: list[Rule] = field(default_factory=list)
+    faults: list[RulesFault] = field(default_factory=list)
+    groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def fault(self, text: str, line: int = 0, key: str = "") -> None:
+        self.faults.append(RulesFault(file=self.file, text=text, line=line, key=key))
+
+    def read(self, said: Mapping[str, Any]) -> None:
+        lines = self.text.splitlines()
+        for key in said.keys() - set(_TOP):
+            hint = did_you_mean(key, _TOP, "There are `groups` and `[[rule]]`.")
+            self.fault(f"this key is not known. {hint}", _line_of(lines, key), key)
+        groups, rules = said.get("groups", {}), said.get("rule", [])
+        if isinstance(groups, Mapping):
+            self._read_groups(groups, lines)
+        else:
+            self.fault("it must be a table of names and lists.", _line_of(lines, "groups"), "groups")
+        if not isinstance(rules, list) or not all(isinstance(each, Mapping) for each in rules):
+            self.fault("rules are written as [[rule]].", _line_of(lines, "rule"), "rule")
+            return
+        begins = [number for number, line in enumerate(lines, start=1) if _HEADER.match(line)]
+        known = begins if len(begins) == len(rules) else [0] * len(rules)
+        for begin, end, raw in zip(known, [*known[1:], len(lines) + 1], rules, strict=False):
+            _RuleReading(self, raw, begin, lines[begin - 1 : end - 1] if begin else []).read()
+
+    def _read_groups(self, groups: Mapping[str, Any], lines: list[str]) -> None:
+        for name, people in groups.items():
+            if _is_texts(people):
+                self.groups[name] = tuple(people)
+            else:
+                self.fault("it must be a list of names.", _line_of(lines, name), f"groups.{name}")
+
+
+class _RuleReading:
+    """One rule of a file. Every fault is found, not only the first."""
+
+    def __init__(self, whole: _Reading, raw: Mapping[str, Any], line: int, lines: list[str]) -> None:
+        self._whole, self._raw, self._line, self._lines = whole, raw, line, lines
+        self._failed = False
+
+    def read(self) -> None:
+        effect = self._effect()
+        for key in self._raw.keys() - set(_KEYS):
+            self._fault(
+                key, f"this key is not known. {did_you_mean(key, _KEYS, 'Known are ' + ', '.join(_KEYS) + '.')}"
+            )
+        patterns = self._patterns(effect) if effect else ()
+        rule = Rule(
+            effect=effect or Effect.ASK,
+            patterns=patterns,
+            exceptions=self._patterns("except"),
+            because=self._value("because", _text, ""),
+            when=self._value("when", _when, When()),
+            approvers=self._approvers(effect),
+            file=self._whole.file,
+            line=self._line,
+            level=self._whole.level,
+        )
+        wide = [each.text for each in patterns if effect is Effect.ALLOW and _is_of_any_program(each)]
+        if effect and wide:
+            self._fault(effect, f"{quoted(wide[0])} would allow any program. Name the program first.")
+        if not self._failed:
+            self._try_examples(rule)
+            self._whole.rules.append(rule)
+
+    def _effect(self) -> Effect | None:
+        given = [effect for effect in Effect if effect in self._raw]
+        if len(given) != 1:
+            self._fault("", "a rule has exactly one of allow, ask and deny.")
+        return given[0] if len(given) == 1 else None
+
+    def _patterns(self, key: str) -> tuple[Pattern, ...]:
+        given = self._raw.get(key, [])
+        if not _is_texts(given) or (key in self._raw and not given):
+            self._fault(key, 'it must be a list of texts such as ["Bash(git status *)"].')
+            return ()
+        found = []
+        for text in given:
+            try:
+                found.append(pattern(text))
+            except ValueError as error:
+                self._fault(key, f"{quoted(text)} cannot be understood: {error}.")
+        return tuple(found)
+
+    def _approvers(self, effect: Effect | None) -> Approvers:
+        for key in _ONLY_ASKING:
+            if key in self._raw and effect is not Effect.ASK:
+                self._fault(key, "only a rule that asks can have it.")
+        nobody: tuple[int | None, tuple[str, ...]] = (None, ())
+        escalate = self._value("escalate", _escalation, nobody)
+        found = Approvers(
+            names=self._value("approvers", _names, ()),
+            need=self._value("need", _need, 1),
+            not_asker=self._value("not_asker", _switch, False),
+            timeout_ms=self._value("timeout", duration, None),
+            escalate_after_ms=escalate[0],
+            escalate_to=escalate[1],
+        )
+        for key, names in (("approvers", found.names), ("escalate", found.escalate_to)):
+            for name in names:
+                if name.startswith("@") and name[1:] not in self._whole.groups:
+                    self._fault(key, f"there is no group {quoted(name[1:])} in this file.")
+        return found
+
+    def _value(self, key: str, read: Callable[[Any], T], default: T) -> T:
+        if key not in self._raw:
+            return default
+        try:
+            return read(self._raw[key])
+        except ValueError as error:
+            self._fault(key, f"it is {quoted(self._raw[key])}; it must be {error}.")
+            return default
+
+    def _try_examples(self, rule: Rule) -> None:
+        for key, wanted in (("match", True), ("not_match", False)):
+            given = self._raw.get(key, [])
+            if not _is_texts(given):
+                self._fault(key, 'it must be a list of texts such as ["Bash(git status)"].')
+                continue
+            for text in given:
+                try:
+                    found = matches(rule, use_of(example(text, _EXAMPLE_FOLDER), _ON_PAPER))
+                except ValueError as error:
+                    self._fault(key, f"{quoted(text)} cannot be understood: {error}.")
+                    continue
+                if found is not wanted:
+                    said = "does not match this rule" if wanted else "matches this rule"
+                    self._fault(key, f"{quoted(text)} {said}.")
+
+    def _fault(self, key: str, text: str) -> None:
+        self._failed = True
+        line = _line_of(self._lines, key) if key else 0
+        self._whole.fault(text, self._line + line - 1 if line else self._line, key)
+
+
+def _is_of_any_program(given: Pattern) -> bool:
+    return given.about is About.WORDS and given.spec.startswith("*")
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) and each.strip() for each in value)
+
+
+def _line_of(lines: list[str], key: str) -> int:
+    """Where a key is written; 0 where that is not found."""
+    begins = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*[=.]""")
+    return next((number for number, line in enumerate(lines, start=1) if begins.match(line)), 0)
+
+
+def _line_in(error: str) -> int:
+    found = re.search(r"line (\d+)", error)
+    return int(found[1]) if found else 0
+
+
+# Values
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("a text")
+    return value
+
+
+def _switch(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("true or false")
+    return value
+
+
+def _need(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 100:
+        raise ValueError("a whole number from 1 to 100")
+    return value
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    if not _is_texts(value) or not value:
+        raise ValueError('a list of names and groups, such as ["user-a", "@release"]')
+    return tuple(value)
+
+
+def _escalation(value: Any) -> tuple[int | None, tuple[str, ...]]:
+    if not isinstance(value, Mapping) or set(value) != {"after", "to"}:
+        raise ValueError('a table such as { after = "20m", to = ["@oncall"] }')
+    return duration(value["after"]), _names(value["to"])
+
+
+def _when(value: Any) -> When:
+    allowed = 'a table with some of project, agent and sandbox, such as { project = "~/shop" }'
+    if not isinstance(value, Mapping) or not value or value.keys() - {"project", "agent", "sandbox"}:
+        raise ValueError(allowed)
+    sandbox = value.get("sandbox", "")
+    if sandbox not in ("", *SANDBOXES):
+        raise ValueError(f"{allowed}, and a sandbox one of {', '.join(SANDBOXES)}")
+    return When(
+        projects=tuple(_folders(value.get("project", []))),
+        agents=tuple(_listed(value.get("agent", []))),
+        sandbox=sandbox,
+    )
+
+
+def _listed(value: Any) -> list[str]:
+    listed = [value] if isinstance(value, str) else value
+    if not isinstance(listed, list) or not all(isinstance(each, str) and each for each in listed):
+        raise ValueError("a text, or a list of texts, for project and agent")
+    return listed
+
+
+def _folders(value: Any) -> Iterator[str]:
+    for folder in _listed(value):
+        if not folder.startswith(("/", "~")):
+            raise ValueError("a folder from the root or from your home, for project: /srv/shop or ~/shop")
+        yield os.path.realpath(os.path.expanduser(folder))

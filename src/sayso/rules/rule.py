@@ -1,0 +1,112 @@
+"""What a rule is: which uses of tools it is about, what is to become of them, and when it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from sayso.rules.pattern import Pattern
+
+
+class Effect(StrEnum):
+    """What becomes of an action. The strictest that matches wins."""
+
+    DENY = "deny"
+    ASK = "ask"
+    ALLOW = "allow"
+
+
+class RuleLevel(StrEnum):
+    """Whose file a rule is in."""
+
+    MACHINE = "machine"
+    PERSON = "person"
+    PROJECT = "project"
+
+
+@dataclass(frozen=True, kw_only=True)
+class When:
+    """Where and for whom a rule holds; an empty field holds everywhere."""
+
+    projects: tuple[str, ...] = ()
+    """Folders: those, and what is below them."""
+    agents: tuple[str, ...] = ()
+    sandbox: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Approvers:
+    """Who must agree to what a rule asks for. It is read and checked; nobody keeps to it yet."""
+
+    names: tuple[str, ...] = ()
+    need: int = 1
+    not_asker: bool = False
+    timeout_ms: int | None = None
+    escalate_after_ms: int | None = None
+    escalate_to: tuple[str, ...] = ()
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """The keys that say more than that somebody is asked."""
+        said = {
+            "approvers": self.names,
+            "need": self.need > 1,
+            "not_asker": self.not_asker,
+            "timeout": self.timeout_ms,
+            "escalate": self.escalate_after_ms,
+        }
+        return tuple(key for key, value in said.items() if value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """One `[[rule]]` of a file. `line` is where it begins, 0 where that is not known."""
+
+    effect: Effect
+    patterns: tuple[Pattern, ...]
+    exceptions: tuple[Pattern, ...] = ()
+    because: str = ""
+    when: When = field(default_factory=When)
+    approvers: Approvers = field(default_factory=Approvers)
+    file: Path = Path()
+    line: int = 0
+    level: RuleLevel = RuleLevel.PERSON
+
+    @property
+    def place(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else str(self.file)
+
+    @property
+    def text(self) -> str:
+        """What it is about, as it is written."""
+        return ", ".join(pattern.text for pattern in self.patterns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RulesFault:
+    """Something wrong in a file, by which none of it is used."""
+
+    file: Path
+    text: str
+    line: int = 0
+    key: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.line else str(self.file)
+        return f"{place}: {self.key}: {self.text}" if self.key else f"{place}: {self.text}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RulesFile:
+    """One file as it was read: its rules, or what is wrong with it."""
+
+    file: Path
+    level: RuleLevel
+    hash: str = ""
+    rules: tuple[Rule, ...] = ()
+    faults: tuple[RulesFault, ...] = ()
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    trusted: bool = True
+    """Whether what it allows counts."""

@@ -1,0 +1,193 @@
+"""From an action to the use of a tool that rules look at, and from an example of a person's to an action.
+
+Nothing here reads a file: how a path leads on by links is told by whoever calls.
+"""
+
+from __future__ import annotations
+
+import os.path
+import re
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sayso.rules.shell import UNKNOWN, forms_of, taken_apart
+from sayso.rules.use import Command, ToolUse, UsedPath
+
+PlainAction = Mapping[str, Any]
+"""`kind`, `tool`, `folder` and `data` of an action."""
+
+_FAMILIES = {"edit": "Edit", "read": "Read", "shell": "Bash"}
+_SEARCHES = ("Grep", "Glob")
+_SHELL_INPUT = frozenset(("command", "description", "timeout", "run_in_background"))
+_EXECUTED = re.compile(r"(?:^|/)(?:\.git|\.sayso|\.claude|\.codex|\.husky|\.vscode|\.idea)(?:/|$)|(?:^|/)\.mcp\.json$")
+"""What lies there is run by other programs, or says what agents may do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ground:
+    """Where an agent works, as far as rules must know it."""
+
+    leads_to: Callable[[str], str | None]
+    """The real path behind a path; None where that is not known."""
+    guarded: tuple[str, ...] = ()
+    """Real folders whose files no rule lets an agent change."""
+    doubt: str = ""
+    """Why nothing of this agent's is allowed by a rule; empty: it may be."""
+
+
+def use_of(action: PlainAction, ground: Ground) -> ToolUse:
+    kind, tool = action["kind"], action["tool"]
+    given = action["data"].get("input")
+    names = frozenset(filter(None, (tool, _FAMILIES.get(kind))))
+    doubts = [ground.doubt] if ground.doubt else []
+    if kind in ("command", "sequence"):
+        return _own_command(action, doubts)
+    if not isinstance(given, Mapping):
+        return ToolUse(names=names, strict_names=names, doubts=("its input is not known", *doubts))
+    match kind:
+        case "shell":
+            return _shell(given, action["folder"], names, ground, doubts)
+        case "edit":
+            return _edit(action, given, names, ground, doubts)
+        case "read":
+            return _read(tool, given, action["folder"], names, ground, doubts)
+        case "fetch":
+            domain = _domain(given.get("url"))
+            return ToolUse(names=names, strict_names=names, domain=domain, doubts=tuple(doubts))
+    return ToolUse(names=names, strict_names=names, doubts=tuple(doubts))
+
+
+def _shell(given: Mapping[str, Any], folder: str, names: frozenset[str], ground: Ground, doubts: list[str]) -> ToolUse:
+    line = given.get("command")
+    unknown = [key for key, value in given.items() if key not in _SHELL_INPUT and value not in (None, False, "")]
+    if unknown:
+        doubts.append(f"it has an input that rules know nothing of: {unknown[0]}")
+    if not isinstance(line, str):
+        return ToolUse(names=names, strict_names=names, doubts=("its input is not known", *doubts))
+    found = taken_apart(line)
+    return ToolUse(
+        names=names,
+        strict_names=names,
+        commands=found.commands,
+        forms=found.forms,
+        mentioned=tuple(_path(word, folder, ground) for word in _like_paths(found.commands)),
+        hides_paths=found.hides_paths,
+        doubts=(*doubts, *found.doubts),
+    )
+
+
+def _like_paths(commands: Sequence[Command]) -> list[str]:
+    """Words that may name a file, and what follows an option's `=` or an `@`."""
+    words = {part for words in commands for word in words[1:] for part in (word, *re.split("[=@:]", word)[1:])}
+    return sorted(re.sub(r"^\$(?:HOME|\{HOME\})", "~", word) for word in words if word and UNKNOWN not in word)
+
+
+def _edit(
+    action: PlainAction, given: Mapping[str, Any], names: frozenset[str], ground: Ground, doubts: list[str]
+) -> ToolUse:
+    named = next((given[key] for key in ("file_path", "notebook_path") if isinstance(given.get(key), str)), "")
+    if not named:
+        return ToolUse(names=names, strict_names=names, doubts=("which file it would change is not known", *doubts))
+    path = _path(named, action["folder"], ground)
+    known = action["data"].get("file")
+    if isinstance(known, Mapping) and ground.leads_to("/"):
+        path = UsedPath(named=path.named, real=known["path"], project=path.project)
+    ways = [way for way in (path.named, path.real) if way]
+    if any(_EXECUTED.search(way) for way in ways) or any(_is_below(way, ground.guarded) for way in ways):
+        doubts.append("what lies there is run by other programs, or says what agents may do")
+    return ToolUse(names=names, strict_names=names, paths=(path,), doubts=tuple(doubts))
+
+
+def _is_below(way: str, folders: Sequence[str]) -> bool:
+    return any(way == folder or way.startswith(f"{folder.rstrip('/')}/") for folder in folders)
+
+
+def _read(
+    tool: str, given: Mapping[str, Any], folder: str, names: frozenset[str], ground: Ground, doubts: list[str]
+) -> ToolUse:
+    searches = tool in _SEARCHES
+    named = given.get("path" if searches else "file_path") or (folder if searches else None)
+    if not isinstance(named, str):
+        return ToolUse(names=names, strict_names=names, doubts=("which file it would read is not known", *doubts))
+    wanted = given.get("pattern")
+    if tool == "Glob" and (not isinstance(wanted, str) or ".." in wanted or wanted.startswith(("/", "~"))):
+        doubts.append("where it would look is not known")
+    path = _path(named, folder, ground)
+    path = UsedPath(named=path.named, real=path.real, project=path.project, is_whole_folder=searches)
+    return ToolUse(names=names, strict_names=names, paths=(path,), hides_paths=searches, doubts=tuple(doubts))
+
+
+def _path(named: str, folder: str, ground: Ground) -> UsedPath:
+    home = os.path.expanduser(named) if named == "~" or named.startswith("~/") else named
+    whole = os.path.normpath(os.path.join(folder or "/", home))
+    # A name that the program may take for something else is not certain.
+    certain = not named.startswith("~") and "\0" not in named
+    return UsedPath(named=whole, real=ground.leads_to(whole) if certain else None, project=folder)
+
+
+def _domain(url: object) -> str:
+    """The host of an address; empty where it is not certain."""
+    from urllib.parse import urlsplit
+
+    if not isinstance(url, str) or not re.fullmatch(r"https?://[!-\[\]-~]+", url, re.IGNORECASE):
+        return ""
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+    return host.lower().rstrip(".") if re.fullmatch(r"[A-Za-z0-9.-]+", host) else ""
+
+
+def _own_command(action: PlainAction, doubts: list[str]) -> ToolUse:
+    """A tool of a tool file: allowed by its own name, and denied by what is said of shell commands and steps."""
+    tool, data = action["tool"], action["data"]
+    words = tuple(data.get("argv") or ())
+    steps = [_own_command(step, []) for step in data.get("steps") or ()]
+    first = tuple(data.get("before") or ())
+    forms = [form for line in (words, first) if line for form in forms_of(line)]
+    return ToolUse(
+        names=frozenset((tool,)),
+        strict_names=frozenset((tool, "Bash")).union(*(step.strict_names for step in steps)),
+        commands=(words,) if words else (),
+        forms=(*forms, *(form for step in steps for form in step.forms)),
+        beyond_words=any(data.get(key) for key in ("stdin", "files", "environment", "before", "steps")),
+        doubts=tuple(doubts),
+    )
+
+
+# Examples
+
+_EXAMPLE = re.compile(r"(?P<name>[A-Za-z_][\w.-]*)(?:\((?P<about>.*)\))?", re.DOTALL | re.ASCII)
+_KINDS = {
+    "Bash": ("shell", "command"),
+    "Edit": ("edit", "file_path"),
+    "MultiEdit": ("edit", "file_path"),
+    "Write": ("edit", "file_path"),
+    "NotebookEdit": ("edit", "notebook_path"),
+    "Read": ("read", "file_path"),
+    "Grep": ("read", "path"),
+    "Glob": ("read", "path"),
+    "WebFetch": ("fetch", "url"),
+}
+
+
+def example(text: str, folder: str) -> dict[str, Any]:
+    """The action that a person means by `Bash(git push)`, `Read(.env)`, `WebFetch(domain:example.com)` or the name of a
+    tool. ValueError says what is wrong with it."""
+    found = _EXAMPLE.fullmatch(text.strip())
+    if not found:
+        raise ValueError("it must be the name of a tool, or a name with brackets such as Bash(git push)")
+    name, about = found["name"], found["about"]
+    if name not in _KINDS and about is not None and not name.startswith("mcp__"):
+        return {"kind": "command", "tool": name, "folder": folder, "data": {"argv": shlex.split(about)}}
+    kind, field = _KINDS.get(name, ("mcp" if name.startswith("mcp__") else "other", ""))
+    given = {} if about is None or not field else {field: about}
+    if name == "WebFetch" and about is not None and about.startswith("domain:"):
+        given = {"url": f"https://{about.removeprefix('domain:').strip()}/"}
+    if name == "Glob":
+        given = {"pattern": "*", **given}
+    if field and about is None and kind != "fetch":
+        raise ValueError(f"it must say what {name} is used for, such as {name}(...)")
+    return {"kind": kind, "tool": name, "folder": folder, "data": {"input": given}}

@@ -1,0 +1,85 @@
+"""The files that rules are in: three levels, read again when one changes, a project's only as far as it is trusted."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.trusting import trust
+
+from sayso import config as settings
+from sayso.config import Config
+from sayso.rules.book import Circumstances, RuleBook
+from sayso.rules.files import RuleFiles
+from sayso.rules.rule import RuleLevel
+from sayso.rules.uses import Ground, example, use_of
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
+    for folder in ("etc", "user", "project/.sayso", "state"):
+        (tmp_path / folder).mkdir(parents=True)
+    monkeypatch.setattr(settings, "MACHINE_DIR", tmp_path / "etc")
+    return Config(project=tmp_path / "project", user_dir=tmp_path / "user", state_dir=tmp_path / "state")
+
+
+def effect(book: RuleBook, config: Config, meant: str) -> str:
+    project = os.path.realpath(config.project)
+    use = use_of(example(meant, project), Ground(leads_to=os.path.realpath))
+    return book.judge(use, Circumstances(project=project)).effect
+
+
+def test_the_strictest_wins_whichever_level_it_is_in(config: Config) -> None:
+    config.machine_rules.write_text('[[rule]]\nallow = ["a", "b", "c"]')
+    config.user_rules.write_text('[[rule]]\nask = ["b"]')
+    config.rules_of(config.project).write_text('[[rule]]\ndeny = ["c"]')
+    book = RuleFiles(config).book(config.project)
+    assert [effect(book, config, tool) for tool in "abc"] == ["allow", "ask", "deny"]
+    assert [file.level for file in book.files] == list(RuleLevel)
+
+
+@pytest.mark.finding("F-20")
+def test_what_a_project_allows_counts_only_while_it_is_trusted(config: Config) -> None:
+    theirs, files = config.rules_of(config.project), RuleFiles(config)
+    theirs.write_text('[[rule]]\nallow = ["a"]\n[[rule]]\ndeny = ["b"]')
+    assert [effect(files.book(config.project), config, tool) for tool in "ab"] == ["ask", "deny"]
+    trust(config.state_dir, config.project)
+    assert [effect(files.book(config.project), config, tool) for tool in "ab"] == ["allow", "deny"]
+    theirs.write_text('[[rule]]\nallow = ["a", "c"]\n[[rule]]\ndeny = ["b"]')
+    assert [effect(files.book(config.project), config, tool) for tool in "abc"] == ["ask", "deny", "ask"]
+
+
+def test_a_file_is_read_again_when_it_changes_and_not_before(config: Config) -> None:
+    files = RuleFiles(config)
+    empty = files.book(config.project)
+    assert empty.is_empty
+    assert files.book(config.project) is empty
+    config.user_rules.write_text('[[rule]]\nallow = ["a"]')
+    changed = files.book(config.project)
+    assert effect(changed, config, "a") == "allow"
+    assert files.book(config.project) is changed
+    config.user_rules.unlink()
+    assert files.book(config.project).is_empty
+
+
+def test_a_file_that_somebody_else_can_write_or_that_cannot_be_read_is_a_fault(config: Config) -> None:
+    config.user_rules.write_text('[[rule]]\nallow = ["a"]')
+    config.user_rules.chmod(0o666)
+    book = RuleFiles(config).book(config.project)
+    assert "somebody else can write it" in str(book.faults[0])
+    assert effect(book, config, "a") == "ask"
+    config.user_rules.unlink()
+    config.user_rules.mkdir()
+    assert "cannot be read" in str(RuleFiles(config).book(config.project).faults[0])
+
+
+def test_paths_are_real_ones_after_links(config: Config, tmp_path: Path) -> None:
+    (config.project / "src").mkdir()
+    (config.project / "src" / "out").symlink_to(tmp_path)
+    (config.project / "src" / "key").symlink_to(config.project / "secret")
+    config.user_rules.write_text('[[rule]]\nallow = ["Edit(src/**)"]\n[[rule]]\ndeny = ["Edit(secret)"]')
+    book = RuleFiles(config).book(config.project)
+    assert effect(book, config, "Edit(src/a)") == "allow"
+    assert effect(book, config, "Edit(src/out/a)") == "ask"
+    assert effect(book, config, "Edit(src/key)") == "deny"

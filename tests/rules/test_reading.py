@@ -1,0 +1,216 @@
+"""Files of rules: what they say, and every fault in them with its line and key."""
+
+from __future__ import annotations
+
+import os.path
+from pathlib import Path
+
+import pytest
+
+from sayso.rules.book import Circumstances, RuleBook, Ruling
+from sayso.rules.reading import read_rules
+from sayso.rules.rule import Effect, RuleLevel, RulesFile
+from sayso.rules.uses import Ground, example, use_of
+
+FILE = Path("/etc/sayso/rules.toml")
+SPECIFIED = """
+[groups]
+release = ["user-a", "user-b"]
+oncall = ["user-c"]
+
+[[rule]]
+deny = ["Bash(git push --force *)", "Read(.env*)"]
+because = "Use --force-with-lease."
+match = ["Bash(git push --force origin main)"]
+not_match = ["Bash(git push origin main)"]
+
+[[rule]]
+ask = ["Bash(terraform *)", "Edit(infra/**)"]
+except = ["Bash(terraform plan *)"]
+approvers = ["@release"]
+need = 2
+not_asker = true
+timeout = "2h"
+escalate = { after = "20m", to = ["@oncall"] }
+
+[[rule]]
+allow = ["Bash(npm test *)", "Bash(git status *)", "Read(**)", "git_status"]
+when = { project = "/srv/shop", agent = "claude-code" }
+"""
+
+
+def read(text: str) -> RulesFile:
+    return read_rules(text.encode(), FILE, RuleLevel.MACHINE)
+
+
+def faults(text: str) -> list[str]:
+    return [str(fault) for fault in read(text).faults]
+
+
+def ruling(text: str, meant: str, project: str = "/srv/shop", agent: str = "claude-code") -> Ruling:
+    file = read(text)
+    assert file.faults == ()
+    use = use_of(example(meant, project), Ground(leads_to=os.path.normpath))
+    return RuleBook([file]).judge(use, Circumstances(project=project, agent=agent))
+
+
+def effect(text: str, meant: str, project: str = "/srv/shop", agent: str = "claude-code") -> str:
+    return ruling(text, meant, project, agent).effect
+
+
+def test_the_specified_file_is_read_and_decides() -> None:
+    denied = ruling(SPECIFIED, "Bash(git push --force)")
+    assert (denied.effect, denied.because) == (Effect.DENY, "Use --force-with-lease.")
+    assert [rule.place for rule in denied.rules] == ["/etc/sayso/rules.toml:6"]
+    asked = ruling(SPECIFIED, "Bash(terraform apply)")
+    assert asked.effect is Effect.ASK
+    assert asked.not_kept == ("approvers", "need", "not_asker", "timeout", "escalate")
+    for meant in ("Bash(npm test)", "Read(src/a.py)", "git_status"):
+        assert effect(SPECIFIED, meant) == "allow"
+    assert effect(SPECIFIED, "Read(.env)") == "deny"
+
+
+def test_a_rule_holds_only_where_it_says() -> None:
+    assert effect(SPECIFIED, "git_status", "/srv/shop/backend") == "allow"
+    assert effect(SPECIFIED, "git_status", "/srv/shopping") == "ask"
+    assert effect(SPECIFIED, "git_status", agent="codex") == "ask"
+    assert effect(SPECIFIED, "git_status", agent="") == "ask"
+    strict = '[[rule]]\ndeny = ["git_status"]\nwhen = { agent = "codex" }'
+    assert effect(strict, "git_status") == "ask"
+    assert effect(strict, "git_status", agent="") == "deny"
+
+
+def test_what_wants_a_sandbox_is_asked_while_there_is_none() -> None:
+    text = '[[rule]]\nallow = ["Bash(npm test *)"]\nwhen = { sandbox = "workspace" }'
+    asked = ruling(text, "Bash(npm test)")
+    assert (asked.effect, "sandbox" in asked.why) == (Effect.ASK, True)
+    assert effect('[[rule]]\ndeny = ["Bash(ls)"]\nwhen = { sandbox = "none" }', "Bash(ls)") == "deny"
+
+
+@pytest.mark.parametrize(
+    ("meant", "verdict"),
+    [
+        ("Edit(src/a.py)", "allow"),
+        ("Write(src/a.py)", "allow"),
+        ("MultiEdit(src/deep/er/a.py)", "allow"),
+        ("Edit(src/../a.py)", "ask"),
+        ("Edit(src)", "ask"),
+        ("Edit(srcs/a.py)", "ask"),
+        ("Edit(/etc/src/a.py)", "ask"),
+        ("Edit(src/.git/hooks/pre-commit)", "ask"),
+        ("Edit(src/.claude/settings.json)", "ask"),
+        ("Edit(src/.sayso/rules.toml)", "ask"),
+        ("Read(src/a.py)", "ask"),
+        ("Read(README.md)", "allow"),
+        ("Read(docs/deep/README.md)", "allow"),
+        ("Read(/etc/README.md)", "ask"),
+        ("Read(/etc/hosts)", "allow"),
+        ("Read(/etc/hosts/x)", "ask"),
+        ("Grep(logs)", "ask"),
+        ("Read(secrets/key)", "deny"),
+        ("Read(secrets)", "deny"),
+        ("Read(a/secrets/key)", "ask"),
+        ("Read(x/id_rsa)", "deny"),
+        ("Read(/home/x/.ssh/ID_RSA)", "deny"),
+        ("WebFetch(https://docs.example.com/a)", "allow"),
+        ("WebFetch(https://example.com/a)", "ask"),
+        ("WebFetch(https://docs.example.com.evil.com/)", "ask"),
+        ("WebFetch(https://evil.com/?docs.example.com)", "ask"),
+        ("WebFetch(https://docs.example.com@evil.com/)", "ask"),
+        ("WebFetch(https://docs.example.com\\@evil.com/)", "ask"),
+        ("WebFetch(file://docs.example.com/etc/passwd)", "ask"),
+        ("WebFetch(https://api.bad.com/)", "deny"),
+        ("mcp__github__get_issue", "allow"),
+        ("mcp__github__delete", "ask"),
+        ("mcp__githubx__get_issue", "ask"),
+        ("mcp__prod__anything", "deny"),
+        ("deploy(./deploy.sh staging)", "allow"),
+        ("deploy(./deploy.sh prod)", "ask"),
+        ("deploy(git push --force)", "deny"),
+        ("deploy", "ask"),
+        ("other(./deploy.sh staging)", "ask"),
+        ("ExitPlanMode", "ask"),
+        ("WebSearch", "allow"),
+    ],
+)
+def test_patterns_mean_what_the_documents_say(meant: str, verdict: str) -> None:
+    rules = """
+[[rule]]
+deny = ["Read(secrets/)", "Read(id_rsa)", "WebFetch(domain:bad.com)", "mcp__prod", "Bash(git push --force *)"]
+[[rule]]
+allow = ["Edit(src/**)", "Read(README.md)", "Read(//etc/hosts)", "Grep(logs/**)", "WebFetch(domain:docs.example.com)",
+  "mcp__github__get_*", "deploy(./deploy.sh staging *)", "WebSearch"]
+"""
+    assert effect(rules, meant) == verdict
+
+
+def test_an_exception_belongs_to_its_rule_alone() -> None:
+    rules = '[[rule]]\nask = ["Bash(git *)"]\nexcept = ["Bash(git status *)"]\n[[rule]]\nallow = ["Bash(git *)"]'
+    assert effect(rules, "Bash(git status)") == "allow"
+    assert effect(rules, "Bash(git log)") == "ask"
+    assert effect(rules, "Bash(git status && git log)") == "ask"
+    assert effect(rules + '\n[[rule]]\ndeny = ["Bash(git status *)"]', "Bash(git status)") == "deny"
+    narrow = '[[rule]]\nallow = ["Bash(git *)"]\nexcept = ["Bash(git push *)", "Bash(git reset --hard *)"]'
+    assert effect(narrow, "Bash(git log)") == "allow"
+    for line in ("git push", "git -C x push", "git log; git push", 'git "push"', "git push --force"):
+        assert effect(narrow, f"Bash({line})") == "ask", line
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[[rule]]\nallow = [", ":2"),
+        ("[[rule]]\nallow = []", ":2: allow: it must be a list of texts"),
+        ("[[rule]]\nallow = 'ls'", ":2: allow: it must be a list"),
+        ('[[rule]]\nallow = ["ls("]', ':2: allow: "ls(" cannot be understood'),
+        ('[[rule]]\nallow = ["Bash()"]', "nothing in the brackets"),
+        ('[[rule]]\nallow = ["Agent(x)"]', "nothing is known of what stands in the brackets"),
+        ('[[rule]]\nallow = ["mcp__x__y(z)"]', "nothing is known"),
+        ('[[rule]]\nallow = ["Read([a]x)"]', "in a path"),
+        ('[[rule]]\nallow = ["Read(../x)"]', "in a path"),
+        ('[[rule]]\nallow = ["WebFetch(https://x)"]', "WebFetch(domain:example.com)"),
+        ('[[rule]]\nallow = ["Bash(* --version)"]', "would allow any program"),
+        ("[[rule]]\nallow = ['Bash(git \"x)']", "quotes are not closed"),
+        ('[[rule]]\nallow = ["x"]\ndeny = ["y"]', ":1: a rule has exactly one of allow, ask and deny"),
+        ("[[rule]]\nbecause = 'x'", ":1: a rule has exactly one"),
+        ('\n\n[[rule]]\nallow = ["x"]\nbecuase = "y"', ":5: becuase: this key is not known. Did you mean because?"),
+        ('rules = []\n[[rule]]\nallow = ["x"]', ":1: rules: this key is not known. Did you mean rule?"),
+        ('[[rule]]\nallow = ["x"]\nneed = 2', ":3: need: only a rule that asks can have it"),
+        ('[[rule]]\nask = ["x"]\nneed = "2"', ":3: need: it is"),
+        ('[[rule]]\nask = ["x"]\napprovers = ["@nobody"]', 'there is no group "nobody"'),
+        ('[[rule]]\nask = ["x"]\ntimeout = "soon"', ":3: timeout: it is"),
+        ('[[rule]]\nask = ["x"]\nwhen = { os = "linux" }', ":3: when: it is"),
+        ('[[rule]]\nask = ["x"]\nwhen = { sandbox = "all" }', "sandbox one of workspace"),
+        ('[[rule]]\nask = ["x"]\nwhen = { project = "shop" }', "from the root or from your home"),
+        ('[[rule]]\ndeny = ["Bash(rm *)"]\nmatch = ["Bash(ls)"]', ':3: match: "Bash(ls)" does not match this rule'),
+        (
+            '[[rule]]\nallow = ["Bash(ls *)"]\nnot_match = ["Bash(ls x)"]',
+            ':3: not_match: "Bash(ls x)" matches this rule',
+        ),
+        ('[[rule]]\nallow = ["Bash(ls *)"]\nmatch = ["Bash(ls > x)"]', "does not match"),
+        ("rule = 1", ":1: rule: rules are written as"),
+        ("groups = 1", ":1: groups: it must be a table"),
+    ],
+)
+def test_a_fault_names_the_file_the_line_and_the_key(text: str, said: str) -> None:
+    (fault, *_) = faults(text)
+    assert fault.startswith("/etc/sayso/rules.toml")
+    assert said in fault
+
+
+def test_a_file_with_a_fault_gives_no_rule_and_everything_is_asked_but_what_others_deny() -> None:
+    broken = read('[[rule]]\nallow = ["Bash(ls *)"]\n[[rule]]\nallow = 1')
+    assert broken.rules == ()
+    good = read_rules(
+        b'[[rule]]\nallow = ["Bash(ls *)"]\n[[rule]]\ndeny = ["Bash(rm *)"]', Path("/x"), RuleLevel.PERSON
+    )
+    book, ground = RuleBook([broken, good]), Ground(leads_to=os.path.normpath)
+    for meant, verdict in (("Bash(ls)", "ask"), ("Bash(rm x)", "deny")):
+        assert book.judge(use_of(example(meant, "/srv"), ground), Circumstances(project="/srv")).effect == verdict
+
+
+def test_an_input_that_rules_know_nothing_of_is_asked() -> None:
+    book, ground = RuleBook([read('[[rule]]\nallow = ["Bash(ls *)"]')]), Ground(leads_to=os.path.normpath)
+    for more, verdict in (({"description": "x"}, "allow"), ({"dangerouslyDisableSandbox": True}, "ask")):
+        action = {"kind": "shell", "tool": "Bash", "folder": "/srv", "data": {"input": {"command": "ls", **more}}}
+        assert book.judge(use_of(action, ground), Circumstances(project="/srv")).effect == verdict
