@@ -153,10 +153,12 @@ def test_a_wrong_argument_is_refused_before_anything_runs(home: Home) -> None:
         assert desk.recent() == []
 
 
-def test_interrupting_the_shell_command_ends_every_process_of_the_tool(home: Home) -> None:
-    with running(home, "sleep 300 & exec sleep 300") as (process, operation):
+def test_what_a_tool_writes_is_printed_as_it_comes_and_interrupting_it_ends_every_process(home: Home) -> None:
+    with running(home, "echo first; sleep 300 & exec sleep 300") as (process, operation):
         children = _processes_of(operation)
         assert children
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"first\n"
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=SECONDS)
         assert process.returncode == 130

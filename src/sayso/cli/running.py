@@ -21,9 +21,10 @@ from sayso.config import Config
 from sayso.desks import Desks, open_desks
 from sayso.dialects.operation_replies import data, headline
 from sayso.operations.approval import Approvals
+from sayso.operations.job import Job
 from sayso.operations.operation import Operation, OperationState
 from sayso.operations.order import Order
-from sayso.operations.reader import OperationReader
+from sayso.operations.reader import LOOK_SECONDS, OperationReader
 from sayso.processes import leader_of, name_of
 from sayso.running.capture import STREAMS
 from sayso.text import printable
@@ -34,31 +35,49 @@ SHOWN_BYTES = 1 << 16
 
 def run_tool(config: Config, tool: CommandTool, given: Mapping[str, Any], *, as_json: bool) -> int:
     """Run it and print how it ended. The exit code: 0 when it went well, 130 when it was interrupted, else 1."""
-    try:
-        with open_desks(config) as desks:
-            ended = asyncio.run(_run(desks, tool, given))
-            if as_json:
-                put_json(data(desks.reader.report(ended, SHOWN_BYTES)))
-            else:
-                _print(desks.reader, ended)
-    except asyncio.CancelledError:
-        say(tr("Interrupted; the command and all its processes have ended."))
-        return 130
+    with open_desks(config) as desks:
+        output = CommandOutput(desks.reader)
+        try:
+            ended = asyncio.run(_run(desks, tool, given, None if as_json else output))
+        except asyncio.CancelledError:
+            if not as_json:
+                output.print_new()
+            say(tr("Interrupted; the command and all its processes have ended."))
+            return 130
+        if as_json:
+            put_json(data(desks.reader.report(ended, SHOWN_BYTES)))
+        else:
+            output.print_new()
+            say(printable(translated(headline(ended))))
     return 0 if ended.state is OperationState.COMPLETED else 1
 
 
-def _print(reader: OperationReader, ended: Operation) -> None:
-    """What the command wrote goes where it wrote it; what we say of it goes to stderr, out of a pipe's way."""
-    for part in reader.parts(ended):
-        for stream, to in zip(STREAMS, (sys.stdout, sys.stderr), strict=True):
-            for seen in reader.new_output(part, stream, {}):
-                if seen.skipped:
-                    say(tr("[{n} bytes of its {stream} were not kept]", n=f"{seen.skipped:,}", stream=stream))
-                click.echo(printable(seen.text) if to.isatty() else seen.text, nl=False, file=to)
-    say(printable(translated(headline(ended))))
+class CommandOutput:
+    """What a command writes goes where it writes it; what we say of it goes to stderr, out of a pipe's way."""
+
+    def __init__(self, reader: OperationReader) -> None:
+        self._reader = reader
+        self._places: dict[tuple[str, str], int] = {}
+        self._operation: Operation | None = None
+
+    async def follow(self, job: Job) -> None:
+        """Print it as it comes, until the command has ended."""
+        self._operation = job.operation
+        while not job.end.done():
+            await asyncio.to_thread(self.print_new)
+            await asyncio.wait([job.end], timeout=LOOK_SECONDS)
+
+    def print_new(self) -> None:
+        """What came since the last time."""
+        for part in self._reader.parts(self._operation) if self._operation else ():
+            for stream, to in zip(STREAMS, (sys.stdout, sys.stderr), strict=True):
+                for seen in self._reader.new_output(part, stream, self._places):
+                    if seen.skipped:
+                        say(tr("[{n} bytes of its {stream} were not kept]", n=f"{seen.skipped:,}", stream=stream))
+                    click.echo(printable(seen.text) if to.isatty() else seen.text, nl=False, file=to)
 
 
-async def _run(desks: Desks, tool: CommandTool, given: Mapping[str, Any]) -> Operation:
+async def _run(desks: Desks, tool: CommandTool, given: Mapping[str, Any], output: CommandOutput | None) -> Operation:
     catalog = Catalog(desks.config)
     catalog.load()
     async with desks.waiting(desks.asks) as waiting:
@@ -67,6 +86,8 @@ async def _run(desks: Desks, tool: CommandTool, given: Mapping[str, Any]) -> Ope
         _cancel_on_signal()
         try:
             job = await supervisor.start(Order(tool=tool, arguments=given, asker=_asker(desks.config)))
+            if output:
+                await output.follow(job)
             return await asyncio.shield(job.end)
         finally:
             await asyncio.shield(supervisor.stop())
