@@ -147,14 +147,17 @@ async def end_to_end(rounds: int) -> Measured:
 def server_in(folder: Path) -> dict[str, Any]:
     """How to start a server that knows one tool, in a folder of its own."""
     tool = {"name": "yes", "description": "Succeed.", "command": "true", "synchronous": True}
-    (folder / "yes.json").write_text(json.dumps(tool))
-    flags = ["--profile", "ahma", "--tools-dir", str(folder), "--log-level", "error"]
+    tools, project = folder / "tools", folder / "project"
+    for made in (tools, project):
+        made.mkdir()
+    (tools / "yes.json").write_text(json.dumps(tool))
+    flags = ["--profile", "ahma", "--tools-dir", str(tools), "--log-level", "error"]
     private = {"HOME": str(folder), "SAYSO_STATE_DIR": str(folder / "state"), "SHELL": "/bin/sh"}
     return {
         "command": sys.executable,
         "args": ["-m", "sayso.cli", "server", *flags],
         "env": {**private, "PATH": os.environ["PATH"]},
-        "cwd": folder,
+        "cwd": project,
     }
 
 

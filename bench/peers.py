@@ -118,7 +118,7 @@ class Folder:
         return str(file)
 
     def own(self) -> Path:
-        """Sayso as it is now, installed as users install it, with the SDK that it stands on."""
+        """Sayso as it is now, installed as users install it."""
         return self.path / "own" / "bin" if (self.path / "own").exists() else self._installed("own", str(ROOT))
 
     def python_package(self, name: str) -> Path:
@@ -158,7 +158,7 @@ def sayso(folder: Folder) -> Server:
 
 
 def bare_mcp(folder: Folder) -> Server:
-    python = folder.own() / "python"
+    python = folder.python_package("mcp") / "python"
     command = [str(python), folder.script("bare_mcp.py", BARE_MCP)]
     return Server(name=BARE, version=_version(python, "mcp"), command=command, first=NOOP, light=NOOP)
 

@@ -22,6 +22,7 @@ from contextlib import ExitStack, asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
 import httpx2
@@ -70,11 +71,13 @@ def sayso_web(folder: Path) -> Iterator[tuple[Config, psutil.Process, int]]:
     command = [str(Path(sys.executable).parent / "sayso"), "web", "--port", "0", "--json"]
     with _running(command, environ, folder / "log") as process:
         assert process.stdout is not None
-        while process.stdout.readline().strip() != "}":
+        told = ""
+        while not told.endswith("}\n"):
             assert process.poll() is None, (folder / "log").read_text()
-        found = re.search(r"http://127\.0\.0\.1:(\d+)", (folder / "log").read_text())
-        assert found is not None
-        yield load(environ=environ, cwd=folder), psutil.Process(process.pid), int(found[1])
+            told += process.stdout.readline()
+        port = urlsplit(json.loads(told)["address"]).port
+        assert port is not None
+        yield load(environ=environ, cwd=folder), psutil.Process(process.pid), port
 
 
 @contextmanager
@@ -150,7 +153,7 @@ def _question(text: str) -> dict[str, Any]:
 
 def chromium() -> str:
     script = Path(__file__).parents[1] / "scripts" / "install_browser.py"
-    return subprocess.run([sys.executable, script], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    return subprocess.run([sys.executable, script], stdout=subprocess.PIPE, text=True, check=True).stdout.split()[0]
 
 
 SEEN = """
