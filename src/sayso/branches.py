@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-from pathlib import Path
 
 from sayso.text import one_line
 
@@ -19,28 +18,32 @@ def branch_of(folder: str) -> str:
     """The branch, or where none is checked out the beginning of the commit's id. Empty where there is no repository."""
     if not os.path.isabs(folder):
         return ""
-    for place in (Path(folder), *Path(folder).parents):
-        if head := _head(place):
+    above = ""
+    while folder != above:
+        # No Path: this is looked up for every call, and most folders are no root of a repository.
+        if head := _head(folder):
             found = _HEAD.fullmatch(head.strip())
             return one_line(found["branch"] or found["commit"][:8], LONGEST) if found else ""
+        folder, above = os.path.dirname(folder), folder
     return ""
 
 
-def _head(place: Path) -> str:
+def _head(place: str) -> str:
     """What HEAD says of the repository whose root this is; empty where it is no root of one."""
+    git = os.path.join(place, ".git")
     try:
-        return _text(place / ".git" / "HEAD") or _of_worktree(place)
+        return (_text(os.path.join(git, "HEAD")) or _of_worktree(place, git)) if os.path.lexists(git) else ""
     except (OSError, ValueError):
         return ""
 
 
-def _of_worktree(place: Path) -> str:
+def _of_worktree(place: str, git: str) -> str:
     """In a worktree `.git` is a file that names the folder where HEAD is."""
-    word, _, folder = _text(place / ".git").strip().partition(" ")
-    return _text(place / folder / "HEAD") if word == "gitdir:" and folder else ""
+    word, _, folder = _text(git).strip().partition(" ")
+    return _text(os.path.join(place, folder, "HEAD")) if word == "gitdir:" and folder else ""
 
 
-def _text(file: Path) -> str:
+def _text(file: str) -> str:
     """The beginning of a file; empty where there is none, or something else in its place that could make us wait."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

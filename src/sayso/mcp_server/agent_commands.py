@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Coroutine, Iterable
 from functools import partial
 from typing import Any
@@ -11,8 +12,10 @@ from typing import Any
 from sayso.asks.model import Ask, Asker
 from sayso.asks.waiting import Waiting
 from sayso.bridge import seen_through
+from sayso.desks import LOOK_EVERY
 from sayso.errors import AmbiguousId, NotFound, SaysoError
 from sayso.mcp_server.backend import Backend
+from sayso.mcp_server.collect import MOST_QUIET
 from sayso.mcp_server.context import CallContext
 from sayso.operations.approval import Approvals
 from sayso.operations.desk import OperationDesk
@@ -39,6 +42,8 @@ class AgentCommands:
         self._opening = asyncio.Lock()
         self._supervisor: OperationSupervisor | None = None
         self._offered: set[str] = set()
+        self._quiet: dict[Asker, float] = {}
+        """Agents of which nothing had ended, and until when that is believed."""
 
     async def supervisor(self) -> OperationSupervisor:
         """The supervisor. Nothing is opened, listened to or started before somebody asks for it."""
@@ -95,11 +100,18 @@ class AgentCommands:
         ]
 
     async def has_news(self, asker: Asker) -> bool:
-        """Whether there may be something to tell. Opens no supervisor: most who ask a question run no commands."""
+        """Whether there may be something to tell. Opens no supervisor: most who ask a question run no commands, and
+        only what was begun through servers before this one could have ended."""
         if self._supervisor:
             return True
+        now = time.monotonic()
+        if now < self._quiet.get(asker, now):
+            return False
         operations = (await self.backend.desks()).operations
-        return await (await self.backend.waiting()).do(_has_ended, operations, asker)
+        if await (await self.backend.waiting()).do(_has_ended, operations, asker):
+            return True
+        self._quiet = {**({} if len(self._quiet) >= MOST_QUIET else self._quiet), asker: now + LOOK_EVERY}
+        return False
 
     async def alerts(self, asker: Asker) -> list[tuple[Operation, list[str]]]:
         """Lines that running commands have reported since the agent was last told."""

@@ -56,7 +56,7 @@ class Backend:
         outcome was written to its agent."""
         self.config = config
         self._lives, self._handed_over = lives, handed_over
-        self.asker_of = asker_of
+        self._asker_of = asker_of
         self.folder_of = folder_of or (lambda _: config.project)
         self._stack = AsyncExitStack()
         self._opening = asyncio.Lock()
@@ -76,6 +76,12 @@ class Backend:
         self._leaving = asyncio.Event()
         self._cleaning: asyncio.Task[None] | None = None
         self._ending = threading.Event()
+
+    def asker_of(self, ctx: CallContext) -> Asker:
+        """Who calls. Looked up once for each call."""
+        if ctx.asker is None:
+            ctx.asker = self._asker_of(ctx)
+        return ctx.asker
 
     async def __aenter__(self) -> Backend:
         return self

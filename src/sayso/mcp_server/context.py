@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sayso.protocol.connection import Connection
 from sayso.protocol.messages import Json
 from sayso.protocol.request import ClientInfo, Request, Tell
+
+if TYPE_CHECKING:
+    from sayso.asks.model import Asker
 
 Handler = Callable[["CallContext"], Awaitable[Mapping[str, Any]]]
 """Serves one method: the result of a request, as it goes on the wire."""
@@ -26,12 +29,14 @@ class ClientLine(Protocol):
 class CallContext:
     """One request while it is served."""
 
-    __slots__ = ("_line", "connection", "request", "state")
+    __slots__ = ("_line", "asker", "connection", "request", "state")
 
     def __init__(self, request: Request, connection: Connection, line: ClientLine) -> None:
         self.request, self.connection, self._line = request, connection, line
         self.state: str = request.exchange.state if request.exchange is not None else ""
         """What we handed to the client with the round before, or before it lost the connection; empty at first."""
+        self.asker: Asker | None = None
+        """Who calls, once somebody has looked."""
 
     @property
     def client(self) -> ClientInfo:
