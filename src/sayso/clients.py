@@ -6,13 +6,13 @@ Starting values from measurements and sources of autumn 2026; the setting `call_
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from sayso.config import Config
+from sayso.records import field, record
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class ClientFacts:
     """How long a call is held, in seconds, without and with progress notifications; None is for ever."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from sayso.errors import ConfigError
 from sayso.files import read_regular
 from sayso.language import LANGUAGES
 from sayso.log import LEVELS
+from sayso.records import field, fields, record
 from sayso.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def _setting(default: Any, read: Callable[[object], Any], about: str, *, anywher
     return field(default=default, metadata=metadata)
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Config:
     """The settings of one process, and for each where it came from."""
 
@@ -325,8 +325,8 @@ class Config:
     )
     person: str = _setting("", text, "Your name as it is recorded with your answers. Empty: your login name.")
     log_level: str = _setting("info", choice(*LEVELS), "How much is logged.", anywhere=True)
-    log_file: Path | None = _setting(None, path_or_none, "Log to this file instead of stderr.")  # noqa: RUF009
-    state_dir: Path = _setting(Path(), path, "Where Sayso keeps its files.")  # noqa: RUF009
+    log_file: Path | None = _setting(None, path_or_none, "Log to this file instead of stderr.")
+    state_dir: Path = _setting(Path(), path, "Where Sayso keeps its files.")
 
     # The terminal inbox
 
@@ -372,7 +372,7 @@ class Config:
 
     # Commands
 
-    tools_dir: Path | None = _setting(  # noqa: RUF009
+    tools_dir: Path | None = _setting(
         None, path_or_none, "The directory of tool files. Empty: your own, then the project's `.sayso/tools/`."
     )
     tools_from_project: bool = _setting(
@@ -447,13 +447,13 @@ class Config:
         answer_wait,
         "How long such an agent waits for your answer where its project does not say. Also `mcpAskUserTimeout`.",
     )
-    mcp_ask_user_server_path: Path | None = _setting(  # noqa: RUF009
+    mcp_ask_user_server_path: Path | None = _setting(
         None,
         path_or_none,
         "Another MCP server for them than `sayso server`: a program, or a `.js` file for node. "
         "Also `mcpAskUserServerPath`.",
     )
-    relay_dir: Path = _setting(  # noqa: RUF009
+    relay_dir: Path = _setting(
         Path("/tmp/claude-ask-user"),  # noqa: S108
         path,
         "Where a file for each run tells its MCP server of the relay. Made private to you; if it is somebody else's, a "
@@ -565,7 +565,7 @@ ALIASES = {
 }
 """Settings under the names that PromptManager gave them."""
 
-SETTINGS = {item.name: item for item in fields(Config) if "read" in item.metadata}
+SETTINGS = {name: item for name, item in fields(Config).items() if "read" in item.metadata}
 
 
 def load(

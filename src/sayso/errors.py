@@ -68,6 +68,34 @@ class InvalidInput(SaysoError):
         super().__init__("; ".join(str(problem) for problem in self.problems))
 
 
+MAX_TEXT = 1_000_000
+"""The longest text in any field: enough for a file, small enough to show and to store."""
+
+
+class Problems:
+    """Collects every wrong field of an input, so that all of them are told at once."""
+
+    def __init__(self) -> None:
+        self.found: list[Problem] = []
+
+    def add(self, path: str, text: str) -> None:
+        self.found.append(Problem(path=path, text=text))
+
+    def check(self) -> None:
+        if self.found:
+            raise InvalidInput(self.found)
+
+
+def check_text(problems: Problems, path: str, value: str) -> None:
+    """Refuse what cannot be kept as it is: too long, or with half a surrogate pair."""
+    if len(value) > MAX_TEXT:
+        problems.add(path, f"is {len(value):,} characters long; at most {MAX_TEXT:,} are allowed. Shorten it.")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        problems.add(path, "holds half of a surrogate pair, which is no character. Remove or replace it.")
+
+
 class ConfigError(SaysoError):
     """A setting cannot be read or has a wrong value."""
 

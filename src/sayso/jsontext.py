@@ -6,8 +6,9 @@ import json
 import re
 import sys
 from bisect import bisect_right
-from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
+
+from sayso.records import record
 
 Path = tuple[str | int, ...]
 MAX_DEPTH = 64
@@ -151,7 +152,7 @@ class Relaxed(Strict):
         pass
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Document:
     """A value and the line of each part of it: of the key for a member, of its beginning for anything else."""
 

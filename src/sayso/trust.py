@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
 from sayso.clock import now_ms
 from sayso.errors import CannotEdit
 from sayso.files import replace_file
+from sayso.records import field, record, replace
 from sayso.text import spelt_out
 
 
@@ -28,7 +28,7 @@ class TrustStanding(StrEnum):
     CHANGED = "changed since you trusted it"
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class TrustedProject:
     """What was trusted in one project: the hash of each file, by its path from there."""
 

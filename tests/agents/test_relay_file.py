@@ -9,7 +9,6 @@ import stat
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from sayso.agents import relay_file
 from sayso.agents.relay_file import RelayFile
 from sayso.config import Config, load
 from sayso.errors import ConfigError, RelayFileError
+from sayso.records import replace
 
 TOKEN = "a1b2c3d4-e5f6-7890-abcd-ef1234567890"
 RUN = "0123456789abcdef01234567"

@@ -8,8 +8,8 @@ import pytest
 from tests.asks.samples import AGENT, ANNA, COLOUR, ask, own_text
 
 from sayso.asks.desk import AskDesk
-from sayso.asks.model import MAX_TEXT, Answer, Kind, Option, Question
-from sayso.errors import InvalidInput
+from sayso.asks.model import Answer, Kind, Option, Question
+from sayso.errors import MAX_TEXT, InvalidInput
 
 AWKWARD = {
     "NUL": "before\x00after",

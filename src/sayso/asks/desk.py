@@ -17,26 +17,13 @@ from typing import TypeVar
 
 from sayso.asks import crowds, holding, opening, retention, rows, settling
 from sayso.asks.holding import Held, Leaving
-from sayso.asks.model import (
-    Answer,
-    Ask,
-    Asker,
-    Event,
-    NewAsk,
-    Outcome,
-    Problems,
-    Settler,
-    State,
-    check_text,
-    check_texts,
-    fit,
-)
+from sayso.asks.model import Answer, Ask, Asker, Event, NewAsk, Outcome, Settler, State, check_texts, fit
 from sayso.asks.quota import UNLIMITED
 from sayso.asks.retention import CleanedUp, Retention
 from sayso.asks.sessions import AgentSessions, IsKin, Lives, always, is_nameless, nobody
 from sayso.asks.table import AskTable
 from sayso.clock import FAR_FUTURE, Clock, now_ms
-from sayso.errors import AmbiguousId, InvalidInput, NotFound, Problem, StoreUnavailable
+from sayso.errors import AmbiguousId, InvalidInput, NotFound, Problem, Problems, StoreUnavailable, check_text
 from sayso.store import Store, Transaction
 
 __all__ = ["AskDesk", "CleanedUp", "Held", "Leaving", "Owed", "Retention"]

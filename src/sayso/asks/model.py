@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from typing import Any
 
-from sayso.errors import InvalidInput, Problem
+from sayso.errors import Problems, check_text
 from sayso.text import quoted
 
-MAX_TEXT = 1_000_000
 _SLACK = 1000
-"""The longest text in any field: enough for a file, small enough to show and to store."""
 
 
 class Kind(StrEnum):
@@ -359,30 +357,6 @@ class Event:
     person: str = ""
     surface: str = ""
     detail: str = ""
-
-
-@dataclass
-class Problems:
-    """Collects every wrong field of an input, so that all of them are told at once."""
-
-    found: list[Problem] = field(default_factory=list)
-
-    def add(self, path: str, text: str) -> None:
-        self.found.append(Problem(path=path, text=text))
-
-    def check(self) -> None:
-        if self.found:
-            raise InvalidInput(self.found)
-
-
-def check_text(problems: Problems, path: str, value: str) -> None:
-    """Refuse what cannot be kept as it is: too long, or with half a surrogate pair."""
-    if len(value) > MAX_TEXT:
-        problems.add(path, f"is {len(value):,} characters long; at most {MAX_TEXT:,} are allowed. Shorten it.")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        problems.add(path, "holds half of a surrogate pair, which is no character. Remove or replace it.")
 
 
 def check_texts(new: NewAsk) -> None:

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sayso.asks.model import Asker, Kind, NewAsk, Problems, Question
-from sayso.dialects import fields
-from sayso.errors import InvalidInput, Problem
+from sayso.asks.model import Asker, Kind, NewAsk, Question
+from sayso.dialects import fields, question_fields
+from sayso.errors import InvalidInput, Problem, Problems
 
 TOOL = "sayso ask"
 MOST = 100
@@ -36,7 +36,7 @@ def new_ask(data: Mapping[str, Any], asker: Asker, timeout_ms: int | None) -> Ne
     """The ask that the data describes; an InvalidInput names every wrong field."""
     problems = Problems()
     _only(problems, data, "", _ASK_FIELDS)
-    found = fields.array_of_objects(problems, data, "questions")
+    found = question_fields.array_of_objects(problems, data, "questions")
     if isinstance(data.get("questions"), list) and not 1 <= len(data["questions"]) <= MOST:
         problems.add("questions", f"expected 1 to {MOST} questions, got {len(data['questions'])}.")
     questions = tuple(_question(problems, raw, path, str(place)) for place, (path, raw) in enumerate(found, start=1))
@@ -56,7 +56,7 @@ def _question(problems: Problems, raw: Mapping[str, Any], path: str, default_id:
         id=fields.text(problems, raw, ["id"], path, required="id" in raw) or default_id,
         text=fields.text(problems, raw, ["question"], path, required=True),
         kind=kind,
-        options=fields.options(problems, raw, path, (1, MOST), required=True) if chooses else (),
+        options=question_fields.options(problems, raw, path, (1, MOST), required=True) if chooses else (),
         title=fields.text(problems, raw, ["title"], path, required=False),
         required=fields.boolean(problems, raw, "required", path, default=True),
         placeholder=fields.text(problems, raw, ["placeholder"], path, required=False),

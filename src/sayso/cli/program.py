@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 
 from sayso.config import Config, load
+from sayso.records import replace
 
 PROGRAMS = ("sayso", "auq")
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sayso.asks.model import Ask, Problems, check_text
+from sayso.asks.model import Ask
 from sayso.cli.program import settings
 from sayso.cli.settling import reject, what_happens
 from sayso.cli.terminal import put_json, say
 from sayso.cli.values import STDIN, stdin_text
 from sayso.desks import Desks, open_desks
 from sayso.dialects.asks_as_data import ask_data
+from sayso.errors import Problems, check_text
 
 
 def refused(ask_id: str, option: str, why: str, check: Callable[[Desks, Ask], None]) -> Ask:

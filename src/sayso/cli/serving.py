@@ -6,7 +6,6 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from sayso.log import set_up
 from sayso.mcp_server.claim import claim_stdio
 from sayso.mcp_server.early import EarlyServer
 from sayso.mcp_server.offer import Offer
+from sayso.records import replace
 
 if TYPE_CHECKING:
     from sayso.agents.relay_file import RelayFile

@@ -10,9 +10,9 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from sayso.asks.model import NO, YES, Answer, Ask, Kind, Option, Problems, Question, unmarked
+from sayso.asks.model import NO, YES, Answer, Ask, Kind, Option, Question, unmarked
 from sayso.cli.texts import language
-from sayso.errors import InvalidInput, Problem
+from sayso.errors import InvalidInput, Problem, Problems
 from sayso.text import quoted
 
 STDIN = "-"

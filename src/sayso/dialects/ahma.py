@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from typing import Any
 
-from sayso.asks.model import Problems
 from sayso.dialects import fields
 from sayso.dialects.dialect import Arguments, Tool, description
+from sayso.errors import Problems
+from sayso.records import record
 from sayso.toolfiles import guidance
 from sayso.toolfiles.catalog import CommandTool
 from sayso.toolfiles.schema import input_schema
@@ -31,7 +31,7 @@ _HINTS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Range:
     """Which part of an operation's output a call wants. Only one of `offset`, `tail` and `grep` is given."""
 
@@ -43,7 +43,7 @@ class Range:
     grep: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Awaited:
     """Which operations a call waits for (none: all), and how long."""
 
@@ -98,7 +98,7 @@ _OUTPUT = {
 
 def command_tool(tool: CommandTool) -> Tool:
     """A command as it is listed."""
-    said = asdict(tool.leaf.settings.annotations) if tool.leaf.settings.annotations else {}
+    said = vars(tool.leaf.settings.annotations) if tool.leaf.settings.annotations else {}
     hints = {_HINTS[name]: value for name, value in said.items() if value is not None and name != "title"}
     return Tool(
         name=tool.name,

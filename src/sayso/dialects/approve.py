@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Problems, Question, State
+from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Question, State
 from sayso.config import Config
-from sayso.dialects import fields
+from sayso.dialects import fields, question_fields
 from sayso.dialects.dialect import Arguments, AskRequest, AskTool, Tool, ToolReply, description
 from sayso.dialects.outcomes import refusal_words, selected_labels
+from sayso.errors import Problems
 from sayso.permissions import edits
 from sayso.permissions.action import Action, ActionKind, AllowScope, asking
 from sayso.permissions.seen_file import SeenFile
@@ -190,7 +191,7 @@ def question_tool() -> AskTool:
 
 def _read_questions(arguments: Arguments, asker: Asker, config: Config) -> AskRequest:
     permission, problems = read(arguments), Problems()
-    found = fields.array_of_objects(problems, permission.given, "questions")
+    found = question_fields.array_of_objects(problems, permission.given, "questions")
     most = config.ask_user_max_questions
     if not problems.found and not 1 <= len(found) <= most:
         problems.add("questions", f"expected 1 to {most} questions, got {len(found)}.")
@@ -208,7 +209,7 @@ def _question(problems: Problems, raw: Mapping[str, Any], path: str, question_id
     several = fields.boolean(problems, raw, "multiSelect", path, default=False)
     options: tuple[Option, ...] = ()
     if raw.get("options") not in (None, []):
-        options = fields.options_as(_option, problems, raw, path, (1, config.ask_user_max_options))
+        options = question_fields.options_as(_option, problems, raw, path, (1, config.ask_user_max_options))
     return Question(
         id=question_id,
         text=fields.text(problems, raw, ["question"], path, required=True),
@@ -224,7 +225,7 @@ def _option(problems: Problems, raw: object, path: str, option_id: str) -> Optio
     if isinstance(raw, dict) and isinstance(preview, str) and preview.strip():
         about = raw.get("description")
         raw = {**raw, "description": f"{about}\n\n{preview}" if about else preview}
-    return fields.object_option(problems, raw, path, option_id)
+    return question_fields.object_option(problems, raw, path, option_id)
 
 
 def _answers(ask: Ask, permission: Permission) -> ToolReply:

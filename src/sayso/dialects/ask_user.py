@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sayso.asks.model import Asker, Kind, NewAsk, Problems, Question
+from sayso.asks.model import Asker, Kind, NewAsk, Question
 from sayso.config import Config
-from sayso.dialects import codenomad, fields, promptmanager
+from sayso.dialects import codenomad, fields, promptmanager, question_fields
 from sayso.dialects.dialect import Arguments, AskRequest
 from sayso.dialects.tools import ASK_USER as NAME
+from sayso.errors import Problems
 
 _QUESTION = ("question", "prompt")
 
@@ -43,7 +44,7 @@ def _read_one(problems: Problems, arguments: Arguments, asker: Asker, config: Co
         text=fields.text(problems, arguments, _QUESTION, "", required=True),
         title=fields.text(problems, arguments, ["header"], "", required=False),
         kind=kind,
-        options=codenomad.read_options(problems, arguments, "", kind, limits, fields.any_option),
+        options=codenomad.read_options(problems, arguments, "", kind, limits, question_fields.any_option),
         placeholder=fields.text(problems, arguments, ["placeholder"], "", required=False),
     )
     return NewAsk(
@@ -64,4 +65,4 @@ def _kind(problems: Problems, raw: Mapping[str, Any], path: str) -> Kind:
     return Kind.MULTI_SELECT if several and kind is Kind.SELECT else kind
 
 
-_KINDLY = codenomad.Style(kind=_kind, option=fields.any_option, text=_QUESTION, title=("title", "header"))
+_KINDLY = codenomad.Style(kind=_kind, option=question_fields.any_option, text=_QUESTION, title=("title", "header"))

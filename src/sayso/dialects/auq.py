@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from sayso.asks.model import Ask, Asker, NewAsk, Problems, State
+from sayso.asks.model import Ask, Asker, NewAsk, State
 from sayso.config import Config
-from sayso.dialects import fields
+from sayso.dialects import fields, question_fields
 from sayso.dialects.dialect import Arguments, AskRequest, ToolReply
 from sayso.dialects.outcomes import answers_as_words, outcome_data, refusal_words, timeout_words
 from sayso.dialects.tools import ASK_USER_QUESTIONS as NAME
+from sayso.errors import Problems
 
 
 def read(arguments: Arguments, asker: Asker, config: Config) -> AskRequest:
@@ -34,9 +35,9 @@ def _read_questions(problems: Problems, arguments: Arguments, asker: Asker, conf
         problems.add("questions", "At least one question is required")
     if isinstance(raw, list) and len(raw) > config.max_questions:
         problems.add("questions", f"expected 1 to {config.max_questions} questions, got {len(raw)}. Ask in two calls.")
-    found = fields.array_of_objects(problems, arguments, "questions")
+    found = question_fields.array_of_objects(problems, arguments, "questions")
     questions = tuple(
-        fields.choice_question(problems, raw, path, str(number), (2, config.max_options))
+        question_fields.choice_question(problems, raw, path, str(number), (2, config.max_options))
         for number, (path, raw) in enumerate(found, start=1)
     )
     return NewAsk(tool=NAME, questions=questions, asker=asker, timeout_ms=config.ask_timeout)

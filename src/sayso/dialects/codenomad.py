@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Problems, Question, State, check_text
+from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Question, State
 from sayso.config import Config
-from sayso.dialects import fields
+from sayso.dialects import fields, question_fields
 from sayso.dialects.dialect import Arguments, AskRequest, AskTool, ToolReply, description
 from sayso.dialects.outcomes import outcome_data, selected_labels, told_in_words
 from sayso.dialects.tools import LONGEST_TITLE, TIMEOUTS
-from sayso.errors import Problem
+from sayso.errors import Problem, Problems, check_text
 
 NAME = "ask_user"
 LONGEST_QUESTION = 1000
@@ -39,7 +39,7 @@ class Style:
     """How a question's fields are read: by the letter, or kindly where the dialects stand side by side."""
 
     kind: Callable[[Problems, Mapping[str, Any], str], Kind]
-    option: fields.ReadOption
+    option: question_fields.ReadOption
     text: Sequence[str] = ("question",)
     title: Sequence[str] = ()
 
@@ -55,7 +55,7 @@ def declared_kind(problems: Problems, raw: Mapping[str, Any], path: str) -> Kind
     return Kind(value)
 
 
-BY_THE_LETTER = Style(kind=declared_kind, option=fields.text_option)
+BY_THE_LETTER = Style(kind=declared_kind, option=question_fields.text_option)
 
 
 def read(arguments: Arguments, asker: Asker, config: Config) -> AskRequest:
@@ -79,7 +79,7 @@ def read_questions(
         problems.add("", "questions array must have at least 1 item")
     if isinstance(raw, list) and len(raw) > most:
         problems.add("", f"questions array exceeds maximum of {most}")
-    found = fields.array_of_objects(problems, arguments, "questions")
+    found = question_fields.array_of_objects(problems, arguments, "questions")
     questions = [read_question(problems, question, path, config, style) for path, question in found]
     _refuse_equal_ids(problems, questions)
     return NewAsk(
@@ -125,17 +125,17 @@ def read_options(
     path: str,
     kind: Kind,
     limits: tuple[int, int],
-    read_one: fields.ReadOption,
+    read_one: question_fields.ReadOption,
 ) -> tuple[Option, ...]:
     if kind not in (Kind.SELECT, Kind.MULTI_SELECT):
         # They are not shown, but what is no list of options is a mistake that the agent should hear of.
         if raw.get("options") is not None:
-            fields.options_as(read_one, problems, raw, path, (0, limits[1]))
+            question_fields.options_as(read_one, problems, raw, path, (0, limits[1]))
         return ()
     if raw.get("options") in (None, []):
         problems.add(fields.at(path, "options"), "Options required for select/multi-select")
         return ()
-    return fields.options_as(read_one, problems, raw, path, limits)
+    return question_fields.options_as(read_one, problems, raw, path, limits)
 
 
 def _refuse_equal_ids(problems: Problems, questions: Sequence[Question]) -> None:

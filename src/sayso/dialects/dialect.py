@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sayso.config import Config
 from sayso.errors import InvalidInput, Problem
+from sayso.records import field, record
 
 if TYPE_CHECKING:
     from sayso.asks.model import Ask, Asker, NewAsk
@@ -21,7 +21,7 @@ ASK_TOOLS = ("ask_user", "ask_user_questions", "get_answers", "question_ask", "q
 so no tool file may take one, whichever profile is shown."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class ToolReply:
     """What the agent gets: a text, the same as data, and whether it is an error."""
 
@@ -32,7 +32,7 @@ class ToolReply:
     """What the text says beside the answers themselves, for those who read only the data; empty: the whole text."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Tool:
     """A tool as a client sees it."""
 
@@ -49,7 +49,7 @@ class Tool:
     """False for those of which there may be many: clients may leave them out until they are looked for."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class AskRequest:
     """A call that was understood: what to ask, and how its caller wants the outcome told."""
 
@@ -63,7 +63,7 @@ def say_path_first(problems: Sequence[Problem]) -> str:
     return "; ".join(str(problem) for problem in problems)
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class AskTool(Tool):
     """A tool that puts questions to a person."""
 

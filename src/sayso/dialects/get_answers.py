@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sayso.asks.model import Ask, Problems, State
+from sayso.asks.model import Ask, State
 from sayso.dialects import fields
 from sayso.dialects.dialect import Arguments, ToolReply
 from sayso.dialects.outcomes import THEIR_OWN, answers_as_words, is_wiped, outcome_data, refusal_words
+from sayso.errors import Problems
 from sayso.text import iso_time
 
 if TYPE_CHECKING:

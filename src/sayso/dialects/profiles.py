@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 from sayso import __version__
 from sayso.config import Config
 from sayso.dialects import tools
 from sayso.dialects.dialect import Tool
+from sayso.records import record, replace
 
 _INSTRUCTIONS = (
     "These tools reach the person you work for. Ask when a decision is theirs or a wrong guess would be costly, "
@@ -27,7 +27,7 @@ _COMMAND_INSTRUCTIONS = (
 _LEAN = (tools.ASK_USER, tools.GET_ANSWERS)
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Profile:
     """A server as a client sees it."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from sayso.asks.model import Ask, Asker, Kind, NewAsk, Option, Problems, Question, State
+from sayso.asks.model import Ask, Asker, Kind, NewAsk, Option, Question, State
 from sayso.config import Config
-from sayso.dialects import fields
+from sayso.dialects import fields, question_fields
 from sayso.dialects.dialect import Arguments, AskRequest, AskTool, ToolReply, description
 from sayso.dialects.outcomes import outcome_data, refusal_words, selected_labels, still_open_words
+from sayso.errors import Problems
 
 NAME = "ask_user"
 TIMED_OUT = "User did not respond within the timeout period. Proceeding with your best judgment."
@@ -33,7 +34,7 @@ def read(arguments: Arguments, asker: Asker, config: Config) -> AskRequest:
     options: tuple[Option, ...] = ()
     if arguments.get("options") not in (None, []):
         limits = (1, config.ask_user_max_options)
-        options = fields.options_as(fields.object_option, problems, arguments, "", limits)
+        options = question_fields.options_as(question_fields.object_option, problems, arguments, "", limits)
     question = Question(
         id="1",
         text=fields.text(problems, arguments, ["question"], "", required=True),

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Outcome, Problems, Question, State
+from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Outcome, Question, State
 from sayso.config import Config
 from sayso.dialects import fields, promptmanager
 from sayso.dialects.outcomes import refusal_words, selected_labels
-from sayso.errors import InvalidInput
+from sayso.errors import InvalidInput, Problems
 
 TOOL = "relay-question"
 LIFE = 600_000

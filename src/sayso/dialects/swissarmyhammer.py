@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sayso.asks.model import Problems
 from sayso.dialects import fields
 from sayso.dialects.dialect import Arguments
+from sayso.errors import Problems
 
 NO_FORM = (
     "This tool requires client elicitation support, which is not available. Please upgrade your MCP client or manually "

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from dataclasses import replace
 
+from sayso import records
 from sayso.asks.desk import Held
 from sayso.asks.model import Ask, Asker, Away, NewAsk, State
 from sayso.asks.waiting import Waiting
@@ -72,7 +73,8 @@ class AskCalls:
         if self.strict or ctx.comes_again:
             return request
         limit = call_limit(request.new.asker.client, ctx.meta, self.config)
-        return replace(request, new=replace(request.new, call_limit_ms=int(limit * 1000) if limit else None))
+        new = replace(request.new, call_limit_ms=int(limit * 1000) if limit else None)
+        return records.replace(request, new=new)
 
     async def _take_up(self, request: AskRequest, waiting: Waiting, came: Round | None) -> Held:
         """The ask of this call: the one it brings back, the same one asked before, or a new one."""

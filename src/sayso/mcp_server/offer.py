@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import os
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from sayso.dialects.dialect import ASK_TOOLS, Tool
 from sayso.dialects.profiles import Profile
 from sayso.protocol.connection import Connection, Served
 from sayso.protocol.request import ClientInfo
+from sayso.records import replace
 from sayso.text import counted
 
 if TYPE_CHECKING:

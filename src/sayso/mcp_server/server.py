@@ -8,7 +8,6 @@ import logging
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sayso.bridge import Patience
@@ -35,6 +34,7 @@ from sayso.protocol.connection import Connection
 from sayso.protocol.messages import INVALID_PARAMS, Json
 from sayso.protocol.results import InputRequired, ToolResult
 from sayso.protocol.seal import Seal
+from sayso.records import replace
 
 if TYPE_CHECKING:
     from sayso.agents.relay_file import RelayFile

@@ -13,9 +13,9 @@ from typing import Any
 
 from sayso.asks.desk import AskDesk
 from sayso.asks.happening import TOO_LATE
-from sayso.asks.model import ALLOWING, DENYING, Answer, Ask, Asker, Outcome, Problems, Settler, State, check_text, fit
+from sayso.asks.model import ALLOWING, DENYING, Answer, Ask, Asker, Outcome, Settler, State, fit
 from sayso.asks.settling import settle
-from sayso.errors import AlreadySettled, InvalidInput, NotFound, Problem
+from sayso.errors import AlreadySettled, InvalidInput, NotFound, Problem, Problems, check_text
 from sayso.permissions.action import Action, AllowScope, action_of, scopes_of, takes_changes
 from sayso.permissions.execution import note_handed_over
 from sayso.permissions.verdict import AllowedAction, Decision

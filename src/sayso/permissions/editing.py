@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from sayso.action_data import canonical
-from sayso.asks.model import Problems, check_text, texts_in
-from sayso.errors import InvalidInput, Problem
+from sayso.asks.model import texts_in
+from sayso.errors import InvalidInput, Problem, Problems, check_text
 from sayso.permissions import edits, words
 from sayso.permissions.action import Action, ActionKind
 from sayso.permissions.parts import ActionPart, PartName

@@ -8,17 +8,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from sayso.errors import InvalidInput, Problem
+from sayso.records import record
 from sayso.text import quoted
 from sayso.toolfiles.arguments import check_values, completed
 from sayso.toolfiles.leaves import EXECUTION_MODE, SYNCHRONOUS, TIMEOUT_SECONDS, WORKING_DIRECTORY, Leaf
 from sayso.toolfiles.line import ArgumentFile, command_line
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Invocation:
     """All that is needed to run one call. `before` is a command to run first, whose failure does not matter."""
 

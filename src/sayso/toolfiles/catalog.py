@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sayso.config import Config
+from sayso.records import field, record, replace
 from sayso.toolfiles.leaves import Leaf, leaves
 from sayso.toolfiles.model import Approve, Fault, ToolFile
 from sayso.toolfiles.toolfile import load_dir
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 _Signature = tuple[tuple[str, int, int, int], ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class CommandTool:
     """One MCP tool of a tool file."""
 
@@ -31,7 +31,7 @@ class CommandTool:
         return self.leaf.name
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class LoadedTools:
     """What the directories gave when they were last loaded."""
 

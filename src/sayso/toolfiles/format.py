@@ -6,12 +6,11 @@ The validator, the published JSON Schema, the reference in the documentation and
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cached_property
-from inspect import get_annotations
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from sayso.records import Field, fields, record
 from sayso.toolfiles import model
 
 _JSON_TYPES: dict[object, tuple[str, ...]] = {
@@ -24,7 +23,7 @@ _JSON_TYPES: dict[object, tuple[str, ...]] = {
 _TEXT = {"min_size": 1, "max_size": 4000}
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class FieldSpec:
     """One field. `types` are JSON types; an object has a `shape` of its own, or `items` for the values of any key.
     `target` is the attribute of the model that holds it."""
@@ -46,7 +45,7 @@ class FieldSpec:
     shape: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class ObjectSpec:
     """One kind of object in a tool file, and the class of the model that it becomes."""
 
@@ -62,8 +61,8 @@ class ObjectSpec:
 
 def _shape(kind: type[Any]) -> ObjectSpec:
     """The fields that the class itself declares come before those that it shares with others."""
-    hints, declared = get_type_hints(kind), {field.name: field for field in fields(kind)}
-    names = dict.fromkeys(name for each in kind.__mro__ for name in get_annotations(each))
+    hints, declared = get_type_hints(kind), fields(kind)
+    names = dict.fromkeys(name for each in kind.__mro__[:-1] for name in each.__annotations__)
     told = [declared[name] for name in names if declared[name].metadata]
     specs = tuple(spec for field in told for spec in _specs(field, hints[field.name]))
     return ObjectSpec(name=_shape_name(kind), meaning=kind.MEANING, model=kind, fields=specs)
@@ -73,12 +72,11 @@ def _shape_name(kind: type[Any]) -> str:
     return kind.__name__.removesuffix("Spec").removesuffix("File")
 
 
-def _specs(field: Field[Any], hint: object) -> Iterator[FieldSpec]:
+def _specs(field: Field, hint: object) -> Iterator[FieldSpec]:
     limits = dict(field.metadata["limits"])
     older, name = limits.pop("older", ""), field.metadata["name"] or field.name
     about: dict[str, Any] = {"since": field.metadata["since"], "target": field.name, **_held(hint, limits)}
-    required = field.default is MISSING and field.default_factory is MISSING
-    yield FieldSpec(name=name, meaning=field.metadata["meaning"], required=required, **about)
+    yield FieldSpec(name=name, meaning=field.metadata["meaning"], required=field.required, **about)
     if older:
         yield FieldSpec(name=older, meaning=f"Older name of `{name}`.", **about)
 
@@ -95,7 +93,7 @@ def _held(hint: object, limits: Mapping[str, Any]) -> dict[str, Any]:
     if get_origin(hint) is Mapping:
         items = None if of_items is None else FieldSpec(**_held(get_args(hint)[1], of_items))
         return {**limits, "types": ("object",), "items": items}
-    if isinstance(hint, type) and is_dataclass(hint):
+    if isinstance(hint, type) and hasattr(hint, "FIELDS"):
         return {**limits, "types": ("object",), "shape": _shape_name(hint)}
     return {"types": _JSON_TYPES[hint], **(_TEXT if hint is str else {}), **limits}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
 
+from sayso.records import fields, record, replace
 from sayso.toolfiles.model import (
     Approve,
     AvailabilityCheck,
@@ -47,7 +47,7 @@ CLEAR = OptionSpec(
 CALL_OPTIONS = (WORKING_DIRECTORY, TIMEOUT_SECONDS, EXECUTION_MODE)
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Segment:
     """Words of the command line that are always there, and the options that stand right after them."""
 
@@ -55,7 +55,7 @@ class Segment:
     options: tuple[OptionSpec, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Probe:
     """A command that tells by its exit code whether a program is there. `cwd` is relative to the project."""
 
@@ -64,7 +64,7 @@ class Probe:
     success_exit_codes: tuple[int, ...] = (0,)
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Leaf:
     """One MCP tool. `path` are its words after the command, `where` is its place in the file, `settings` are those
     that hold for it."""
@@ -128,7 +128,7 @@ def split_command(command: str) -> tuple[str, ...]:
 
 def inherited(parent: Settings, child: Settings) -> Settings:
     """What holds for the child: its own word where it has one, else the parent's. Variables add up."""
-    said = [{item.name: getattr(settings, item.name) for item in fields(Settings)} for settings in (parent, child)]
+    said = [{name: getattr(settings, name) for name in fields(Settings)} for settings in (parent, child)]
     own = {name: value for name, value in said[1].items() if value is not None}
     return Settings(**{**said[0], **own, "env": {**parent.env, **child.env}})
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from sayso.errors import Problem
+from sayso.records import record
 from sayso.text import quoted
 from sayso.toolfiles.arguments import as_text
 from sayso.toolfiles.leaves import CLEAR, Leaf
@@ -23,7 +23,7 @@ MAX_WORD = 128 * 1024 - 1
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class ArgumentFile:
     """A value that is passed as a file, to be written before the command starts."""
 
@@ -53,15 +53,14 @@ def command_line(leaf: Leaf, given: Mapping[str, object], folder: Path) -> Comma
     return line
 
 
-@dataclass
 class CommandLine:
-    folder: Path
-    words: list[str] = field(default_factory=list)
-    env: dict[str, str] = field(default_factory=dict)
-    stdin: str | None = None
-    files: list[ArgumentFile] = field(default_factory=list)
-    before: list[str] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    def __init__(self, *, folder: Path, env: dict[str, str]) -> None:
+        self.folder, self.env = folder, env
+        self.words: list[str] = []
+        self.stdin: str | None = None
+        self.files: list[ArgumentFile] = []
+        self.before: list[str] = []
+        self.problems: list[Problem] = []
 
     def option(self, spec: OptionSpec, value: object) -> None:
         if spec.file_arg:

@@ -7,9 +7,10 @@ the MCP tools. Nothing here reads files or runs anything.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar, dataclass_transform
+
+from sayso.records import REQUIRED, field, record
 
 SCHEMA_VERSION = 2
 """1 is Ahma's format, which has no such field; 2 adds ours. Version 2 only adds, so one reader serves both."""
@@ -41,7 +42,7 @@ FaultKind = Literal[
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Fault:
     """One thing wrong with a tool file: where, what was expected, what is there, and what to do."""
 
@@ -65,8 +66,8 @@ T = TypeVar("T")
 def told(
     meaning: str,
     *,
-    default: Any = MISSING,
-    default_factory: Any = MISSING,
+    default: Any = REQUIRED,
+    default_factory: Any = None,
     name: str = "",
     since: int = 1,
     **limits: Any,
@@ -83,7 +84,7 @@ def shape(meaning: str) -> Callable[[type[T]], type[T]]:
 
     def declare(kind: type[T]) -> type[T]:
         kind.MEANING = meaning  # type: ignore[attr-defined]
-        return dataclass(frozen=True, kw_only=True)(kind)
+        return record(kind)
 
     return declare
 
@@ -362,5 +363,5 @@ class ToolFile(Runnable, Settings):
     )
     livelog: Livelog | None = told("The log to follow, when `tool_type` is `livelog`.", default=None)
     file: Path | None = None
-    content: bytes = field(default=b"", compare=False, repr=False)
+    content: bytes = field(default=b"", compare=False)
     """What was read there, byte for byte."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 
 from sayso.jsontext import Path
 from sayso.text import quoted
@@ -39,13 +38,13 @@ def check_rules(document: object, structure: Sequence[Flaw]) -> list[Flaw]:
     return [*_texts(document, ()), *walk.found]
 
 
-@dataclass
 class _Walk:
     """One pass over a tool file. `names` are the MCP tools met so far."""
 
-    unsound: Sequence[Path]
-    found: list[Flaw] = field(default_factory=list)
-    names: set[str] = field(default_factory=set)
+    def __init__(self, *, unsound: Sequence[Path]) -> None:
+        self.unsound = unsound
+        self.found: list[Flaw] = []
+        self.names: set[str] = set()
 
     def add(self, *findings: Flaw) -> None:
         self.found += findings

@@ -7,9 +7,9 @@ It reads `format.py` and nothing else, and finds everything at once. What only m
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from sayso.jsontext import Path
+from sayso.records import record
 from sayso.text import quoted
 from sayso.toolfiles.format import SHAPES, TOOL, FieldSpec, ObjectSpec
 from sayso.toolfiles.model import SCHEMA_VERSION, FaultKind
@@ -21,7 +21,7 @@ _RENAMED = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Flaw:
     """A fault before it is known in which file and on which line it stands."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sayso.files import read_regular
 from sayso.jsontext import Document, path_text, read_json
 from sayso.jsontext import Path as Where
+from sayso.records import field, record, replace
 from sayso.toolfiles.argv import check_arguments
 from sayso.toolfiles.format import TOOL, build
 from sayso.toolfiles.leaves import Leaf, leaf_name, leaves
@@ -27,7 +27,7 @@ MayUse = Callable[[Path, bytes], bool]
 """Whether a file may be used with this content."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Loaded:
     """What directories of tool files gave. `hidden` are the valid ones that say `"enabled": false`."""
 
@@ -106,7 +106,7 @@ def load_dir(directories: Iterable[Path], *, reserved: Collection[str] = (), may
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class _Found:
     """What is not to be used of what was found, and why."""
 
@@ -114,7 +114,7 @@ class _Found:
     not_used: list[Path] = field(default_factory=list)
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class _Kept:
     """A tool file that is used, with its MCP tools."""
 

@@ -8,7 +8,7 @@ from textual import events
 from textual.message import Message
 from textual.widgets import TextArea
 
-from sayso.asks.model import MAX_TEXT
+from sayso.errors import MAX_TEXT
 from sayso.tui.keys import Keys
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")

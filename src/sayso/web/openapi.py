@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from sayso import __version__
-from sayso.asks.model import Problems
+from sayso.errors import Problems
 from sayso.text import quoted
 from sayso.web.fields import read_body
 from sayso.web.sessions import Visitor

@@ -13,10 +13,9 @@ from starlette.routing import Route
 from sayso.agents import stopping
 from sayso.agents.model import Project, Run, RunState
 from sayso.agents.supervisor import RunSupervisor
-from sayso.asks.model import MAX_TEXT
 from sayso.brought import brought
 from sayso.config import Config
-from sayso.errors import InvalidInput, NotFound, Problem, RunGoesOn, SaysoError, TooManyRuns
+from sayso.errors import MAX_TEXT, InvalidInput, NotFound, Problem, RunGoesOn, SaysoError, TooManyRuns
 from sayso.web.conversations import Conversations
 from sayso.web.fields import Fields, read_form
 from sayso.web.pages import page

@@ -1,0 +1,118 @@
+"""Frozen data whose fields are given by name, as `dataclass(frozen=True, kw_only=True)` makes it, for what a server
+imports before it lists its tools.
+
+A dataclass has its methods written and compiled for it, a millisecond each time a process starts; records share theirs,
+and a server that has yet to list its tools need not import `inspect` either. Everything else is a dataclass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn, TypeVar, dataclass_transform
+
+T = TypeVar("T")
+REQUIRED: Any = object()
+
+
+class Field:
+    """What is known of one field of a record."""
+
+    __slots__ = ("compare", "default", "default_factory", "metadata", "name")
+
+    def __init__(
+        self,
+        *,
+        default: Any = REQUIRED,
+        default_factory: Callable[[], Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        compare: bool = True,
+    ) -> None:
+        self.name = ""
+        self.default, self.default_factory, self.compare = default, default_factory, compare
+        self.metadata: Mapping[str, Any] = metadata or {}
+
+    @property
+    def required(self) -> bool:
+        return self.default is REQUIRED and self.default_factory is None
+
+
+def field(
+    *,
+    default: Any = REQUIRED,
+    default_factory: Callable[[], Any] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    compare: bool = True,
+) -> Any:
+    """A field with more to it than a default. One that is not compared is not printed either."""
+    return Field(default=default, default_factory=default_factory, metadata=metadata, compare=compare)
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
+def record(kind: type[T]) -> type[T]:
+    """Make a class one of frozen data: its annotations are its fields, after those of the records it is made of."""
+    found: dict[str, Field] = {}
+    for base in reversed(kind.__mro__[1:]):
+        found |= base.__dict__.get("FIELDS", {})
+    for name in kind.__annotations__:
+        said = kind.__dict__.get(name, REQUIRED)
+        found[name] = said if isinstance(said, Field) else Field(default=said)
+        found[name].name = name
+    for name, method in _METHODS.items():
+        if name not in kind.__dict__:
+            setattr(kind, name, method)
+    kind.FIELDS = found  # type: ignore[attr-defined]
+    return kind
+
+
+def fields(kind: type[Any]) -> Mapping[str, Field]:
+    """The fields of a record, by name."""
+    known: Mapping[str, Field] = kind.FIELDS
+    return known
+
+
+def replace(one: T, **changes: Any) -> T:
+    """The same record with other values."""
+    return type(one)(**{name: getattr(one, name) for name in fields(type(one))} | changes)
+
+
+def _init(self: Any, **given: Any) -> None:
+    known = self.FIELDS
+    for name, each in known.items():
+        if name not in given:
+            if each.required:
+                raise TypeError(f"{type(self).__name__} needs {name}")
+            given[name] = each.default if each.default_factory is None else each.default_factory()
+    if len(given) != len(known):
+        raise TypeError(f"{type(self).__name__} has no {', '.join(given.keys() - known.keys())}")
+    self.__dict__.update(given)
+
+
+def _values(one: Any) -> tuple[Any, ...]:
+    return tuple(getattr(one, name) for name, each in one.FIELDS.items() if each.compare)
+
+
+def _equals(self: Any, other: object) -> bool:
+    return _values(self) == _values(other) if type(self) is type(other) else NotImplemented
+
+
+def _hash(self: Any) -> int:
+    return hash(_values(self))
+
+
+def _repr(self: Any) -> str:
+    shown = (f"{name}={getattr(self, name)!r}" for name, each in self.FIELDS.items() if each.compare)
+    return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _refuse(self: Any, name: str, value: object = None) -> NoReturn:
+    raise AttributeError(f"{type(self).__name__} is frozen: {name} cannot be changed")
+
+
+_METHODS = {
+    "__init__": _init,
+    "__eq__": _equals,
+    "__hash__": _hash,
+    "__repr__": _repr,
+    "__setattr__": _refuse,
+    "__delattr__": _refuse,
+}
