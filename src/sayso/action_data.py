@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 _OUTER = {"kind": "the kind of action", "tool": "the tool", "folder": "the folder"}
 _PARTS = {
     "argv": "the command line",
+    "program": "the program that is found",
     "stdin": "its standard input",
-    "before": "the command that runs before it",
+    "first": "a command that runs before it",
+    "skipped_if": "when it is skipped",
     "tool_file": "the tool file",
     "file": "the file that it edits",
     "diff": "the change to the file",
@@ -65,6 +67,8 @@ def _named(key: str, before: object, after: object) -> Iterator[str]:
             yield "the number of steps"
         for number, (one, other) in enumerate(zip(before, after, strict=False), start=1):
             yield from (f"step {number}: {said}" for said in differences(one, other))
+    elif key == "program" and isinstance(after, list):
+        yield f"{_PARTS[key]} (now {_name(' -> '.join(map(str, after))) or 'none'})"
     else:
         yield _PARTS.get(key, f"`{_name(key)}`")
 

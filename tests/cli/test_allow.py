@@ -26,7 +26,7 @@ HOSTILE = "\x1b[2J\x1b[8mrm -rf ~\x1b[0m\u202e\u200b\r"
 
 
 def command(*argv: str, stdin: str = "", **files: str) -> Action:
-    data = {"argv": list(argv), "stdin": stdin, "files": files, "environment": {}, "before": [], "tool_file": {}}
+    data = {"argv": list(argv), "stdin": stdin, "files": files, "environment": {}, "first": [], "tool_file": {}}
     return Action(kind=ActionKind.COMMAND, tool="sh", folder="/srv/shop", data=data)
 
 

@@ -28,13 +28,18 @@ VALUES = st.recursive(
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(TEXTS, inner, max_size=3)),
     max_leaves=6,
 )
+ARGV = st.lists(TEXTS, min_size=1, max_size=4)
+PROGRAM = st.lists(TEXTS, max_size=2)
+FOLDERS = st.just("/srv/shop") | TEXTS
 COMMANDS = st.builds(
     lambda **data: Action(kind=ActionKind.COMMAND, tool="git", folder="/srv/shop", data=data),
-    argv=st.lists(TEXTS, min_size=1, max_size=4),
+    argv=ARGV,
+    program=PROGRAM,
     stdin=st.none() | TEXTS,
     files=st.dictionaries(TEXTS, TEXTS, max_size=2),
     environment=st.dictionaries(TEXTS, TEXTS, max_size=2),
-    before=st.lists(TEXTS, max_size=2),
+    first=st.lists(st.fixed_dictionaries({"argv": ARGV, "program": PROGRAM, "folder": FOLDERS}), max_size=2),
+    skipped_if=st.dictionaries(st.sampled_from(["exists", "missing"]), TEXTS, max_size=2),
     tool_file=st.fixed_dictionaries({"path": TEXTS, "sha256": TEXTS}),
 )
 INPUTS = st.dictionaries(
@@ -58,8 +63,10 @@ def sequence(*steps: Action) -> Action:
 ACTIONS = SINGLE | st.lists(SINGLE, min_size=1, max_size=3).map(lambda steps: sequence(*steps))
 
 
-OUR_NAMES = {"argv", "stdin", "files", "environment", "before", "tool_file", "path", "sha256", "input", "diff"} | {
-    *("command", "plan", "file_path", "notebook_path", "old_string", "new_string", "content")
+OUR_NAMES = {
+    *("argv", "program", "stdin", "files", "environment", "first", "folder", "skipped_if", "exists", "missing"),
+    *("tool_file", "path", "sha256", "input", "diff"),
+    *("command", "plan", "file_path", "notebook_path", "old_string", "new_string", "content"),
 }
 """What fields are called here and in agents' tools, which a part tells in its own words."""
 
@@ -154,6 +161,10 @@ def _places(value: object, before: tuple[Any, ...] = ()) -> Iterator[tuple[Any, 
     ("change", "named"),
     [
         ({"argv": ["git", "push", "--force"]}, "the command line"),
+        ({"program": ["/tmp/git"]}, "the program that is found (now /tmp/git)"),
+        ({"program": []}, "the program that is found (now none)"),
+        ({"first": []}, "a command that runs before it"),
+        ({"skipped_if": {"exists": "/srv/done"}}, "when it is skipped"),
         ({"stdin": "other"}, "its standard input"),
         ({"files": {"/tmp/message": "other"}}, "the contents of /tmp/message"),
         ({"environment": {"GIT_DIR": "/other"}}, "the environment variable GIT_DIR"),
@@ -163,6 +174,8 @@ def _places(value: object, before: tuple[Any, ...] = ()) -> Iterator[tuple[Any, 
 def test_what_differs_is_named_in_words(change: dict[str, Any], named: str) -> None:
     data = {
         "argv": ["git", "push"],
+        "program": ["/usr/bin/git"],
+        "first": [{"argv": ["git", "--version"], "program": ["/usr/bin/git"], "folder": "/srv"}],
         "stdin": "one",
         "files": {"/tmp/message": "text"},
         "environment": {"GIT_DIR": "/here"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.running.processes import PATH, PATIENCE
 from sayso.permissions.action import Action, ActionKind
 from sayso.running.launch import Launch
 from sayso.running.output import read
+from sayso.running.program import identity
 from sayso.running.spawner import Spawner
 
 SCRIPT = 'cat - "$1"; printf %s "$COLOUR"; pwd'
@@ -33,16 +35,19 @@ def allowed_launch(folder: Path, stdin: str = "input") -> Launch:
     here.mkdir(parents=True)
     message.write_text(" message ")
     tool_file.write_text("{}")
+    program = shutil.which("sh", path=PATH["PATH"])
+    assert program
     action = Action(
         kind=ActionKind.COMMAND,
         tool="cat",
         folder=str(here),
         data={
             "argv": ["sh", "-c", SCRIPT, "sh", str(message)],
+            "program": identity(program, "/"),
             "stdin": stdin,
             "files": {str(message): " message "},
             "environment": {"COLOUR": "blue"},
-            "before": [],
+            "first": [],
             "tool_file": {"path": str(tool_file), "sha256": hashlib.sha256(b"{}").hexdigest()},
         },
     )
@@ -52,7 +57,7 @@ def allowed_launch(folder: Path, stdin: str = "input") -> Launch:
         cwd=here,
         env={**PATH, "COLOUR": "blue"},
         stdin=stdin.encode(),
-        allowed={"action": action.plain, "digest": action.digest, "part": "argv"},
+        allowed={"action": action.plain, "digest": action.digest, "first": None},
     )
 
 
@@ -76,6 +81,15 @@ def _written(name: str) -> Callable[[Launch], Launch]:
     return change
 
 
+def _found_first(launch: Launch) -> Launch:
+    """The same word finds another file."""
+    folder = launch.cwd.parent / "bin"
+    folder.mkdir()
+    (folder / "sh").write_text("#!/bin/sh\ntouch ran\n")
+    (folder / "sh").chmod(0o755)
+    return replace(launch, env={**launch.env, "PATH": f"{folder}:{launch.env['PATH']}"})
+
+
 def _removed(launch: Launch) -> Launch:
     (launch.cwd.parent / "tool.json").unlink()
     return launch
@@ -87,6 +101,7 @@ CHANGES: dict[str, tuple[Callable[[Launch], Launch], str]] = {
     "no stdin": (lambda launch: replace(launch, stdin=None), "its standard input"),
     "environment": (lambda launch: replace(launch, env={**PATH, "COLOUR": "red"}), "the environment variable COLOUR"),
     "file": (_written("message"), "the contents of "),
+    "program": (_found_first, "the program that is found (now "),
     "folder": (_elsewhere, "the folder"),
     "tool file": (_written("tool.json"), "the tool file"),
     "no tool file": (_removed, "the tool file"),

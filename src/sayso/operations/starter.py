@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from sayso.config import Config
 from sayso.errors import ToolUnavailable
 from sayso.operations.operation import BEFORE, Operation
 from sayso.operations.order import Order
+from sayso.operations.wanted_action import first_command
 from sayso.permissions.action import Action
 from sayso.running.environment import Environments
 from sayso.running.folder import Status
@@ -41,17 +42,24 @@ class Starter:
         self._environments = Environments(folder=config.environments_dir)
         self._there: set[tuple[Probe, Path]] = set()
 
-    def check(self, order: Order) -> None:
-        """Return when the program of the tool is there; a ToolUnavailable says how to install it. What was not there is
-        asked for again: it may have been installed."""
-        for probe in order.tool.leaf.probes:
-            if (probe, order.project) not in self._there:
-                status = self._run_probe(probe, order.project)
-                if status.reason != "exit" or status.exit_code not in probe.success_exit_codes:
-                    raise ToolUnavailable(_unavailable(order.tool.leaf, probe, status))
-                self._there.add((probe, order.project))
+    def checks(self, order: Order) -> tuple[Probe, ...]:
+        """What has to be run to see whether the program of the tool is there. What was not there is asked for again: it
+        may have been installed."""
+        return tuple(probe for probe in order.tool.leaf.probes if (probe, order.project) not in self._there)
 
-    def _run_probe(self, probe: Probe, project: Path) -> Status:
+    def check(self, order: Order, allowed: Action | None) -> Status | None:
+        """See whether the program of the tool is there; a ToolUnavailable says how to install it. Where somebody had to
+        allow that, a status says why it is not what they allowed."""
+        for probe in self.checks(order):
+            status = self._run_probe(probe, order.project, allowed)
+            if status.refused:
+                return status
+            if status.reason != "exit" or status.exit_code not in probe.success_exit_codes:
+                raise ToolUnavailable(_unavailable(order.tool.leaf, probe, status))
+            self._there.add((probe, order.project))
+        return None
+
+    def _run_probe(self, probe: Probe, project: Path, allowed: Action | None) -> Status:
         with tempfile.TemporaryDirectory(prefix="sayso-probe-") as folder:
             launch = Launch(
                 folder=Path(folder),
@@ -60,6 +68,7 @@ class Starter:
                 env=self.environment(project),
                 timeout_seconds=PROBE_SECONDS,
                 max_bytes=_PROBE_BYTES,
+                allowed=_allowed_first(allowed, probe.argv),
             )
             # Bounded by the launch's own limit, and by how long a tree takes to end.
             return self.spawner.start_operation(launch).result()
@@ -82,19 +91,31 @@ class Starter:
             timeout_seconds=operation.timeout_seconds,
             grace_seconds=self._config.command_grace / 1000,
             max_bytes=order.max_bytes(self._config),
-            allowed=_allowed(allowed, "argv"),
+            allowed=_allowed(allowed, None),
         )
         if command.before:
-            # How it ends does not matter; how long it takes is bounded.
             first = replace(launch, folder=operation.folder / BEFORE, argv=command.before, stdin=None)
-            first = replace(first, allowed=_allowed(allowed, "before"))
-            self.spawner.start_operation(replace(first, timeout_seconds=BEFORE_SECONDS)).result()
+            first = replace(first, allowed=_allowed_first(allowed, command.before), timeout_seconds=BEFORE_SECONDS)
+            # How it ends does not matter; how long it takes is bounded.
+            ended = self.spawner.start_operation(first).result()
+            if ended.refused:
+                return _at_once(ended)
         return self.spawner.start_operation(launch)
 
 
-def _allowed(action: Action | None, part: str) -> Mapping[str, Any] | None:
-    """What the runner compares; `part` is what of the action it is about to run."""
-    return {"action": action.plain, "digest": action.digest, "part": part} if action else None
+def _allowed_first(action: Action | None, argv: Sequence[str]) -> Mapping[str, Any] | None:
+    return _allowed(action, first_command(action, argv)) if action else None
+
+
+def _allowed(action: Action | None, first: int | None) -> Mapping[str, Any] | None:
+    """What the runner compares; `first` is which of those that run first it is about to run."""
+    return {"action": action.plain, "digest": action.digest, "first": first} if action else None
+
+
+def _at_once(status: Status) -> Future[Status]:
+    ended: Future[Status] = Future()
+    ended.set_result(status)
+    return ended
 
 
 def install_hint(leaf: Leaf) -> str:

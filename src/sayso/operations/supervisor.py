@@ -26,7 +26,7 @@ from sayso.operations.operation import TO_BE_ASKED, Operation, OperationState
 from sayso.operations.order import Order
 from sayso.operations.sequence import Sequence
 from sayso.operations.starter import Starter, install_hint
-from sayso.operations.wanted_action import wanted_action
+from sayso.operations.wanted_action import WantedActions
 from sayso.permissions.verdict import AllowedAction
 from sayso.running import folder as runner_folder
 from sayso.running.excerpt import Excerpts
@@ -53,6 +53,7 @@ CLOSE_SECONDS = 5.0
 
 SAY_SO = "the user's say-so"
 DROPPED_WHEN_ALLOWED = "It was cancelled just when it was allowed, so it was not run."
+DROPPED_WHILE_CHECKED = "It was cancelled while its availability was checked, so it was not run."
 STOPPED = "the server, which was stopped"
 LEFT = "the server, whose client left"
 
@@ -191,9 +192,10 @@ class OperationSupervisor:
 
     def _open(self, order: Order) -> tuple[Invocation, Operation, WantedApproval | None]:
         command = order.command(self._config, self.desk.folder_of(order.id))
-        self._starter.check(order)
-        new = order.operation(command, self._config)
         wanted = self._wanted(order, command)
+        if not wanted and not order.allowed:
+            self._starter.check(order, None)
+        new = order.operation(command, self._config)
         if wanted and self._approvals.needed(wanted):
             return command, self.desk.open(replace(new, say_so=TO_BE_ASKED)), wanted
         if new.lock:
@@ -204,7 +206,8 @@ class OperationSupervisor:
         """What a person has to allow; None where nobody need, or has allowed the sequence that it is part of."""
         if order.allowed or order.tool.leaf.approve == "never":
             return None
-        action = wanted_action(order, command, self._config, self.tools, self.desk.folder_of(order.id))
+        actions = WantedActions(self._config, self.tools, self._starter)
+        action = actions.of(order, command, self.desk.folder_of(order.id))
         return WantedApproval(tool=order.tool, action=action, asker=order.asker)
 
     async def _see_through(self, job: Job, end: Callable[[], Awaitable[Status | None]]) -> None:
@@ -237,10 +240,9 @@ class OperationSupervisor:
                 return None
         allowed = AllowedAction(action=wanted.action, ask=said.ask) if wanted else order.allowed
         if order.tool.leaf.sequence:
-            self.tell(job)
             # The steps of a sequence that nobody was shown ask for themselves.
             shown = allowed if said.shown else order.allowed
-            return await Sequence(self, job, replace(order, allowed=shown), command).run()
+            return await self._run_steps(job, replace(order, allowed=shown), command, allowed)
         return await self._execute(job, order, command, allowed)
 
     async def _say_so(self, job: Job, wanted: WantedApproval | None) -> SaySo:
@@ -270,10 +272,24 @@ class OperationSupervisor:
         except StoreError as error:
             logger.warning("Could not note that operation %s was not run: %s", job.id, error)
 
+    async def _run_steps(
+        self, job: Job, order: Order, command: Invocation, allowed: AllowedAction | None
+    ) -> Status | None:
+        try:
+            refused = await self._check(job, order, allowed) if allowed else None
+        except (SaysoError, OSError) as error:
+            return Status(reason="spawn_failed", text=str(error))
+        if refused:
+            return refused
+        self.tell(job)
+        return await Sequence(self, job, order, command).run()
+
     async def _execute(self, job: Job, order: Order, command: Invocation, allowed: AllowedAction | None) -> Status:
         try:
             if allowed:
                 await self.do(self.desk.note_run, job.operation, allowed)
+                if refused := await self._check(job, order, allowed):
+                    return refused
             action = allowed.action if allowed else None
             ended = await self.in_thread(self._starter.start, job.operation, order, command, action)
         except (SaysoError, OSError) as error:
@@ -287,6 +303,15 @@ class OperationSupervisor:
         if status.reason == "spawn_failed":
             return replace(status, text=status.text + install_hint(order.tool.leaf))
         return status
+
+    async def _check(self, job: Job, order: Order, allowed: AllowedAction) -> Status | None:
+        """Run the checks that were allowed with the command. Why it must not begin after all, if it must not."""
+        if not self._starter.checks(order):
+            return None
+        refused = await self.in_thread(self._starter.check, order, allowed.action)
+        if job.dropped.is_set() and not refused:
+            return Status(reason="cancelled", text=DROPPED_WHILE_CHECKED)
+        return refused
 
     async def _end_of_adopted(self, operation: Operation) -> Status:
         return await asyncio.wrap_future(self._starter.spawner.adopt(operation.folder))

@@ -5,31 +5,87 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from sayso.config import Config
 from sayso.errors import SaysoError
 from sayso.operations.operation import step_id
 from sayso.operations.order import Order
 from sayso.permissions.action import Action, ActionKind, action_from
+from sayso.running import program
 from sayso.toolfiles.argv import Invocation
 from sayso.toolfiles.catalog import CommandTool
-from sayso.toolfiles.model import ToolFile
+from sayso.toolfiles.leaves import Probe
+from sayso.toolfiles.model import SequenceStep, ToolFile
 
 Tools = Mapping[str, CommandTool]
+Environment = Mapping[str, str]
 
 
-def wanted_action(order: Order, command: Invocation, config: Config, tools: Tools, folder: Path) -> Action:
-    """`folder` is where the operation's own files will lie."""
-    data: dict[str, Any] = {"tool_file": _tool_file(order.tool.file)}
-    if order.tool.leaf.sequence:
-        data["steps"] = [_step(order, number, config, tools, folder).plain for number in _numbers(order)]
-    else:
-        data |= _executed(command)
-    kind = ActionKind.SEQUENCE if order.tool.leaf.sequence else ActionKind.COMMAND
-    return Action(kind=kind, tool=order.tool.name, folder=os.path.realpath(command.cwd), data=data)
+class Preparations(Protocol):
+    """What is done before a command begins."""
+
+    def environment(self, project: Path) -> Environment:
+        """What commands get in this project."""
+
+    def checks(self, order: Order) -> Sequence[Probe]:
+        """What will be run to see whether the program is there."""
+
+
+class WantedActions:
+    """Makes actions of calls, as things stand now."""
+
+    def __init__(self, config: Config, tools: Tools, preparations: Preparations) -> None:
+        self._config, self._tools, self._preparations = config, tools, preparations
+
+    def of(self, order: Order, command: Invocation, folder: Path) -> Action:
+        """`folder` is where the operation's own files will lie."""
+        data: dict[str, Any] = {"tool_file": _tool_file(order.tool.file)}
+        if order.tool.leaf.sequence:
+            data["steps"] = [step.plain for step in self._steps(order, command, folder)]
+        else:
+            data |= self._executed(order, command)
+        data["first"] = list(self._first(order, command))
+        kind = ActionKind.SEQUENCE if order.tool.leaf.sequence else ActionKind.COMMAND
+        return Action(kind=kind, tool=order.tool.name, folder=os.path.realpath(command.cwd), data=data)
+
+    def _executed(self, order: Order, command: Invocation) -> dict[str, Any]:
+        environment = {**self._preparations.environment(order.project), **command.env}
+        return {
+            "argv": list(command.argv),
+            "program": _program(command.argv[0], environment, os.path.realpath(command.cwd)),
+            "stdin": None if command.stdin is None else command.stdin.decode(),
+            "files": {str(file.path): file.content.decode() for file in command.files},
+            "environment": dict(command.env),
+        }
+
+    def _first(self, order: Order, command: Invocation) -> Iterator[dict[str, Any]]:
+        """In the order in which they are run."""
+        environment = self._preparations.environment(order.project)
+        for check in self._preparations.checks(order):
+            yield _described(check.argv, order.project / (check.cwd or ""), environment)
+        if command.before:
+            yield _described(command.before, command.cwd, {**environment, **command.env})
+
+    def _steps(self, whole: Order, command: Invocation, folder: Path) -> Iterator[Action]:
+        for number, step in enumerate(whole.tool.leaf.sequence, start=1):
+            action = self._step(whole, number, folder)
+            data = dict(action.data) if number == 1 else _without_programs_to_come(action.data)
+            if skipped_if := _skipped_if(step, command.cwd):
+                data["skipped_if"] = skipped_if
+            yield replace(action, data=data)
+
+    def _step(self, whole: Order, number: int, folder: Path) -> Action:
+        order = whole.step(number, self._tools)
+        place = folder.with_name(step_id(folder.name, number))
+        try:
+            command = order.command(self._config, place)
+        except SaysoError as error:
+            raise SaysoError(f"Step {number} of {whole.tool.name} could not begin: {error}") from error
+        return self.of(order, command, place)
 
 
 def tool_files(action: Action) -> tuple[tuple[str, str], ...]:
@@ -40,28 +96,37 @@ def tool_files(action: Action) -> tuple[tuple[str, str], ...]:
     return (*own, *(found for step in steps for found in tool_files(step)))
 
 
-def _numbers(order: Order) -> range:
-    return range(1, len(order.tool.leaf.sequence) + 1)
+def first_command(action: Action, argv: Sequence[str]) -> int:
+    """Which of those that run first this is."""
+    return [each["argv"] for each in action.data["first"]].index(list(argv))
 
 
-def _step(whole: Order, number: int, config: Config, tools: Tools, folder: Path) -> Action:
-    order = whole.step(number, tools)
-    place = folder.with_name(step_id(folder.name, number))
+def _described(argv: Sequence[str], cwd: Path, environment: Environment) -> dict[str, Any]:
+    folder = os.path.realpath(cwd)
+    return {"argv": list(argv), "program": _program(argv[0], environment, folder), "folder": folder}
+
+
+def _program(name: str, environment: Environment, folder: str) -> list[str]:
+    """What tells the program from any other; nothing where there is none, which is told when it is to begin."""
     try:
-        command = order.command(config, place)
-    except SaysoError as error:
-        raise SaysoError(f"Step {number} of {whole.tool.name} could not begin: {error}") from error
-    return wanted_action(order, command, config, tools, place)
+        return program.identity(program.find(name, environment, folder), folder)
+    except OSError:
+        return []
 
 
-def _executed(command: Invocation) -> dict[str, Any]:
-    return {
-        "argv": list(command.argv),
-        "stdin": None if command.stdin is None else command.stdin.decode(),
-        "files": {str(file.path): file.content.decode() for file in command.files},
-        "environment": dict(command.env),
-        "before": list(command.before),
-    }
+def _without_programs_to_come(data: Mapping[str, Any]) -> dict[str, Any]:
+    """An earlier step may bring what is not there yet."""
+    kept = {key: value for key, value in data.items() if key != "program" or value}
+    if "first" in data:
+        kept["first"] = [_without_programs_to_come(each) for each in data["first"]]
+    if "steps" in data:
+        kept["steps"] = [{**step, "data": _without_programs_to_come(step["data"])} for step in data["steps"]]
+    return kept
+
+
+def _skipped_if(step: SequenceStep, cwd: Path) -> dict[str, str]:
+    conditions = {"exists": step.skip_if_file_exists, "missing": step.skip_if_file_missing}
+    return {name: str(cwd / file) for name, file in conditions.items() if file}
 
 
 def _tool_file(file: ToolFile) -> dict[str, str]:

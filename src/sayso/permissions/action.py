@@ -21,10 +21,12 @@ class ActionKind(StrEnum):
     """What is in the data of an action."""
 
     COMMAND = "command"
-    """`argv`, `stdin`, `files` (contents by path), `environment` (what the call sets), `before` (an argv that runs
-    first), `tool_file` (`path`, `sha256`)."""
+    """`argv`, the `program` that its first word finds (its path, and where links lead from there), `stdin`, `files`
+    (contents by path), `environment` (what the call sets), what runs `first` (each an `argv` with its `program` and
+    `folder`), `tool_file` (`path`, `sha256`). A step of a sequence may also have `skipped_if`: the file whose being
+    there (`exists`) or not (`missing`) makes it needless."""
     SEQUENCE = "sequence"
-    """`steps`: each a whole action as data; and `tool_file`."""
+    """`steps`: each a whole action as data; and what runs `first` and `tool_file`, as above."""
     SHELL = "shell"
     EDIT = "edit"
     """`input`, the `diff` against the file as it is, and the `file` (`path`, `sha256`) that was compared."""

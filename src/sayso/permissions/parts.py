@@ -6,7 +6,7 @@ Each text is spelt out already; a surface has nothing to do but to put it into a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -28,7 +28,10 @@ class PartName(StrEnum):
     STDIN = "Standard input"
     FILE = "File"
     ENVIRONMENT = "Environment"
-    BEFORE = "Runs first"
+    FIRST = "Runs first"
+    PROGRAM = "Program"
+    SKIPPED_IF_THERE = "Skipped if this file is there"
+    SKIPPED_IF_MISSING = "Skipped if this file is missing"
     FOLDER = "Folder"
     TOOL = "Tool"
     TOOL_FILE = "Tool file"
@@ -36,6 +39,9 @@ class PartName(StrEnum):
     INPUT = "Input"
     MORE = "More"
     EDITED = "Edited"
+
+
+_CONDITIONS = {"exists": PartName.SKIPPED_IF_THERE, "missing": PartName.SKIPPED_IF_MISSING}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,22 +64,28 @@ class ActionPart:
 
 def parts_of(action: Action) -> tuple[ActionPart, ...]:
     """Everything, what matters most first."""
-    if action.kind is ActionKind.SEQUENCE:
-        steps = (
-            replace(part, step=number)
-            for number, step in enumerate(action.data["steps"], start=1)
-            for part in parts_of(action_from(step))
-        )
-        others = {key: value for key, value in action.data.items() if key != "steps"}
-        return (*steps, *_about(action), *_rest(others))
+    return tuple(_parts(action, {}))
+
+
+def _parts(action: Action, programs: dict[str, str]) -> Iterator[ActionPart]:
+    """`programs` are those that were told already, by the words that find them."""
     told = dict(action.data)
-    return (*_first(action, told), *_input(told), *_about(action), *_rest(told))
+    if action.kind is ActionKind.SEQUENCE:
+        for number, step in enumerate(told.pop("steps"), start=1):
+            yield from (replace(part, step=number) for part in _parts(action_from(step), programs))
+    yield from _skipped(told)
+    yield from _first(action, told, programs)
+    yield from _input(told)
+    yield from _about(action)
+    yield from _rest(told)
 
 
-def _first(action: Action, told: dict[str, Any]) -> Iterator[ActionPart]:
+def _first(action: Action, told: dict[str, Any], programs: dict[str, str]) -> Iterator[ActionPart]:
     """What will be done itself. Whatever is told is taken out of `told`."""
     if _is_words(told.get("argv")):
-        yield ActionPart(name=PartName.COMMAND_LINE, text=words.command_line(told.pop("argv")), language="bash")
+        argv = told.pop("argv")
+        yield ActionPart(name=PartName.COMMAND_LINE, text=words.command_line(argv), language="bash")
+        yield from _program(argv, told, programs)
     if isinstance(told.get("stdin"), str):
         yield ActionPart(name=PartName.STDIN, text=exact(told.pop("stdin")))
     if _is_texts(told.get("files")):
@@ -82,15 +94,39 @@ def _first(action: Action, told: dict[str, Any]) -> Iterator[ActionPart]:
     if _is_texts(told.get("environment")):
         lines = [f"{words.word(name)}={words.word(value)}" for name, value in told.pop("environment").items()]
         yield from [ActionPart(name=PartName.ENVIRONMENT, text="\n".join(lines), language="bash")] if lines else []
-    if _is_words(told.get("before")):
-        line = words.command_line(told.pop("before"))
-        yield from [ActionPart(name=PartName.BEFORE, text=line, language="bash")] if line else []
+    yield from _run_first(action, told, programs)
     if action.kind is ActionKind.SHELL:
         yield from _taken(told, "command", PartName.SHELL, "bash")
     if action.kind is ActionKind.PLAN:
         yield from _taken(told, "plan", PartName.PLAN, "")
     if action.kind is ActionKind.EDIT:
         yield from _edit(told)
+
+
+def _run_first(action: Action, told: dict[str, Any], programs: dict[str, str]) -> Iterator[ActionPart]:
+    """The commands that are run before it, and where, if that is elsewhere."""
+    if not isinstance(told.get("first"), list) or not all(map(_is_command, told["first"])):
+        return
+    for each in told.pop("first"):
+        about = "" if each["folder"] == action.folder else f"in {exact(each['folder'])}"
+        yield ActionPart(name=PartName.FIRST, about=about, text=words.command_line(each["argv"]), language="bash")
+        yield from _program(each["argv"], dict(each), programs)
+
+
+def _program(argv: Sequence[str], told: dict[str, Any], programs: dict[str, str]) -> Iterator[ActionPart]:
+    """Which file the first word stands for, unless it has just been told of the same word."""
+    if argv and told.get("program") and _is_words(told["program"]):
+        text = " -> ".join(map(words.word, told.pop("program")))
+        if programs.get(argv[0]) != text:
+            yield ActionPart(name=PartName.PROGRAM, text=text)
+        programs[argv[0]] = text
+
+
+def _skipped(told: dict[str, Any]) -> Iterator[ActionPart]:
+    """When a step is left out."""
+    if _is_texts(told.get("skipped_if")) and told["skipped_if"].keys() <= _CONDITIONS.keys():
+        conditions = told.pop("skipped_if")
+        yield from (ActionPart(name=_CONDITIONS[name], text=exact(file)) for name, file in conditions.items())
 
 
 def _taken(told: dict[str, Any], key: str, name: PartName, language: str) -> Iterator[ActionPart]:
@@ -153,6 +189,13 @@ def _rest(told: Mapping[str, Any]) -> Iterator[ActionPart]:
             yield ActionPart(name=name, text="\n".join(exact(text) for text in told.pop(key).values()))
     if others := {key: value for key, value in told.items() if value not in (None, "", [], {})}:
         yield ActionPart(name=PartName.MORE, text=json_block(others), language="json")
+
+
+def _is_command(value: object) -> bool:
+    """One of those that run first, with nothing in it that would not be told."""
+    if not isinstance(value, Mapping) or not value.keys() <= {"argv", "program", "folder"}:
+        return False
+    return _is_words(value.get("argv")) and _is_words(value.get("program", [])) and isinstance(value.get("folder"), str)
 
 
 def _is_words(value: object) -> bool:

@@ -74,9 +74,10 @@ class RunningCommand:
         self._cancelled = bool(more)
         try:
             stdin = self._prepare(launch)
-            if refused := _refusal(launch, stdin):
+            found = program.find(launch["argv"][0], launch["env"])
+            if refused := _refusal(launch, found, stdin):
                 return self._status("cancelled", refused)
-            self._start(launch, stdin)
+            self._start(found, launch, stdin)
         except (OSError, ValueError) as error:
             return self._status("spawn_failed", str(error))
         begun = time.monotonic()
@@ -126,10 +127,10 @@ class RunningCommand:
         program.enter(launch["cwd"])
         return record.open_stdin(launch["folder"]) if launch["stdin"] else None
 
-    def _start(self, launch: dict[str, Any], stdin: int | None) -> None:
+    def _start(self, found: str, launch: dict[str, Any], stdin: int | None) -> None:
         stdin = self._nothing if stdin is None else stdin
         stdio = [stdin, *(write for _, write in self._pipes)]
-        self._pid = program.start(launch["argv"], {**launch["env"], tree.MARK: self._mark}, stdio)
+        self._pid = program.start(found, launch["argv"], {**launch["env"], tree.MARK: self._mark}, stdio)
         self._childless = False
         for fd in stdio:
             os.close(fd)
@@ -252,13 +253,13 @@ class RunningCommand:
         }
 
 
-def _refusal(launch: dict[str, Any], stdin: int | None) -> str:
+def _refusal(launch: dict[str, Any], found: str, stdin: int | None) -> str:
     """Why a command that somebody had to allow must not run."""
     if not launch.get("allowed"):
         return ""
     from sayso.running import recheck  # only for those that were allowed: no other command pays for it
 
-    return recheck.refusal(launch, stdin)
+    return recheck.refusal(launch, found, stdin)
 
 
 def say(line: socket.socket, text: bytes) -> None:

@@ -64,6 +64,11 @@ class Status:
         return self.reason in ("cancelled", "spawn_failed") and not self.ended_with
 
     @property
+    def refused(self) -> bool:
+        """Whether its runner found that it is not what was allowed."""
+        return self.reason == "cancelled" and bool(self.text)
+
+    @property
     def signal_name(self) -> str:
         """Such as SIGKILL; empty where no signal ended it, or one without a name."""
         return Signals(self.signal).name if self.signal in set(Signals) else ""

@@ -34,8 +34,8 @@ class Launch:
     stop_grace_seconds: float | None = None
     max_bytes: int = 10 << 20
     allowed: Mapping[str, Any] | None = None
-    """What a person allowed, if somebody had to: the `action` as data, its `digest`, and which `part` of it `argv` is.
-    The runner compares it with what it is about to execute."""
+    """What a person allowed, if somebody had to: the `action` as data, its `digest`, and which of its `first` commands
+    this is; None for the command itself. The runner compares it with what it is about to execute."""
 
     def __post_init__(self) -> None:
         if problems := list(self._problems()):

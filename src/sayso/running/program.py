@@ -24,12 +24,11 @@ REFUSALS = {
 }
 
 
-def start(argv: list[str], environment: Mapping[str, str], stdio: Sequence[int]) -> int:
-    """Start the program in its own process group, in the current directory; its pid.
+def start(path: str, argv: list[str], environment: Mapping[str, str], stdio: Sequence[int]) -> int:
+    """Start the program that was found in its own process group, in the current directory; its pid.
 
     OSError and ValueError carry the whole sentence as their text.
     """
-    path = find(argv[0], environment)
     actions = [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate(stdio)]
     try:
         # The system libraries share memory until exec, as vfork does: the cost does not grow with the caller.
@@ -43,12 +42,13 @@ def start(argv: list[str], environment: Mapping[str, str], stdio: Sequence[int])
         raise ValueError(f"command: {path!r} cannot be started: {error} in its arguments or environment.") from error
 
 
-def find(name: str, environment: Mapping[str, str]) -> str:
-    """The file this name stands for, looked up on the PATH of the environment the program will get."""
+def find(name: str, environment: Mapping[str, str], cwd: str = "") -> str:
+    """The file this name stands for, looked up on the PATH of the environment the program will get. `cwd` is where it
+    will run, unless that has been entered."""
     if "/" in name:
-        return _usable(name)
+        return _usable(os.path.join(cwd, name))
     path = environment.get("PATH", os.defpath)
-    files = [os.path.join(folder, name) for folder in path.split(":")]
+    files = [os.path.join(cwd, folder, name) for folder in path.split(":")]
     for file in files:
         if os.access(file, os.X_OK) and os.path.isfile(file):
             return file
@@ -56,6 +56,13 @@ def find(name: str, environment: Mapping[str, str]) -> str:
         if os.path.isfile(file):
             raise OSError(f"command: {file!r} is not executable. Allow it with chmod +x.")
     raise OSError(f"command: {name!r} was not found on PATH ({path}). Install it, or give its full path.")
+
+
+def identity(found: str, cwd: str) -> list[str]:
+    """What tells a program that was found from any other: its whole path, and the file that this leads to by links."""
+    path = os.path.normpath(os.path.join(cwd, found))
+    real = os.path.realpath(os.path.join(cwd, found))
+    return [path] if path == real else [path, real]
 
 
 def _usable(path: str) -> str:

@@ -1,7 +1,8 @@
 """Right before a command begins that a person has allowed: whether it still is what they allowed.
 
-The action is made anew from what is about to be executed: the words, the open input, the files as they lie there, the
-environment, the folder that has been entered, the tool file as it is now. Whoever changed one of them since is noticed.
+The action is made anew from what is about to be executed: the words, the program that was found, the open input, the
+files as they lie there, the environment, the folder that has been entered, the tool file as it is now. Whoever changed
+one of them since is noticed.
 """
 
 from __future__ import annotations
@@ -10,32 +11,46 @@ import os
 from collections.abc import Mapping
 
 from sayso.action_data import differences, digest_of
+from sayso.running.program import identity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 
-def refusal(launch: Mapping[str, Any], stdin: int | None) -> str:
-    """Why it must not be run; empty if it is what was allowed. The folder has been entered, and the input is open."""
+def refusal(launch: Mapping[str, Any], found: str, stdin: int | None) -> str:
+    """Why it must not be run; empty if it is what was allowed. The folder has been entered, `found` is the program that
+    will be executed, and the input is open."""
     allowed = launch["allowed"]
-    now = _about_to_run(launch, allowed, stdin)
+    now = _about_to_run(launch, allowed, found, stdin)
     if digest_of(now) == allowed["digest"]:
         return ""
     changed = " and ".join(differences(allowed["action"], now)) or "the action itself"
     return f"It was not run: {changed} changed after it was allowed. Call it again to have it allowed as it is now."
 
 
-def _about_to_run(launch: Mapping[str, Any], allowed: Mapping[str, Any], stdin: int | None) -> dict[str, Any]:
-    action, part = allowed["action"], allowed["part"]
-    data = {**action["data"], part: launch["argv"]}
-    if part == "argv":
-        data["stdin"] = None if stdin is None else _text(_content_of(stdin))
-    data["files"] = {path: _text(_read(path)) for path in data["files"]}
-    data["environment"] = {name: launch["env"].get(name) for name in data["environment"]}
+def _about_to_run(
+    launch: Mapping[str, Any], allowed: Mapping[str, Any], found: str, stdin: int | None
+) -> dict[str, Any]:
+    action, here = allowed["action"], os.getcwd()
+    data = dict(action["data"])
     if file := data["tool_file"]:
         data["tool_file"] = {**file, "sha256": _hash(_read(file["path"]))}
-    return {**action, "folder": os.getcwd(), "data": data}
+    if (place := allowed["first"]) is not None:
+        data["first"] = list(data["first"])
+        data["first"][place] = _command(data["first"][place], launch, found, here) | {"folder": here}
+        return {**action, "data": data}
+    data = _command(data, launch, found, here)
+    data["files"] = {path: _text(_read(path)) for path in data["files"]}
+    data["stdin"] = None if stdin is None else _text(_content_of(stdin))
+    data["environment"] = {name: launch["env"].get(name) for name in data["environment"]}
+    return {**action, "folder": here, "data": data}
+
+
+def _command(shown: Mapping[str, Any], launch: Mapping[str, Any], found: str, here: str) -> dict[str, Any]:
+    """With the words and the program as they are now. Where none was shown, an earlier step may have brought it."""
+    program = {"program": identity(found, here)} if "program" in shown else {}
+    return {**shown, "argv": launch["argv"], **program}
 
 
 def _content_of(file: int) -> bytes:

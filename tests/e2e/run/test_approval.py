@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
 from collections.abc import Callable
 from dataclasses import replace
@@ -159,11 +161,9 @@ def test_a_call_that_cannot_wait_any_longer_takes_its_question_with_it(place: Pl
 
 
 def test_what_was_allowed_in_time_runs_though_its_call_loses_patience_while_it_starts(place: Place) -> None:
-    waited_for(place, approve="always")
-    (place.home / ".bash_profile").write_text("sleep 6\n")
-    environment = {"SAYSO_CALL_LIMITS": "tester=6s", "SHELL": "/bin/bash"}
-    with worker(place, environment=environment) as one, place.person() as person:
-        call = one.call("fg", {"script": "echo ran to its end"})
+    counting(place, approve="always", synchronous=True, availability_check={"command": "sleep", "args": ["6"]})
+    with worker(place, environment={"SAYSO_CALL_LIMITS": "tester=6s"}) as one, place.person() as person:
+        call = one.call("all", {"script": "echo ran to its end"})
         person.answer(person.wait_for_ask(about("echo ran")), "Yes")
         result = call.result(WAIT)
         assert text_of(result) == "ran to its end"
@@ -302,6 +302,104 @@ def test_what_changes_after_the_question_was_put_is_not_what_was_allowed(place: 
             assert f"It was not run: {named} changed after it was allowed." in text_of(result)
             assert data_of(result)["status"] == "cancelled"
     assert not list(place.project.rglob("never"))
+
+
+def test_another_program_under_the_same_name_is_not_what_was_allowed(place: Place) -> None:
+    waited_for(place, approve="always")
+    found = place.project / "bin" / "bash"
+    found.parent.mkdir()
+    path = f"{found.parent}:{os.environ['PATH']}"
+    with worker(place, environment={"PATH": path}) as one, place.person() as person:
+        call = one.call("fg", {"script": "true"})
+        ask = person.wait_for_ask(any_ask)
+        assert shown(ask)["Program"].startswith(shutil.which("bash") or "?")
+        found.write_text("#!/bin/sh\ntouch never\n")
+        found.chmod(0o755)
+        person.answer(ask, "Yes")
+        result = call.result(WAIT)
+        assert f"It was not run: the program that is found (now {found}) changed" in text_of(result)
+        call = one.call("fg", {"script": "true"})
+        ask = person.wait_for_ask(any_ask)
+        assert shown(ask)["Program"] == str(found)
+        person.reject(ask)
+        assert call.result(WAIT).is_error
+    assert not (place.project / "never").exists()
+
+
+@pytest.mark.finding("F-17")
+def test_nothing_of_a_tool_file_runs_before_a_person_has_allowed_it(place: Place) -> None:
+    check = {"command": "bash", "args": ["-c", "echo checked >> ran; test -e there"]}
+    go = {"name": "go", "description": "Go.", "synchronous": True, "approve": "always"}
+    steps = [{"tool": "gadget", "subcommand": "go"}]
+    write_tool(place, "gadget", command="echo went", availability_check=check, subcommand=[go])
+    write_tool(
+        place, "both", command="true", availability_check=check, sequence=steps, synchronous=True, approve="always"
+    )
+    ran = place.project / "ran"
+    with worker(place) as one, place.person() as person:
+        for tool, answer in (("gadget_go", "No"), ("both", "No"), ("gadget_go", "Yes"), ("both", "Yes")):
+            call = one.call(tool, {})
+            ask = person.wait_for_ask(any_ask)
+            assert "echo checked >> ran" in shown(ask)["Runs first"], "what runs first is allowed with the rest"
+            assert not ran.exists()
+            person.answer(ask, answer)
+            result = call.result(WAIT)
+            assert result.is_error
+            assert ("is not available here" in text_of(result)) == (answer == "Yes")
+            assert ran.exists() == (answer == "Yes")
+            ran.unlink(missing_ok=True)
+        (place.project / "there").touch()
+        call = one.call("both", {})
+        ask = person.wait_for_ask(any_ask)
+        assert "echo checked >> ran" in shown(ask)["Step 1: Runs first"]
+        person.answer(ask, "Yes")
+        assert not call.result(WAIT).is_error
+        assert ran.read_text() == "checked\n"
+        call = one.call("both", {})
+        ask = person.wait_for_ask(any_ask)
+        assert "Runs first" not in shown(ask), "what is known to be there is not looked for again"
+        person.answer(ask, "Yes")
+        assert not call.result(WAIT).is_error
+
+
+def test_a_step_that_may_be_skipped_says_when(place: Place) -> None:
+    background(place, approve="always")
+    steps: list[dict[str, Any]] = [
+        {"tool": "bg", "subcommand": "default", "args": {"script": f"echo {n} >> ran"}} for n in range(2)
+    ]
+    steps[0] |= {"skip_if_file_exists": "tested", "skip_if_file_missing": "tests"}
+    write_tool(place, "deploy", command="true", sequence=steps, synchronous=True, approve="always")
+    with worker(place) as one, place.person() as person:
+        call = one.call("deploy", {})
+        ask = person.wait_for_ask(any_ask)
+        seen = shown(ask)
+        assert seen["Step 1: Skipped if this file is there"] == str(place.project / "tested")
+        assert seen["Step 1: Skipped if this file is missing"] == str(place.project / "tests")
+        assert not any("Step 2: Skipped" in label for label in seen)
+        assert "Step 2: Program" not in seen, "it is the same as in the step before"
+        person.answer(ask, "Yes")
+        assert not call.result(WAIT).is_error
+        assert (place.project / "ran").read_text() == "1\n"
+
+
+def test_a_step_may_run_what_the_step_before_has_made(place: Place) -> None:
+    made = place.project / "made"
+    background(place)
+    write_tool(place, "made", command="./made", approve="always")
+    script = f"printf '#!/bin/sh\ntouch {place.project}/ran\n' > made; chmod +x made"
+    steps = [
+        {"tool": "bg", "subcommand": "default", "args": {"script": script}},
+        {"tool": "made", "subcommand": "default"},
+    ]
+    write_tool(place, "build", command="true", sequence=steps, synchronous=True, approve="always")
+    with worker(place) as one, place.person() as person:
+        call = one.call("build", {})
+        ask = person.wait_for_ask(any_ask)
+        assert "Step 2: Program" not in shown(ask)
+        person.answer(ask, "Yes")
+        assert not call.result(WAIT).is_error
+        assert made.exists()
+        assert (place.project / "ran").exists()
 
 
 def test_a_sequence_is_allowed_with_every_step_whole_or_not_at_all(place: Place) -> None:
