@@ -132,7 +132,7 @@ def read(row: Row) -> LogEntry:
 def row_hash(row: Row) -> str:
     """The hash that a row must have: over everything else in it, the hash of the row before included."""
     said = [row[name] for name in ("seq", "previous", *_COLUMNS.values(), "body")]
-    return sha256(json.dumps(said, separators=(",", ":")))
+    return sha256(json.dumps(said, separators=(",", ":"), default=repr))
 
 
 def shorten(store: Store, keep_ms: int, clock: Clock, ending: threading.Event) -> int:

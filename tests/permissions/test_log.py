@@ -6,11 +6,12 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.asks.samples import AGENT, ANNA, BEN, DAY, FakeClock
-from tests.conftest import OpenStore
+from tests.conftest import OpenStore, die
 from tests.permissions.test_desk import PUSH, QUESTION, wanted
 
 from sayso import chain
@@ -18,6 +19,8 @@ from sayso.asks.desk import AskDesk, Held
 from sayso.asks.model import NewAsk, State
 from sayso.chain import LogEvent, LogKind
 from sayso.errors import AlreadySettled, InvalidInput
+from sayso.operations.desk import OperationDesk
+from sayso.operations.operation import NewOperation, new_id
 from sayso.permissions.action import Action, ActionKind, AllowScope, asking
 from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.execution import note_run
@@ -209,19 +212,19 @@ def test_a_verdict_on_a_permission_whose_texts_are_gone_still_names_its_tool(sto
 
 
 def test_only_the_call_that_asked_for_a_permission_ever_holds_it(open_shared: OpenStore) -> None:
-    gone, here = open_shared(), AskDesk(open_shared())
+    gone, store = open_shared(), open_shared()
+    here = AskDesk(store)
     pending, allowed = wanted(AskDesk(gone)), wanted(AskDesk(gone), replace(PUSH, folder="/"))
     PermissionDesk(here).allow(allowed.id, allowed.digest, ANNA)
-    gone.close()
+    die(gone, store)
     for ask in (pending, allowed):
         assert here.attach(ask.id, asker=AGENT) is None
         assert here.attach(ask.id) is None
     assert here.get(pending.id).state is State.EXPIRED
     with pytest.raises(AlreadySettled):
         PermissionDesk(here).allow(pending.id, pending.digest, ANNA)
-    log = open_shared()
-    assert kinds(log, pending.id) == [LogKind.ASKED, LogKind.UNDECIDED, LogKind.TOO_LATE]
-    assert kinds(log, allowed.id) == [LogKind.ASKED, LogKind.ALLOWED, LogKind.NOT_HANDED_OVER]
+    assert kinds(store, pending.id) == [LogKind.ASKED, LogKind.UNDECIDED, LogKind.TOO_LATE]
+    assert kinds(store, allowed.id) == [LogKind.ASKED, LogKind.ALLOWED, LogKind.NOT_HANDED_OVER]
 
 
 def test_texts_are_not_logged_for_those_who_keep_no_history(store: Store) -> None:
@@ -334,6 +337,81 @@ def test_what_was_changed_behind_its_back_shows_where_it_was(
     assert [(fault.fault, fault.first, fault.last) for fault in found.faults] == faults
 
 
+COLUMNS = "at, kind, ask_id, digest, project, owner, operation_id, body, previous, hash"
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "NULL", "'7th'", "x'00'"])
+def test_a_row_that_has_no_place_in_the_log_shows(open_sqlite: OpenStore, number: str) -> None:
+    store = open_sqlite()
+    fill(store)
+    spoil(store, f"INSERT INTO permission_log (seq, {COLUMNS}) SELECT {number}, {COLUMNS} FROM permission_log LIMIT 1")
+    assert [(one.fault, one.rows) for one in PermissionLog(store).check().faults] == [(LogFault.OUT_OF_PLACE, 1)]
+
+
+def test_a_row_before_the_first_shows(open_postgres: OpenStore) -> None:
+    store = open_postgres()
+    fill(store)
+    spoil(store, f"INSERT INTO permission_log (seq, {COLUMNS}) SELECT -1, {COLUMNS} FROM permission_log LIMIT 1")
+    assert [(one.fault, one.rows) for one in PermissionLog(store).check().faults] == [(LogFault.OUT_OF_PLACE, 1)]
+
+
+@pytest.mark.parametrize("body", ["nothing", "[]", '{"about": 1}', '{"about": {"seq": "x", "hash": 1}}'])
+def test_a_row_that_was_made_up_with_its_hash_is_no_trouble(open_sqlite: OpenStore, body: str) -> None:
+    store = open_sqlite()
+    fill(store)
+    last = store.read(lambda tx: tx.all("log_after", after=5, most=1))[0]
+    row = {**last, "seq": 7, "kind": "shortened", "body": body, "previous": last["hash"]}
+    row["hash"] = chain.row_hash(row)
+    spoil(store, f"INSERT INTO permission_log ({', '.join(row)}) VALUES {tuple(row.values())}")
+    assert [one.fault for one in PermissionLog(store).check().faults] == [LogFault.NO_END]
+
+
+def cut_at(store: Store, last: int) -> None:
+    """Take away the newest rows as somebody would who knows where it is noted which is the last."""
+    spoil(
+        store,
+        f"DELETE FROM permission_log WHERE seq > {last}",
+        f"UPDATE permission_log_end SET seq = {last}, hash = (SELECT hash FROM permission_log WHERE seq = {last})",
+    )
+
+
+def test_newest_entries_that_were_cut_off_are_missed_by_what_they_told_of(store: Store, tmp_path: Path) -> None:
+    desk, operations = AskDesk(store), OperationDesk(store, tmp_path)
+    held, push = allowed(desk, PUSH)
+    desk.delivered(held)
+    _, build = allowed(desk, BUILD)
+    new = NewOperation(id=new_id(), tool="build", argv=("make",), cwd="/srv/shop", asker=AGENT)
+    operations.note_run(operations.open_running(new), build)
+    assert PermissionLog(store).check().whole
+    cut_at(store, 1)
+    found = PermissionLog(store).check().faults
+    of_asks = {(one.ask, one.missing) for one in found if one.fault is LogFault.NOT_LOGGED}
+    assert of_asks == {
+        (push.ask, LogKind.ALLOWED),
+        (push.ask, LogKind.HANDED_OVER),
+        (build.ask, LogKind.ASKED),
+        (build.ask, LogKind.ALLOWED),
+    }
+    assert [one.operation for one in found if one.fault is LogFault.RUN_NOT_LOGGED] == [new.id]
+
+
+def test_a_log_that_is_gone_altogether_is_missed(store: Store) -> None:
+    desk = AskDesk(store)
+    left = wanted(desk)
+    desk.release(next(iter(desk.held_here().values())), "its call is over")
+    spoil(store, "DELETE FROM permission_log", "DELETE FROM permission_log_end", "DELETE FROM permission_actions")
+    missing = [(one.ask, one.missing) for one in PermissionLog(store).check().faults]
+    assert missing == [(left.id, LogKind.ASKED), (left.id, LogKind.UNDECIDED)]
+
+
+def test_an_action_that_was_taken_away_is_missed_and_not_told_as_never_kept(store: Store) -> None:
+    ask = wanted(AskDesk(store))
+    spoil(store, "DELETE FROM permission_actions")
+    log = PermissionLog(store)
+    assert [(one.fault, one.digest) for one in log.check().faults] == [(LogFault.NO_ACTION, PUSH.digest)]
+    assert log.find(ask.id).lost == (PUSH.digest,)
+
+
 def test_a_row_that_was_changed_with_its_hash_does_not_fit_the_next(store: Store) -> None:
     fill(store)
     row = dict(store.read(lambda tx: tx.all("log_after", after=2, most=1))[0])
@@ -357,7 +435,7 @@ def test_what_is_too_old_goes_from_the_front_and_the_rest_is_still_whole(store: 
     assert store.read(lambda tx: tx.one("kept_action", digest=old.digest)) is None
     assert log.find(new.id).actions
     spoil(store, "DELETE FROM permission_log WHERE seq = 3")
-    assert [one.fault for one in log.check().faults] == [LogFault.NO_BEGINNING]
+    assert [one.fault for one in log.check().faults] == [LogFault.NO_BEGINNING, LogFault.NOT_LOGGED]
 
 
 class Stalling:

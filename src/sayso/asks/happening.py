@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from sayso.action_data import differences
@@ -58,6 +58,17 @@ def of(ask: Ask, before: Ask | None, kind: str, by: Settler | None, detail: str)
     )
 
 
+def must_be_logged(ask: Ask) -> Iterator[tuple[LogKind, int]]:
+    """What the log has to say of a permission as it stands now, and since when."""
+    yield LogKind.ASKED, ask.created_at
+    outcome, about = ask.outcome, action(ask)
+    ended = LogKind(outcome.verdict) if outcome and outcome.verdict else _ENDS.get(ask.state)
+    if ended and ask.ended_at is not None:
+        yield ended, ask.ended_at
+    if ask.delivered_at is not None and _is_allowed(ask) and about and about["kind"] not in _RUN_BY_SAYSO:
+        yield LogKind.HANDED_OVER, ask.delivered_at
+
+
 def action(ask: Ask) -> Mapping[str, Any] | None:
     """The action that the change is about: the wanted one, unless a person has allowed another instead."""
     changed = ask.outcome.changed if ask.outcome else None
@@ -76,10 +87,14 @@ def _kind(ask: Ask, before: Ask | None, about: Mapping[str, Any], kind: str, det
             return _came_to_nothing(about)
     if before is not None and before.state is not ask.state:
         return _ENDS.get(ask.state)
-    allowed = ask.outcome is not None and ask.outcome.verdict == LogKind.ALLOWED and not ask.outcome.void
+    allowed = _is_allowed(ask)
     if allowed and kind == "delivered" and about.get("kind") not in _RUN_BY_SAYSO:
         return LogKind.HANDED_OVER
     return _came_to_nothing(about) if allowed and kind == "unattended" else None
+
+
+def _is_allowed(ask: Ask) -> bool:
+    return ask.outcome is not None and ask.outcome.verdict == LogKind.ALLOWED and not ask.outcome.void
 
 
 def _came_to_nothing(about: Mapping[str, Any]) -> LogKind:

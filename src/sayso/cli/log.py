@@ -22,7 +22,7 @@ from sayso.desks import open_desks
 from sayso.errors import InvalidInput, Problem, SaysoError
 from sayso.permissions.log import LoggedOutcome
 from sayso.permissions.log_check import FaultFound, LogCheck
-from sayso.permissions.log_words import FAULTS, check_data, edited, outcome_data, permission_data, ran, what, why
+from sayso.permissions.log_words import FAULTS, WHAT, check_data, edited, outcome_data, permission_data, ran, what, why
 from sayso.text import one_line, quoted
 
 HEADER = ("ID", "WHEN", "VERDICT", "RAN", "BY", "ACTION")
@@ -111,7 +111,10 @@ def show(ask_id: str, as_json: bool) -> None:
     for one in logged.actions:
         put("\n" + bold(tr("Action {digest}", digest=one.digest)))
         put("\n".join([*difference_lines(logged.actions[0].action, one.action), *action_lines(one.action)]))
-    if not logged.actions:
+    for digest in logged.lost:
+        lost = tr("The action {digest} is no longer kept. See what else is missing: sayso log verify", digest=digest)
+        put(f"\n{lost}")
+    if not logged.actions and not logged.lost:
         put("\n" + tr("The action itself was not kept: your settings keep no history."))
 
 
@@ -149,7 +152,8 @@ def _put_check(found: LogCheck) -> None:
 
 
 def _fault(fault: FaultFound) -> str:
-    return tr(FAULTS[fault.fault], first=fault.first, last=fault.last, digest=fault.digest)
+    missing = tr(WHAT[fault.missing]) if fault.missing else ""
+    return tr(FAULTS[fault.fault], **{**vars(fault), "missing": missing})
 
 
 def _row(outcome: LoggedOutcome) -> tuple[str, ...]:

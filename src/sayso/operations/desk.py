@@ -80,7 +80,12 @@ class OperationDesk(DetachedDesk[Operation]):
 
     def note_run(self, operation: Operation, allowed: AllowedAction) -> None:
         """Log that it is about to be executed, and under which permission."""
-        self._store.write(lambda tx: note_run(tx, allowed, operation.id, operation.asker, self._clock()))
+
+        def work(tx: Transaction) -> None:
+            tx.run("note_allowed_by", id=operation.id, ask_id=allowed.ask)
+            note_run(tx, allowed, operation.id, operation.asker, self._clock())
+
+        self._store.write(work)
 
     def note_not_run(self, operation: Operation, allowed: AllowedAction, why: str) -> None:
         """Log that it was allowed and yet will not be executed."""

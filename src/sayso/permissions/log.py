@@ -93,11 +93,12 @@ class LoggedAction:
 
 @dataclass(frozen=True, kw_only=True)
 class LoggedPermission:
-    """All that is known of one permission: what happened, in order, and the actions that it was about. What is not
-    kept, because no history is, has no action."""
+    """All that is known of one permission: what happened, in order, and the actions that it was about. Where no history
+    is kept, there are none; those that are `lost` were kept and are gone, by their digests."""
 
     entries: tuple[LogEntry, ...]
     actions: tuple[LoggedAction, ...]
+    lost: tuple[str, ...] = ()
 
 
 class PermissionLog:
@@ -146,8 +147,10 @@ class PermissionLog:
             if not any(person is None or entry.event.owner in ("", person) for entry in entries):
                 raise NotFound(f"The log has no permission with the id {short_id!r}. `sayso log` shows them.")
             digests = dict.fromkeys(entry.event.digest for entry in entries)
-            kept = [action for digest in digests if (action := self._action(tx, digest))]
-            return LoggedPermission(entries=entries, actions=tuple(kept))
+            kept = {digest: action for digest in digests if (action := self._action(tx, digest))}
+            titled = dict.fromkeys(entry.event.digest for entry in entries if entry.event.title)
+            lost = tuple(digest for digest in titled if digest and digest not in kept)
+            return LoggedPermission(entries=entries, actions=tuple(kept.values()), lost=lost)
 
         return self._store.read(work)
 

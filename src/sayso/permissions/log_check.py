@@ -1,18 +1,21 @@
-"""Whether the log of permissions is whole: every row as it was written, none missing, in the order they were added.
+"""Whether the log of permissions is whole: every row as it was written, none missing, in the order they were added, and
+all there that the asks and commands of the store know of.
 
-It shows what was changed behind Sayso's back. Whoever can write the store and knows how could write the whole log anew;
+It shows what was changed behind Sayso's back. Whoever can write the store and knows how could write all of it anew;
 against that helps the hash of the newest row, noted elsewhere.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
+from typing import Any
 
 from sayso import chain
+from sayso.asks.expected_log import expected
 from sayso.chain import LogKind
 from sayso.store import Row, Transaction
 
@@ -31,18 +34,30 @@ class LogFault(StrEnum):
     NO_BEGINNING = "no beginning"
     """The first row is not the first that was written, and nothing says that those before it were to go."""
     NO_END = "no end"
+    OUT_OF_PLACE = "out of place"
+    """Rows whose numbers are none that the log gives."""
     OTHER_ACTION = "another action"
     """What is kept as an action has another digest."""
+    NO_ACTION = "no action"
+    """An action that rows tell of is no longer kept."""
+    NOT_LOGGED = "not logged"
+    """What the store knows of a permission is not in the log."""
+    RUN_NOT_LOGGED = "run not logged"
+    """A command of the store ran under a permission, which is not in the log."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FaultFound:
-    """A fault, from one row to another, or with a kept action."""
+    """A fault, from one row to another, with a number of rows, with a kept action, or with what is not logged."""
 
     fault: LogFault
     first: int = 0
     last: int = 0
+    rows: int = 0
     digest: str = ""
+    ask: str = ""
+    operation: str = ""
+    missing: LogKind | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +84,7 @@ def check(tx: Transaction) -> LogCheck:
 
 
 class _Reading:
-    """The log read from its first row to its last."""
+    """The log read from its first row to its last, and compared with what is beside it."""
 
     def __init__(self) -> None:
         self.rows = self.first = self.seq = 0
@@ -77,6 +92,12 @@ class _Reading:
         self.hash = self._begins_after = ""
         self._let_go: tuple[int, str] = (0, "")
         """The last row that was taken from the front, as the log itself says."""
+        self._all_since = 0
+        """Everything that was logged at that time or later is to be there."""
+        self._of_asks: dict[str, set[str]] = {}
+        """What the log says of each permission."""
+        self._actions: set[str] = set()
+        """The digests of the actions that rows tell of."""
 
     def faults(self, tx: Transaction) -> Iterator[FaultFound]:
         for row in _pages(tx, "log_after", "seq", 0):
@@ -86,12 +107,18 @@ class _Reading:
         end = tx.one("log_end")
         if (end["seq"], end["hash"]) != (self.seq, self.hash) if end else self.rows:
             yield FaultFound(fault=LogFault.NO_END, first=self.seq + 1, last=end["seq"] if end else self.seq)
-        for row in _pages(tx, "actions_after", "digest", ""):
-            if chain.sha256(row["body"]) != row["digest"]:
-                yield FaultFound(fault=LogFault.OTHER_ACTION, digest=row["digest"])
+        size = tx.one("log_size")
+        if size and size["size"] != self.rows:
+            yield FaultFound(fault=LogFault.OUT_OF_PLACE, rows=size["size"] - self.rows)
+        yield from self._compare_actions(tx)
+        yield from self._compare_asks(tx)
+        for row in tx.all("runs_not_logged", since=self._all_since, most=_MOST_FAULTS):
+            yield FaultFound(fault=LogFault.RUN_NOT_LOGGED, operation=row["id"], missing=LogKind.RUN)
 
     def _take(self, row: Row) -> Iterator[FaultFound]:
         seq = row["seq"]
+        if not isinstance(seq, int):
+            return  # SQLite keeps anything in any column; it is counted among those that are out of place
         if not self.rows:
             self.first, self.since, self._begins_after = seq, row["at"], row["previous"]
         elif seq != self.seq + 1:
@@ -100,10 +127,40 @@ class _Reading:
             yield FaultFound(fault=LogFault.DOES_NOT_FOLLOW, first=seq, last=seq)
         if chain.row_hash(row) != row["hash"]:
             yield FaultFound(fault=LogFault.CHANGED, first=seq, last=seq)
-        elif row["kind"] == LogKind.SHORTENED:
-            about = json.loads(row["body"])["about"]
-            self._let_go = about["seq"], about["hash"]
+        else:
+            self._learn(row, _body(row))
         self.rows, self.seq, self.hash = self.rows + 1, seq, row["hash"]
+
+    def _learn(self, row: Row, body: Mapping[str, Any]) -> None:
+        """Take in what an untouched row says of others and of what is kept beside the log."""
+        self._of_asks.setdefault(row["ask_id"], set()).add(row["kind"])
+        if body.get("title") and row["digest"]:
+            self._actions.add(row["digest"])
+        match body.get("about"):
+            case {"seq": int(seq), "hash": str(hash_), "before": int(before)} if row["kind"] == LogKind.SHORTENED:
+                self._let_go = max(self._let_go, (seq, hash_))
+                self._all_since = max(self._all_since, before)
+
+    def _compare_actions(self, tx: Transaction) -> Iterator[FaultFound]:
+        for row in _pages(tx, "actions_after", "digest", ""):
+            self._actions.discard(row["digest"])
+            if chain.sha256(row["body"]) != row["digest"]:
+                yield FaultFound(fault=LogFault.OTHER_ACTION, digest=row["digest"])
+        for digest in sorted(self._actions):
+            yield FaultFound(fault=LogFault.NO_ACTION, digest=digest)
+
+    def _compare_asks(self, tx: Transaction) -> Iterator[FaultFound]:
+        for ask_id, kind in expected(tx, self._all_since):
+            if kind not in self._of_asks.get(ask_id, ()):
+                yield FaultFound(fault=LogFault.NOT_LOGGED, ask=ask_id, missing=kind)
+
+
+def _body(row: Row) -> Mapping[str, Any]:
+    try:
+        body = json.loads(row["body"])
+    except (ValueError, TypeError):
+        body = None
+    return body if isinstance(body, dict) else {}
 
 
 def _pages(tx: Transaction, query: str, key: str, after: int | str) -> Iterator[Row]:

@@ -36,7 +36,11 @@ FAULTS = {
     LogFault.DOES_NOT_FOLLOW: "Entry {first} was not written after the one that stands before it.",
     LogFault.NO_BEGINNING: "Entries are missing: {first} to {last}. Nothing says that they were to go.",
     LogFault.NO_END: "The newest entries are missing, or others stand in their place: those from {first} on.",
+    LogFault.OUT_OF_PLACE: "Entries have no place in the log: {rows}.",
     LogFault.OTHER_ACTION: "What is kept as the action {digest} is another one.",
+    LogFault.NO_ACTION: "The action {digest} is no longer kept.",
+    LogFault.NOT_LOGGED: "The store has the permission {ask}; the log does not say that it was {missing}.",
+    LogFault.RUN_NOT_LOGGED: "The command {operation} ran under a permission; the log does not say so.",
 }
 
 
@@ -81,6 +85,7 @@ def permission_data(logged: LoggedPermission) -> dict[str, Any]:
     return {
         "entries": [entry_data(entry) for entry in logged.entries],
         "actions": [{"digest": one.digest, **one.action.plain} for one in logged.actions],
+        "lost": list(logged.lost),
     }
 
 
@@ -120,7 +125,16 @@ def check_data(check: LogCheck) -> dict[str, Any]:
         "since": iso_time(check.since),
         "hash": check.hash,
         "faults": [
-            {"fault": one.fault.value, "first": one.first, "last": one.last, "digest": one.digest}
+            {
+                "fault": one.fault.value,
+                "first": one.first,
+                "last": one.last,
+                "rows": one.rows,
+                "digest": one.digest,
+                "ask": one.ask,
+                "operation": one.operation,
+                "missing": one.missing and one.missing.value,
+            }
             for one in check.faults
         ],
     }

@@ -526,6 +526,23 @@ SELECT * FROM permission_log WHERE operation_id <> '' AND operation_id = :operat
 SELECT DISTINCT ask_id FROM permission_log WHERE ask_id <> '' AND ask_id >= :prefix AND ask_id < :beyond
 ORDER BY ask_id LIMIT 10;
 
+-- name: note_allowed_by
+UPDATE operations SET allowed_by = :ask_id WHERE id = :id;
+
+-- name: runs_not_logged
+-- Commands that were run under a permission, and of which the log says nothing.
+SELECT id FROM operations
+WHERE allowed_by <> '' AND created_at >= :since AND NOT EXISTS (
+  SELECT 1 FROM permission_log WHERE operation_id <> '' AND operation_id = operations.id AND kind = 'run'
+)
+ORDER BY id LIMIT :most;
+
+-- name: permissions_after
+SELECT * FROM asks WHERE permission = 1 AND created_at >= :since AND id > :after ORDER BY id LIMIT :most;
+
+-- name: log_size
+SELECT count(*) AS size FROM permission_log;
+
 -- name: log_after
 SELECT * FROM permission_log WHERE seq > :after ORDER BY seq LIMIT :most;
 

@@ -150,7 +150,8 @@ CREATE TABLE operations (
     ended_at BIGINT,
     delivered_at BIGINT,
     put_by TEXT NOT NULL DEFAULT '',
-    say_so TEXT NOT NULL DEFAULT ''
+    say_so TEXT NOT NULL DEFAULT '',
+    allowed_by TEXT NOT NULL DEFAULT ''
 );
 
 CREATE INDEX operations_open ON operations (created_at, id) WHERE ended_at IS NULL;

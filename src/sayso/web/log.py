@@ -77,6 +77,7 @@ async def show(request: Request) -> Response:
         first=found.entries[0].event,
         entries=found.entries,
         actions=found.actions,
+        lost=found.lost,
         log=LogWording(visitor.user),
     )
 
