@@ -260,6 +260,9 @@ def test_what_a_call_waited_for_needs_no_delivery(operations: OperationDesk) -> 
     assert operations.undelivered(AGENT) == []
     assert operations.recent(asker=AGENT) == []
     assert [each.id for each in operations.recent()] == [running.id]
+    queued = operations.open(new(background=False))
+    assert operations.want_cancelled(queued.id, "the client, which let go of the call").delivered
+    assert operations.undelivered(AGENT) == []
 
 
 def test_the_result_of_a_living_server_is_not_given_to_another_one_of_the_same_agent(

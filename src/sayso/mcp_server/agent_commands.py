@@ -132,7 +132,7 @@ class AgentCommands:
 
     def hand_over(self, ctx: CallContext, operations: Iterable[Operation]) -> None:
         """Those that have ended count as delivered once the response to this request has been written."""
-        ids = [operation.id for operation in operations if operation.state.ended and operation.background]
+        ids = [operation.id for operation in operations if operation.state.ended and not operation.delivered]
         self._offered.update(ids)
         ctx.when_written(partial(self._handed_over, ids))
 

@@ -119,6 +119,7 @@ class OperationDesk(DetachedDesk[Operation]):
             if operation.state is OperationState.QUEUED:
                 never_ran = Status(reason="cancelled", text=f"Cancelled before it began, by {by}.")
                 wanted = replace(wanted, state=OperationState.CANCELLED, status=never_ran, ended_at=self._clock())
+                wanted = wanted if wanted.background else replace(wanted, delivered_at=wanted.ended_at)
             return wanted
 
         return self._cancel(self._edit(operation_id, edit))
