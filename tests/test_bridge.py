@@ -80,6 +80,35 @@ async def test_what_goes_wrong_in_a_thread_is_told_to_whoever_waits() -> None:
     threads.close(patience=60)
 
 
+async def test_an_end_of_iteration_in_a_thread_is_a_fault_like_any_other() -> None:
+    threads = Threads(1, "test")
+    with pytest.raises(RuntimeError, match="StopIteration"), anyio.fail_after(60):
+        await threads.do(next, iter(()))
+    threads.close(patience=60)
+
+
+async def test_threads_work_again_after_the_system_had_none_to_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads, started = Threads(2, "test"), threading.Thread.start
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with anyio.fail_after(60):
+        monkeypatch.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(RuntimeError, match="can't start new thread"):
+            await threads.do(int)
+        monkeypatch.setattr(threading.Thread, "start", started)
+        assert await threads.do(int) == 0
+        go = threading.Event()
+        monkeypatch.setattr(threading.Thread, "start", refuse)
+        threads.put(lambda: go.wait(60))
+        waits = asyncio.create_task(threads.do(int))
+        await asyncio.sleep(0)
+        go.set()
+        assert await waits == 0, "the one that is there does it"
+    threads.close(patience=60)
+
+
 async def test_a_ring_between_a_look_and_the_wait_is_not_missed() -> None:
     rings, bell = Rings(), LocalBell()
     async with listening(bell, rings.ring):

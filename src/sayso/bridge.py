@@ -158,10 +158,20 @@ class Threads:
         with self._counting:
             self._to_do += 1
             if len(self._threads) < min(self._to_do, self._most):
-                thread = threading.Thread(target=self._serve, name=self._name, daemon=True)
-                self._threads.add(thread)
-                thread.start()
+                self._start_thread()
         self._wanted.put(work)
+
+    def _start_thread(self) -> None:
+        """One more. Where the system has none to give, those that are there have to do; without any, this fails."""
+        thread = threading.Thread(target=self._serve, name=self._name, daemon=True)
+        self._threads.add(thread)
+        try:
+            thread.start()
+        except RuntimeError:
+            self._threads.discard(thread)
+            if not self._threads:
+                self._to_do -= 1
+                raise
 
     def close(self, patience: float = 0) -> None:
         """End the threads, once what they were given is done. That is waited for no longer than `patience` seconds."""
@@ -238,8 +248,12 @@ async def endless(what: str, work: Callable[[], Awaitable[None]]) -> None:
 
 
 def _settle(found: asyncio.Future[T], what: T, error: BaseException | None) -> None:
-    if not found.done():
-        found.set_exception(error) if error else found.set_result(what)
+    if found.done():
+        return
+    if isinstance(error, StopIteration):
+        # No future takes it: whoever waits would take it for an end of its own.
+        error = RuntimeError(f"plain code raised {error!r}")
+    found.set_result(what) if error is None else found.set_exception(error)
 
 
 def from_threads(work: Callable[[*Ts], object]) -> Callable[[*Ts], None]:

@@ -77,6 +77,11 @@ class Tools:
         await anyio.sleep_forever()
         return "never"
 
+    async def forsaken(self, ctx: CallContext) -> str:
+        given_up = asyncio.get_running_loop().create_future()
+        given_up.cancel()
+        return str(await given_up)
+
     async def stray(self, ctx: CallContext) -> str:
         return misbehave()
 
@@ -313,6 +318,11 @@ def test_malformed_lines_are_answered_and_the_session_goes_on(shared: Served) ->
         assert (answer["jsonrpc"], answer["id"], answer["error"]["code"]) == ("2.0", request_id, code)
         assert reason in answer["error"]["message"]
     assert shared.call("echo", text="fine") == "fine"
+
+
+def test_a_call_whose_work_was_cancelled_by_nobody_is_answered_all_the_same(shared: Served) -> None:
+    shared.send(calling(1, "forsaken"))
+    assert shared.receive()["error"] == {"code": -32603, "message": "Internal server error"}
 
 
 def test_the_content_of_a_refused_line_is_not_logged(served: Served) -> None:

@@ -129,7 +129,9 @@ class Dispatcher:
             message = request.result(await handler(CallContext(request, self.connection, self)))
         except ProtocolError as error:
             message = request.error(error)
-        except Exception:
+        except (Exception, asyncio.CancelledError) as error:
+            if _is_wanted(error):
+                raise
             # The top: what went wrong here is no business of the client's.
             logger.exception("A request of the client (%s) ended in a fault", request.method)
             message = request.error(ProtocolError(INTERNAL_ERROR, "Internal server error"))
@@ -146,6 +148,12 @@ class Dispatcher:
             reply.set_exception(event.error)
         else:
             reply.set_result(event.result or {})
+
+
+def _is_wanted(error: BaseException) -> bool:
+    """Whether somebody cancelled this very task. A cancel of something that it waited for is a fault."""
+    task = asyncio.current_task()
+    return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
 
 
 def _closed() -> ProtocolError:

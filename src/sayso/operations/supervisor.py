@@ -117,7 +117,9 @@ class OperationSupervisor:
         """The operation once it has ended, whichever process sees it through. Endless: as long as the command."""
         while True:
             if job := self.jobs.get(operation_id):
-                return await asyncio.shield(job.end)
+                await asyncio.wait([job.end])
+                if not job.end.cancelled():
+                    return job.end.result()
             operation = await self.do(self.desk.get, operation_id)
             if operation.state.ended:
                 return operation
