@@ -116,6 +116,19 @@ async def test_answers_arrive_also_after_a_fault_that_nobody_thought_of(
         assert (await waiting.outcome(held)).state is State.ANSWERED
 
 
+async def test_leaving_does_not_wait_for_a_store_that_does_not_come_back(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sayso.asks.waiting.FINISH_SECONDS", 0.01)
+    desk, back = AskDesk(store), threading.Event()
+    monkeypatch.setattr(desk, "release_all", lambda: back.wait(60))
+    with anyio.fail_after(30):
+        async with Waiting(store, desk) as waiting:
+            await waiting.hold(ask())
+    assert not back.is_set()
+    back.set()
+
+
 async def test_attach_waits_for_an_ask_that_is_there(store: Store) -> None:
     left = AskDesk(store).leave(ask())
     async with waits(store) as waiting:

@@ -13,7 +13,7 @@ from types import TracebackType
 
 from sayso.asks.desk import AskDesk, Held
 from sayso.asks.holding import new_wait_id
-from sayso.asks.leaving import LeavingWaits
+from sayso.asks.leaving import FINISH_SECONDS, LeavingWaits
 from sayso.asks.model import Ask, Asker, NewAsk, State
 from sayso.bridge import Patience, Threads, endless, from_threads, notice_cancel, seen_through
 from sayso.errors import NotFound, SaysoError, StoreError
@@ -32,7 +32,7 @@ class Waiting:
     def __init__(self, store: Store, desk: AskDesk) -> None:
         self.desk = desk
         self._store = store
-        threads = Threads(store.threads)
+        self._threads = threads = Threads(store.threads)
         self.do = threads.do
         """Runs plain code of the desk."""
         self._rung = asyncio.Event()
@@ -62,11 +62,14 @@ class Waiting:
             await self._let_go_of_all()
 
     async def _let_go_of_all(self) -> None:
+        # Whoever looks next finds this process dead, and lets go in its place.
         try:
-            await self.do(self.desk.release_all)
+            async with Patience(FINISH_SECONDS) as patience:
+                await self._threads.look(self.desk.release_all)
         except StoreError as error:
-            # Whoever looks next finds this process dead and lets go in its place.
             logger.warning("Could not let go of the open asks: %s", error)
+        if patience.over:
+            logger.warning("Could not let go of the open asks within %g seconds", FINISH_SECONDS)
 
     async def hold(self, new: NewAsk) -> Held:
         """Open the ask, or take up the same one again, and begin to wait. End it with `release` or `delivered`."""

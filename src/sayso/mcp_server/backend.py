@@ -96,8 +96,7 @@ class Backend:
     async def _leave(self) -> None:
         await self._tasks.finish(within=5)
         await self._errands.finish(within=ERRANDS_GRACE)
-        async with Patience(5):
-            await self._stack.aclose()
+        await self._stack.aclose()  # each thing in it leaves in its own time
 
     async def waiting(self) -> Waiting:
         """The waits of this process; the store is opened when they are first needed."""
