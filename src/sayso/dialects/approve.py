@@ -7,7 +7,8 @@ Nothing but a person's plain choice to allow is ever told as an allow.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ from sayso.permissions import edits
 from sayso.permissions.action import Action, ActionKind, AllowScope, asking
 from sayso.permissions.seen_file import SeenFile
 from sayso.permissions.verdict import verdict_of
+from sayso.text import quoted
 
 NAME = "approve"
 NATIVE_QUESTIONS = "AskUserQuestion"
@@ -82,8 +84,20 @@ def read(arguments: Arguments) -> Permission:
         problems.add("tool_name", f"expected the name of a tool, got {fields.given(name)}.")
     if not isinstance(given, dict):
         problems.add("input", f"expected an object, got {fields.given(given)}.")
+    for path, number in _endless(given, "input"):
+        problems.add(path, f"is {quoted(number)}. Give a number.")
     problems.check()
     return Permission(tool=str(name), given=dict(given or {}))
+
+
+def _endless(value: object, path: str) -> Iterator[tuple[str, float]]:
+    """Where there is a number that JSON does not know, and that could not be handed back."""
+    if isinstance(value, float) and not math.isfinite(value):
+        yield path, value
+    elif isinstance(value, Mapping):
+        yield from (found for key, inner in value.items() for found in _endless(inner, f"{path}.{key}"))
+    elif isinstance(value, list):
+        yield from (found for place, inner in enumerate(value) for found in _endless(inner, f"{path}[{place}]"))
 
 
 def allow(given: Mapping[str, Any]) -> ToolReply:

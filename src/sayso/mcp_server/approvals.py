@@ -29,6 +29,10 @@ from sayso.protocol.results import ToolResult
 logger = logging.getLogger(__name__)
 
 NAME = dialect.NAME
+CUT = (
+    "Sayso could not put this request to the user as it is: it holds half of a surrogate pair, which is no character. "
+    "Remove or replace it."
+)
 
 
 class ApproveCalls:
@@ -44,6 +48,8 @@ class ApproveCalls:
             permission = dialect.read(ctx.arguments)
             if permission.is_question:
                 return await self._ask(ctx)
+            if ctx.request.mended:
+                return _denied(CUT)
             return await self._permit(permission, ctx)
         except InvalidInput as error:
             return _denied(f"Sayso could not put this request to the user: {error}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sayso.asks.model import Ask
-from sayso.dialects.dialect import ToolReply
+from sayso.dialects.dialect import Tool, ToolReply
 from sayso.dialects.outcomes import STILL_WAITING, outcome_data, whose_words
 from sayso.errors import SaysoError
 from sayso.protocol.results import ToolResult
@@ -36,9 +36,11 @@ def failure(error: SaysoError) -> ToolResult:
     return _failure(str(error))
 
 
-def fault() -> ToolResult:
-    """A fault in Sayso itself: what it was is in the log, and no business of the model's."""
-    return _failure("Sayso failed on this call; its log says why. If a question was open, it stays open.")
+def fault(tool: Tool | None) -> ToolResult:
+    """A fault in Sayso itself: what it was is in the log, and no business of the model's. A question stays open; what
+    asks for a permission, or before a command, ends with its call."""
+    stays = " If a question was open, it stays open." if tool and not tool.for_permissions else ""
+    return _failure(f"Sayso failed on this call; its log says why.{stays}")
 
 
 def add(told: ToolResult, name: str, text: str) -> None:

@@ -85,7 +85,7 @@ class Calls:
         except Exception:
             # The top: an agent must always hear that nothing came of its call, and never see our insides.
             logger.exception("Session failed: a call of %s ended in a fault", ctx.tool)
-            told = fault()
+            told = fault(self._offer.tool(ctx.client, ctx.tool))
         if isinstance(told, InputRequired):
             told.state = self._seal.seal(told.state, ctx.params, self._holder(ctx))
         return told if isinstance(told, dict) else told.on_the_wire()

@@ -161,7 +161,10 @@ class Connection:
         params = given.get("params") or {}
         if named is None:
             return self._take_notification(given["method"], params)
-        return self._take_request(named, given["method"], params)
+        events = self._take_request(named, given["method"], params)
+        for request in (event for event in events if isinstance(event, Request)):
+            request.mended = isinstance(given, messages.Mended)
+        return events
 
     def _take_reply(self, given: Json) -> list[Event]:
         named = messages.request_id(given.get("id"))

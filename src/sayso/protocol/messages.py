@@ -43,17 +43,24 @@ def encode(message: Mapping[str, Any]) -> bytes:
     return _encode(message).encode("utf-8", "replace") + b"\n"
 
 
+class Mended(dict[str, Any]):
+    """A message in which half a character was replaced: it is not quite what the client meant."""
+
+
 def decode(line: bytes | bytearray) -> Any:
     """What a line holds. ProtocolError where that is no JSON. What clients really send is put right: a byte order mark,
     or half an emoji where a text was cut."""
     try:
         given = json.loads(line.decode().removeprefix("\ufeff"))
-        if b"\\ud" in line or b"\\uD" in line:
-            whole = json.dumps(given, ensure_ascii=False).encode("utf-16", "surrogatepass")
-            given = json.loads(whole.decode("utf-16", "replace"))
+        return _mended(given) if b"\\ud" in line or b"\\uD" in line else given
     except (ValueError, RecursionError):
         raise ProtocolError(PARSE_ERROR, _PARSE_ERROR) from None
-    return given
+
+
+def _mended(given: Any) -> Any:
+    whole = json.dumps(given, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    put_right = json.loads(whole)
+    return Mended(put_right) if isinstance(put_right, dict) and put_right != given else put_right
 
 
 def is_too_deep(given: object, line: bytes | bytearray) -> bool:

@@ -41,8 +41,8 @@ class ClientInfo:
 class Request:
     """A request that somebody has to serve. Whoever does makes its answer here; whoever sends that says how it went."""
 
-    __slots__ = ("_answered", "_over", "_server", "_tells", "cancelled", "client", "exchange", "id", "meta", "method",
-                 "params", "version")  # fmt: skip
+    __slots__ = ("_answered", "_over", "_server", "_tells", "cancelled", "client", "exchange", "id", "mended", "meta",
+                 "method", "params", "version")  # fmt: skip
 
     def __init__(
         self,
@@ -57,6 +57,8 @@ class Request:
         self.meta: Mapping[str, Any] = params.get("_meta") or {}
         self.cancelled = False
         """Whether its client wants no answer any more."""
+        self.mended = False
+        """Whether half a character in it was replaced by another."""
         self.exchange: Any = None
         """What the transport knows it by."""
         self._server = server

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import signal
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -267,6 +268,23 @@ def test_what_cannot_be_understood_is_denied_with_a_word_on_why(claude: Agent, p
     ):
         told = verdict(claude.call("approve", wrong))
         assert (told["behavior"], word in told["message"]) == ("deny", True), told
+    assert len(person.asks()) == before
+
+
+def test_what_could_not_be_handed_back_as_it_came_is_not_put_to_anybody(place: Place, person: Person) -> None:
+    before = len(person.asks())
+    reasons: list[tuple[Any, str]] = [
+        ([math.inf], "input.a[0]: is Infinity. Give a number."),
+        (math.nan, "input.a: is NaN. Give a number."),
+        ("cut \ud83d", "it holds half of a surrogate pair"),
+    ]
+    with place.pipe(program="sayso", flags=["--approve"]) as pipe:
+        pipe.connect(MODERN)
+        for given, reason in reasons:
+            call = {"tool_name": "Bash", "input": {"a": given}}
+            answer = pipe.response(pipe.begin("tools/call", name="approve", arguments=call))
+            told = json.loads(answer["result"]["content"][0]["text"])
+            assert (told["behavior"], reason in told["message"]) == ("deny", True), told
     assert len(person.asks()) == before
 
 
