@@ -29,6 +29,8 @@ class LogKind(StrEnum):
     DENIED = "denied"
     UNDECIDED = "undecided"
     """It ended without a verdict, which is a no, but nobody's."""
+    ELSEWHERE = "decided_elsewhere"
+    """Its client has decided by a prompt of its own, in its terminal; `why` says how."""
     TOO_LATE = "too_late"
     """A verdict that came when it was over."""
     REFUSED = "refused"

@@ -30,6 +30,9 @@ class ClientFacts:
     """Names of ours that it has for tools of its own, so that it hides ours; and what they are called there."""
 
 
+RUN_VARIABLE = "SAYSO_RUN"
+"""In the environment of an agent that Talk has started: its permissions come by a line of their own."""
+
 _CONVERSATION = ("threadId", "vscode.conversationId")
 """Where in the `_meta` of a call its client names the conversation: Codex, Visual Studio Code."""
 

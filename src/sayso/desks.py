@@ -137,6 +137,10 @@ class Desks:
         """Has `heard` called after each ring of the bell, and `tick` now and then while it is quiet."""
         return Listener(self.bell(), heard, tick)
 
+    def listen_for_own(self, heard: Callable[[], None]) -> Listener:
+        """The same for whoever wants to hear of this process's own waits alone."""
+        return Listener(self.bell(), heard, about=self.bell().process)
+
     def secret(self, name: str) -> bytes:
         """A random key that all processes of this store share, made when it is first wanted."""
         return self._store.secret(name)

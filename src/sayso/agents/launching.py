@@ -14,6 +14,7 @@ from sayso.agents.desk import RunDesk
 from sayso.agents.kinds import AGENTS
 from sayso.agents.model import Run
 from sayso.brought import BroughtFile, brought
+from sayso.clients import RUN_VARIABLE
 from sayso.config import Config
 from sayso.dialects import promptmanager
 from sayso.errors import RelayFileError
@@ -113,4 +114,5 @@ class Launcher:
     def _environment(self, run: Run, line: PersonLine | None) -> Mapping[str, str]:
         login = self._environments.for_project(run.project.directory)
         environment = {name: value for name, value in login.items() if name not in _OF_ANOTHER_AGENT}
+        environment[RUN_VARIABLE] = run.id
         return environment | relay_file.environment(line.relay_file, self._config) if line else environment

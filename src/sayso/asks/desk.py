@@ -240,6 +240,10 @@ class AskDesk:
     def cancel(self, ask_id: str, by: Settler) -> Ask:
         return self._settle(ask_id, State.CANCELLED, by, lambda _: Outcome())
 
+    def withdraw(self, ask_id: str, by: Settler, why: str) -> Ask:
+        """Whoever asked does not want to know any more; `why` says what happened instead."""
+        return self._settle(ask_id, State.CANCELLED, by, lambda _: Outcome(reason=why))
+
     def note_refusal(self, ask_id: str, by: Settler, why: str) -> None:
         """Record that somebody was not allowed to settle this ask."""
 

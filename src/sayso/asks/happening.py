@@ -81,7 +81,7 @@ def _kind(ask: Ask, before: Ask | None, about: Mapping[str, Any], kind: str, det
             return LogKind.ASKED
         case "refused":
             return LogKind.TOO_LATE if detail.startswith(TOO_LATE) else LogKind.REFUSED
-        case "allowed" | "denied":
+        case LogKind.ALLOWED | LogKind.DENIED | LogKind.ELSEWHERE:
             return LogKind(kind)
         case "voided":
             return _came_to_nothing(about)
@@ -122,7 +122,7 @@ def _edited(ask: Ask) -> Mapping[str, Any] | None:
 
 
 def _why(ask: Ask, found: LogKind, kind: str, detail: str) -> str:
-    if ask.outcome and found is LogKind.DENIED:
+    if ask.outcome and found in (LogKind.DENIED, LogKind.ELSEWHERE):
         return ask.outcome.reason
     if found is LogKind.UNDECIDED:
         return detail or kind.replace("_", " ")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 
 INTERRUPTED = 130
 
@@ -14,10 +15,22 @@ INTERRUPTED = 130
 def main() -> None:
     """Run the command that the arguments name, and end the process with its exit code."""
     try:
-        code = _serve() if sys.argv[1:2] == ["server"] else _hand_over() if sys.argv[1:] == ["hook"] else _run()
+        code = _quick()()
     except KeyboardInterrupt:
         code = INTERRUPTED
     sys.exit(code)
+
+
+def _quick() -> Callable[[], int]:
+    """What does the command that is named: for those that an agent waits for, without what reads all others."""
+    match sys.argv[1:]:
+        case ["server", *_]:
+            return _serve
+        case ["hook"]:
+            return _hand_over
+        case ["gate", "claude-code"]:
+            return _gate
+    return _run
 
 
 def _serve() -> int:
@@ -46,6 +59,17 @@ def _hand_over() -> int:
     from sayso.cli.late_answers import run
 
     run()
+    return 0
+
+
+def _gate() -> int:
+    """An agent waits for each of its prompts."""
+    import gc
+
+    gc.disable()
+    from sayso.cli.gating import run
+
+    run("claude-code")
     return 0
 
 

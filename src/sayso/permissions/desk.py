@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from sayso import chain
 from sayso.asks.desk import AskDesk
 from sayso.asks.happening import TOO_LATE
 from sayso.asks.model import ALLOWING, DENYING, Answer, Ask, Asker, Outcome, Settler, State, fit
@@ -19,6 +20,9 @@ from sayso.errors import AlreadySettled, InvalidInput, NotFound, Problem, Proble
 from sayso.permissions.action import Action, AllowScope, action_of, scopes_of, takes_changes
 from sayso.permissions.execution import note_handed_over
 from sayso.permissions.verdict import AllowedAction, Decision
+from sayso.store import Transaction
+
+_MOST_LOOKED_AT = 100
 
 OTHER_ACTION = "{given} is not the digest of what the agent wants to do. Look at it again: `sayso show {id}`."
 NOT_OFFERED = "{given} is not offered for this; it can be allowed for: {offered}."
@@ -60,6 +64,17 @@ class PermissionDesk:
         problems.check()
         return self._decide(ask_id, by, lambda ask: _denied(ask, because))
 
+    def note_decided_elsewhere(self, ask_id: str, by: Settler, how: str) -> Ask:
+        """Its client has decided by a prompt of its own, which says nothing about what people decide here."""
+        outcome = Outcome(verdict=Decision.ELSEWHERE, reason=how)
+        return self._asks.change(lambda table: settle(table, ask_id, State.CANCELLED, by, lambda _: outcome))
+
+    def allow_again(self, action: Action, asker: Asker) -> bool:
+        """Whether a person has allowed this session of this very process the same action from then on. If so, it is
+        logged that its client is told once more."""
+
+        return self._asks.change(lambda table: _again(table.tx, table.get, action, asker, table.now))
+
     def note_handed_over(self, allowed: AllowedAction, asker: Asker) -> None:
         """Log that a client is about to be told that it may. Before it is: whoever is killed in between has logged too
         much, and never too little."""
@@ -90,6 +105,24 @@ class PermissionDesk:
     def _note_refusal(self, ask_id: str, by: Settler, why: str) -> None:
         with suppress(NotFound):
             self._asks.note_refusal(ask_id, by, why)
+
+
+def _again(tx: Transaction, get: Callable[[str], Ask], action: Action, asker: Asker, now: int) -> bool:
+    for row in tx.all("log_allowing", digest=action.digest, most=_MOST_LOOKED_AT):
+        event = chain.read(row).event
+        if (event.session, event.scope) == (asker.session, AllowScope.SESSION) and _holds(get, event.ask, asker):
+            note_handed_over(tx, AllowedAction(action=action, ask=event.ask), asker, now)
+            return True
+    return False
+
+
+def _holds(get: Callable[[str], Ask], ask_id: str, asker: Asker) -> bool:
+    """Whether what was allowed then goes on for this session, which is the same while its client's process is."""
+    with suppress(NotFound):
+        ask = get(ask_id)
+        same = all(getattr(ask.asker, name) == getattr(asker, name) for name in ("client", "host", "pid", "started"))
+        return bool(asker.session and asker.pid) and same and ask.outcome is not None and not ask.outcome.void
+    return False
 
 
 def _shown(ask: Ask, digest: str) -> Action:

@@ -15,6 +15,7 @@ WHAT = {
     LogKind.ALLOWED: "allowed",
     LogKind.DENIED: "denied",
     LogKind.UNDECIDED: "undecided",
+    LogKind.ELSEWHERE: "decided elsewhere",
     LogKind.TOO_LATE: "too late",
     LogKind.REFUSED: "refused",
     LogKind.HANDED_OVER: "handed over",

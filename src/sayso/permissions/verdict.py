@@ -14,6 +14,8 @@ class Decision(StrEnum):
     DENIED = "denied"
     UNDECIDED = "undecided"
     """Nobody decided: not a person's no."""
+    ELSEWHERE = "decided_elsewhere"
+    """Its client has decided by a prompt of its own."""
     NOT_DONE = "not_done"
     """Allowed as it was shown, but changed or cancelled by then, so it was not done."""
 

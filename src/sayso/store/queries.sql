@@ -502,7 +502,7 @@ SELECT body FROM permission_actions WHERE digest = :digest;
 -- name: log_outcomes
 -- What was decided or refused, newest first.
 SELECT * FROM permission_log
-WHERE kind IN ('allowed', 'denied', 'undecided', 'too_late', 'refused') AND seq < :before AND at >= :since
+WHERE kind IN ('allowed', 'denied', 'undecided', 'decided_elsewhere', 'too_late', 'refused') AND seq < :before AND at >= :since
   AND (CAST(:only_refused AS INTEGER) IS NULL OR kind <> 'allowed')
   AND (CAST(:project AS TEXT) IS NULL OR project = :project)
   AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
@@ -518,6 +518,9 @@ SELECT * FROM permission_log WHERE ask_id <> '' AND ask_id = :ask_id ORDER BY se
 
 -- name: first_log_of_ask
 SELECT * FROM permission_log WHERE ask_id <> '' AND ask_id = :ask_id ORDER BY seq LIMIT 1;
+
+-- name: log_allowing
+SELECT * FROM permission_log WHERE digest <> '' AND digest = :digest AND kind = 'allowed' ORDER BY seq DESC LIMIT :most;
 
 -- name: log_of_run
 SELECT * FROM permission_log WHERE operation_id <> '' AND operation_id = :operation_id AND kind = 'run' ORDER BY seq;

@@ -13,6 +13,19 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
+from sayso.file_events import (
+    ATTRIBUTES,
+    CREATED,
+    DELETED,
+    GONE,
+    IN_A_FILE,
+    MODIFIED,
+    MOVED_FROM,
+    MOVED_TO,
+    ON_THE_WAY,
+    watch,
+)
+
 LOOK_EVERY = 1.0
 """Seconds between two looks where the system tells nothing."""
 
@@ -22,12 +35,7 @@ LOOK_SELDOM = 15.0
 GATHER = 0.1
 """Seconds in which a burst of changes is one."""
 
-_MODIFIED, _ATTRIBUTES, _MOVED_FROM, _MOVED_TO, _CREATED, _DELETED = 0x2, 0x4, 0x40, 0x80, 0x100, 0x200
-_SELF_DELETED, _SELF_MOVED = 0x400, 0x800
-_GONE = _SELF_DELETED | _SELF_MOVED
-_IN_A_FOLDER = _MODIFIED | _ATTRIBUTES | _MOVED_FROM | _MOVED_TO | _CREATED | _DELETED | _GONE
-_ON_THE_WAY = _MOVED_TO | _CREATED | _GONE
-_IN_A_FILE = _MODIFIED | _ATTRIBUTES | _GONE
+_IN_A_FOLDER = MODIFIED | ATTRIBUTES | MOVED_FROM | MOVED_TO | CREATED | DELETED | GONE
 
 
 class Changes:
@@ -50,7 +58,7 @@ class Changes:
         self._disarm()
         if sys.platform == "linux":
             with suppress(OSError):  # there is a limit to how many of them a user may have
-                self._fd = _watch(_watched(self._folders))
+                self._fd = watch(_watched(self._folders))
 
     async def wait(self) -> None:
         """Until something has changed since `arm`, or it is time to look anyway."""
@@ -79,26 +87,6 @@ def _watched(folders: Sequence[Path]) -> Iterator[tuple[Path, int]]:
     for folder in folders:
         if folder.is_dir():
             yield folder, _IN_A_FOLDER
-            yield from ((Path(entry.path), _IN_A_FILE) for entry in os.scandir(folder) if entry.is_symlink())
+            yield from ((Path(entry.path), IN_A_FILE) for entry in os.scandir(folder) if entry.is_symlink())
         else:
-            yield next(parent for parent in folder.absolute().parents if parent.is_dir()), _ON_THE_WAY
-
-
-def _watch(wanted: Iterator[tuple[Path, int]]) -> int:
-    """A descriptor that becomes readable with the first change."""
-    import ctypes
-
-    libc = ctypes.CDLL(None, use_errno=True)
-    fd: int = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
-    if fd < 0:
-        raise OSError(ctypes.get_errno(), "inotify")
-    asked: dict[Path, int] = {}
-    try:
-        for path, mask in wanted:
-            asked[path] = asked.get(path, 0) | mask
-            if libc.inotify_add_watch(fd, os.fsencode(path), asked[path]) < 0 and path.exists():
-                raise OSError(ctypes.get_errno(), "inotify", str(path))
-    except BaseException:
-        os.close(fd)
-        raise
-    return fd
+            yield next(parent for parent in folder.absolute().parents if parent.is_dir()), ON_THE_WAY

@@ -161,6 +161,7 @@ class Wording:
             Decision.ALLOWED: self.texts.permission_allowed,
             Decision.DENIED: self.texts.permission_denied,
             Decision.UNDECIDED: self.texts.permission_undecided,
+            Decision.ELSEWHERE: self.texts.permission_elsewhere,
             Decision.NOT_DONE: self.texts.permission_not_done,
         }[verdict.decision]
 

@@ -137,6 +137,8 @@ def standing(ask: Ask) -> Standing:
             return Standing(word=decided.word.capitalize(), tone="done" if decided.allowed else "refused")
         case State.ANSWERED:
             return Standing(word="Answered", tone="done")
+        case State.CANCELLED if ask.outcome and ask.outcome.reason:
+            return Standing(word="Decided elsewhere" if ask.is_permission else "Withdrawn", tone="quiet")
         case State.SUPERSEDED:
             return Standing(word="Superseded", tone="quiet", meaning="A newer question took the place of this one.")
         case State.EXPIRED if ask.abandoned:

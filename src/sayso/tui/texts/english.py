@@ -134,6 +134,7 @@ class Texts:
     words_are_a_no: str = "You wrote words for a no. Press {deny} to deny it, or delete the words to allow it."
     no_is_marked: str = "You marked a no. Press {deny} to deny it, or mark another option to allow it."
     permission_undecided: str = "nobody decided"
+    permission_elsewhere: str = "decided elsewhere"
     permission_not_done: str = "allowed, but not done"
     draft_first: str = "You began to write something about this. Press {key} to open it."
     allows_session: str = "Allowing it holds for the same action for the rest of this session."

@@ -125,6 +125,7 @@ class German(Texts):
     )
     no_is_marked = "Ein Nein ist markiert. {deny} verweigert es; zum Erlauben markieren Sie etwas anderes."
     permission_undecided = "niemand hat entschieden"
+    permission_elsewhere = "anderswo entschieden"
     permission_not_done = "erlaubt, aber nicht ausgeführt"
     draft_first = "Sie haben begonnen, etwas dazu zu schreiben. {key} öffnet es."
     allows_session = "Erlauben gilt für genau dies bis zum Ende dieser Sitzung."

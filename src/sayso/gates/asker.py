@@ -1,0 +1,36 @@
+"""Who asks through a gate: the same agent, in the same session, as through the MCP server of that session."""
+
+from __future__ import annotations
+
+import socket
+
+from sayso.asks.model import Asker
+from sayso.branches import branch_of
+from sayso.config import Config
+from sayso.gates.client import GateClient, Prompt
+from sayso.processes import ancestry, leader_of
+
+_LONGEST = 200
+
+
+def asker_of(client: GateClient, prompt: Prompt, config: Config) -> Asker:
+    line = ancestry()
+    # Behind the shell, or the package runner, that the client may have started us by.
+    parent = line[1] if len(line) > 1 else None
+    process = next((each for each in line[1:] if each.pid == prompt.process), parent)
+    return Asker(
+        client=client.name,
+        version=_kept(prompt.version),
+        session=_kept(prompt.session),
+        project=config.project_name,
+        host=socket.gethostname(),
+        pid=process.pid if process else 0,
+        started=process.started if process else "",
+        leader=leader_of(process.pid) if process else "",
+        branch=branch_of(config.project_name),
+    )
+
+
+def _kept(text: str) -> str:
+    """A name from outside, fit for a column."""
+    return text.replace("\x00", "")[:_LONGEST]

@@ -1,0 +1,96 @@
+"""Claude Code's `PermissionRequest` hook, as tried with 2.1.325.
+
+In a terminal its own dialog stays open meanwhile, and whoever decides first wins: a No there ends the hook's process,
+of a Yes only the transcript tells. AskUserQuestion and ExitPlanMode come by the same hook, and take an allow only with
+an input.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from sayso.clients import RUN_VARIABLE
+from sayso.dialects import approve
+from sayso.dialects.approve import Permission
+from sayso.gates.client import GateVerdict, Prompt
+from sayso.gates.transcript import Transcript
+from sayso.process_table import command_line
+
+EVENT = "PermissionRequest"
+_NEEDS_INPUT = (approve.NATIVE_QUESTIONS, "ExitPlanMode")
+_IN_TERMINAL = "cli"
+_PROMPT_TOOL = "--permission-prompt-tool"
+_AGENT = re.compile(r"claude-code_(\d+-\d+-\d+)_")
+_AGENT_ID = re.compile(r"[\w-]{1,100}")
+OWN_TOOLS = re.compile(
+    r"mcp__(?:plugin_sayso_)?(?:sayso|auq|ask-user)__"
+    r"(?:ask_user|ask_person|ask_user_questions|question_ask|question_summary|get_answers|approve)"
+)
+"""The tools by which its agents ask. Whether they may is for the client's settings: by its name alone nobody can tell
+that a tool is really ours, so it is never allowed for its name; and a question whether to ask would be absurd."""
+
+
+class ClaudeCode:
+    name = "claude-code"
+    title = "Claude Code"
+
+    def stands_back(self, event: Mapping[str, Any], environ: Mapping[str, str]) -> bool:
+        return (
+            event.get("hook_event_name") != EVENT
+            or OWN_TOOLS.fullmatch(str(event.get("tool_name"))) is not None
+            or bool(environ.get(RUN_VARIABLE))
+            or _asks_by_tool(command_line(_number(environ.get("CLAUDE_PID", ""))))
+        )
+
+    def read(self, event: Mapping[str, Any], environ: Mapping[str, str]) -> Prompt:
+        permission = approve.read({"tool_name": event.get("tool_name"), "input": event.get("tool_input")})
+        return Prompt(
+            permission=permission,
+            session=str(event.get("session_id") or ""),
+            version=_version(environ.get("AI_AGENT", "")),
+            process=_number(environ.get("CLAUDE_PID", "")),
+            folder=Path(str(event.get("cwd") or ".")),
+            has_terminal=environ.get("CLAUDE_CODE_ENTRYPOINT", _IN_TERMINAL) == _IN_TERMINAL,
+        )
+
+    def trail(self, event: Mapping[str, Any], prompt: Prompt) -> Transcript | None:
+        named = event.get("transcript_path")
+        if not isinstance(named, str) or not named:
+            return None
+        path, agent = Path(named), event.get("agent_id")
+        if isinstance(agent, str) and _AGENT_ID.fullmatch(agent):
+            # What an agent does that another one has started is in a file of its own.
+            path = path.with_suffix("") / "subagents" / f"agent-{agent}.jsonl"
+        return Transcript(path, prompt.permission)
+
+    def told(self, verdict: GateVerdict, prompt: Prompt) -> Mapping[str, Any]:
+        return {"hookSpecificOutput": {"hookEventName": EVENT, "decision": _decision(verdict, prompt.permission)}}
+
+
+def _decision(verdict: GateVerdict, permission: Permission) -> Mapping[str, Any]:
+    if not verdict.allowed:
+        return {"behavior": "deny", "message": verdict.message}
+    if permission.tool in _NEEDS_INPUT or verdict.given != permission.given:
+        return {"behavior": "allow", "updatedInput": dict(verdict.given)}
+    return {"behavior": "allow"}
+
+
+def _asks_by_tool(words: Sequence[str]) -> bool:
+    """Whether it was started with our tool for permission prompts, to which it brings all of them as well."""
+    named = [word.partition("=")[2] for word in words if word.startswith(f"{_PROMPT_TOOL}=")]
+    named += [after for word, after in pairwise(words) if word == _PROMPT_TOOL]
+    return any(name.startswith("mcp__") and name.endswith(f"__{approve.NAME}") for name in named)
+
+
+def _version(agent: str) -> str:
+    """From `claude-code_2-1-325_harness`, as it calls itself to what it starts."""
+    found = _AGENT.match(agent)
+    return found[1].replace("-", ".") if found else ""
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() else 0

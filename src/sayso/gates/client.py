@@ -1,0 +1,83 @@
+"""What a gate has to know of a client: how its hook's words are read, and how a verdict is told in them.
+
+One small module per client. It knows no store, and waits for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Protocol
+
+from sayso.dialects.approve import Permission
+
+
+class DecidedThere(StrEnum):
+    """How a client's own prompt was decided, as the log says it: `allowed in the terminal of Claude Code`."""
+
+    ALLOWED = "allowed"
+    DENIED = "denied"
+    ANSWERED = "answered"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prompt:
+    """What a client asks of whoever sits in front of it: a permission, or questions of its agent."""
+
+    permission: Permission
+    session: str
+    version: str
+    """Of the client; empty where it does not say."""
+    process: int
+    """Of the client; 0 where it does not say."""
+    folder: Path
+    """Where the agent is at work at the moment."""
+    has_terminal: bool
+    """Whether the client shows a prompt of its own beside the gate. Where nobody decides, that goes on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateVerdict:
+    """What the client is told. `given` is the input that the tool gets; `message` is for the agent."""
+
+    allowed: bool
+    given: Mapping[str, Any]
+    message: str = ""
+
+
+class Trail(Protocol):
+    """A file in which a client leaves what became of its prompts."""
+
+    path: Path
+
+    def look(self) -> DecidedThere | None:
+        """How this prompt was decided there, if the file says so by now."""
+        ...
+
+
+class GateClient(Protocol):
+    """One client with such hooks."""
+
+    @property
+    def name(self) -> str:
+        """As it calls itself to MCP servers."""
+        ...
+
+    @property
+    def title(self) -> str: ...
+
+    def stands_back(self, event: Mapping[str, Any], environ: Mapping[str, str]) -> bool:
+        """Whether this prompt is none for the inbox, or comes there by another way."""
+        ...
+
+    def read(self, event: Mapping[str, Any], environ: Mapping[str, str]) -> Prompt:
+        """What the hook's event asks. InvalidInput names what is wrong with it."""
+        ...
+
+    def trail(self, event: Mapping[str, Any], prompt: Prompt) -> Trail | None: ...
+
+    def told(self, verdict: GateVerdict, prompt: Prompt) -> Mapping[str, Any]:
+        """The verdict in the words that its hook prints."""
+        ...

@@ -1,0 +1,186 @@
+"""One prompt of a client, from its hook to the inbox and back.
+
+The inbox and the client's own prompt are open at the same time, and the first verdict wins. Whatever goes wrong here is
+no decision: nothing is printed, and the client's own prompt goes on as if there were no gate.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from sayso.asks.model import Ask, Settler, State
+from sayso.config import Config, load
+from sayso.desks import Desks, open_desks
+from sayso.errors import AlreadySettled, NotFound, StoreError
+from sayso.gates.asker import asker_of
+from sayso.gates.client import DecidedThere, GateClient, Prompt, Trail
+from sayso.gates.prompts import AskedPrompt, asked
+from sayso.gates.watch import News, Watch
+
+if TYPE_CHECKING:
+    from sayso.asks.desk import Held
+
+STORE_PATIENCE = 60.0
+"""Seconds for which a store may be away before the gate gives up."""
+LAST_WORDS = 0.5
+"""Seconds that a client has to write down how it was decided, when it ends its hook."""
+
+
+def serve(client: GateClient) -> None:
+    """Read the event that the client hands to its hook, and print the verdict, if there is one."""
+    watch = Watch()
+    event = json.loads(sys.stdin.buffer.read() or b"{}")
+    if isinstance(event, dict) and not client.stands_back(event, os.environ):
+        _decide(client, event, watch)
+
+
+def _decide(client: GateClient, event: Mapping[str, Any], watch: Watch) -> None:
+    prompt = client.read(event, os.environ)
+    trail = client.trail(event, prompt)
+    config = load(cwd=prompt.folder)
+    with open_desks(config) as desks:
+        asker = asker_of(client, prompt, config)
+        question = asked(prompt, asker, config, desks)
+        if verdict := question.decided_before():
+            _write(client.told(verdict, prompt))
+        elif not watch.told_to_end:
+            held = desks.asks.hold(question.new)
+            watch.also({asker.pid, os.getppid()}, sys.stdout.fileno(), trail.path if trail else None)
+            HeldPrompt(client, prompt, question, held, trail, desks, watch).hold_on(config)
+
+
+class HeldPrompt:
+    """A prompt that stands in the inbox."""
+
+    def __init__(
+        self,
+        client: GateClient,
+        prompt: Prompt,
+        question: AskedPrompt,
+        held: Held,
+        trail: Trail | None,
+        desks: Desks,
+        watch: Watch,
+    ) -> None:
+        self._client, self._prompt, self._question = client, prompt, question
+        self._held, self._trail, self._desks, self._watch = held, trail, desks, watch
+        self._away_since = 0.0
+
+    def hold_on(self, config: Config) -> None:
+        _notify(config, self._held.ask)
+        listener = self._desks.listen_for_own(self._watch.ring)
+        try:
+            self._wait()
+        except BaseException:
+            self._leave("its gate failed")
+            raise
+        finally:
+            listener.close()
+
+    def _wait(self) -> None:
+        """Endless: until a person decides here or there, its time is over, or its client ends."""
+        while True:
+            if there := self._decided_there():
+                return self._withdraw(there)
+            ask = self._look()
+            if ask and ask.state is not State.PENDING:
+                return self._hand_over(ask)
+            if self._away_since and time.monotonic() > self._away_since + STORE_PATIENCE:
+                return None
+            match self._watch.wait(self._rest()):
+                case News.TOLD_TO_END:
+                    return self._withdraw(self._last_words() or DecidedThere.DENIED)
+                case News.CLIENT_GONE:
+                    return self._leave(f"{self._client.title} has ended")
+
+    def _decided_there(self) -> DecidedThere | None:
+        return self._trail.look() if self._trail else None
+
+    def _look(self) -> Ask | None:
+        """The ask as it is now; None while the store is away."""
+        try:
+            ask = self._desks.asks.get(self._held.ask.id)
+            if ask.state is State.PENDING and ask.wait is None:
+                ask = self._desks.asks.hold_again(self._held)
+            if ask.state is State.PENDING and self._rest() == 0:
+                ask = self._desks.asks.time_out(self._held)
+        except StoreError:
+            self._away_since = self._away_since or time.monotonic()
+            return None
+        self._away_since = 0.0
+        return ask
+
+    def _rest(self) -> float | None:
+        """Seconds that are left of its time, where it has a limit."""
+        until = self._held.wait.until
+        return None if until is None else max(0.0, until / 1000 - time.time())
+
+    def _last_words(self) -> DecidedThere | None:
+        end = time.monotonic() + LAST_WORDS
+        while not (there := self._decided_there()) and time.monotonic() < end:
+            self._watch.pause(end - time.monotonic())
+        return there
+
+    def _hand_over(self, ask: Ask) -> None:
+        """Tell the verdict. It counts as handed over once it is written."""
+        verdict = self._question.verdict(ask)
+        if verdict is None:
+            self._desks.asks.release(self._held, f"{self._client.title}'s own prompt decides")
+        elif there := self._decided_there():
+            self._desks.asks.release(self._held, self._how(there))
+        elif _write(self._client.told(verdict, self._prompt)):
+            self._desks.asks.delivered(self._held)
+        else:
+            self._desks.asks.release(self._held, f"{self._client.title} has ended")
+
+    def _withdraw(self, there: DecidedThere) -> None:
+        """Take it out of the inbox; it was decided in the client's own prompt."""
+        how = self._how(there)
+        by = Settler(person="", surface=f"the terminal of {self._client.title}")
+        with suppress(StoreError, NotFound):
+            try:
+                self._question.withdraw(self._held.ask, by, how)
+                self._desks.asks.delivered(self._held)
+            except AlreadySettled:
+                self._desks.asks.release(self._held, how)
+
+    def _leave(self, why: str) -> None:
+        """Nobody is left who could be told: what was asked is of no use."""
+        by = Settler(person="", surface=self._client.name)
+        with suppress(StoreError, NotFound):
+            try:
+                if not self._held.ask.bound:
+                    self._desks.asks.withdraw(self._held.ask.id, by, why)
+                    self._desks.asks.delivered(self._held)
+            except AlreadySettled:
+                pass
+            self._desks.asks.release(self._held, why)
+
+    def _how(self, there: DecidedThere) -> str:
+        return f"{there} in the terminal of {self._client.title}"
+
+
+def _write(told: Mapping[str, Any]) -> bool:
+    """Whether somebody was there to take it."""
+    rest = memoryview(json.dumps(told).encode())
+    try:
+        while rest:
+            rest = rest[os.write(sys.stdout.fileno(), rest) :]
+    except OSError:
+        return False
+    return True
+
+
+def _notify(config: Config, ask: Ask) -> None:
+    """Have the person told in their own way, by another process: what that takes is too large to be kept here."""
+    if config.notify_command or config.notify_url or config.notify_apprise:
+        words = [sys.executable, "-m", "sayso.gates.telling", ask.id]
+        nothing = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1)]
+        with suppress(OSError):
+            os.posix_spawn(sys.executable, words, os.environ, file_actions=nothing, setsid=True)

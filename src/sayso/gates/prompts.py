@@ -1,0 +1,97 @@
+"""A client's prompt on its way to the inbox and back: as a permission, or as the questions of Claude's own tool."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Protocol
+
+from sayso.asks.model import Ask, Asker, NewAsk, Settler, State
+from sayso.config import Config
+from sayso.dialects import approve
+from sayso.dialects.dialect import ToolReply
+from sayso.gates.client import GateVerdict, Prompt
+from sayso.permissions.action import Action, differing_parts
+from sayso.permissions.edits import path_of
+from sayso.permissions.seen_file import seen
+from sayso.permissions.verdict import Decision, verdict_of
+
+if TYPE_CHECKING:
+    from sayso.desks import Desks
+
+
+class AskedPrompt(Protocol):
+    """What is put to people for a prompt."""
+
+    new: NewAsk
+
+    def decided_before(self) -> GateVerdict | None:
+        """What need not be asked again."""
+        ...
+
+    def verdict(self, ask: Ask) -> GateVerdict | None:
+        """What the client is told once the ask has ended; None for nothing, so that its own prompt decides."""
+        ...
+
+    def withdraw(self, ask: Ask, by: Settler, how: str) -> None:
+        """It was decided in the client's own prompt."""
+        ...
+
+
+def asked(prompt: Prompt, asker: Asker, config: Config, desks: Desks) -> AskedPrompt:
+    kind = AskedQuestions if prompt.permission.is_question else AskedPermission
+    return kind(prompt, asker, config, desks)
+
+
+class AskedPermission:
+    def __init__(self, prompt: Prompt, asker: Asker, config: Config, desks: Desks) -> None:
+        self._prompt, self._asker, self._desks = prompt, asker, desks
+        self._action = self._as_it_is()
+        self.new = approve.ask_for(self._action, asker, config)
+
+    def decided_before(self) -> GateVerdict | None:
+        allowed = self._desks.permissions.allow_again(self._action, self._asker)
+        return GateVerdict(allowed=True, given=self._prompt.permission.given) if allowed else None
+
+    def verdict(self, ask: Ask) -> GateVerdict | None:
+        found = verdict_of(ask)
+        if found is None or (found.decision is Decision.UNDECIDED and self._prompt.has_terminal):
+            return None
+        changed = differing_parts(self._action, self._as_it_is()) if found.allowed else ()
+        if changed:
+            self._desks.asks.void(ask.id, f"changed after it was shown: {' and '.join(changed)}")
+        return _read(approve.decision(ask, changed))
+
+    def withdraw(self, ask: Ask, by: Settler, how: str) -> None:
+        self._desks.permissions.note_decided_elsewhere(ask.id, by, how)
+
+    def _as_it_is(self) -> Action:
+        """What the agent wants to do, as things stand now."""
+        permission, folder = self._prompt.permission, self._prompt.folder
+        named = path_of(permission.tool, permission.given)
+        return approve.wanted_action(permission, str(folder.resolve()), seen(folder / named) if named else None)
+
+
+class AskedQuestions:
+    def __init__(self, prompt: Prompt, asker: Asker, config: Config, desks: Desks) -> None:
+        self._prompt, self._desks = prompt, desks
+        given = {"tool_name": prompt.permission.tool, "input": dict(prompt.permission.given)}
+        self._request = approve.question_tool().read(given, asker, config)
+        self.new = self._request.new
+
+    def decided_before(self) -> GateVerdict | None:
+        return None
+
+    def verdict(self, ask: Ask) -> GateVerdict | None:
+        if ask.state is State.TIMED_OUT and self._prompt.has_terminal:
+            return None
+        return _read(self._request.render(ask))
+
+    def withdraw(self, ask: Ask, by: Settler, how: str) -> None:
+        self._desks.asks.withdraw(ask.id, by, how)
+
+
+def _read(reply: ToolReply) -> GateVerdict:
+    """What the `approve` tool would tell its client."""
+    said = json.loads(reply.text)
+    allowed = said["behavior"] == "allow"
+    return GateVerdict(allowed=allowed, given=said["updatedInput"] if allowed else {}, message=said.get("message", ""))

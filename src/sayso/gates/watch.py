@@ -1,0 +1,120 @@
+"""Everything that can end the wait of a gate, in one wait: a ring of the bell, a signal, the end of the client, news in
+the file in which the client tells what it did. The system wakes it; where it cannot, it looks once a second."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from enum import Enum, auto
+from pathlib import Path
+from types import FrameType, TracebackType
+
+from sayso.file_events import IN_A_FILE, ON_THE_WAY, watch
+
+LOOK_EVERY = 1.0
+"""Seconds between two looks where the system does not tell everything."""
+LOOK_SELDOM = 15.0
+"""And where it does: of a file on a shared disk it does not."""
+
+_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+class News(Enum):
+    LOOK = auto()
+    """Something may have changed."""
+    TOLD_TO_END = auto()
+    CLIENT_GONE = auto()
+
+
+class Watch:
+    """Of one gate. From the beginning on it keeps signals from ending the process."""
+
+    def __init__(self) -> None:
+        self._here, self._there = os.pipe()
+        os.set_blocking(self._here, False)
+        os.set_blocking(self._there, False)
+        self.told_to_end = False
+        self._parent = os.getppid()
+        self._poll = select.poll()
+        self._poll.register(self._here, select.POLLIN)
+        self._processes: set[int] = set()
+        self._outputs: set[int] = set()
+        self._trail: Path | None = None
+        self._changes = -1
+        for number in _ENDING:
+            signal.signal(number, self._note_signal)
+
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._disarm()
+        for process in self._processes:
+            os.close(process)
+
+    def ring(self) -> None:
+        """Have the wait end now. From any thread."""
+        with suppress(BlockingIOError):  # enough rings are there already
+            os.write(self._there, b"!")
+
+    def also(self, processes: Iterable[int], output: int, trail: Path | None) -> None:
+        """Have it end also with one of these processes, with whoever reads from this descriptor, and with news in that
+        file."""
+        for pid in processes if hasattr(os, "pidfd_open") else ():
+            with suppress(OSError):
+                found = os.pidfd_open(pid)
+                self._processes.add(found)
+                self._poll.register(found, select.POLLIN)
+        self._outputs.add(output)
+        self._poll.register(output, 0)
+        self._trail = trail
+        self._arm()
+
+    def wait(self, seconds: float | None = None) -> News:
+        """Until something happens, or so many seconds are over. Whoever looks at the file after this misses nothing."""
+        if self.told_to_end:
+            return News.TOLD_TO_END
+        ready = self.pause(self._longest if seconds is None else min(seconds, self._longest))
+        if ready & (self._processes | self._outputs) or os.getppid() != self._parent:
+            return News.CLIENT_GONE
+        return News.TOLD_TO_END if self.told_to_end else News.LOOK
+
+    def pause(self, seconds: float) -> set[int]:
+        """The descriptors that tell of something, once one does, or so many seconds are over."""
+        ready = {fd for fd, _ in self._poll.poll(max(0, seconds) * 1000)}
+        if self._changes in ready:
+            self._arm()
+        if self._here in ready:
+            os.read(self._here, 4096)
+        return ready
+
+    @property
+    def _longest(self) -> float:
+        told = bool(self._processes) and (self._trail is None or self._changes >= 0)
+        return LOOK_SELDOM if told else LOOK_EVERY
+
+    def _note_signal(self, number: int, frame: FrameType | None) -> None:
+        self.told_to_end = True
+        self.ring()
+
+    def _arm(self) -> None:
+        """The file itself, or the folder in which it, or what leads to it, is yet to come."""
+        self._disarm()
+        if self._trail is None or sys.platform != "linux":
+            return
+        there = next(path for path in (self._trail, *self._trail.absolute().parents) if path.exists())
+        with suppress(OSError):  # there is a limit to how many of them a user may have
+            self._changes = watch([(there, IN_A_FILE if there == self._trail else ON_THE_WAY)])
+            self._poll.register(self._changes, select.POLLIN)
+
+    def _disarm(self) -> None:
+        if self._changes >= 0:
+            self._poll.unregister(self._changes)
+            os.close(self._changes)
+        self._changes = -1

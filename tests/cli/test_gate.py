@@ -1,0 +1,453 @@
+"""`sayso gate`: a prompt of a client stands in the inbox as well, and the first of the two that decides wins."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.program import BIN, SECONDS, SOMEONE, Home
+
+from sayso.asks.model import Answer, Ask, State
+from sayso.chain import LogKind
+from sayso.config import Config
+from sayso.dialects.profiles import profile
+from sayso.errors import AlreadySettled
+from sayso.gates.claude_code import OWN_TOOLS, ClaudeCode
+from sayso.permissions.action import AllowScope
+from sayso.permissions.desk import PermissionDesk
+from sayso.permissions.log import PermissionLog
+from sayso.permissions.verdict import Decision, verdict_of
+from sayso.processes import name_of
+
+Json = dict[str, Any]
+BASH: Json = {"command": "make deploy", "description": "Deploy"}
+REJECTED = "The user doesn't want to proceed with this tool use. The tool use was rejected."
+QUESTIONS: Json = {
+    "questions": [
+        {
+            "question": "Which harbour?",
+            "header": "Harbour",
+            "options": [{"label": "North", "description": "cold"}, {"label": "South", "description": "far"}],
+            "multiSelect": False,
+        },
+        {
+            "question": "Which cargo?",
+            "header": "Cargo",
+            "options": [{"label": "Tea", "description": ""}, {"label": "Salt", "description": ""}],
+            "multiSelect": True,
+        },
+    ]
+}
+HEADLESS = {"CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}
+
+
+def prompt(home: Home, tool: str = "Bash", given: Json | None = None, **more: Any) -> Json:
+    """The event that Claude Code 2.1.325 hands to its hook."""
+    return {
+        "hook_event_name": "PermissionRequest",
+        "session_id": "s-1",
+        "transcript_path": str(home.folder / "transcript.jsonl"),
+        "cwd": str(home.project),
+        "permission_mode": "default",
+        "tool_name": tool,
+        "tool_input": BASH if given is None else given,
+        **more,
+    }
+
+
+def write(home: Home, *lines: Json) -> None:
+    with (home.folder / "transcript.jsonl").open("a") as file:
+        file.writelines(f"{json.dumps(line)}\n" for line in lines)
+
+
+def used(use: str, tool: str = "Bash", given: Json | None = None) -> Json:
+    block = {"type": "tool_use", "id": use, "name": tool, "input": BASH if given is None else given}
+    return {"type": "assistant", "message": {"role": "assistant", "content": [block]}}
+
+
+def result(use: str, content: str = "done", *, is_error: bool = False) -> Json:
+    block = {"type": "tool_result", "tool_use_id": use, "content": content, "is_error": is_error}
+    return {"type": "user", "message": {"role": "user", "content": [block]}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """A gate whose prompt is in the inbox."""
+
+    home: Home
+    process: subprocess.Popen[bytes]
+    ask: Ask
+
+    def allow(self, scope: AllowScope | None = None, changed: Json | None = None) -> None:
+        with self.home.desk() as desk:
+            PermissionDesk(desk).allow(self.ask.id, self.ask.digest, SOMEONE, scope, changed)
+
+    def deny(self, because: str = "") -> None:
+        with self.home.desk() as desk:
+            PermissionDesk(desk).deny(self.ask.id, SOMEONE, because)
+
+    def printed(self) -> str:
+        """All that it has printed, once it has ended."""
+        out, err = self.process.communicate(timeout=SECONDS)
+        assert (self.process.returncode, err) == (0, b"")
+        return out.decode()
+
+    def decision(self) -> Json:
+        said = json.loads(self.printed())["hookSpecificOutput"]
+        assert said["hookEventName"] == "PermissionRequest"
+        decision: Json = said["decision"]
+        return decision
+
+    @property
+    def end(self) -> Ask:
+        """The ask as it is now."""
+        return self.home.ask_of(self.ask)
+
+    @property
+    def logged(self) -> list[LogKind]:
+        with self.home.desk() as desk:
+            return [entry.event.kind for entry in PermissionLog(desk._store).find(self.ask.id).entries]
+
+
+def started(home: Home, event: Json, out: int = subprocess.PIPE, **env: str) -> subprocess.Popen[bytes]:
+    process = subprocess.Popen(
+        [BIN / "sayso", "gate", "claude-code"],
+        stdin=subprocess.PIPE,
+        stdout=out,
+        stderr=subprocess.PIPE,
+        cwd=home.project,
+        env={**home.env, "CLAUDE_PID": str(os.getpid()), "CLAUDE_CODE_ENTRYPOINT": "cli", **env},
+    )
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(event).encode())
+    process.stdin.close()
+    process.stdin = None
+    return process
+
+
+@contextmanager
+def waiting(home: Home, event: Json | None = None, **env: str) -> Iterator[Gate]:
+    process = started(home, event or prompt(home), **env)
+    try:
+        yield Gate(home=home, process=process, ask=home.wait_for_ask())
+    finally:
+        process.kill()
+        process.communicate(timeout=SECONDS)
+
+
+def until(look: Callable[[], object], what: str) -> None:
+    end = time.monotonic() + SECONDS
+    while not look():
+        assert time.monotonic() < end, f"waited for {what}"
+        time.sleep(0.02)
+
+
+# Deciding here
+
+
+def test_an_allow_from_the_inbox_is_told_to_the_client_and_logged_as_handed_over(home: Home) -> None:
+    with waiting(home, AI_AGENT="claude-code_2-1-325_harness") as gate:
+        gate.allow()
+        assert gate.decision() == {"behavior": "allow"}
+        assert gate.end.delivered
+        assert gate.logged == [LogKind.ASKED, LogKind.ALLOWED, LogKind.HANDED_OVER]
+    asker = gate.ask.asker
+    assert (asker.client, asker.version, asker.session) == ("claude-code", "2.1.325", "s-1")
+    assert (asker.project, asker.host) == (str(home.project), socket.gethostname())
+    assert name_of(os.getpid()) is not None
+    assert asker.pid == os.getpid()
+
+
+def test_a_denial_reaches_the_agent_with_the_persons_words(home: Home) -> None:
+    with waiting(home) as gate:
+        gate.deny("not before the release")
+        assert gate.decision() == {
+            "behavior": "deny",
+            "message": "The user did not allow this. They said: not before the release",
+        }
+        assert gate.logged == [LogKind.ASKED, LogKind.DENIED]
+
+
+def test_what_a_person_has_changed_is_what_the_client_is_to_do(home: Home) -> None:
+    with waiting(home) as gate:
+        gate.allow(changed={**BASH, "command": "make deploy TARGET=test"})
+        assert gate.decision()["updatedInput"] == {**BASH, "command": "make deploy TARGET=test"}
+
+
+def test_a_plan_is_allowed_with_its_input_without_which_the_client_takes_no_allow(home: Home) -> None:
+    plan = {"plan": "# The plan\n\n1. Dig\n", "planFilePath": "/p.md"}
+    with waiting(home, prompt(home, "ExitPlanMode", plan)) as gate:
+        assert gate.ask.wanted is not None
+        assert gate.ask.wanted["action"]["kind"] == "plan"
+        gate.allow()
+        assert gate.decision() == {"behavior": "allow", "updatedInput": plan}
+
+
+def test_an_edit_shows_its_diff_and_is_not_allowed_once_the_file_has_changed(home: Home) -> None:
+    file = home.project / "port.txt"
+    file.write_text("80\n")
+    edit = {"file_path": str(file), "old_string": "80", "new_string": "8080"}
+    with waiting(home, prompt(home, "Edit", edit)) as gate:
+        assert gate.ask.wanted is not None
+        assert "+8080" in gate.ask.wanted["action"]["data"]["diff"]
+        file.write_text("80 # mine\n")
+        gate.allow()
+        assert gate.decision()["behavior"] == "deny"
+        found = verdict_of(gate.end)
+        assert found is not None
+        assert found.decision is Decision.NOT_DONE
+
+
+def test_the_questions_of_claudes_own_tool_are_answered_from_the_inbox(home: Home) -> None:
+    with waiting(home, prompt(home, "AskUserQuestion", QUESTIONS)) as gate:
+        assert not gate.ask.is_permission
+        answers = [
+            Answer(question="1", text="The western one", note="it is new"),
+            Answer(question="2", chosen=("1", "2")),
+        ]
+        with home.desk() as desk:
+            desk.answer(gate.ask.id, answers, SOMEONE)
+        told = gate.decision()
+        assert told["behavior"] == "allow"
+        assert told["updatedInput"] == {
+            **QUESTIONS,
+            "answers": {"Which harbour?": "The western one (note: it is new)", "Which cargo?": "Tea, Salt"},
+        }
+        assert gate.end.delivered
+
+
+def test_what_was_allowed_for_the_rest_of_the_session_is_answered_at_once_there_and_nowhere_else(home: Home) -> None:
+    with waiting(home) as gate:
+        gate.allow(AllowScope.SESSION)
+        assert gate.decision() == {"behavior": "allow"}
+    again = started(home, prompt(home))
+    assert json.loads(again.communicate(timeout=SECONDS)[0])["hookSpecificOutput"]["decision"] == {"behavior": "allow"}
+    assert gate.logged[-1] is LogKind.HANDED_OVER
+    others = [
+        (prompt(home, session_id="s-2"), {}),
+        (prompt(home, given={**BASH, "command": "make deploy "}), {}),
+        (prompt(home, cwd=str(home.folder)), {}),
+        (prompt(home), {"CLAUDE_PID": str(os.getppid())}),
+    ]
+    for event, env in others:
+        with waiting(home, event, **env) as other:
+            assert other.ask.id != gate.ask.id
+
+
+@pytest.mark.parametrize(
+    ("env", "said"), [(HEADLESS, "Nobody decided within 1 second, so this was not allowed."), ({}, "")]
+)
+def test_when_its_time_is_over_a_client_without_a_terminal_hears_that_nobody_decided(
+    home: Home, env: Mapping[str, str], said: str
+) -> None:
+    with waiting(home, SAYSO_APPROVE_TIMEOUT="1s", **env) as gate:
+        printed = gate.printed()
+        assert said in printed
+        assert bool(printed) == bool(said)
+        assert 'allow"' not in printed
+        assert gate.end.state is State.EXPIRED
+
+
+# Deciding there
+
+
+def test_a_no_in_the_terminal_ends_the_hook_and_withdraws_the_prompt(home: Home) -> None:
+    write(home, used("toolu_1"))
+    with waiting(home) as gate:
+        gate.process.send_signal(signal.SIGTERM)
+        assert gate.printed() == ""
+        end = gate.end
+        assert (end.state, end.delivered) == (State.CANCELLED, True)
+        assert end.outcome is not None
+        assert end.outcome.reason == "denied in the terminal of Claude Code"
+        assert gate.logged == [LogKind.ASKED, LogKind.ELSEWHERE]
+
+
+@pytest.mark.parametrize(
+    ("line", "how"),
+    [
+        (result("toolu_2"), "allowed"),
+        (result("toolu_2", "exit 1", is_error=True), "allowed"),
+        (result("toolu_2", REJECTED, is_error=True), "denied"),
+    ],
+)
+def test_the_result_of_the_tool_in_the_transcript_withdraws_the_prompt(home: Home, line: Json, how: str) -> None:
+    # The same was done before, and something else is under way.
+    write(home, used("toolu_0"), result("toolu_0"), used("toolu_1", given={"command": "ls"}), used("toolu_2"))
+    with waiting(home) as gate:
+        write(home, result("toolu_1"))
+        write(home, line)
+        assert gate.printed() == ""
+        outcome = gate.end.outcome
+        assert outcome is not None
+        assert outcome.reason == f"{how} in the terminal of Claude Code"
+        with home.desk() as desk, pytest.raises(AlreadySettled):
+            PermissionDesk(desk).allow(gate.ask.id, gate.ask.digest, SOMEONE)
+
+
+def test_a_transcript_that_comes_later_and_in_pieces_is_read_all_the_same(home: Home) -> None:
+    with waiting(home) as gate:
+        text = "".join(f"{json.dumps(line)}\n" for line in (used("toolu_1"), result("toolu_1")))
+        with (home.folder / "transcript.jsonl").open("w") as file:
+            for piece in (text[:50], text[50:-30], text[-30:]):
+                file.write(piece)
+                file.flush()
+        assert gate.printed() == ""
+        assert gate.end.state is State.CANCELLED
+
+
+def test_of_an_agent_that_another_has_started_the_transcript_is_a_file_of_its_own(home: Home) -> None:
+    file = home.folder / "transcript" / "subagents" / "agent-a1.jsonl"
+    with waiting(home, prompt(home, agent_id="a1")) as gate:
+        file.parent.mkdir(parents=True)
+        file.write_text("".join(f"{json.dumps(line)}\n" for line in (used("toolu_1"), result("toolu_1"))))
+        assert gate.printed() == ""
+
+
+def test_questions_answered_in_the_terminal_leave_the_inbox_and_are_owed_to_nobody(home: Home) -> None:
+    write(home, used("toolu_1", "AskUserQuestion", QUESTIONS))
+    with waiting(home, prompt(home, "AskUserQuestion", QUESTIONS)) as gate:
+        write(home, result("toolu_1", "Your questions have been answered"))
+        assert gate.printed() == ""
+        outcome = gate.end.outcome
+        assert outcome is not None
+        assert outcome.reason == "answered in the terminal of Claude Code"
+    step = {"hook_event_name": "PostToolUse", "cwd": str(home.project), "session_id": "s-1"}
+    assert home.run("hook", stdin=json.dumps(step)).out == ""
+
+
+# When something ends
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "state"), [("Bash", BASH, State.EXPIRED), ("AskUserQuestion", QUESTIONS, State.CANCELLED)]
+)
+def test_a_gate_ends_with_its_client_and_takes_the_prompt_along(
+    home: Home, tool: str, given: Json, state: State
+) -> None:
+    event = home.folder / "event.json"
+    event.write_text(json.dumps(prompt(home, tool, given)))
+    words = ["sh", "-c", f"sayso gate claude-code < {event} > {home.folder / 'out'}; true"]
+    with subprocess.Popen(words, cwd=home.project, env=home.env) as client:
+        ask = home.wait_for_ask()
+        gate = int(ask.server.partition("-")[0])
+        client.kill()
+    until(lambda: name_of(gate) is None, "the gate to end")
+    assert home.ask_of(ask).state is state
+    assert (home.folder / "out").read_text() == ""
+
+
+def test_a_gate_ends_when_nobody_reads_what_it_prints(home: Home) -> None:
+    reads, writes = os.pipe()
+    process = started(home, prompt(home), out=writes)
+    os.close(writes)
+    ask = home.wait_for_ask()
+    os.close(reads)
+    assert process.wait(timeout=SECONDS) == 0
+    assert home.ask_of(ask).state is State.EXPIRED
+    process.communicate()
+
+
+def test_a_verdict_for_a_gate_that_was_killed_is_refused_as_too_late(home: Home) -> None:
+    with waiting(home) as gate:
+        gate.process.kill()
+        gate.process.wait(timeout=SECONDS)
+        with pytest.raises(AlreadySettled):
+            gate.allow()
+        assert LogKind.TOO_LATE in gate.logged
+        assert LogKind.HANDED_OVER not in gate.logged
+
+
+# No decision
+
+
+@pytest.mark.parametrize("stdin", ["", "{", "[]", '{"hook_event_name": "PermissionRequest", "tool_name": 7}'])
+def test_what_cannot_be_read_is_no_decision(home: Home, stdin: str) -> None:
+    ran = home.run("gate", "claude-code", stdin=stdin)
+    assert (ran.code, ran.out) == (0, "")
+
+
+def test_without_a_store_there_is_no_decision(home: Home) -> None:
+    home.state.write_text("a file where the folder should be")
+    ran = home.run("gate", "claude-code", stdin=json.dumps(prompt(home)))
+    assert (ran.code, ran.out) == (0, "")
+    assert "Claude Code's own prompt decides" in ran.err
+
+
+def test_a_store_that_goes_away_allows_nothing(home: Home) -> None:
+    with waiting(home) as gate:
+        for file in home.state.glob("sayso.db*"):
+            file.unlink()
+        gate.process.send_signal(signal.SIGTERM)
+        out, _ = gate.process.communicate(timeout=SECONDS)
+        assert out == b""
+
+
+@pytest.mark.parametrize(
+    ("more", "env"),
+    [
+        ({"tool_name": "mcp__sayso__ask_user"}, {}),
+        ({"tool_name": "mcp__plugin_sayso_sayso__get_answers"}, {}),
+        ({"hook_event_name": "PreToolUse"}, {}),
+        ({}, {"SAYSO_RUN": "a-run"}),
+    ],
+)
+def test_a_gate_stands_back_where_it_is_not_meant_or_another_way_brings_the_same(
+    home: Home, more: Json, env: Mapping[str, str]
+) -> None:
+    ran = home.run("gate", "claude-code", stdin=json.dumps(prompt(home, **more)), **env)
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
+    assert not home.state.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "stands_back"),
+    [
+        (["--permission-prompt-tool", "mcp__sayso__approve"], True),
+        (["--permission-prompt-tool=mcp__ask-user__approve"], True),
+        (["--permission-prompt-tool", "mcp__other__decide"], False),
+        (["--permission-prompt-tool"], False),
+        (["-p", "use --permission-prompt-tool mcp__sayso__approve"], False),
+    ],
+)
+def test_a_gate_stands_back_for_the_tool_by_which_the_same_client_asks_anyway(
+    home: Home, words: list[str], stands_back: bool
+) -> None:
+    wait = "import sys; sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", wait, *words], stdin=subprocess.PIPE) as client:
+        until(lambda: words[-1].encode() in Path(f"/proc/{client.pid}/cmdline").read_bytes(), "the client to start")
+        found = ClaudeCode().stands_back(prompt(home), {"CLAUDE_PID": str(client.pid)})
+        client.kill()
+    assert found is stands_back
+
+
+def test_every_tool_that_asks_is_known_as_our_own() -> None:
+    for tool in profile(Config()).for_models:
+        if "ask" in tool.name or tool.name == "get_answers":
+            assert OWN_TOOLS.fullmatch(f"mcp__sayso__{tool.name}")
+
+
+# What it costs
+
+
+def test_a_gate_that_waits_is_small_and_loads_neither_click_nor_an_event_loop(home: Home) -> None:
+    with waiting(home) as gate:
+        maps = Path(f"/proc/{gate.process.pid}/status").read_text()
+        rss = int(next(line.split()[1] for line in maps.splitlines() if line.startswith("VmRSS")))
+        assert rss < 25 * 1024
+        with suppress(ProcessLookupError):
+            gate.process.terminate()
+    code = "import sys; import sayso.cli.gating; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"asyncio", "click", "ssl", "sayso.tui", "sayso.web"} & set(loaded)
