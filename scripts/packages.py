@@ -21,7 +21,7 @@ from sayso import __version__
 from sayso.cli.ask import EXIT_CODES
 from sayso.config import Config
 from sayso.dialects.profiles import profile
-from sayso.install.hooks import EVENTS, hook_entry
+from sayso.install.hooks import EVENTS, PROMPTS, gate_entry, hook_entry
 from sayso.install.skill import skill
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -63,10 +63,10 @@ def plugin() -> dict[str, Any]:
 
 
 def hooks() -> dict[str, Any]:
-    """The same hook as `sayso install claude-code --hook` sets up."""
+    """The same hooks as `sayso install claude-code --hook --approvals` sets up."""
     return {
-        "description": "Hands answers that came late to the agent that asked.",
-        "hooks": {event: [hook_entry([*RUN, "hook"])] for event in EVENTS},
+        "description": "Hands answers that came late to the agent that asked, and brings prompts into the inbox.",
+        "hooks": {**{event: [hook_entry(RUN)] for event in EVENTS}, PROMPTS: [gate_entry(RUN)]},
     }
 
 
@@ -78,7 +78,8 @@ def plugin_readme() -> str:
 
     /plugin install sayso --marketplace <owner>/<repo>
 
-This plugin brings the MCP server, the hook that hands late answers over, and the skill. It runs `{" ".join(RUN)}`, for
+This plugin brings the MCP server, the hook that hands late answers over, the hook that brings Claude Code's permission
+prompts into your inbox while they stand in the terminal, and the skill. It runs `{" ".join(RUN)}`, for
 which it needs [uv](https://docs.astral.sh/uv/). Answer with `uvx sayso` in a terminal, or `uvx sayso web` in a browser.
 
 {tools}

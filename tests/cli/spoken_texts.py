@@ -27,13 +27,13 @@ from sayso.trust import TrustStanding
 
 SOURCES = Path(sayso.__file__).parent
 CLI = SOURCES / "cli"
-NO_TEXTS = ("texts.py", "demo_agent.py", "late_answers.py")
+NO_TEXTS = ("texts.py", "demo_agent.py", "gating.py", "late_answers.py")
 """Modules of the command line that say nothing to a person."""
 LOWER = (
     *("accounts.py", "config.py", "errors.py", "log.py", "trust.py"),
     *("agents/projects.py", "agents/workspace.py"),
     *("asks/table.py", "asks/desk.py", "asks/guard.py", "asks/model.py"),
-    *("doctor/connections.py", "doctor/ground.py", "doctor/probe.py", "doctor/surroundings.py"),
+    *("doctor/connections.py", "doctor/gate_probe.py", "doctor/ground.py", "doctor/probe.py", "doctor/surroundings.py"),
     *("install/files.py", "install/foreground.py", "install/grants.py", "install/hooks.py", "install/ledger.py"),
     *("install/notation.py", "install/part.py", "install/skill.py"),
     *("operations/desk.py", "permissions/desk.py", "asks/settling.py"),

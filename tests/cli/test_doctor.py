@@ -110,6 +110,12 @@ def hook_gone(machine: Machine) -> None:
     machine.write(".claude/settings.json", json.dumps({"hooks": {"SessionStart": [hook]}}))
 
 
+def gate_gone(machine: Machine) -> None:
+    machine.cursor()
+    hook = {"hooks": [{"type": "command", "command": "exec env SAYSO_CONFIG=/c /gone/sayso gate claude-code"}]}
+    machine.write(".claude/settings.json", json.dumps({"hooks": {"PermissionRequest": [hook]}}))
+
+
 def not_allowed(machine: Machine) -> None:
     env = {"SAYSO_STATE_DIR": str(machine.home.state)}
     whole = {"type": "stdio", "alwaysLoad": True, "command": SAYSO, "args": ["server"], "env": env}
@@ -189,6 +195,10 @@ BROKEN: dict[str, tuple[Callable[[Machine], object], str, str, str, str]] = {
         hook_gone,
         *("hook", "fault", "runs /gone/sayso, which is not there", "sayso install claude-code --hook"),
     ),
+    "a hook for prompts whose program is gone": (
+        gate_gone,
+        *("approvals", "fault", "runs /gone/sayso, which is not there", "sayso install claude-code --approvals"),
+    ),
     "a tool file with a fault": (
         lambda m: m.trusted("project/.sayso/tools/git.json", '{"name": "git", "description": "git"}'),
         *("tools", "fault", "git.json", "sayso tools validate"),
@@ -230,6 +240,15 @@ def test_a_sound_set_up_gets_a_clean_bill_and_is_not_changed(machine: Machine) -
     assert {"versions", "settings", "state", "store", "bell", "cursor", "browser"} <= said
     assert {"enforced", "not enforced"} <= {finding["subject"] for finding in findings}
     assert {path: path.read_bytes() for path in machine.home.folder.rglob("mcp.json")} == before
+
+
+def test_the_way_of_a_prompt_is_gone_with_the_client_that_brings_them_and_it_is_denied(home: Home) -> None:
+    assert home.run("install", "claude-code", "--approvals").code == 0
+    said = home.run("doctor", "--client", "claude-code")
+    assert said.code == 0, said.out
+    assert "a prompt was in your inbox, and its denial came back" in said.out
+    logged = home.run("log", "--json").data
+    assert [entry["what"] for entry in logged] == ["denied"]
 
 
 @pytest.mark.finding("F-80")

@@ -49,6 +49,8 @@ QUESTIONS: Json = {
         },
     ]
 }
+Env = Mapping[str, str]
+NOTHING: Env = {}
 HEADLESS = {"CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}
 
 
@@ -120,7 +122,7 @@ class Gate:
             return [entry.event.kind for entry in PermissionLog(desk._store).find(self.ask.id).entries]
 
 
-def started(home: Home, event: Json, out: int = subprocess.PIPE, **env: str) -> subprocess.Popen[bytes]:
+def started(home: Home, event: Json, env: Env = NOTHING, out: int = subprocess.PIPE) -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
         [BIN / "sayso", "gate", "claude-code"],
         stdin=subprocess.PIPE,
@@ -137,8 +139,8 @@ def started(home: Home, event: Json, out: int = subprocess.PIPE, **env: str) -> 
 
 
 @contextmanager
-def waiting(home: Home, event: Json | None = None, **env: str) -> Iterator[Gate]:
-    process = started(home, event or prompt(home), **env)
+def waiting(home: Home, event: Json | None = None, env: Env = NOTHING) -> Iterator[Gate]:
+    process = started(home, event or prompt(home), env)
     try:
         yield Gate(home=home, process=process, ask=home.wait_for_ask())
     finally:
@@ -157,7 +159,7 @@ def until(look: Callable[[], object], what: str) -> None:
 
 
 def test_an_allow_from_the_inbox_is_told_to_the_client_and_logged_as_handed_over(home: Home) -> None:
-    with waiting(home, AI_AGENT="claude-code_2-1-325_harness") as gate:
+    with waiting(home, env={"AI_AGENT": "claude-code_2-1-325_harness"}) as gate:
         gate.allow()
         assert gate.decision() == {"behavior": "allow"}
         assert gate.end.delivered
@@ -234,14 +236,14 @@ def test_what_was_allowed_for_the_rest_of_the_session_is_answered_at_once_there_
     again = started(home, prompt(home))
     assert json.loads(again.communicate(timeout=SECONDS)[0])["hookSpecificOutput"]["decision"] == {"behavior": "allow"}
     assert gate.logged[-1] is LogKind.HANDED_OVER
-    others = [
+    others: list[tuple[Json, Env]] = [
         (prompt(home, session_id="s-2"), {}),
         (prompt(home, given={**BASH, "command": "make deploy "}), {}),
         (prompt(home, cwd=str(home.folder)), {}),
         (prompt(home), {"CLAUDE_PID": str(os.getppid())}),
     ]
     for event, env in others:
-        with waiting(home, event, **env) as other:
+        with waiting(home, event, env) as other:
             assert other.ask.id != gate.ask.id
 
 
@@ -249,9 +251,9 @@ def test_what_was_allowed_for_the_rest_of_the_session_is_answered_at_once_there_
     ("env", "said"), [(HEADLESS, "Nobody decided within 1 second, so this was not allowed."), ({}, "")]
 )
 def test_when_its_time_is_over_a_client_without_a_terminal_hears_that_nobody_decided(
-    home: Home, env: Mapping[str, str], said: str
+    home: Home, env: Env, said: str
 ) -> None:
-    with waiting(home, SAYSO_APPROVE_TIMEOUT="1s", **env) as gate:
+    with waiting(home, env={"SAYSO_APPROVE_TIMEOUT": "1s", **env}) as gate:
         printed = gate.printed()
         assert said in printed
         assert bool(printed) == bool(said)
@@ -404,7 +406,7 @@ def test_a_store_that_goes_away_allows_nothing(home: Home) -> None:
     ],
 )
 def test_a_gate_stands_back_where_it_is_not_meant_or_another_way_brings_the_same(
-    home: Home, more: Json, env: Mapping[str, str]
+    home: Home, more: Json, env: Env
 ) -> None:
     ran = home.run("gate", "claude-code", stdin=json.dumps(prompt(home, **more)), **env)
     assert (ran.code, ran.out, ran.err) == (0, "", "")

@@ -108,6 +108,36 @@ def test_what_cannot_be_done_is_said_with_what_can(home: Home, arguments: list[s
     assert words in ran.error
 
 
+def test_the_hook_for_prompts_is_added_beside_others_and_taken_back_to_the_byte(home: Home) -> None:
+    settings = home.folder / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    other = '{"hooks": [{"type": "command", "command": "gate claude-code"}]}'
+    mine = f'{{"hooks": {{\n "PermissionRequest": [{other}] }},\n "model": "opus"}}'
+    settings.write_text(mine)
+    assert home.run("install", "claude-code", "--no-allow").code == 0
+    assert settings.read_text() == mine
+    ran = home.run("install", "claude-code", "--no-allow", "--approvals", "--hook")
+    assert "prompts in your inbox: added in" in ran.out
+    hooks = json.loads(settings.read_text())["hooks"]
+    assert hooks["PermissionRequest"][0] == json.loads(other)
+    assert hooks["PermissionRequest"][1]["hooks"] == [
+        {
+            "type": "command",
+            "command": f"exec env SAYSO_STATE_DIR={home.state} {BIN / 'sayso'} gate claude-code",
+            "timeout": 86_400,
+        }
+    ]
+    assert "already there" in home.run("install", "claude-code", "--no-allow", "--approvals").out
+    assert home.run("uninstall", "claude-code").code == 0
+    assert settings.read_text() == mine
+    # What somebody has changed since keeps everything else.
+    assert home.run("install", "claude-code", "--no-allow", "--approvals").code == 0
+    settings.write_text(settings.read_text().replace("opus", "sonnet"))
+    assert home.run("uninstall", "claude-code").code == 0
+    assert json.loads(settings.read_text()) == json.loads(mine.replace("opus", "sonnet"))
+    assert home.run("install", "claude-code", "--project", "--approvals").code == 2
+
+
 def test_the_hook_and_the_skill_come_with_a_client_and_go_with_it(home: Home) -> None:
     settings = home.folder / ".claude" / "settings.json"
     settings.parent.mkdir()
@@ -155,6 +185,7 @@ def test_in_a_terminal_the_clients_and_the_hook_are_offered(home: Home) -> None:
         terminal.reply("Connect Sayso to each of them? [Y/n]", "y")
         terminal.reply("Add the setting? [Y/n]", "n")
         terminal.reply("Add the hook? [Y/n]", "n")
+        terminal.reply("Bring its prompts into your inbox? [Y/n]", "n")
         assert terminal.end() == 0
     assert files(home) == {".claude.json", ".claude/settings.json"}
 
@@ -199,6 +230,7 @@ def test_calls_stay_in_the_foreground_where_a_person_wants_that(home: Home) -> N
     with Terminal(home, "install", "claude-code") as terminal:
         terminal.reply("not only for Sayso", "")
         terminal.reply("Add the hook? [Y/n]", "n")
+        terminal.reply("Bring its prompts into your inbox? [Y/n]", "n")
         assert terminal.end() == 0
     env = json.loads((home.folder / SETTINGS).read_text())["env"]
     assert env == {"CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS": "0"}

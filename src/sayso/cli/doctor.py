@@ -112,8 +112,18 @@ def _with_client(target: Target, config: Config, machine: Machine) -> Iterator[F
                 yield from probe(target, piece.server, config)
             else:
                 yield from probe(target, registered.server, config)
+            yield from _with_gate(target, config, machine)
             return
     yield fault(target.key, f"{target.title} is not connected.", f"sayso install {target.key}")
+
+
+def _with_gate(target: Target, config: Config, machine: Machine) -> Iterator[Finding]:
+    """The way of a prompt as well, where its hook is set up."""
+    command = connections.gate_command(machine) if target.key == "claude-code" else None
+    if command:
+        from sayso.doctor.gate_probe import probe_gate
+
+        yield from probe_gate(command, config)
 
 
 def _show(findings: list[Finding]) -> None:

@@ -13,6 +13,7 @@ from sayso.cli.installing import (
     complete_client,
     foreground_parts,
     found,
+    gate_parts,
     hook_parts,
     machine_here,
     named,
@@ -26,7 +27,7 @@ from sayso.cli.texts import explained, tr, translated
 from sayso.errors import CannotEdit
 from sayso.install.foreground import ForegroundPart
 from sayso.install.grants import tools_of
-from sayso.install.hooks import HookPart
+from sayso.install.hooks import GatePart, HookPart
 from sayso.install.ledger import ledger_of
 from sayso.install.machine import Machine
 from sayso.install.part import Done, Part, add, look
@@ -42,6 +43,7 @@ Piece = TypeVar("Piece")
 @click.argument("clients", metavar="[CLIENT]...", nargs=-1, shell_complete=complete_client)
 @click.option("--project", "for_project", is_flag=True, help="In this project's files instead of your own.")
 @click.option("--hook/--no-hook", default=None, help="Claude Code: hand late answers over at the agent's next step.")
+@click.option("--approvals/--no-approvals", default=None, help="Claude Code: its permission prompts in your inbox too.")
 @click.option("--allow/--no-allow", default=True, help="Let agents call the tools that ask you unprompted (default).")
 @click.option(
     "--foreground/--no-foreground", default=None, help="Claude Code: keep long calls, of all servers, waiting."
@@ -54,6 +56,7 @@ def command(
     clients: tuple[str, ...],
     for_project: bool,
     hook: bool | None,
+    approvals: bool | None,
     allow: bool,
     foreground: bool | None,
     lean: bool,
@@ -77,6 +80,7 @@ def command(
     Example:
       sayso install                        all that are found
       sayso install claude-code --hook     one of them, and late answers by a hook
+      sayso install claude-code --approvals    its permission prompts in your inbox too
       sayso install --project --dry-run    what would change in this project
       sayso install cursor --print         what to paste
     """
@@ -86,24 +90,37 @@ def command(
     grants = [grant for piece in pieces if (grant := _leave_to_ask(piece))] if allow else []
     waits = [part for target in targets for part in foreground_parts(target, scope, machine)]
     hooks = [part for target in targets for part in hook_parts(target, scope, machine)]
+    gates = [part for target in targets for part in gate_parts(target, scope, machine)]
     skills = [part for target in targets for part in skill_parts(target, scope, machine)] if skill else []
-    _check_extras((hook or foreground) and not hooks, skill and not skills)
+    _check_extras((hook or foreground) and not hooks, approvals and not gates, skill and not skills)
     if only_print:
-        extras = (*grants, *(waits if foreground else ()), *(hooks if hook else ()), *skills)
+        extras = (
+            *grants,
+            *(waits if foreground else ()),
+            *(hooks if hook else ()),
+            *(gates if approvals else ()),
+            *skills,
+        )
         put("\n\n".join([*map(_to_paste, pieces), *map(_text_of, extras)]))
         return
     if not (clients or dry_run) and is_interactive() and not _agreed(targets):
         raise click.exceptions.Exit(1)
     went_well = [_try(_show if dry_run else _connect, piece) for piece in pieces]
-    ours = [*(piece.part for piece in pieces), *grants, *waits, *hooks, *skills]
+    ours = [*(piece.part for piece in pieces), *grants, *waits, *hooks, *gates, *skills]
     went_well += [_try(_show_part if dry_run else _adding(ours), part) for part in grants]
     _say_what_is_allowed(pieces, grants)
     wants_wait = bool(foreground) if dry_run else _wants_wait(waits, foreground)
     wants_hook = bool(hook) if dry_run else _wants_hook(hooks, hook)
+    wants_gate = bool(approvals) if dry_run else _wants_gate(gates, approvals)
     # Several clients may read the same file.
     parts = {
         (type(part), part.path): part
-        for part in [*(waits if wants_wait else []), *(hooks if wants_hook else []), *skills]
+        for part in [
+            *(waits if wants_wait else []),
+            *(hooks if wants_hook else []),
+            *(gates if wants_gate else []),
+            *skills,
+        ]
     }
     went_well += [_try(_show_part if dry_run else _adding(ours), part) for part in parts.values()]
     _say_next(dry_run)
@@ -122,9 +139,11 @@ def _wanted(clients: Sequence[str], machine: Machine, scope: Scope) -> list[Targ
     return targets
 
 
-def _check_extras(hook_in_vain: bool | None, skill_in_vain: bool) -> None:
+def _check_extras(hook_in_vain: bool | None, gate_in_vain: bool | None, skill_in_vain: bool) -> None:
     if hook_in_vain:
         raise click.UsageError("--hook and --foreground are for Claude Code. Name claude-code too, or leave them out.")
+    if gate_in_vain:
+        raise click.UsageError("--approvals is for your own Claude Code: sayso install claude-code --approvals")
     if skill_in_vain:
         raise click.UsageError("None of these clients reads skills or instructions from a file. Leave --skill out.")
 
@@ -228,6 +247,22 @@ def _wants_hook(hooks: Sequence[Part], hook: bool | None) -> bool:
     return False
 
 
+def _wants_gate(gates: Sequence[Part], approvals: bool | None) -> bool:
+    """Offered where there is somebody to ask, unless it is there."""
+    if approvals is not None or not gates or look(gates[0]).was_in:
+        return bool(approvals)
+    if is_interactive():
+        text = tr(
+            "Whenever Claude Code asks for a permission, or asks you something, in whatever project, the same prompt "
+            "can stand in your inbox too. Its own stays open in the terminal; the first that you answer counts."
+        )
+        put(f"\n{flowing(text)}")
+        return confirmed(tr("Bring its prompts into your inbox?"))
+    command = f"{this_command()} install claude-code --approvals"
+    say(tr("Its permission prompts can stand in your inbox too: {command}", command=command))
+    return False
+
+
 def _adding(ours: Sequence[Part]) -> Callable[[Part], None]:
     def one(part: Part) -> None:
         put(f"  {_named(part)}{_done_in(add(part, ledger_of(settings()), ours), part.path)}")
@@ -244,6 +279,8 @@ def _named(part: Part) -> str:
     match part:
         case SkillPart() | ParagraphPart():
             return ""
+        case GatePart():
+            return tr("prompts in your inbox: ")
         case HookPart():
             return tr("hook: ")
         case ForegroundPart():

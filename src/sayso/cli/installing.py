@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from sayso.cli.ask import EXIT_CODES
-from sayso.cli.connecting import our_program, shared_server, this_command, this_server, words_for
+from sayso.cli.connecting import CARRIED, our_program, shared_server, this_command, this_server, words_for
 from sayso.cli.program import settings
 from sayso.install.foreground import ForegroundPart
-from sayso.install.hooks import HookPart
+from sayso.install.hooks import GatePart, HookPart
 from sayso.install.machine import Machine, this_machine
 from sayso.install.part import Part
 from sayso.install.registration import Registration
@@ -56,7 +56,15 @@ def hook_parts(target: Target, scope: Scope, machine: Machine) -> Iterator[Part]
     """The hook, for the one client that has a place for it."""
     if target.key == "claude-code":
         words = words_for(our_program()) if scope is Scope.USER else [this_command()]
-        yield HookPart(path=claude_settings(machine, scope), argv=[*words, "hook"])
+        yield HookPart(path=claude_settings(machine, scope), program=words)
+
+
+def gate_parts(target: Target, scope: Scope, machine: Machine) -> Iterator[Part]:
+    """The hook for its permission prompts. A person's own alone: of two that are set up, each would ask."""
+    if target.key == "claude-code" and scope is Scope.USER:
+        carried = [f"{name}={machine.environ[name]}" for name in CARRIED if machine.environ.get(name)]
+        program = [*(["env", *carried] if carried else []), *words_for(our_program())]
+        yield GatePart(path=claude_settings(machine, scope), program=program)
 
 
 def skill_parts(target: Target, scope: Scope, machine: Machine) -> Iterator[Part]:

@@ -9,6 +9,7 @@ import click
 from sayso.cli.installing import (
     complete_client,
     foreground_parts,
+    gate_parts,
     hook_parts,
     machine_here,
     named,
@@ -36,7 +37,7 @@ Removal = tuple[str, str, Callable[[Ledger], Done]]
 def command(clients: tuple[str, ...], for_project: bool) -> None:
     """Remove Sayso from agents' configurations.
 
-    Without CLIENT, from every client that has it. Entry, permission to ask, hook, skill and paragraph go. A file that
+    Without CLIENT, from every client that has it. Entry, permission to ask, hooks, skill and paragraph go. A file that
     nobody changed since is as it was before, to the byte; from any other only what is ours is cut out.
 
     \b
@@ -71,6 +72,8 @@ def _removals(target: Target, scope: Scope, machine: Machine) -> Iterator[Remova
         yield f"  {tr('permission to ask you: ')}{{}}", short_path(grant.path, machine), _taking(grant)
     for part in hook_parts(target, scope, machine):
         yield f"  {tr('hook: ')}{{}}", short_path(part.path, machine), _taking(part)
+    for part in gate_parts(target, scope, machine):
+        yield f"  {tr('prompts in your inbox: ')}{{}}", short_path(part.path, machine), _taking(part)
     for part in skill_parts(target, scope, machine):
         yield "  {}", short_path(part.path, machine), _taking(part)
 

@@ -20,7 +20,7 @@ from sayso.install.entry import Registered, ServerProgram
 from sayso.install.foreground import NEVER, VARIABLE
 from sayso.install.foreground import value as foreground_value
 from sayso.install.grants import ApprovalsPart, RulesPart, tools_of
-from sayso.install.hooks import registered_command
+from sayso.install.hooks import registered_command, registered_gate
 from sayso.install.machine import Machine
 from sayso.install.part import about, look
 from sayso.install.registration import Registration
@@ -43,6 +43,7 @@ def connections(config: Config, machine: Machine, server: ServerProgram) -> Iter
     if used and all(finding.text.endswith(NOT_CONNECTED) for finding in findings):
         yield warning("agents", "No agent is connected, so nobody can ask you anything.", "sayso install")
     yield from hook(machine)
+    yield from approvals(machine)
     if any(target.key == "claude-code" for target in used):
         yield from foreground(machine)
 
@@ -250,6 +251,34 @@ def hook(machine: Machine) -> Iterator[Finding]:
         else:
             fix = f"sayso install claude-code --hook{_flag(scope)}"
             yield fault("hook", f"{path} runs {program}, which is not there.", fix)
+
+
+def approvals(machine: Machine) -> Iterator[Finding]:
+    """The hook for Claude Code's permission prompts, where it is set up."""
+    command = gate_command(machine)
+    if not command:
+        return
+    program = program_of(command)
+    if shutil.which(program, path=machine.environ.get("PATH")):
+        yield ok("approvals", "what Claude Code asks in its terminal stands in your inbox too")
+    else:
+        path, fix = claude_settings(machine, Scope.USER), "sayso install claude-code --approvals"
+        yield fault("approvals", f"{path} runs {program}, which is not there.", fix)
+
+
+def gate_command(machine: Machine) -> str | None:
+    """What Claude Code runs for its prompts, by the person's own settings."""
+    try:
+        text = files.as_text(files.content(claude_settings(machine, Scope.USER)))
+        return registered_gate(text.removeprefix(files.BOM))
+    except CannotEdit:
+        return None  # told with the other hook, which is in the same file
+
+
+def program_of(command: str) -> str:
+    """The program that a hook's command starts."""
+    words = shlex.split(command, posix=os.name == "posix")
+    return next((word for word in words if word not in ("exec", "env") and "=" not in word), "")
 
 
 def _flag(scope: Scope) -> str:

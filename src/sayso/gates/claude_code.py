@@ -7,6 +7,7 @@ an input.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -17,7 +18,7 @@ from sayso.clients import RUN_VARIABLE
 from sayso.dialects import approve
 from sayso.dialects.approve import Permission
 from sayso.gates.client import GateVerdict, Prompt
-from sayso.gates.transcript import Transcript
+from sayso.gates.transcript import SessionTranscript
 from sayso.process_table import command_line
 
 EVENT = "PermissionRequest"
@@ -43,6 +44,7 @@ class ClaudeCode:
             event.get("hook_event_name") != EVENT
             or OWN_TOOLS.fullmatch(str(event.get("tool_name"))) is not None
             or bool(environ.get(RUN_VARIABLE))
+            or _is_set_up_twice(environ)
             or _asks_by_tool(command_line(_number(environ.get("CLAUDE_PID", ""))))
         )
 
@@ -57,7 +59,7 @@ class ClaudeCode:
             has_terminal=environ.get("CLAUDE_CODE_ENTRYPOINT", _IN_TERMINAL) == _IN_TERMINAL,
         )
 
-    def trail(self, event: Mapping[str, Any], prompt: Prompt) -> Transcript | None:
+    def trail(self, event: Mapping[str, Any], prompt: Prompt) -> SessionTranscript | None:
         named = event.get("transcript_path")
         if not isinstance(named, str) or not named:
             return None
@@ -65,7 +67,7 @@ class ClaudeCode:
         if isinstance(agent, str) and _AGENT_ID.fullmatch(agent):
             # What an agent does that another one has started is in a file of its own.
             path = path.with_suffix("") / "subagents" / f"agent-{agent}.jsonl"
-        return Transcript(path, prompt.permission)
+        return SessionTranscript(path, prompt.permission)
 
     def told(self, verdict: GateVerdict, prompt: Prompt) -> Mapping[str, Any]:
         return {"hookSpecificOutput": {"hookEventName": EVENT, "decision": _decision(verdict, prompt.permission)}}
@@ -84,6 +86,17 @@ def _asks_by_tool(words: Sequence[str]) -> bool:
     named = [word.partition("=")[2] for word in words if word.startswith(f"{_PROMPT_TOOL}=")]
     named += [after for word, after in pairwise(words) if word == _PROMPT_TOOL]
     return any(name.startswith("mcp__") and name.endswith(f"__{approve.NAME}") for name in named)
+
+
+def _is_set_up_twice(environ: Mapping[str, str]) -> bool:
+    """Whether this is the plugin's hook, and the person has set up the same themselves: then theirs asks."""
+    if not environ.get("CLAUDE_PLUGIN_ROOT"):
+        return False
+    folder = environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
+    try:
+        return b"gate claude-code" in Path(folder, "settings.json").read_bytes()
+    except OSError:
+        return False
 
 
 def _version(agent: str) -> str:

@@ -15,7 +15,7 @@ from sayso.dialects.approve import Permission
 
 
 class DecidedThere(StrEnum):
-    """How a client's own prompt was decided, as the log says it: `allowed in the terminal of Claude Code`."""
+    """How a client's own prompt was decided."""
 
     ALLOWED = "allowed"
     DENIED = "denied"

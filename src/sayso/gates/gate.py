@@ -21,13 +21,18 @@ from sayso.errors import AlreadySettled, NotFound, StoreError
 from sayso.gates.asker import asker_of
 from sayso.gates.client import DecidedThere, GateClient, Prompt, Trail
 from sayso.gates.prompts import AskedPrompt, asked
-from sayso.gates.watch import News, Watch
+from sayso.gates.watch import GateNews, Watch
 
 if TYPE_CHECKING:
     from sayso.asks.desk import Held
 
 STORE_PATIENCE = 60.0
 """Seconds for which a store may be away before the gate gives up."""
+_HOW = {
+    DecidedThere.ALLOWED: "allowed in the terminal of {client}",
+    DecidedThere.DENIED: "denied in the terminal of {client}",
+    DecidedThere.ANSWERED: "answered in the terminal of {client}",
+}
 LAST_WORDS = 0.5
 """Seconds that a client has to write down how it was decided, when it ends its hook."""
 
@@ -94,9 +99,9 @@ class HeldPrompt:
             if self._away_since and time.monotonic() > self._away_since + STORE_PATIENCE:
                 return None
             match self._watch.wait(self._rest()):
-                case News.TOLD_TO_END:
+                case GateNews.TOLD_TO_END:
                     return self._withdraw(self._last_words() or DecidedThere.DENIED)
-                case News.CLIENT_GONE:
+                case GateNews.CLIENT_GONE:
                     return self._leave(f"{self._client.title} has ended")
 
     def _decided_there(self) -> DecidedThere | None:
@@ -163,7 +168,7 @@ class HeldPrompt:
             self._desks.asks.release(self._held, why)
 
     def _how(self, there: DecidedThere) -> str:
-        return f"{there} in the terminal of {self._client.title}"
+        return _HOW[there].format(client=self._client.title)
 
 
 def _write(told: Mapping[str, Any]) -> bool:

@@ -23,7 +23,7 @@ REJECTED = ("The user doesn't want to proceed with this tool use", "[Request int
 """How the result of a tool begins that a person at the terminal did not allow."""
 
 
-class Transcript:
+class SessionTranscript:
     """Read from where it was left, whole lines only."""
 
     def __init__(self, path: Path, permission: Permission) -> None:

@@ -23,7 +23,7 @@ LOOK_SELDOM = 15.0
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
-class News(Enum):
+class GateNews(Enum):
     LOOK = auto()
     """Something may have changed."""
     TOLD_TO_END = auto()
@@ -76,14 +76,14 @@ class Watch:
         self._trail = trail
         self._arm()
 
-    def wait(self, seconds: float | None = None) -> News:
+    def wait(self, seconds: float | None = None) -> GateNews:
         """Until something happens, or so many seconds are over. Whoever looks at the file after this misses nothing."""
         if self.told_to_end:
-            return News.TOLD_TO_END
+            return GateNews.TOLD_TO_END
         ready = self.pause(self._longest if seconds is None else min(seconds, self._longest))
         if ready & (self._processes | self._outputs) or os.getppid() != self._parent:
-            return News.CLIENT_GONE
-        return News.TOLD_TO_END if self.told_to_end else News.LOOK
+            return GateNews.CLIENT_GONE
+        return GateNews.TOLD_TO_END if self.told_to_end else GateNews.LOOK
 
     def pause(self, seconds: float) -> set[int]:
         """The descriptors that tell of something, once one does, or so many seconds are over."""

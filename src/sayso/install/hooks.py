@@ -1,4 +1,5 @@
-"""The hook by which Claude Code hands late answers to its agent: an entry for some events in its settings file."""
+"""The hooks of Claude Code that start Sayso, as entries for some events in its settings file: one hands late answers to
+its agent, one brings its permission prompts into the inbox."""
 
 from __future__ import annotations
 
@@ -6,10 +7,10 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from sayso.errors import CannotEdit
 from sayso.install import in_json
@@ -21,35 +22,44 @@ EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse")
 SECONDS = 5
 """After which the client gives the hook up; it ends by itself long before."""
 
-_OURS = re.compile(r"\b(?:sayso|auq)(?:\.exe)?['\"]? hook\b")
+PROMPTS = "PermissionRequest"
+"""The event of a prompt."""
+
+PROMPT_SECONDS = 86_400
+"""After which the client gives up on a prompt in the inbox, and its own goes on alone."""
+
+LATE_ANSWERS, GATE = "hook", "gate claude-code"
+"""What our program is started with."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class HookPart:
-    """The hook in a settings file of Claude Code."""
+    """The hook for late answers in a settings file of Claude Code."""
 
     path: Path
-    argv: Sequence[str]
+    program: Sequence[str]
+    events: ClassVar[Sequence[str]] = EVENTS
+    arguments: ClassVar[str] = LATE_ANSWERS
 
     def entry(self) -> dict[str, Any]:
-        return hook_entry(self.argv)
+        return hook_entry(self.program)
 
     def is_in(self, text: str) -> bool:
-        return any(_ours(item) for event in EVENTS for item in _hooks(text, event))
+        return any(self._is_ours(item) for event in self.events for item in _hooks(text, event))
 
     def added(self, text: str) -> str:
-        for event in EVENTS:
+        for event in self.events:
             items = _hooks(text, event)
-            place = next((place for place, item in enumerate(items) if _ours(item)), len(items))
+            place = next((place for place, item in enumerate(items) if self._is_ours(item)), len(items))
             if place == len(items) or items[place] != self.entry():
                 text = _kept(text, in_json.put, ["hooks", event, place], self.entry())
         return text
 
     def removed(self, text: str, made: int) -> str:
-        for event in EVENTS:
+        for event in self.events:
             items = _hooks(text, event)
             for place in reversed(range(len(items))):
-                if _ours(items[place]):
+                if self._is_ours(items[place]):
                     text = _kept(text, in_json.drop, ["hooks", event, place])
             if at(parsed("json", text), ["hooks", event]) == []:
                 text = _kept(text, in_json.drop, ["hooks", event])
@@ -60,16 +70,51 @@ class HookPart:
     def makes(self, text: str) -> int:
         return 0
 
+    def _is_ours(self, item: Any) -> bool:
+        return any(_starts(hook, self.arguments) for hook in _commands(item))
 
-def hook_entry(argv: Sequence[str]) -> dict[str, Any]:
-    command = shlex.join(argv) if os.name == "posix" else subprocess.list2cmdline(argv)
-    return {"hooks": [{"type": "command", "command": command, "timeout": SECONDS}]}
+
+class GatePart(HookPart):
+    """The hook for permission prompts."""
+
+    events = (PROMPTS,)
+    arguments = GATE
+
+    def entry(self) -> dict[str, Any]:
+        return gate_entry(self.program)
+
+
+def hook_entry(program: Sequence[str]) -> dict[str, Any]:
+    return _entry(_line([*program, LATE_ANSWERS]), SECONDS)
+
+
+def gate_entry(program: Sequence[str]) -> dict[str, Any]:
+    line = _line([*program, *GATE.split()])
+    # In the place of the shell, so that the client ends this very process when its own prompt was answered.
+    return _entry(f"exec {line}" if os.name == "posix" else line, PROMPT_SECONDS)
+
+
+def _line(argv: Sequence[str]) -> str:
+    return shlex.join(argv) if os.name == "posix" else subprocess.list2cmdline(argv)
+
+
+def _entry(command: str, seconds: int) -> dict[str, Any]:
+    return {"hooks": [{"type": "command", "command": command, "timeout": seconds}]}
 
 
 def registered_command(text: str) -> str | None:
-    """The command of our hook that a settings file names."""
-    found = (hook for event in EVENTS for item in _hooks(text, event) if _ours(item) for hook in item["hooks"])
-    return next((str(hook["command"]) for hook in found if _OURS.search(str(hook.get("command", "")))), None)
+    """The command for late answers that a settings file names."""
+    return _registered(text, EVENTS, LATE_ANSWERS)
+
+
+def registered_gate(text: str) -> str | None:
+    """The command for permission prompts that a settings file names."""
+    return _registered(text, (PROMPTS,), GATE)
+
+
+def _registered(text: str, events: Sequence[str], arguments: str) -> str | None:
+    found = (hook for event in events for item in _hooks(text, event) for hook in _commands(item))
+    return next((str(hook["command"]) for hook in found if _starts(hook, arguments)), None)
 
 
 def _hooks(text: str, event: str) -> list[Any]:
@@ -77,11 +122,15 @@ def _hooks(text: str, event: str) -> list[Any]:
     return items if isinstance(items, list) else []
 
 
-def _ours(item: Any) -> bool:
+def _commands(item: Any) -> list[Mapping[str, Any]]:
     hooks = item.get("hooks") if isinstance(item, dict) else None
-    return isinstance(hooks, list) and any(
-        isinstance(hook, dict) and _OURS.search(str(hook.get("command", ""))) for hook in hooks
-    )
+    return [hook for hook in hooks if isinstance(hook, dict)] if isinstance(hooks, list) else []
+
+
+def _starts(hook: Mapping[str, Any], arguments: str) -> bool:
+    """Whether a hook starts our program with these."""
+    ours = rf"\b(?:sayso|auq)(?:\.exe)?['\"]? {arguments}\b"
+    return re.search(ours, str(hook.get("command", ""))) is not None
 
 
 def _kept(text: str, change: Any, path: Sequence[str | int], *value: Any) -> str:
