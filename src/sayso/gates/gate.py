@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from sayso.asks.happening import NOT_WRITTEN
 from sayso.asks.model import Ask, Settler, State
 from sayso.config import Config, load
 from sayso.desks import Desks, open_desks
@@ -134,15 +135,16 @@ class HeldPrompt:
 
     def _hand_over(self, ask: Ask) -> None:
         """Tell the verdict. It counts as handed over once it is written."""
+        if there := self._decided_there():
+            self._desks.asks.release(self._held, self._how(there))
+            return
         verdict = self._question.verdict(ask)
         if verdict is None:
             self._desks.asks.release(self._held, f"{self._client.title}'s own prompt decides")
-        elif there := self._decided_there():
-            self._desks.asks.release(self._held, self._how(there))
         elif _write(self._client.told(verdict, self._prompt)):
             self._desks.asks.delivered(self._held)
         else:
-            self._desks.asks.release(self._held, f"{self._client.title} has ended")
+            self._desks.asks.release(self._held, NOT_WRITTEN)
 
     def _withdraw(self, there: DecidedThere) -> None:
         """Take it out of the inbox; it was decided in the client's own prompt."""

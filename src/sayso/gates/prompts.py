@@ -13,7 +13,7 @@ from sayso.gates.client import GateVerdict, Prompt
 from sayso.permissions.action import Action, differing_parts
 from sayso.permissions.edits import path_of
 from sayso.permissions.seen_file import seen
-from sayso.permissions.verdict import Decision, verdict_of
+from sayso.permissions.verdict import Decision, allowed_by, verdict_of
 
 if TYPE_CHECKING:
     from sayso.desks import Desks
@@ -29,7 +29,8 @@ class AskedPrompt(Protocol):
         ...
 
     def verdict(self, ask: Ask) -> GateVerdict | None:
-        """What the client is told once the ask has ended; None for nothing, so that its own prompt decides."""
+        """What the client is told once the ask has ended; None for nothing, so that its own prompt decides. An allow is
+        logged as handed over before it is."""
         ...
 
     def withdraw(self, ask: Ask, by: Settler, how: str) -> None:
@@ -59,6 +60,8 @@ class AskedPermission:
         changed = differing_parts(self._action, self._as_it_is()) if found.allowed else ()
         if changed:
             self._desks.asks.void(ask.id, f"changed after it was shown: {' and '.join(changed)}")
+        elif allowed := allowed_by(ask):
+            self._desks.permissions.note_handed_over(allowed, self._asker)
         return _read(approve.decision(ask, changed))
 
     def withdraw(self, ask: Ask, by: Settler, how: str) -> None:
