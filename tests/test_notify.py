@@ -56,7 +56,7 @@ def test_an_agent_that_has_many_open_is_told_of_once_in_a_while(opened: list[Ask
 
 def test_a_headline_names_who_asks_and_where(opened: list[Ask]) -> None:
     asker = Asker(client="claude-code\x1b[31m", project="/home/ada/shop")
-    assert headline([replace(opened[0], asker=asker)]) == "claude-code\\x1b[31m in shop asks you something"
+    assert headline([replace(opened[0], asker=asker)]) == "claude-code<U+001B>[31m in shop asks you something"
     assert headline([replace(opened[0], asker=Asker())]) == "An agent asks you something"
     assert headline(opened) == "3 questions are waiting for you"
 

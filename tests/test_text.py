@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.text import age, heading, iso_time, json_block, json_line, one_line, printable, quoted
+from sayso.text import age, exact, heading, iso_time, json_block, json_line, one_line, printable, quoted
 
 any_text = st.text(st.characters(exclude_categories=()))
 
@@ -18,10 +19,10 @@ any_text = st.text(st.characters(exclude_categories=()))
     ("text", "shown"),
     [
         ("plain, ünïcode, 日本語\tand\nlines", "plain, ünïcode, 日本語\tand\nlines"),
-        ("\x1b[2J\x1b]0;owned\x07", "\\x1b[2J\\x1b]0;owned\\x07"),
-        ("\x9b31m", "\\x9b31m"),
-        ("a\rb\r\nc", "a\\x0db\nc"),
-        ("nul\x00", "nul\\x00"),
+        ("\x1b[2J\x1b]0;owned\x07", "<U+001B>[2J<U+001B>]0;owned<U+0007>"),
+        ("\x9b31m", "<U+009B>31m"),
+        ("a\rb\r\nc", "a<U+000D>b\nc"),
+        ("nul\x00", "nul<U+0000>"),
         ("\u202egnp.exe", "<U+202E>gnp.exe"),
         ("in\u200bvisible", "in<U+200B>visible"),
         ("\U000e0041", "<U+E0041>"),
@@ -45,7 +46,7 @@ def test_what_could_drive_or_deceive_a_terminal_is_spelt_out(text: str, shown: s
     ids=hex,
 )
 def test_no_character_without_a_picture_of_its_own_hides_on_any_surface(code: int) -> None:
-    assert printable(f"Yes{chr(code)}") == f"Yes<U+{code:04X}>" if code > 0xFF else f"Yes\\x{code:02x}"
+    assert printable(f"Yes{chr(code)}") == f"Yes<U+{code:04X}>"
     assert one_line(f"Yes{chr(code)}") != "Yes"
     assert chr(code) not in json_line(f"Yes{chr(code)}")
 
@@ -56,6 +57,22 @@ def test_no_text_at_all_can_drive_a_terminal(text: str) -> None:
         assert character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cs")
     for shown in (one_line(text), json_line(text), quoted(text)):
         assert not any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in shown)
+
+
+pieces = st.sampled_from(
+    ["<", "U+", "<U+", "003C", "202E", "0", ">", "\\", "x00", "\x00", "\r", "\u202e", "\u200d", "🚀"]
+)
+
+
+@given(any_text | st.lists(pieces).map("".join))
+def test_different_texts_never_have_the_same_spelling(text: str) -> None:
+    read_back = re.sub(r"<U\+([0-9A-F]{4,6})>", lambda found: chr(int(found[1], 16)), exact(text))
+    assert read_back == text
+
+
+def test_a_nul_and_what_looks_like_one_are_told_apart() -> None:
+    assert len({exact(text) for text in ("\x00", "\\x00", "<U+0000>", "<U+003C>U+0000>")}) == 4
+    assert exact("printf '\\x1b[31m'") == "printf '\\x1b[31m'"
 
 
 @given(st.recursive(st.text() | st.integers() | st.booleans() | st.none(), lambda inner: st.lists(inner, max_size=3)))

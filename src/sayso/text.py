@@ -20,6 +20,7 @@ _IGNORABLE = (
 _BLANK = "\u2028\u2029\u2800\ufff9-\ufffb\U00016fe4\U0001d159"
 _INVISIBLE = _IGNORABLE + _BLANK
 _UNSAFE = f"[{_CONTROL}{_BIDI}{_INVISIBLE}\ud800-\udfff]"
+_LIKE_SPELT = r"<(?=U\+[0-9A-F]{4,6}>)"
 _UNSAFE_IN_JSON = f"[\x7f-\x9f{_BIDI}{_INVISIBLE}\ud800-\udfff]"
 _JOINER, _AS_EMOJI, _KEYCAP = "\u200d", "\ufe0f", "\u20e3"
 _EARLY_EMOJI = tuple("©®‼⁉〰")
@@ -31,8 +32,9 @@ def printable(text: str) -> str:
 
 
 def exact(text: str) -> str:
-    """The same with no byte left out: also what ends a line in another way than by a newline is spelt out."""
-    return re.sub(_UNSAFE, _spelt, text)
+    """The same with no byte left out, and no two texts alike: also what ends a line in another way than by a newline is
+    spelt out, and so is the `<` of what only looks like something spelt out."""
+    return re.sub(f"{_UNSAFE}|{_LIKE_SPELT}", _spelt, text)
 
 
 def one_line(text: str, width: int = 80) -> str:
@@ -135,8 +137,7 @@ def lasting(milliseconds: int) -> str:
 def _spelt(match: re.Match[str]) -> str:
     if _is_in_emoji(match):
         return match.group()
-    code = ord(match.group())
-    return f"\\x{code:02x}" if code < 0x100 else f"<U+{code:04X}>"
+    return f"<U+{ord(match.group()):04X}>"
 
 
 def _is_in_emoji(match: re.Match[str]) -> bool:

@@ -125,7 +125,7 @@ def test_every_end_has_a_sentence(runs: RunDesk, run: Run, ended: Status, state:
     after = Follower(runs, run).end(ended)
     assert after.ending is not None
     assert after.state == state
-    assert after.ending.message.replace("\\x1b", "").replace("␛", "").startswith(message)
+    assert after.ending.message.replace("<U+001B>", "").replace("␛", "").startswith(message)
 
 
 def test_a_failed_turn_is_told_in_the_agents_own_words(runs: RunDesk, run: Run) -> None:

@@ -90,7 +90,7 @@ def test_a_terminal_gets_none_that_could_drive_it(home: Home) -> None:
         terminal.expect("Waiting for a person")
         settle(home, Answer(question="1", text="\x1b[31mred"))
         assert terminal.end() == 0
-        assert "\\x1b[31mred" in terminal.screen
+        assert "<U+001B>[31mred" in terminal.screen
         assert "\x1b" not in terminal.screen
 
 

@@ -41,7 +41,7 @@ def test_list_show_and_history_show_no_raw_control_character(home: Home, tail: s
         ran = home.run(*arguments)
         assert ran.code == 0, ran.err
         assert not UNSAFE.search(ran.out + ran.err)
-        assert "\\x1b" in ran.out
+        assert "<U+001B>" in ran.out
         assert len(ran.out) < 100_000
 
 

@@ -17,7 +17,7 @@ from sayso.dialects.approve import Permission, wanted_action
 from sayso.permissions.action import Action, ActionKind, action_from, differing_parts
 from sayso.permissions.parts import parts_of
 from sayso.permissions.seen_file import SeenFile
-from sayso.permissions.words import command_line, returns_spelt
+from sayso.permissions.words import command_line
 from sayso.text import exact, json_line, printable
 
 HOSTILE = ["\x1b[31m", "\u202e", "\u200b", "\n[n]: /u 'x'", "```", "' ; rm -rf /", "\r", "\r\n", "\x00", "\t", "\\x1b"]
@@ -118,9 +118,9 @@ def test_an_edit_shows_all_that_it_takes_out_and_puts_in(
         sides = {mark: "\n".join(line[1:] for line in lines if line[:1] in (mark, " ")) for mark in "-+"}
         for key, mark in (("old_string", "-"), ("new_string", "+"), ("content", "+")):
             if key in given_input:
-                told = exact(returns_spelt(given_input[key]))
+                told = exact(given_input[key])
                 assert shown.get(f"Input {key}") == exact(given_input[key]) or told in sides[mark] + "\n"
-        assert all(exact(part) == part for part in shown.values())
+        assert all(printable(part) == part for part in shown.values())
 
 
 @given(st.lists(TEXTS.filter(lambda text: "\x00" not in text), min_size=1, max_size=5))

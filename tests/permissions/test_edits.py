@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from sayso.permissions import edits
 from sayso.permissions.seen_file import seen
+from sayso.text import exact
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "", " ", "-x", "+y", "@@ z"]), max_size=12)
 
@@ -44,14 +45,14 @@ def _applied(lines: list[str], diff: str) -> list[str]:
 
 def test_a_text_without_a_last_line_break_and_with_other_line_breaks_is_told_apart() -> None:
     assert edits.unified("f", "a\n", "a").endswith("-a\n+a\n\\ No newline at end of file")
-    assert edits.unified("f", "a\r\n", "a\n").endswith("-a\\r\n+a")
+    assert exact(edits.unified("f", "a\r\n", "a\n")).endswith("-a<U+000D>\n+a")
     assert edits.unified("f", "", "a\n").endswith("@@ -0,0 +1,1 @@\n+a")
 
 
 @given(st.text("\\r\ra"), st.text("\\r\ra"))
 def test_a_carriage_return_never_looks_like_the_letters_that_stand_for_it(one: str, other: str) -> None:
-    assert edits.unified("f", "x\r\n", "x\\r\n").endswith("-x\\r\n+x\\\\r")
-    assert (edits.unified("f", "", one) == edits.unified("f", "", other)) == (one == other)
+    assert exact(edits.unified("f", "x\r\n", "x\\r\n")).endswith("-x<U+000D>\n+x\\r")
+    assert (exact(edits.unified("f", "", one)) == exact(edits.unified("f", "", other))) == (one == other)
 
 
 NOTEBOOK = json.dumps({"cells": [{"id": "A", "source": "x = 1"}, {"id": "B", "source": ["check", "()"]}]})

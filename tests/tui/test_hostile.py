@@ -124,7 +124,7 @@ async def test_escape_sequences_and_direction_marks_are_spelt_out(place: Place) 
     place.ask(Question(id="q", text=f"run {SCREEN_TRICKS} {TEXT_TRICKS} {ENTITIES}"))
     async with place.inbox() as anna:
         await anna.open()
-        await anna.sees("\\x1b[2J", "<U+202E>gnp.exe", "<script>alert(1)</script>", "<b>bold</b>")
+        await anna.sees("<U+001B>[2J", "<U+202E>gnp.exe", "<script>alert(1)</script>", "<b>bold</b>")
 
 
 async def test_a_hostile_person_and_reason_of_another_surface_are_shown_safely(place: Place) -> None:

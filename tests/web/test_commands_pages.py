@@ -74,7 +74,7 @@ def test_a_command_is_shown_with_its_words_its_output_and_its_end(house: House, 
     )
     page = browser.get(f"/commands/{running.id}").text
     assert "<span class=\"unbroken\">-H</span> 'Authorization: Bearer ****************'" in page
-    assert "red \\x07&lt;script&gt;x&lt;/script&gt; password=*************\nline two\n" in page
+    assert "red &lt;U+0007&gt;&lt;script&gt;x&lt;/script&gt; password=*************\nline two\n" in page
     assert "<span data-unfinished>half</span>" in page
     assert "hunter2" not in page
     assert "Stop it now" in page

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
-from sayso.permissions.words import returns_spelt
 from sayso.text import one_line
 
 CONTEXT = 3
@@ -190,6 +189,6 @@ def _span(start: int, stop: int) -> str:
 
 def _marked(mark: str, lines: Sequence[str]) -> Iterator[str]:
     for line in lines:
-        yield mark + returns_spelt(line.removesuffix("\n"))
+        yield mark + line.removesuffix("\n")
         if not line.endswith("\n"):
             yield _NO_NEWLINE

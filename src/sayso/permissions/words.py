@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Sequence
 
@@ -10,8 +9,6 @@ from sayso.text import counted, exact
 
 SUBJECTS = ("command", "file_path", "notebook_path", "path", "url", "pattern", "query", "plan")
 """The fields of an agent's tool that say what it is about, the most telling first."""
-
-_RETURN = re.compile(r"((?<!\\)\\++(?=[r\r]))|\r")
 
 
 def command_line(argv: Sequence[str]) -> str:
@@ -22,12 +19,6 @@ def command_line(argv: Sequence[str]) -> str:
 def word(text: str) -> str:
     """One word of a command, quoted where its limits would not be seen, with everything spelt out."""
     return shlex.quote(text) if exact(text) == text else f"$'{''.join(map(_escaped, text))}'"
-
-
-def returns_spelt(text: str) -> str:
-    r"""The text with each carriage return as `\r`. Backslashes before a return or an `r` are doubled, so that it is
-    told apart from those two letters."""
-    return _RETURN.sub(lambda found: found[1] * 2 if found[1] else "\\r", text)
 
 
 def steps(number: int) -> str:
