@@ -23,6 +23,7 @@ from sayso.mcp_server.replies import result
 from sayso.permissions.action import Action, differing_parts
 from sayso.permissions.edits import path_of
 from sayso.permissions.seen_file import seen
+from sayso.permissions.standing import StandingAllows
 from sayso.permissions.verdict import AllowedAction, allowed_by
 from sayso.protocol.results import ToolResult
 
@@ -40,8 +41,8 @@ class ApproveCalls:
 
     def __init__(self, backend: Backend) -> None:
         self._backend, self._asks = backend, AskCalls(backend, strict=True)
-        self._allowed: dict[tuple[str, str], str] = {}
-        """Which session was allowed which action from then on, and by which ask."""
+        self._allowed = StandingAllows()
+        """Which session was allowed which action from then on."""
 
     async def call(self, ctx: CallContext) -> ToolResult:
         try:
@@ -76,9 +77,9 @@ class ApproveCalls:
         asker = self._backend.asker_of(ctx)
         action = await in_thread(self._action, permission, ctx)
         waiting, permissions = await self._backend.waiting(), (await self._backend.desks()).permissions
-        if (asker.session, action.digest) in self._allowed and not asker.agent:
+        if not asker.agent and (before := self._allowed.find(asker.session, action.digest, ())):
             logger.info("Allowed %s again, as the user said", permission.tool)
-            again = AllowedAction(action=action, ask=self._allowed[asker.session, action.digest])
+            again = AllowedAction(action=action, ask=before)
             await waiting.do(permissions.note_handed_over, again, asker)
             return result(dialect.allow(permission.given))
         held = await waiting.hold(dialect.ask_for(action, asker, self._backend.config))
@@ -94,7 +95,7 @@ class ApproveCalls:
             await waiting.release(held, CALL_ENDED)
             raise
         if not changed and dialect.is_for_the_rest(ask) and ask.outcome:
-            self._allowed[asker.session, ask.outcome.digest] = ask.id
+            self._allowed.keep(asker.session, ask.outcome.digest, (), ask.id)
         self._backend.note_delivery(ctx, held)
         return result(dialect.decision(ask, changed))
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+import os
+from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
+from functools import cached_property
+from weakref import WeakValueDictionary
 
 from sayso.asks.desk import Held
 from sayso.asks.model import SAY_SO, Ask, Asker, Kind, NewAsk, Question, Settler, State
 from sayso.asks.waiting import Waiting
 from sayso.errors import AlreadySettled, InvalidInput, StoreError
-from sayso.operations.wanted_action import tool_files
+from sayso.operations.wanted_action import programs, tool_files
 from sayso.permissions.action import Action, AllowScope, asking
+from sayso.permissions.standing import StandingAllows
 from sayso.permissions.verdict import Decision, verdict_of
 from sayso.toolfiles.catalog import CommandTool
 
@@ -41,10 +45,14 @@ class WantedApproval:
         return AllowScope.TOOL if self.tool.leaf.approve == "once" and not nameless else AllowScope.ONCE
 
     @property
-    def key(self) -> object:
-        """What a yes for the tool holds for: the tool, by this session, while none of its tool files changes."""
-        asker = self.asker
-        return self.tool.name, asker.project, asker.agent, asker.session, tool_files(self.action)
+    def session(self) -> Hashable:
+        return self.asker.project, self.asker.agent, self.asker.session
+
+    @cached_property
+    def terms(self) -> Hashable:
+        """What a yes for the tool holds on to: none of its tool files is touched, and its words find the same programs.
+        Looked at once, when it is first needed."""
+        return tuple(map(_standing, tool_files(self.action))), tuple(programs(self.action))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,31 +72,31 @@ class Approvals:
 
     def __init__(self, waiting: Waiting, tell: Callable[[Ask], object]) -> None:
         self._waiting, self._tell = waiting, tell
-        self._given: dict[object, str] = {}
-        """The asks by which a yes was given that holds for more than one call."""
-        self._asking: dict[object, asyncio.Lock] = {}
+        self._given = StandingAllows()
+        self._asking = WeakValueDictionary[Hashable, asyncio.Lock]()
+        """Held by those that ask, one after another."""
 
     def needed(self, wanted: WantedApproval) -> bool:
         """Whether a person has yet to agree."""
-        return wanted.tool.leaf.approve != "never" and wanted.key not in self._given
+        return wanted.tool.leaf.approve != "never" and not self.given(wanted).ask
 
     def given(self, wanted: WantedApproval) -> SaySo:
         """The yes from before that holds for it."""
-        return SaySo(ask=self._given.get(wanted.key, ""))
+        return SaySo(ask=self._given.find(wanted.session, wanted.tool.name, wanted.terms))
 
     async def say_so(self, wanted: WantedApproval, dropped: asyncio.Event, asked: Asked) -> SaySo:
         """Wait for the person. Once it is `dropped`, nobody is bothered with the question any more. It ends with this
         call, however that ends: a later yes allows nothing."""
         if wanted.scope is AllowScope.ONCE:
             return await self._ask(wanted, dropped, asked)
-        async with self._asking.setdefault(wanted.key, asyncio.Lock()):
-            if wanted.key in self._given:
+        async with self._asking.setdefault((wanted.session, wanted.tool.name), asyncio.Lock()):
+            if not self.needed(wanted):
                 return self.given(wanted)
             if dropped.is_set():
                 return SaySo(refused=CANCELLED)
             said = await self._ask(wanted, dropped, asked)
             if not said.refused:
-                self._given[wanted.key] = said.ask
+                self._given.keep(wanted.session, wanted.tool.name, wanted.terms, said.ask)
             return said
 
     async def _ask(self, wanted: WantedApproval, dropped: asyncio.Event, asked: Asked) -> SaySo:
@@ -136,6 +144,16 @@ class Approvals:
         except StoreError as error:
             logger.warning("Could not note that nothing came of the yes for %s: %s", held.ask.tool, error)
         await self._waiting.delivered(held)
+
+
+def _standing(file: tuple[str, str]) -> Hashable:
+    """A tool file as it lies there: whatever is done to it sets its last time anew, which nobody can turn back."""
+    path, content = file
+    try:
+        status = os.stat(path)
+    except OSError:
+        return path, content
+    return path, content, status.st_ino, status.st_ctime_ns
 
 
 def _new_ask(wanted: WantedApproval) -> NewAsk:

@@ -96,6 +96,15 @@ def tool_files(action: Action) -> tuple[tuple[str, str], ...]:
     return (*own, *(found for step in steps for found in tool_files(step)))
 
 
+def programs(action: Action) -> Iterator[tuple[str, ...]]:
+    """The programs that are looked up on PATH, each with its word."""
+    argv, found = action.data.get("argv", ()), action.data.get("program", ())
+    if argv and "/" not in argv[0]:
+        yield argv[0], *found
+    for step in action.data.get("steps", ()):
+        yield from programs(action_from(step))
+
+
 def first_command(action: Action, argv: Sequence[str]) -> int:
     """Which of those that run first this is."""
     return [each["argv"] for each in action.data["first"]].index(list(argv))

@@ -262,15 +262,27 @@ def test_once_ends_with_the_tool_file_that_was_allowed(place: Place) -> None:
         assert not call.result(WAIT).is_error
         assert not one.do("fg", script="echo two").is_error
         waited_for(place, approve="once", env={"PATH": "/elsewhere:/usr/bin:/bin"})
-        # The server may not have noticed yet: then the runner does.
+        # The server may not have read it yet: then it asks about the file as it was, and the runner refuses that.
         call = one.call("fg", {"script": "touch never"})
-        refused = person.wait_until(lambda: True if call.done() or person.inbox() else None)
-        assert refused
-        for ask in person.inbox():
-            assert "/elsewhere" in shown(ask)["Environment"]
-            person.answer(ask, "No")
+        ask = person.wait_for_ask(any_ask)
+        person.answer(ask, "No" if "/elsewhere" in shown(ask).get("Environment", "") else "Yes")
         assert call.result(WAIT).is_error
     assert not (place.project / "never").exists()
+
+
+@pytest.mark.finding("F-15")
+def test_once_is_forgotten_when_the_tool_file_changes_though_it_changes_back(place: Place) -> None:
+    waited_for(place, approve="once")
+    (file,) = Path(place.home, ".config/sayso/tools").glob("fg.json")
+    content = file.read_bytes()
+    with worker(place) as one, place.person() as person:
+        for _ in range(2):
+            call = one.call("fg", {"script": "true"})
+            person.answer(person.wait_for_ask(any_ask), "Yes")
+            assert not call.result(WAIT).is_error
+            assert not one.do("fg", script="true").is_error, "nobody is asked again"
+            file.write_bytes(content + b" ")
+            file.write_bytes(content)
 
 
 @pytest.mark.finding("F-16")
