@@ -494,6 +494,11 @@ class Config:
         return self.state_dir / "relay"
 
     @property
+    def guarded_dir(self) -> Path:
+        """What was accepted of the servers behind `sayso guard`."""
+        return self.state_dir / "guarded"
+
+    @property
     def environments_dir(self) -> Path:
         return self.state_dir / "environments"
 

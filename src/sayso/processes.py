@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from sayso.process_table import Process, command_line, everyone, find
 
 _PROGRAMS = ("sayso", "auq", "sayso.cli")
+_SERVERS = ("server", "guard")
+"""What clients start of ours, and nobody else does."""
 _LAUNCHERS = ("sh", "bash", "dash", "zsh", "env", "uv", "uvx", "pipx")
 
 
@@ -48,8 +50,8 @@ def ancestry() -> tuple[ProcessName, ...]:
 
 
 def servers_beside(line: Iterable[ProcessName]) -> dict[int, ProcessName]:
-    """The processes of this line that started a `sayso server`, so are agents' clients, by the server's pid. Who began
-    with the machine is nobody's client; what lost its parent ends up there."""
+    """The processes of this line that started a `sayso server` or a `sayso guard`, so are agents' clients, by the
+    server's pid. Who began with the machine is nobody's client; what lost its parent ends up there."""
     parents = {name.pid: name for name in line if name.pid != 1}
     with suppress(OSError):
         processes = {process.pid: process for process in everyone()}
@@ -60,13 +62,14 @@ def servers_beside(line: Iterable[ProcessName]) -> dict[int, ProcessName]:
 
 
 def is_server(words: Sequence[str]) -> bool:
-    """Whether who was started with these words is a `sayso server` itself, and not one that only speaks of it."""
+    """Whether who was started with these words is a `sayso server` or a `sayso guard` itself, and not one that only
+    speaks of it."""
     program = list(words)
     if program and os.path.basename(program[0]).startswith("python"):
         module = program.index("-m") + 1 if "-m" in program else 0
         script = next((place for place, word in enumerate(program) if place and not word.startswith("-")), 0)
         program = program[module or script :]
-    return len(program) > 1 and os.path.basename(program[0]) in _PROGRAMS and program[1] == "server"
+    return len(program) > 1 and os.path.basename(program[0]) in _PROGRAMS and program[1] in _SERVERS
 
 
 def _behind_launchers(pid: int, processes: Mapping[int, Process]) -> int:
@@ -77,7 +80,9 @@ def _behind_launchers(pid: int, processes: Mapping[int, Process]) -> int:
 
 
 def _launches_a_server(words: Sequence[str]) -> bool:
-    return bool(words) and os.path.basename(words[0]) in _LAUNCHERS and " server" in " ".join(words[1:])
+    if not words or os.path.basename(words[0]) not in _LAUNCHERS:
+        return False
+    return any(f" {name}" in " ".join(words[1:]) for name in _SERVERS)
 
 
 def _look_up(pid: int) -> Process | None:

@@ -26,6 +26,8 @@ def _quick() -> Callable[[], int]:
     match sys.argv[1:]:
         case ["server", *_]:
             return _serve
+        case ["guard", *_]:
+            return _guard
         case ["hook"]:
             return _hand_over
         case ["gate", "claude-code"]:
@@ -52,6 +54,25 @@ def _serve() -> int:
 
         return _tell(f"{explained(error)}{_help_for(error)}", error.exit_code)
     return 0
+
+
+def _guard() -> int:
+    """The same for a server behind a gate."""
+    import gc
+
+    gc.disable()
+    from sayso.cli.guarding import guard, plain_words
+    from sayso.errors import SaysoError
+
+    found = plain_words(sys.argv[2:])
+    if found is None:
+        return _run()
+    try:
+        return guard(*found)
+    except SaysoError as error:
+        from sayso.cli.texts import explained
+
+        return _tell(f"{explained(error)}{_help_for(error)}", error.exit_code)
 
 
 def _hand_over() -> int:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
+from typing import Any
 
 from sayso.asks.model import Asker
 from sayso.branches import branch_of
@@ -15,39 +16,48 @@ from sayso.config import Config
 from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.run_link import RunLink
 from sayso.processes import ProcessName, leader_of, name_of
+from sayso.protocol.request import ClientInfo
 
 
 def described(ctx: CallContext) -> Asker:
     """What a request itself tells: which client it is, and its name for the conversation."""
-    client = ctx.client
-    return Asker(client=_kept(client.name), version=_kept(client.version), session=_kept(conversation(ctx.meta)))
+    return _described(ctx.client, ctx.meta)
 
 
 def on_stdio(config: Config, link: RunLink | None = None) -> Callable[[CallContext], Asker]:
     """The agent behind requests on stdio: our parent process is its client. In a run it asks the run's user."""
 
-    @lru_cache(maxsize=64)
-    def here(asker: Asker, owner: str, run: str) -> Asker:
-        """The same for every call of a conversation, so made once."""
-        parent = _parent()
-        return replace(
-            asker,
-            owner=owner,
-            run=run,
-            session=asker.session or _kept(os.environ.get("CLAUDE_CODE_SESSION_ID", "")),
-            project=config.project_name,
-            host=socket.gethostname(),
-            pid=parent.pid if parent else 0,
-            started=parent.started if parent else "",
-            leader=_leader(),
-        )
-
     def asker_of(ctx: CallContext) -> Asker:
         run = link.run if link else None
-        asker = here(described(ctx), run.user if run else "", run.id if run else "")
-        return replace(asker, branch=branch_of(config.project_name))
+        asker = beside_us(ctx.client, ctx.meta, config)
+        return replace(asker, owner=run.user, run=run.id) if run else asker
 
     return asker_of
+
+
+def beside_us(client: ClientInfo, meta: Mapping[str, Any], config: Config) -> Asker:
+    """The agent whose client is our parent process, outside of any run."""
+    project = config.project_name
+    return replace(_at_home(_described(client, meta), project), branch=branch_of(project))
+
+
+@lru_cache(maxsize=64)
+def _at_home(asker: Asker, project: str) -> Asker:
+    """The same for every call of a conversation, so made once."""
+    parent = _parent()
+    return replace(
+        asker,
+        session=asker.session or _kept(os.environ.get("CLAUDE_CODE_SESSION_ID", "")),
+        project=project,
+        host=socket.gethostname(),
+        pid=parent.pid if parent else 0,
+        started=parent.started if parent else "",
+        leader=_leader(),
+    )
+
+
+def _described(client: ClientInfo, meta: Mapping[str, Any]) -> Asker:
+    return Asker(client=_kept(client.name), version=_kept(client.version), session=_kept(conversation(meta)))
 
 
 @cache

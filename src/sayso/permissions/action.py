@@ -34,6 +34,9 @@ class ActionKind(StrEnum):
     FETCH = "fetch"
     MCP = "mcp"
     PLAN = "plan"
+    SERVER = "server"
+    """`argv` that starts an MCP server, the `tools` that agents would see of it, whole, by their names, and the `diff`
+    of those that were accepted before."""
     OTHER = "other"
     """`input`, the whole of it: so have all kinds that an agent's own tools come to."""
 

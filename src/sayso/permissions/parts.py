@@ -37,6 +37,7 @@ class PartName(StrEnum):
     TOOL_FILE = "Tool file"
     COMPARED = "Compared with"
     INPUT = "Input"
+    OFFERED = "Offers the tool"
     MORE = "More"
     EDITED = "Edited"
 
@@ -101,6 +102,8 @@ def _first(action: Action, told: dict[str, Any], programs: dict[str, str]) -> It
         yield from _taken(told, "plan", PartName.PLAN, "")
     if action.kind is ActionKind.EDIT:
         yield from _edit(told)
+    if action.kind is ActionKind.SERVER:
+        yield from _offered(told)
 
 
 def _run_first(action: Action, told: dict[str, Any], programs: dict[str, str]) -> Iterator[ActionPart]:
@@ -147,6 +150,20 @@ def _edit(told: dict[str, Any]) -> Iterator[ActionPart]:
         if isinstance(given, Mapping):
             shown = _before_and_after(diff)
             told["input"] = {key: value for key, value in told["input"].items() if not _is_seen(key, value, shown)}
+
+
+def _offered(told: dict[str, Any]) -> Iterator[ActionPart]:
+    """What has changed of a server's tools, then each of them: what it says of itself, and all else."""
+    if isinstance(told.get("diff"), str):
+        yield ActionPart(name=PartName.CHANGE, text=exact(told.pop("diff")), language="diff")
+    if not isinstance(told.get("tools"), Mapping):
+        return
+    for name, tool in told.pop("tools").items():
+        said = tool.get("description") if isinstance(tool, Mapping) else None
+        if isinstance(said, str):
+            yield ActionPart(name=PartName.OFFERED, about=words.word(name), text=exact(said))
+            tool = {key: value for key, value in tool.items() if key != "description"}
+        yield ActionPart(name=PartName.OFFERED, about=words.word(name), text=json_block(tool), language="json")
 
 
 def _before_and_after(diff: str) -> dict[str, str]:

@@ -156,6 +156,7 @@ class Texts:
     part_tool_file: str = "Tool file"
     part_compared: str = "Compared with"
     part_input: str = "Input"
+    part_offered: str = "Offers the tool"
     part_more: str = "More"
     too_soon: str = "Not taken: that key came before this could be read, or was held down. Press it again."
 

@@ -147,6 +147,7 @@ class German(Texts):
     part_tool_file = "Werkzeugdatei"
     part_compared = "Verglichen mit"
     part_input = "Eingabe"
+    part_offered = "Bietet das Werkzeug an"
     part_more = "Mehr"
     too_soon = "Nicht angenommen: Die Taste kam, bevor das hier zu lesen war, oder wurde gehalten. Bitte noch einmal."
     reject_one = "Diese Frage ablehnen?"
