@@ -52,6 +52,11 @@ class GuardedCall:
         return _action(self.message["params"], self.server)
 
     @property
+    def comes_again(self) -> bool:
+        """Whether its client says that it brings the reply to a form of an earlier round."""
+        return "requestState" in self.message["params"] or "inputResponses" in self.message["params"]
+
+    @property
     def round(self) -> tuple[str, str]:
         """What tells the next round of the same call, in which its client brings the reply to a form."""
         return digest_of(self.action), canonical(self.message["params"].get("requestState"))

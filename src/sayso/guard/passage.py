@@ -95,6 +95,8 @@ class Passage:
         self._telling = (b'"tools"', b"\\u00", b"input_required", b"list_changed", self._prefix.encode())
         """What is in every line of the server that matters. A name may be spelt with escapes, which begin like this."""
         self._numbers = count(1)
+        self._first_pages: dict[str, bool] = {}
+        """The ids by which the client wants a list from its beginning."""
         self._walk = ""
         """The id of the request by which the guard itself is having the tools listed."""
 
@@ -132,6 +134,8 @@ class Passage:
         """Take note of a message; whether it was for the guard alone."""
         method, params, meta = message.get("method"), message.get("params"), meta_of(message)
         self._note_client(meta)
+        if method == "tools/list" and not (isinstance(params, dict) and params.get("cursor")):
+            self._first_pages[str(message.get("id"))] = True
         if not isinstance(params, dict):
             return False
         if method == "initialize":
@@ -180,7 +184,7 @@ class Passage:
     def _judge(self, call: GuardedCall) -> None:
         if not self._tools.is_accepted(call.tool):
             self._answer(call, self._why_not(call.tool))
-        elif call.message["params"].get("requestState") is not None and call.round in self._rounds:
+        elif call.comes_again and call.round in self._rounds:
             # The call that was allowed, with the reply to a form that the server has sent to it since.
             del self._rounds[call.round]
             self._send(call, call.line(None))
@@ -271,11 +275,13 @@ class Passage:
         if not isinstance(message, dict):
             return message
         if message.get("method") == _LIST_CHANGED:
-            self._tools.is_known = False
+            self._tools.is_known, self._walk = False, ""
+            self._have_tools_listed("")
             return message
         key, result = message.get("id"), message.get("result")
-        if "method" not in message and self._walk and key == self._walk:
-            self._walked(result if isinstance(result, dict) else {})
+        if "method" not in message and isinstance(key, str) and key.startswith(self._prefix):
+            if key == self._walk:  # else the tools have changed since
+                self._walked(result if isinstance(result, dict) else {})
             return None
         if "method" in message or not isinstance(result, dict):
             return message
@@ -302,7 +308,8 @@ class Passage:
         page, more = result["tools"], result.get("nextCursor")
         self._tools.take(page, more)
         self._offer_tools()
-        if more and not self._tools.is_known:
+        begins = self._first_pages.pop(str(message.get("id")), False)
+        if more and (begins or not self._tools.is_known):
             # Some clients never turn the page, and then nobody would be asked about what is on it.
             self._have_tools_listed(more)
         shown = self._tools.shown(page)

@@ -27,7 +27,7 @@ from sayso.mcp_server.ask import AskCalls
 from sayso.mcp_server.backend import Backend
 from sayso.mcp_server.caller import beside_us
 from sayso.permissions.action import Action, AllowScope, action_from, asking
-from sayso.permissions.verdict import AllowedAction, Decision, verdict_of
+from sayso.permissions.verdict import AllowedAction, Decision, allowed_by, verdict_of
 from sayso.protocol.messages import Json, RequestId
 from sayso.protocol.request import ClientInfo
 
@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 _GIVEN_UP = "the call that wanted it has ended"
 
 
-class Told(Protocol):
+class RulingHeard(Protocol):
     """Who hears what came of it."""
 
     def decided(self, key: RequestId, ruling: Ruling) -> None: ...
@@ -44,14 +44,14 @@ class Told(Protocol):
     def still_held(self, key: RequestId, waited: float) -> None: ...
 
 
-def serve(config: Config, server: GuardedServer, told: Told, begin: Callable[[Permits], None]) -> None:
+def serve(config: Config, server: GuardedServer, told: RulingHeard, begin: Callable[[Permits], None]) -> None:
     """Ask for all that comes, until stopped."""
     gc.freeze()  # all that was imported stays
     gc.enable()
     asyncio.run(_serve(config, server, told, begin))
 
 
-async def _serve(config: Config, server: GuardedServer, told: Told, begin: Callable[[Permits], None]) -> None:
+async def _serve(config: Config, server: GuardedServer, told: RulingHeard, begin: Callable[[Permits], None]) -> None:
     async with Backend(config, asker_of=lambda ctx: beside_us(ctx.client, ctx.meta, config)) as backend:
         permits = Permits(config, server, told, backend)
         begin(permits)
@@ -61,7 +61,7 @@ async def _serve(config: Config, server: GuardedServer, told: Told, begin: Calla
 class Permits:
     """Holds the permissions of one guard. Allows for the rest of a session are forgotten with it."""
 
-    def __init__(self, config: Config, server: GuardedServer, told: Told, backend: Backend) -> None:
+    def __init__(self, config: Config, server: GuardedServer, told: RulingHeard, backend: Backend) -> None:
         self._config, self._server, self._told, self._backend = config, server, told, backend
         self._asks = AskCalls(backend, strict=True)
         self._calls: dict[RequestId, asyncio.Task[None]] = {}
@@ -126,7 +126,7 @@ class Permits:
         known = (asker.session, action.digest)
         if ask := self._allowed.get(known):
             waiting, permissions = await self._backend.waiting(), (await self._backend.desks()).permissions
-            await waiting.do(permissions.note_again, AllowedAction(action=action, ask=ask), asker)
+            await waiting.do(permissions.note_handed_over, AllowedAction(action=action, ask=ask), asker)
             return Ruling(digest=action.digest, ask=ask)
         limit = call_limit(call.client.name, call.meta, self._config)
         beat = self._tasks.start(self._beat(call)) if has_progress(call.meta) else None
@@ -148,7 +148,10 @@ class Permits:
             if ask is None:
                 await waiting.release(held, "the client's time limit was near")
                 return Ruling(refusal=words.LIMIT)
-            # Before it is done: whoever is killed in between has logged too much, and never too little.
+            if allowed := allowed_by(ask):
+                # Before it is done: whoever is killed in between has logged too much, and never too little.
+                permissions = (await self._backend.desks()).permissions
+                await waiting.do(permissions.note_handed_over, allowed, new.asker)
             await waiting.delivered(held)
         except BaseException:
             await waiting.release(held, _GIVEN_UP)

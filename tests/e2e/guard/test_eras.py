@@ -1,0 +1,57 @@
+"""The SDK's client and the SDK's server with a guard between them, in both eras of the protocol."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import mcp_types as types
+import pytest
+from tests.e2e.clients.process import wait_until
+from tests.e2e.guard.conftest import REFERENCE, GuardedPlace, accept, allow, wanted
+from tests.e2e.stdio.harness import WAIT, Agent, Person, data_of
+
+
+async def fill_in(context: Any, params: Any) -> types.ElicitResult:
+    return types.ElicitResult(action="accept", content={"name": "Ada"})
+
+
+@pytest.fixture
+def agent(site: GuardedPlace, person: Person, mode: str) -> Iterator[Agent]:
+    """A client of the SDK's own server, whose tools a person has accepted."""
+    site.server = [sys.executable, str(REFERENCE)]
+    with site.agent(mode, form=fill_in) as agent:
+        assert agent.tools() == []
+        accept(person)
+        assert wait_until(lambda: bool(agent.tools()), WAIT)
+        yield agent
+
+
+def test_a_guarded_server_works_as_it_does_alone(agent: Agent, person: Person) -> None:
+    echo = agent.call("echo", {"text": "hello"})
+    _, action = wanted(person, "echo")
+    assert action.data["input"] == {"text": "hello"}
+    allow(person, "echo")
+    assert data_of(echo.result(WAIT))["text"] == "hello"
+
+    form = agent.call("ask", {})
+    allow(person, "ask")
+    assert data_of(form.result(WAIT)) == {"action": "accept", "content": {"name": "Ada"}}
+
+    grown = agent.call("grow", {})
+    allow(person, "grow")
+    assert data_of(grown.result(WAIT)) == {"tools": 9}
+    agent.tools()  # a client of 2026-07-28 hears of it only where it listens
+    _, action = wanted(person, "tools of plain")
+    assert list(action.data["tools"]) == ["grown"]
+
+
+def test_a_call_that_was_allowed_is_cancelled_at_the_server(agent: Agent, person: Person) -> None:
+    waiting = agent.call("wait", {"label": "long"})
+    allow(person, "wait")
+    denied = agent.call("say", {"text": "x"})
+    person.reject(wanted(person, "say")[0], "be quiet")
+    assert denied.result(WAIT).is_error
+    waiting.cancel()
+    agent.log.wait_for("wait cancelled: long")
