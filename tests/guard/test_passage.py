@@ -10,7 +10,7 @@ import pytest
 
 from sayso.action_data import digest_of
 from sayso.guard.calls import GuardedCall, GuardedServer
-from sayso.guard.passage import Passage, Ruling
+from sayso.guard.passage import GuardOutcome, Passage
 from sayso.guard.tools import AcceptedTools
 from sayso.protocol.request import ClientInfo
 
@@ -51,7 +51,7 @@ class Lines:
     def offer(self, action: Json, client: ClientInfo) -> None:
         self.offers.append(action)
 
-    def void(self, ruling: Ruling, why: str) -> None:
+    def void(self, outcome: GuardOutcome, why: str) -> None:
         self.voided.append(why)
 
     # What the test does
@@ -75,10 +75,10 @@ class Lines:
     def allow(self, **changed: Any) -> None:
         call = self.asked[-1]
         action = {**call.action, "data": {"input": changed}} if changed else call.action
-        self.passage.decided(call.id, Ruling(digest=digest_of(action), arguments=changed or None))
+        self.passage.decided(call.id, GuardOutcome(digest=digest_of(action), arguments=changed or None))
 
     def accept(self) -> None:
-        self.passage.accepted(Ruling(digest=digest_of(self.offers[-1]), person="ada"))
+        self.passage.accepted(GuardOutcome(digest=digest_of(self.offers[-1]), person="ada"))
 
     def told(self) -> Json:
         """The last that the client was told."""
@@ -174,7 +174,7 @@ def test_the_action_names_server_tool_folder_and_all_arguments(known: Lines) -> 
 
 def test_a_denied_call_is_a_result_with_an_error_that_says_so(known: Lines) -> None:
     known.call()
-    known.passage.decided(7, Ruling(refusal="ada denied this."))
+    known.passage.decided(7, GuardOutcome(refusal="ada denied this."))
     assert known.told()["result"] == {"content": [{"type": "text", "text": "ada denied this."}], "isError": True}
     assert known.server == []
 
@@ -182,19 +182,20 @@ def test_a_denied_call_is_a_result_with_an_error_that_says_so(known: Lines) -> N
 def test_a_denied_call_of_a_modern_client_has_the_type_of_a_result(known: Lines) -> None:
     meta = {VERSION: "2026-07-28"}
     known.send(id=1, method="tools/call", params={"name": "write", "_meta": meta})
-    known.passage.decided(1, Ruling(refusal="No."))
+    known.passage.decided(1, GuardOutcome(refusal="No."))
     assert known.told()["result"]["resultType"] == "complete"
 
 
 def test_a_denied_call_that_was_to_become_a_task_is_an_error_of_the_protocol(known: Lines) -> None:
     known.send(id=1, method="tools/call", params={"name": "write", "task": {}})
-    known.passage.decided(1, Ruling(refusal="No."))
+    known.passage.decided(1, GuardOutcome(refusal="No."))
     assert known.told()["error"]["message"] == "No."
 
 
 def test_a_verdict_about_another_action_passes_nothing_on(known: Lines) -> None:
     known.call(path="/x")
-    known.passage.decided(7, Ruling(digest=digest_of({**known.asked[0].action, "tool": "mcp__files__read"}), ask="a"))
+    other = {**known.asked[0].action, "tool": "mcp__files__read"}
+    known.passage.decided(7, GuardOutcome(digest=digest_of(other), ask="a"))
     assert known.server == []
     assert known.told()["result"]["isError"]
     assert known.voided == ["it is not what was allowed"]
@@ -219,7 +220,7 @@ def test_calls_are_allowed_in_any_order(known: Lines) -> None:
     known.call(2, path="/two")
     for number in (2, 1):
         call = known.asked[number - 1]
-        known.passage.decided(number, Ruling(digest=digest_of(call.action)))
+        known.passage.decided(number, GuardOutcome(digest=digest_of(call.action)))
     assert [json.loads(line)["id"] for line in known.server] == [2, 1]
 
 
@@ -261,7 +262,7 @@ def test_signs_of_life_rise_and_stay_below_what_the_server_tells_later(known: Li
 
 def test_no_sign_of_life_follows_the_end_of_a_call(known: Lines) -> None:
     known.send(id=1, method="tools/call", params={"name": "write", "_meta": {"progressToken": "t"}})
-    known.passage.decided(1, Ruling(refusal="No."))
+    known.passage.decided(1, GuardOutcome(refusal="No."))
     known.passage.still_held(1, 10)
     assert len(known.client) == 1
 
@@ -422,7 +423,7 @@ def test_a_call_of_a_changed_tool_is_refused_and_that_of_another_goes_on(known: 
 
 def test_a_refusal_of_the_tools_is_told_to_those_who_call_them(lines: Lines) -> None:
     lines.list_tools(WRITE)
-    lines.passage.accepted(Ruling(refusal="ada denied this {really}."))
+    lines.passage.accepted(GuardOutcome(refusal="ada denied this {really}."))
     lines.call()
     assert "ada denied this {really}." in lines.told()["result"]["content"][0]["text"]
     lines.list_tools(WRITE)
@@ -434,7 +435,7 @@ def test_an_acceptance_of_what_has_changed_meanwhile_counts_for_nothing(lines: L
     first = lines.offers[0]
     lines.list_tools({**WRITE, "description": "Other."})
     assert len(lines.offers) == 2
-    lines.passage.accepted(Ruling(digest=digest_of(first)))
+    lines.passage.accepted(GuardOutcome(digest=digest_of(first)))
     assert lines.list_tools(WRITE) == {"tools": []}
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from sayso.config import Config
 from sayso.guard.calls import GuardedCall, GuardedServer
-from sayso.guard.passage import Passage, Ruling
+from sayso.guard.passage import GuardOutcome, Passage
 from sayso.protocol.messages import Json, RequestId
 from sayso.protocol.request import ClientInfo
 
@@ -53,8 +53,8 @@ class Asking:
     def offer(self, action: Json, client: ClientInfo) -> None:
         self._do(lambda permits: permits.offer(action, client))
 
-    def void(self, ruling: Ruling, why: str) -> None:
-        self._do(lambda permits: permits.void(ruling, why))
+    def void(self, outcome: GuardOutcome, why: str) -> None:
+        self._do(lambda permits: permits.void(outcome, why))
 
     def stop(self) -> None:
         """Withdraw all that is open; nothing is asked from now on."""
@@ -71,11 +71,11 @@ class Asking:
 
     # What comes of it, told from the other thread
 
-    def decided(self, key: RequestId, ruling: Ruling) -> None:
-        self._tell(lambda passage: passage.decided(key, ruling))
+    def decided(self, key: RequestId, outcome: GuardOutcome) -> None:
+        self._tell(lambda passage: passage.decided(key, outcome))
 
-    def accepted(self, ruling: Ruling) -> None:
-        self._tell(lambda passage: passage.accepted(ruling))
+    def accepted(self, outcome: GuardOutcome) -> None:
+        self._tell(lambda passage: passage.accepted(outcome))
 
     def still_held(self, key: RequestId, waited: float) -> None:
         self._tell(lambda passage: passage.still_held(key, waited))

@@ -117,7 +117,7 @@ class _Watch:
     _exit: int | None
 
     def run(self, command: Sequence[str], environment: dict[str, str], stdio: tuple[int, int, int]) -> int:
-        self._pid = program.start(list(command), environment, stdio)
+        self._pid = program.start(program.find(command[0], environment), list(command), environment, stdio)
         for end in stdio[:2]:
             os.close(end)
         self._wait(None, lambda: self._exit is not None or self._told)

@@ -43,7 +43,7 @@ _NOT_ALLOWED = -32000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ruling:
+class GuardOutcome:
     """What became of something that a person was asked. `digest` is of what was allowed; nothing was without one.
     `arguments` are there where a person has changed them."""
 
@@ -60,15 +60,15 @@ class Outside(Protocol):
     def to_client(self, line: bytes) -> None: ...
     def to_server(self, line: bytes) -> None: ...
     def ask(self, call: GuardedCall) -> None:
-        """Put a call to the permission desk; the ruling comes by its id."""
+        """Put a call to the permission desk; the outcome comes by its id."""
 
     def withdraw(self, call: GuardedCall) -> None:
-        """Nobody waits for this ruling any more."""
+        """Nobody waits for this outcome any more."""
 
     def offer(self, action: Json, client: ClientInfo) -> None:
         """Have a person accept tools, in the place of what was offered before."""
 
-    def void(self, ruling: Ruling, why: str) -> None:
+    def void(self, outcome: GuardOutcome, why: str) -> None:
         """What was allowed is not done after all."""
 
 
@@ -198,21 +198,21 @@ class Passage:
         why = words.NOT_ACCEPTED.format(tool=tool, server=self._server.name)
         return f"{why} {self._refused_offer}" if self._refused_offer else why
 
-    def decided(self, key: RequestId, ruling: Ruling) -> None:
-        """The ruling about a call."""
+    def decided(self, key: RequestId, outcome: GuardOutcome) -> None:
+        """What became of a call."""
         call = self._held.pop(key, None)
         if call is None:
-            if ruling.digest:
-                self._outside.void(ruling, "the client gave the call up")
+            if outcome.digest:
+                self._outside.void(outcome, "the client gave the call up")
             return
-        if not ruling.digest:
-            self._answer(call, ruling.refusal)
+        if not outcome.digest:
+            self._answer(call, outcome.refusal)
             return
-        line = call.line(ruling.arguments)
-        if call.digest_of(line) == ruling.digest:
+        line = call.line(outcome.arguments)
+        if call.digest_of(line) == outcome.digest:
             self._send(call, line)
         else:
-            self._outside.void(ruling, "it is not what was allowed")
+            self._outside.void(outcome, "it is not what was allowed")
             self._answer(call, words.OTHER_CALL)
 
     def give_up(self, why: str) -> None:
@@ -351,15 +351,15 @@ class Passage:
             self._offered, self._offer, self._refused_offer = unaccepted, offer, ""
             self._outside.offer(offer, self._client)
 
-    def accepted(self, ruling: Ruling) -> None:
-        """The ruling about the tools that were offered last."""
-        if not ruling.digest:
+    def accepted(self, outcome: GuardOutcome) -> None:
+        """What became of the tools that were offered last."""
+        if not outcome.digest:
             # Undecided, it is asked again when the server is next started; said no to, likewise.
-            self._refused_offer = ruling.refusal
+            self._refused_offer = outcome.refusal
             return
-        if ruling.digest != digest_of(self._offer):
+        if outcome.digest != digest_of(self._offer):
             return
-        self._accepted.accept(self._server, self._offered, ruling.person)
+        self._accepted.accept(self._server, self._offered, outcome.person)
         self._tools.accepted = {**self._tools.accepted, **self._offered}
         if self._shook_hands:
             self._outside.to_client(encoded(messages.notification(_LIST_CHANGED)))

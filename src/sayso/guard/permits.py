@@ -22,7 +22,7 @@ from sayso.dialects import approve
 from sayso.errors import SaysoError
 from sayso.guard import words
 from sayso.guard.calls import GuardedCall, GuardedServer
-from sayso.guard.passage import Ruling
+from sayso.guard.passage import GuardOutcome
 from sayso.mcp_server.ask import AskCalls
 from sayso.mcp_server.backend import Backend
 from sayso.mcp_server.caller import beside_us
@@ -33,25 +33,28 @@ from sayso.protocol.request import ClientInfo
 
 logger = logging.getLogger(__name__)
 
+Begin = Callable[["Permits"], None]
+"""Hears when asking has begun."""
+
 _GIVEN_UP = "the call that wanted it has ended"
 
 
-class RulingHeard(Protocol):
+class OutcomeListener(Protocol):
     """Who hears what came of it."""
 
-    def decided(self, key: RequestId, ruling: Ruling) -> None: ...
-    def accepted(self, ruling: Ruling) -> None: ...
+    def decided(self, key: RequestId, outcome: GuardOutcome) -> None: ...
+    def accepted(self, outcome: GuardOutcome) -> None: ...
     def still_held(self, key: RequestId, waited: float) -> None: ...
 
 
-def serve(config: Config, server: GuardedServer, told: RulingHeard, begin: Callable[[Permits], None]) -> None:
+def serve(config: Config, server: GuardedServer, told: OutcomeListener, begin: Begin) -> None:
     """Ask for all that comes, until stopped."""
     gc.freeze()  # all that was imported stays
     gc.enable()
     asyncio.run(_serve(config, server, told, begin))
 
 
-async def _serve(config: Config, server: GuardedServer, told: RulingHeard, begin: Callable[[Permits], None]) -> None:
+async def _serve(config: Config, server: GuardedServer, told: OutcomeListener, begin: Begin) -> None:
     async with Backend(config, asker_of=lambda ctx: beside_us(ctx.client, ctx.meta, config)) as backend:
         permits = Permits(config, server, told, backend)
         begin(permits)
@@ -61,7 +64,7 @@ async def _serve(config: Config, server: GuardedServer, told: RulingHeard, begin
 class Permits:
     """Holds the permissions of one guard. Allows for the rest of a session are forgotten with it."""
 
-    def __init__(self, config: Config, server: GuardedServer, told: RulingHeard, backend: Backend) -> None:
+    def __init__(self, config: Config, server: GuardedServer, told: OutcomeListener, backend: Backend) -> None:
         self._config, self._server, self._told, self._backend = config, server, told, backend
         self._asks = AskCalls(backend, strict=True)
         self._calls: dict[RequestId, asyncio.Task[None]] = {}
@@ -99,8 +102,8 @@ class Permits:
             self._offer.cancel()
         self._offer = self._tasks.start(self._accept(action_from(action), client))
 
-    def void(self, ruling: Ruling, why: str) -> None:
-        self._tasks.start(self._void(ruling, why))
+    def void(self, outcome: GuardOutcome, why: str) -> None:
+        self._tasks.start(self._void(outcome, why))
 
     def stop(self) -> None:
         self._stopped.set()
@@ -112,7 +115,7 @@ class Permits:
     # Asking
 
     async def _decide(self, call: GuardedCall) -> None:
-        self._told.decided(call.id, await _in_doubt_no(self._ruling(call)))
+        self._told.decided(call.id, await _in_doubt_no(self._call_outcome(call)))
 
     async def _accept(self, action: Action, client: ClientInfo) -> None:
         question = Question(id=SAY_SO, kind=Kind.CONFIRM, text="May agents see and use these tools, as they are here?")
@@ -121,23 +124,23 @@ class Permits:
         new = NewAsk(tool=action.tool, title=title, questions=(question,), asker=asker)
         self._told.accepted(await _in_doubt_no(self._outcome(asking(new, action, (AllowScope.ONCE,)), action)))
 
-    async def _ruling(self, call: GuardedCall) -> Ruling:
+    async def _call_outcome(self, call: GuardedCall) -> GuardOutcome:
         action, asker = action_from(call.action), beside_us(call.client, call.meta, self._config)
         known = (asker.session, action.digest)
         if ask := self._allowed.get(known):
             waiting, permissions = await self._backend.waiting(), (await self._backend.desks()).permissions
             await waiting.do(permissions.note_handed_over, AllowedAction(action=action, ask=ask), asker)
-            return Ruling(digest=action.digest, ask=ask)
+            return GuardOutcome(digest=action.digest, ask=ask)
         limit = call_limit(call.client.name, call.meta, self._config)
         beat = self._tasks.start(self._beat(call)) if has_progress(call.meta) else None
         try:
-            ruling = await self._outcome(approve.ask_for(action, asker, self._config), action, limit)
+            outcome = await self._outcome(approve.ask_for(action, asker, self._config), action, limit)
         finally:
             if beat:
                 beat.cancel()
-        return ruling
+        return outcome
 
-    async def _outcome(self, new: NewAsk, action: Action, limit: float | None = None) -> Ruling:
+    async def _outcome(self, new: NewAsk, action: Action, limit: float | None = None) -> GuardOutcome:
         """What a person says to it. However this ends, the permission ends with it."""
         waiting = await self._backend.waiting()
         held = await waiting.hold(new)
@@ -147,7 +150,7 @@ class Permits:
             ask = await self._ended(held, waiting, limit)
             if ask is None:
                 await waiting.release(held, "the client's time limit was near")
-                return Ruling(refusal=words.LIMIT)
+                return GuardOutcome(refusal=words.LIMIT)
             if allowed := allowed_by(ask):
                 # Before it is done: whoever is killed in between has logged too much, and never too little.
                 permissions = (await self._backend.desks()).permissions
@@ -156,10 +159,10 @@ class Permits:
         except BaseException:
             await waiting.release(held, _GIVEN_UP)
             raise
-        ruling = _ruling(ask, action)
-        if ruling.digest and approve.is_for_the_rest(ask):
-            self._allowed[new.asker.session, ruling.digest] = ask.id
-        return ruling
+        outcome = _outcome_in(ask, action)
+        if outcome.digest and approve.is_for_the_rest(ask):
+            self._allowed[new.asker.session, outcome.digest] = ask.id
+        return outcome
 
     async def _ended(self, held: Held, waiting: Waiting, limit: float | None) -> Ask | None:
         async with Patience(limit):
@@ -173,31 +176,31 @@ class Permits:
             await asyncio.sleep(self._config.heartbeat / 1000)
             self._told.still_held(call.id, time.monotonic() - begun)
 
-    async def _void(self, ruling: Ruling, why: str) -> None:
+    async def _void(self, outcome: GuardOutcome, why: str) -> None:
         try:
             waiting = await self._backend.waiting()
-            await waiting.do(waiting.desk.void, ruling.ask, why)
+            await waiting.do(waiting.desk.void, outcome.ask, why)
         except SaysoError as error:
-            logger.warning("Could not note that ask %s came to nothing: %s", ruling.ask, error)
+            logger.warning("Could not note that ask %s came to nothing: %s", outcome.ask, error)
 
 
-def _ruling(ask: Ask, action: Action) -> Ruling:
+def _outcome_in(ask: Ask, action: Action) -> GuardOutcome:
     verdict = verdict_of(ask)
     if verdict is None or verdict.decision is Decision.UNDECIDED:
-        return Ruling(refusal=words.UNDECIDED, ask=ask.id)
+        return GuardOutcome(refusal=words.UNDECIDED, ask=ask.id)
     if not verdict.allowed or not verdict.digest or verdict.action is None:
-        return Ruling(refusal=words.denied(verdict.person, verdict.surface, verdict.because), ask=ask.id)
+        return GuardOutcome(refusal=words.denied(verdict.person, verdict.surface, verdict.because), ask=ask.id)
     arguments = None if verdict.allows(action) else verdict.action.data.get("input")
-    return Ruling(digest=verdict.digest, arguments=arguments, ask=ask.id, person=verdict.person)
+    return GuardOutcome(digest=verdict.digest, arguments=arguments, ask=ask.id, person=verdict.person)
 
 
-async def _in_doubt_no(asked: Coroutine[Any, Any, Ruling]) -> Ruling:
+async def _in_doubt_no(asked: Coroutine[Any, Any, GuardOutcome]) -> GuardOutcome:
     try:
         return await asked
     except SaysoError as error:
         logger.error("A permission could not be asked for: %s", error)
-        return Ruling(refusal=words.FAILED.format(why=error))
+        return GuardOutcome(refusal=words.FAILED.format(why=error))
     except Exception:
         # The top: a fault of ours must not leave a call hanging.
         logger.exception("A permission could not be asked for")
-        return Ruling(refusal=words.FAILED.format(why="an error of its own; its log says more"))
+        return GuardOutcome(refusal=words.FAILED.format(why="an error of its own; its log says more"))

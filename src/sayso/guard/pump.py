@@ -19,7 +19,7 @@ from sayso.errors import SaysoError
 from sayso.guard.asking import Asking
 from sayso.guard.calls import GuardedCall, GuardedServer
 from sayso.guard.keeper import Keeper
-from sayso.guard.passage import Passage, Ruling
+from sayso.guard.passage import GuardOutcome, Passage
 from sayso.guard.tools import AcceptedTools
 from sayso.protocol.messages import MAX_LINE, Json
 from sayso.protocol.request import ClientInfo
@@ -141,8 +141,8 @@ class Pump:
     def offer(self, action: Json, client: ClientInfo) -> None:
         self._asking.offer(action, client)
 
-    def void(self, ruling: Ruling, why: str) -> None:
-        self._asking.void(ruling, why)
+    def void(self, outcome: GuardOutcome, why: str) -> None:
+        self._asking.void(outcome, why)
 
 
 class _Source:
