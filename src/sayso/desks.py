@@ -65,8 +65,9 @@ class Desks:
     @cached_property
     def permissions(self) -> PermissionDesk:
         from sayso.permissions.desk import PermissionDesk
+        from sayso.permissions.rules_here import Rules
 
-        return PermissionDesk(self.asks)
+        return PermissionDesk(self.asks, Rules(self.config))
 
     @cached_property
     def log(self) -> PermissionLog:

@@ -37,7 +37,7 @@ async def test_a_yes_that_comes_together_with_the_cancel_runs_nothing_and_the_lo
 
     with anyio.fail_after(60):
         async with Waiting(store, desk) as waiting:
-            approvals = Approvals(waiting, lambda _: None)
+            approvals = Approvals(waiting, PermissionDesk(desk), lambda _: None)
             wanted = WantedApproval(tool=tool, action=BUILD, asker=AGENT)
             saying = asyncio.create_task(approvals.say_so(wanted, dropped, asked))
             ask_id = await asks.get()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from sayso import config as settings
 from sayso.config import Config
 from sayso.rules.book import Circumstances, RuleBook
 from sayso.rules.files import RuleFiles
-from sayso.rules.rule import RuleLevel
+from sayso.rules.places import RuleLevel
 from sayso.rules.uses import Ground, example, use_of
 
 
@@ -83,3 +85,24 @@ def test_paths_are_real_ones_after_links(config: Config, tmp_path: Path) -> None
     assert effect(book, config, "Edit(src/a)") == "allow"
     assert effect(book, config, "Edit(src/out/a)") == "ask"
     assert effect(book, config, "Edit(src/key)") == "deny"
+
+
+def test_where_there_are_no_rules_nothing_of_them_is_imported() -> None:
+    program = """
+import sys
+from pathlib import Path
+from sayso.asks.model import Asker
+from sayso.config import Config
+from sayso.permissions.action import Action, ActionKind
+from sayso.permissions.desk import PermissionDesk
+from sayso.permissions.rules_here import Rules
+nowhere = Path("/nowhere")
+rules = Rules(Config(project=nowhere, user_dir=nowhere, state_dir=nowhere))
+asker = Asker(project="/nowhere")
+action = Action(kind=ActionKind.SHELL, tool="Bash", folder="/", data={"input": {"command": "ls"}})
+assert rules.ruling(action, asker) is None
+assert not rules.may_be_strict(asker)
+print([name for name in sys.modules if name.startswith(("sayso.rules.", "tree_sitter", "tomllib"))])
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert done.stdout == "['sayso.rules.places']\n"

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from sayso.rules.book import Circumstances, RuleBook, Ruling
+from sayso.rules.places import RuleLevel
 from sayso.rules.reading import read_rules
-from sayso.rules.rule import Effect, RuleLevel, RulesFile
+from sayso.rules.rule import Effect, RulesFile
 from sayso.rules.uses import Ground, example, use_of
 
 FILE = Path("/etc/sayso/rules.toml")

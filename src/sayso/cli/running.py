@@ -81,7 +81,7 @@ async def _run(desks: Desks, tool: CommandTool, given: Mapping[str, Any], output
     catalog = Catalog(desks.config)
     catalog.load()
     async with desks.waiting(desks.asks) as waiting:
-        supervisor = desks.operation_supervisor(catalog, Approvals(waiting, _tell))
+        supervisor = desks.operation_supervisor(catalog, Approvals(waiting, desks.permissions, _tell))
         await supervisor.open()
         _cancel_on_signal()
         try:

@@ -45,13 +45,20 @@ def asked(prompt: Prompt, asker: Asker, config: Config, desks: Desks) -> AskedPr
 
 class AskedPermission:
     def __init__(self, prompt: Prompt, asker: Asker, config: Config, desks: Desks) -> None:
-        self._prompt, self._asker, self._desks = prompt, asker, desks
+        self._prompt, self._asker, self._config, self._desks = prompt, asker, config, desks
         self._action = self._as_it_is()
         self.new = approve.ask_for(self._action, asker, config)
 
     def decided_before(self) -> GateVerdict | None:
-        allowed = self._desks.permissions.allow_again(self._action, self._asker)
-        return GateVerdict(allowed=True, given=self._prompt.permission.given) if allowed else None
+        """By rules, or by a person for the rest of the session."""
+        permissions = self._desks.permissions
+        ruled = permissions.by_rules(self._action, self._asker)
+        if ruled.denied:
+            return GateVerdict(allowed=False, given={}, message=ruled.denied)
+        if ruled.allowed or permissions.allow_again(self._action, self._asker):
+            return GateVerdict(allowed=True, given=self._prompt.permission.given)
+        self.new = approve.ask_for(self._action, self._asker, self._config, ruled.asked)
+        return None
 
     def verdict(self, ask: Ask) -> GateVerdict | None:
         found = verdict_of(ask)

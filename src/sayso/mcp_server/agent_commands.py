@@ -56,8 +56,11 @@ class AgentCommands:
         async with self._opening:
             if self._supervisor is None:
                 waiting = await self.backend.waiting()
-                approvals = Approvals(waiting, lambda ask: self.backend.send_out(self._notify(ask, waiting, 0.0)))
-                supervisor = (await self.backend.desks()).operation_supervisor(self._catalog, approvals)
+                desks = await self.backend.desks()
+                approvals = Approvals(
+                    waiting, desks.permissions, lambda ask: self.backend.send_out(self._notify(ask, waiting, 0.0))
+                )
+                supervisor = desks.operation_supervisor(self._catalog, approvals)
                 supervisor.observers.append(self._observer)
                 await supervisor.open()
                 self._supervisor = supervisor

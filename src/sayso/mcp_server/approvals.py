@@ -77,12 +77,17 @@ class ApproveCalls:
         asker = self._backend.asker_of(ctx)
         action = await in_thread(self._action, permission, ctx)
         waiting, permissions = await self._backend.waiting(), (await self._backend.desks()).permissions
+        ruled = await waiting.do(permissions.by_rules, action, asker)
+        if ruled.denied:
+            return result(dialect.deny(ruled.denied))
+        if ruled.allowed:
+            return result(dialect.allow(permission.given))
         if not asker.agent and (before := self._allowed.find(asker.session, action.digest, ())):
             logger.info("Allowed %s again, as the user said", permission.tool)
             again = AllowedAction(action=action, ask=before)
             await waiting.do(permissions.note_handed_over, again, asker)
             return result(dialect.allow(permission.given))
-        held = await waiting.hold(dialect.ask_for(action, asker, self._backend.config))
+        held = await waiting.hold(dialect.ask_for(action, asker, self._backend.config, ruled.asked))
         try:
             ask = await self._decided(held, waiting, ctx)
             changed = differing_parts(action, await in_thread(self._action, permission, ctx))

@@ -7,7 +7,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from weakref import WeakValueDictionary
 
@@ -17,6 +17,8 @@ from sayso.asks.waiting import Waiting
 from sayso.errors import AlreadySettled, InvalidInput, StoreError
 from sayso.operations.wanted_action import programs, tool_files
 from sayso.permissions.action import Action, AllowScope, asking
+from sayso.permissions.desk import PermissionDesk
+from sayso.permissions.ruled import RuledAction
 from sayso.permissions.standing import StandingAllows
 from sayso.permissions.verdict import Decision, verdict_of
 from sayso.toolfiles.catalog import CommandTool
@@ -37,6 +39,8 @@ class WantedApproval:
     tool: CommandTool
     action: Action
     asker: Asker
+    ruled: RuledAction = field(default_factory=RuledAction)
+    """What the rules have made of it already."""
 
     @property
     def scope(self) -> AllowScope:
@@ -70,23 +74,38 @@ class SaySo:
 class Approvals:
     """Asks for say-so in one process. `once` holds for a tool in a session for as long as the process lives."""
 
-    def __init__(self, waiting: Waiting, tell: Callable[[Ask], object]) -> None:
-        self._waiting, self._tell = waiting, tell
+    def __init__(self, waiting: Waiting, permissions: PermissionDesk, tell: Callable[[Ask], object]) -> None:
+        self._waiting, self._permissions, self._tell = waiting, permissions, tell
         self._given = StandingAllows()
         self._asking = WeakValueDictionary[Hashable, asyncio.Lock]()
         """Held by those that ask, one after another."""
 
     def needed(self, wanted: WantedApproval) -> bool:
-        """Whether a person has yet to agree."""
-        return wanted.tool.leaf.approve != "never" and not self.given(wanted).ask
+        """Whether a person has yet to agree, or a rule does not."""
+        return bool(wanted.ruled.denied) or not self.given(wanted).ask
 
     def given(self, wanted: WantedApproval) -> SaySo:
-        """The yes from before that holds for it."""
+        """The yes of a rule, or the one from before that holds for it."""
+        if wanted.ruled.allowed:
+            return SaySo(ask=wanted.ruled.allowed.ask, shown=True)
         return SaySo(ask=self._given.find(wanted.session, wanted.tool.name, wanted.terms))
+
+    def wanted(self, tool: CommandTool, asker: Asker, action: Callable[[], Action]) -> WantedApproval | None:
+        """What somebody has to agree to before the tool is run; None where nobody need."""
+        asks = tool.leaf.approve != "never"
+        if not asks and not self._permissions.may_be_strict(asker):
+            return None
+        wanted = action()
+        ruling = None if asks else self._permissions.ruling(wanted, asker)
+        if ruling and not (ruling.is_demanded or ruling.is_denied):
+            return None
+        return WantedApproval(tool=tool, action=wanted, asker=asker, ruled=self._permissions.by_rules(wanted, asker))
 
     async def say_so(self, wanted: WantedApproval, dropped: asyncio.Event, asked: Asked) -> SaySo:
         """Wait for the person. Once it is `dropped`, nobody is bothered with the question any more. It ends with this
         call, however that ends: a later yes allows nothing."""
+        if wanted.ruled.denied:
+            return SaySo(refused=wanted.ruled.denied)
         if wanted.scope is AllowScope.ONCE:
             return await self._ask(wanted, dropped, asked)
         async with self._asking.setdefault((wanted.session, wanted.tool.name), asyncio.Lock()):
@@ -160,12 +179,14 @@ def _new_ask(wanted: WantedApproval) -> NewAsk:
     question = Question(id=SAY_SO, text=_text(wanted), kind=Kind.CONFIRM)
     title = f"Run {wanted.tool.name}?"
     new = NewAsk(tool=wanted.tool.name, title=title, questions=(question,), asker=wanted.asker)
-    return asking(new, wanted.action, (wanted.scope,))
+    return asking(new, wanted.action, (wanted.scope,), rules_say=wanted.ruled.asked)
 
 
 def _text(wanted: WantedApproval) -> str:
     leaf = wanted.tool.leaf
-    again = "" if leaf.approve == "always" else f" A yes holds for all further calls of {leaf.name} in this session."
+    again = (
+        "" if wanted.scope is AllowScope.ONCE else f" A yes holds for all further calls of {leaf.name} in this session."
+    )
     return f"May the agent run this?{again}"
 
 

@@ -206,11 +206,11 @@ class OperationSupervisor:
 
     def _wanted(self, order: Order, command: Invocation) -> WantedApproval | None:
         """What a person has to allow; None where nobody need, or has allowed the sequence that it is part of."""
-        if order.allowed or order.tool.leaf.approve == "never":
+        if order.allowed:
             return None
         actions = WantedActions(self._config, self.tools, self._starter)
-        action = actions.of(order, command, self.desk.folder_of(order.id))
-        return WantedApproval(tool=order.tool, action=action, asker=order.asker)
+        folder = self.desk.folder_of(order.id)
+        return self._approvals.wanted(order.tool, order.asker, lambda: actions.of(order, command, folder))
 
     async def _see_through(self, job: Job, end: Callable[[], Awaitable[Status | None]]) -> None:
         try:

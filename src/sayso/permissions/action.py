@@ -90,9 +90,11 @@ def asking(
     scopes: Sequence[AllowScope] = (AllowScope.ONCE,),
     *,
     takes_changes: bool = False,
+    rules_say: str = "",
 ) -> NewAsk:
     """The ask for this permission. The first of the scopes is what a plain allow means. `takes_changes` says that the
-    one who asks does what a person has made of the action's input. It ends with its call."""
+    one who asks does what a person has made of the action's input; `rules_say` tells what the rules have to do with
+    it. It ends with its call."""
     wanted: dict[str, Any] = {
         "action": action.plain,
         "title": action.title,
@@ -100,6 +102,8 @@ def asking(
     }
     if takes_changes:
         wanted["takes_changes"] = True
+    if rules_say:
+        wanted["rules_say"] = rules_say
     return replace(new, wanted=wanted, digest=action.digest, bound=True)
 
 
@@ -111,6 +115,11 @@ def action_of(ask: Ask) -> Action | None:
 def scopes_of(ask: Ask) -> tuple[AllowScope, ...]:
     """How far an allow of it may go; the first is what a plain allow means."""
     return tuple(AllowScope(scope) for scope in ask.wanted["scopes"]) if ask.wanted else ()
+
+
+def rules_say(ask: Ask) -> str:
+    """What the rules have to do with a person being asked; empty where that is nothing."""
+    return str((ask.wanted or {}).get("rules_say", ""))
 
 
 def takes_changes(ask: Ask) -> bool:

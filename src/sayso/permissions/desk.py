@@ -1,15 +1,16 @@
 """The permission desk: the only place that says allow. Each verdict is one compare-and-set and one event.
 
-An allow is for the digest of the action that was shown; whoever shows something else than what is wanted can only
-say no. Doubt is a no.
+Rules are looked at first. What they leave to a person is asked, and an allow is then for the digest of the action that
+was shown; whoever shows something else than what is wanted can only say no. Doubt is a no.
 """
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sayso import chain
 from sayso.asks.desk import AskDesk
@@ -19,8 +20,13 @@ from sayso.asks.settling import settle
 from sayso.errors import AlreadySettled, InvalidInput, NotFound, Problem, Problems, check_text
 from sayso.permissions.action import Action, AllowScope, action_of, scopes_of, takes_changes
 from sayso.permissions.execution import note_handed_over
+from sayso.permissions.ruled import RuledAction, asked_because, denied_because, ruling_events
 from sayso.permissions.verdict import AllowedAction, Decision
 from sayso.store import Transaction
+
+if TYPE_CHECKING:
+    from sayso.permissions.rules_here import Rules
+    from sayso.rules.book import Ruling
 
 _MOST_LOOKED_AT = 100
 
@@ -34,8 +40,40 @@ NO_PERMISSION = "this asks for no permission. Answer it instead."
 class PermissionDesk:
     """Decides about the permissions among the asks of a desk."""
 
-    def __init__(self, asks: AskDesk) -> None:
-        self._asks = asks
+    def __init__(self, asks: AskDesk, rules: Rules | None = None) -> None:
+        self._asks, self._rules = asks, rules
+
+    def by_rules(self, action: Action, asker: Asker) -> RuledAction:
+        """What the rules say about it. An allow or a deny is logged here and now; nobody is asked or woken for it."""
+        ruling = self.ruling(action, asker)
+        if ruling is None:
+            return RuledAction()
+        if ruling.effect == "ask":
+            return RuledAction(asked=asked_because(ruling), demanded=ruling.is_demanded)
+        verdict = uuid.uuid4().hex
+        self._log_ruling(ruling, action, asker, verdict)
+        if ruling.effect == "deny":
+            return RuledAction(denied=denied_because(ruling))
+        return RuledAction(allowed=AllowedAction(action=action, ask=verdict))
+
+    def ruling(self, action: Action, asker: Asker) -> Ruling | None:
+        """The same without a word to anybody; None where there are no rules at all."""
+        return self._rules.ruling(action, asker) if self._rules else None
+
+    def may_be_strict(self, asker: Asker) -> bool:
+        """Whether rules may deny or ask for something of this asker's that needs nobody's say-so otherwise."""
+        return self._rules is not None and self._rules.may_be_strict(asker)
+
+    def _log_ruling(self, ruling: Ruling, action: Action, asker: Asker, verdict: str) -> None:
+        keeps = self._rules is not None and self._rules.keeps_texts
+
+        def work(tx: Transaction, now: int) -> None:
+            tx.wake_only()  # no process waits for an ask because of it
+            events = ruling_events(ruling, action, asker, verdict, now)
+            told = events if keeps else [replace(event, title="", why="") for event in events]
+            chain.append(tx, told, [action.plain] if keeps else [])
+
+        self._asks.change(lambda table: work(table.tx, table.now))
 
     def allow(
         self,

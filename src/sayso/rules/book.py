@@ -38,6 +38,16 @@ class Ruling:
     patterns: tuple[str, ...] = ()
     hashes: tuple[str, ...] = ()
     """Those of the files that the rules are in."""
+    faults: tuple[RulesFault, ...] = ()
+
+    @property
+    def is_denied(self) -> bool:
+        return self.effect is Effect.DENY
+
+    @property
+    def is_demanded(self) -> bool:
+        """Whether somebody wants this to be asked, who is not only not sure."""
+        return self.effect is Effect.ASK and bool(self.rules or self.faults)
 
     @property
     def because(self) -> str:
@@ -120,7 +130,7 @@ class RuleBook:
         if found := self._concerned(Effect.DENY, use, where):
             return self._ruling(Effect.DENY, [found], "")
         if self.faults:
-            return Ruling(effect=Effect.ASK, why=FAULTY)
+            return Ruling(effect=Effect.ASK, why=FAULTY, faults=self.faults)
         if found := self._concerned(Effect.ASK, use, where):
             return self._ruling(Effect.ASK, [found], "")
         if doubt := next(iter((*use.doubts, *self._path_doubts(use, where))), ""):

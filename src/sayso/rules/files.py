@@ -13,8 +13,9 @@ from pathlib import Path
 from sayso.config import Config
 from sayso.files import read_regular
 from sayso.rules.book import RuleBook
+from sayso.rules.places import RuleLevel, rules_places
 from sayso.rules.reading import read_rules
-from sayso.rules.rule import RuleLevel, RulesFault, RulesFile
+from sayso.rules.rule import RulesFault, RulesFile
 
 MOST_BYTES = 1024 * 1024
 _NOTHING_THERE = (FileNotFoundError, NotADirectoryError)
@@ -49,12 +50,6 @@ class RuleFiles:
         if file.level is not RuleLevel.PROJECT or project is None:
             return file
         return replace(file, trusted=self._config.trust.of(project).trusts(file.file, data))
-
-
-def rules_places(config: Config, project: Path | None) -> dict[RuleLevel, Path]:
-    """Where rules may be, the first level first."""
-    places = {RuleLevel.MACHINE: config.machine_rules, RuleLevel.PERSON: config.user_rules}
-    return places if project is None else {**places, RuleLevel.PROJECT: config.rules_of(project)}
 
 
 def _file(path: Path, level: RuleLevel) -> tuple[RulesFile, bytes] | None:

@@ -16,7 +16,8 @@ from typing import Any, TypeVar
 from sayso.config import duration
 from sayso.rules.book import matches
 from sayso.rules.pattern import About, Pattern, pattern
-from sayso.rules.rule import Approvers, Effect, Rule, RuleLevel, RulesFault, RulesFile, When
+from sayso.rules.places import RuleLevel
+from sayso.rules.rule import Approvers, Effect, Rule, RulesFault, RulesFile, When
 from sayso.rules.uses import Ground, example, use_of
 from sayso.text import did_you_mean, quoted
 from sayso.trust import content_hash
@@ -106,11 +107,11 @@ class _RuleReading:
         self._failed = False
 
     def read(self) -> None:
-        effect = self._effect()
         for key in self._raw.keys() - set(_KEYS):
             self._fault(
                 key, f"this key is not known. {did_you_mean(key, _KEYS, 'Known are ' + ', '.join(_KEYS) + '.')}"
             )
+        effect = self._effect()
         patterns = self._patterns(effect) if effect else ()
         rule = Rule(
             effect=effect or Effect.ASK,

@@ -8,6 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from sayso.rules.pattern import Pattern
+from sayso.rules.places import RuleLevel
 
 
 class Effect(StrEnum):
@@ -16,14 +17,6 @@ class Effect(StrEnum):
     DENY = "deny"
     ASK = "ask"
     ALLOW = "allow"
-
-
-class RuleLevel(StrEnum):
-    """Whose file a rule is in."""
-
-    MACHINE = "machine"
-    PERSON = "person"
-    PROJECT = "project"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -92,7 +92,7 @@ def _edit(
         return ToolUse(names=names, strict_names=names, doubts=("which file it would change is not known", *doubts))
     path = _path(named, action["folder"], ground)
     known = action["data"].get("file")
-    if isinstance(known, Mapping) and ground.leads_to("/"):
+    if isinstance(known, Mapping):
         path = UsedPath(named=path.named, real=known["path"], project=path.project)
     ways = [way for way in (path.named, path.real) if way]
     if any(_EXECUTED.search(way) for way in ways) or any(_is_below(way, ground.guarded) for way in ways):
@@ -145,14 +145,14 @@ def _own_command(action: PlainAction, doubts: list[str]) -> ToolUse:
     tool, data = action["tool"], action["data"]
     words = tuple(data.get("argv") or ())
     steps = [_own_command(step, []) for step in data.get("steps") or ()]
-    first = tuple(data.get("before") or ())
-    forms = [form for line in (words, first) if line for form in forms_of(line)]
+    first = [tuple(each["argv"]) for each in data.get("first") or ()]
+    forms = [form for line in (words, *first) if line for form in forms_of(line)]
     return ToolUse(
         names=frozenset((tool,)),
         strict_names=frozenset((tool, "Bash")).union(*(step.strict_names for step in steps)),
         commands=(words,) if words else (),
         forms=(*forms, *(form for step in steps for form in step.forms)),
-        beyond_words=any(data.get(key) for key in ("stdin", "files", "environment", "before", "steps")),
+        beyond_words=any(data.get(key) for key in ("stdin", "files", "environment", "first", "steps")),
         doubts=tuple(doubts),
     )
 

@@ -1,0 +1,85 @@
+"""What the rules have made of an action: allowed, denied, or left to a person, and how that is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from sayso.asks.model import Asker
+from sayso.chain import LogEvent, LogKind
+from sayso.permissions.action import Action, ActionKind
+from sayso.permissions.verdict import AllowedAction
+
+if TYPE_CHECKING:
+    from sayso.rules.book import Ruling
+
+BY_RULE = "rule"
+"""The surface of a verdict that no person gave."""
+
+DENIED = "A rule of the user's denies this: {rule}. It was not done."
+ASKED = "{rule} ({place}) asks."
+NOT_KEPT = "It also has {keys}, which Sayso does not keep to yet: one yes is enough."
+NOT_ALLOWED = "No rule decides this: {why}."
+FAULTY = "Your rules are not used, so everything is asked: {fault}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuledAction:
+    """At most one of `allowed` and `denied` is there; neither: a person decides."""
+
+    allowed: AllowedAction | None = None
+    denied: str = ""
+    """What the agent is told."""
+    asked: str = ""
+    """What the person is told about why they are asked; empty where there is nothing to say."""
+    demanded: bool = False
+    """Whether the rules want a person to be asked, also where nobody else does."""
+
+
+def asked_because(ruling: Ruling) -> str:
+    if ruling.faults:
+        return FAULTY.format(fault=ruling.faults[0])
+    if not ruling.rules:
+        return NOT_ALLOWED.format(why=ruling.why)
+    said = [ASKED.format(rule=ruling.patterns[0], place=ruling.rules[0].place)]
+    if ruling.not_kept:
+        said.append(NOT_KEPT.format(keys=", ".join(ruling.not_kept)))
+    return " ".join([*said, ruling.because] if ruling.because else said)
+
+
+def denied_because(ruling: Ruling) -> str:
+    said = DENIED.format(rule=ruling.patterns[0])
+    return f"{said} {ruling.because}" if ruling.because else said
+
+
+def ruling_events(ruling: Ruling, action: Action, asker: Asker, ask_id: str, now: int) -> list[LogEvent]:
+    """What the log says of a verdict by rules. A client is told of it at once; what Sayso runs is logged then."""
+    denied = ruling.effect == "deny"
+    event = LogEvent(
+        kind=LogKind.DENIED if denied else LogKind.ALLOWED,
+        at=now,
+        ask=ask_id,
+        digest=action.digest,
+        project=asker.project,
+        owner=asker.owner,
+        tool=action.tool,
+        title=action.title,
+        client=asker.client,
+        session=asker.session,
+        agent=asker.agent,
+        rule=", ".join(ruling.patterns),
+        rules_file=" ".join(ruling.hashes),
+        surface=BY_RULE,
+        scope="" if denied else "once",
+        why=ruling.because if denied else "",
+        about={"rules": [_about(ruling, place) for place in range(len(ruling.rules))]},
+    )
+    if denied or action.kind in (ActionKind.COMMAND, ActionKind.SEQUENCE):
+        return [event]
+    handed_over = replace(event, kind=LogKind.HANDED_OVER, rule="", rules_file="", surface="", scope="", about=None)
+    return [event, handed_over]
+
+
+def _about(ruling: Ruling, place: int) -> dict[str, Any]:
+    rule = ruling.rules[place]
+    return {"rule": rule.text, "effect": rule.effect.value, "file": str(rule.file), "line": rule.line}

@@ -1,0 +1,53 @@
+"""What the rules of a person say about one action of one agent, as the files are now."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sayso import config as settings
+from sayso.config import Config
+from sayso.rules.book import Circumstances, RuleBook, Ruling
+from sayso.rules.files import RuleFiles
+from sayso.rules.rule import Effect
+from sayso.rules.uses import Ground, use_of
+
+logger = logging.getLogger(__name__)
+
+ELSEWHERE = "its agent works on another machine"
+FAILED = "Sayso failed on the rules; its log says why"
+
+
+class RuleJudge:
+    """Reads the files again when they have changed, and not for every action."""
+
+    def __init__(self, config: Config) -> None:
+        self._config, self._files = config, RuleFiles(config)
+
+    def book(self, project: Path | None) -> RuleBook:
+        """The rules that hold in a project; None for one that is on another machine."""
+        return self._files.book(project)
+
+    def ruling(self, action: Mapping[str, Any], project: str, client: str, *, machine: str = "") -> Ruling:
+        """What holds for an action of this client; `machine` names the one that it is on, where that is not ours."""
+        try:
+            book = self._files.book(None if machine else Path(project))
+            use = use_of(action, self._elsewhere if machine else self._here)
+            where = Circumstances(project=project if machine else os.path.realpath(project), agent=client)
+            return book.judge(use, where)
+        except Exception:
+            # A fault of ours allows nothing, and does not speak for the person either.
+            logger.exception("The rules could not be applied")
+            return Ruling(effect=Effect.ASK, why=FAILED)
+
+    @property
+    def _here(self) -> Ground:
+        folders = (self._config.user_dir, self._config.state_dir, settings.MACHINE_DIR)
+        return Ground(leads_to=os.path.realpath, guarded=tuple(map(os.path.realpath, folders)))
+
+    @property
+    def _elsewhere(self) -> Ground:
+        return Ground(leads_to=lambda _: None, doubt=ELSEWHERE)
