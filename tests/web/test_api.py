@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from tests.web.house import WAIT, House, Reply, confirm, multi_select, new_ask, new_house, select, text
 
-from sayso.asks.model import CLIENT_FORM, Asker, Settler, State
+from sayso.asks.model import CLIENT_FORM, Ask, Asker, Settler, State
 from sayso.config import Config
 from sayso.dialects import approve
+from sayso.permissions.desk import PermissionDesk
 
 SCHEMATHESIS = Path(sys.executable).parent / "schemathesis"
 EXAMPLES = "8"
@@ -74,6 +75,44 @@ def test_the_same_as_the_command_line_says(house: House, script: Script) -> None
     house.desk.leave(new_ask(confirm()))
     listed = json.loads(house.place.run("list", "--json").stdout)
     assert script.get("/api/asks").data["asks"] == listed
+
+
+def decide(house: House, line: str, decision: str, *, project: str = "", owner: str = "") -> Ask:
+    wanted = approve.Permission(tool="Bash", given={"command": line})
+    ask = house.desk.hold(
+        approve.permission_ask(wanted, Asker(client="claude", project=project, owner=owner), Config(), None)
+    ).ask
+    desk, by = PermissionDesk(house.desk), Settler(person="ada", surface="terminal")
+    return desk.allow(ask.id, ask.digest, by) if decision == "allow" else desk.deny(ask.id, by, decision)
+
+
+def test_the_log_is_the_same_as_the_command_line_says_with_its_filters(house: House, script: Script) -> None:
+    allowed = decide(house, "git push", "allow", project="/srv")
+    denied = decide(house, "login token=hunter22", "use the key", project="/home")
+    told = script.get("/api/log").data
+    assert told["next"] is None
+    mine = [one for one in told["outcomes"] if one["ask"] in (allowed.id, denied.id)]
+    assert [(one["what"], one["why"]) for one in mine] == [("denied", "use the key"), ("allowed", "")]
+    assert mine == json.loads(house.place.run("log", "--json").stdout)[:-3:-1]
+    assert script.get("/api/log?denied=1&since=1h&limit=1").data["outcomes"] == mine[:1]
+    assert script.get("/api/log?project=%2Fsrv").data["outcomes"] == mine[1:]
+    first = script.get("/api/log?limit=1").data
+    assert first["outcomes"] == mine[:1]
+    assert script.get(f"/api/log?limit=1&before={first['next']}").data["outcomes"] == mine[1:2]
+    whole = script.get(f"/api/log/{denied.id}")
+    assert [entry["what"] for entry in whole.data["entries"]] == ["asked", "denied"]
+    assert "hunter22" not in whole.text
+    for odd in ("since=yesterday", "denied=yes", "before=x", "limit=0"):
+        assert script.get(f"/api/log?{odd}").status == 422
+
+
+def test_the_log_of_somebody_elses_agent_is_not_told(house: House) -> None:
+    ask = decide(house, "git push", "allow", owner="ada")
+    grace = Script(house, "grace")
+    assert ask.id not in grace.get("/api/log").text
+    for id_ in (ask.id, ask.id[:8], "nonsense"):
+        assert grace.get(f"/api/log/{id_}").status == 404
+    assert house.web.call("GET", "/api/log").status == 401
 
 
 def test_an_ask_is_rejected_with_a_reason(house: House, script: Script) -> None:
@@ -224,6 +263,8 @@ def test_the_document_lists_every_operation(house: House) -> None:
         "POST /api/asks/{ask}/reject",
         "POST /api/asks/{ask}/allow",
         "POST /api/asks/{ask}/deny",
+        "GET /api/log",
+        "GET /api/log/{ask}",
         "GET /api/operations",
         "GET /api/operations/{operation}",
         "GET /api/operations/{operation}/output",
@@ -261,4 +302,4 @@ def test_schemathesis_finds_nothing_that_the_document_does_not_say(tmp_path: Pat
             check=False,
         )
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
-    assert "Tested: 14" in done.stdout, done.stdout[-6000:]
+    assert "Tested: 16" in done.stdout, done.stdout[-6000:]

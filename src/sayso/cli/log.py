@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from datetime import datetime
 from pathlib import Path
 
 import click
@@ -17,12 +16,23 @@ from sayso.cli.shared import project_name
 from sayso.cli.terminal import bold, put, put_json, say, table
 from sayso.cli.texts import plural, tr, translated
 from sayso.clock import now_ms
-from sayso.config import duration
 from sayso.desks import open_desks
 from sayso.errors import InvalidInput, Problem, SaysoError
 from sayso.permissions.log import LoggedOutcome
 from sayso.permissions.log_check import FaultFound, LogCheck
-from sayso.permissions.log_words import FAULTS, WHAT, check_data, edited, outcome_data, permission_data, ran, what, why
+from sayso.permissions.log_words import (
+    FAULTS,
+    SINCE,
+    WHAT,
+    check_data,
+    edited,
+    outcome_data,
+    permission_data,
+    ran,
+    since_when,
+    what,
+    why,
+)
 from sayso.text import one_line, quoted
 
 HEADER = ("ID", "WHEN", "VERDICT", "RAN", "BY", "ACTION")
@@ -206,18 +216,6 @@ def _when(at: int) -> str:
 
 
 def _moment(since: str) -> int:
-    """A time back, or a date by the person's own clock."""
-    if not since:
-        return 0
-    try:
-        return now_ms() - duration(since)
-    except ValueError:
-        pass
-    try:
-        return int(datetime.fromisoformat(since).timestamp() * 1000)
-    except (ValueError, OverflowError, OSError):
-        text = tr(
-            'it takes a time back such as "12h" or "7d", or a date such as 2026-03-31; not {given}.',
-            given=quoted(since),
-        )
-        raise InvalidInput([Problem(path="--since", text=text)]) from None
+    if (moment_meant := since_when(since, now_ms())) is None:
+        raise InvalidInput([Problem(path="--since", text=tr(SINCE, given=quoted(since)))])
+    return moment_meant

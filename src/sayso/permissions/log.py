@@ -18,6 +18,7 @@ from sayso.permissions.action import Action, action_from
 from sayso.permissions.log_check import LogCheck, check
 from sayso.store import Row, Store, Transaction
 
+_ID_LENGTH = 32
 _DONE = (LogKind.RUN, LogKind.RUN_IN_PART, LogKind.HANDED_OVER)
 _UNDOING = {
     LogKind.NOT_RUN: LogKind.RUN,
@@ -153,6 +154,12 @@ class PermissionLog:
             return LoggedPermission(entries=entries, actions=tuple(kept.values()), lost=lost)
 
         return self._store.read(work)
+
+    def whole(self, ask_id: str, person: str) -> LoggedPermission:
+        """The permission with this whole id, for a person who may see it."""
+        if len(ask_id) != _ID_LENGTH:
+            raise NotFound("The log has no such permission.")
+        return self.find(ask_id, person)
 
     def projects(self, person: str | None = None, most: int = 100) -> list[str]:
         """Where agents asked for permissions that this person may see."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from datetime import datetime
 from typing import Any
 
 from sayso.chain import LogEntry, LogKind
+from sayso.config import duration
 from sayso.permissions.log import LoggedOutcome, LoggedPermission
 from sayso.permissions.log_check import LogCheck, LogFault
 from sayso.permissions.verdict import ALLOWED_AS_EDITED
@@ -54,6 +57,20 @@ def edited(entry: LogEntry) -> list[str]:
     """Which parts a person had changed when they allowed it, in words."""
     about = entry.event.about or {}
     return list(about.get("edited", ()))
+
+
+SINCE = 'it takes a time back such as "12h" or "7d", or a date such as 2026-03-31; not {given}.'
+
+
+def since_when(text: str, now: int) -> int | None:
+    """The moment that a time back, or a date by this machine's clock, means; None if it is neither."""
+    if not text:
+        return 0
+    with suppress(ValueError):
+        return now - duration(text)
+    with suppress(ValueError, OverflowError, OSError):
+        return int(datetime.fromisoformat(text).timestamp() * 1000)
+    return None
 
 
 def ran(outcome: LoggedOutcome) -> str:

@@ -1,4 +1,5 @@
-"""The API for scripts under /api/: what a person can do with asks, as JSON. Commands are in commands_api.py."""
+"""The API for scripts under /api/: what a person can do with asks, as JSON. The log is in log_api.py, commands are in
+commands_api.py."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 from sayso.asks.model import Answer, Ask
 from sayso.dialects.asks_as_data import ask_data, event_data
 from sayso.permissions.action import AllowScope
-from sayso.web import commands_api
+from sayso.web import commands_api, log_api
 from sayso.web.openapi import ApiCall, ApiOperation, document, read_call
 from sayso.web.schemas import QUERY_LIMIT, QUERY_PROJECT, QUERY_SEARCH, SCHEMAS, query_id
 from sayso.web.sessions import required_caller
@@ -161,6 +162,7 @@ OPERATIONS = (
         body="Deny",
         errors=[404, 409],
     ),
+    *log_api.OPERATIONS,
     *commands_api.OPERATIONS,
 )
 

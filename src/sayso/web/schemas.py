@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sayso.asks.model import Kind, State
+from sayso.chain import LogKind
 from sayso.operations.operation import OperationState
 from sayso.permissions.action import ActionKind, AllowScope
 from sayso.permissions.verdict import Decision
@@ -32,6 +33,11 @@ def _record(**fields: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
 
 
+def _open_record(**fields: Mapping[str, Any]) -> dict[str, Any]:
+    """An object with all of these fields, to which later versions may add."""
+    return {"type": "object", "properties": fields, "required": list(fields)}
+
+
 def _list(items: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": items}
 
@@ -50,6 +56,18 @@ QUERY_SEARCH = {
     "type": "string",
     "maxLength": 200,
     "description": "Only asks with this text in their questions or answers.",
+}
+QUERY_SINCE = {
+    "type": "string",
+    "maxLength": 40,
+    "description": "Only what happened since then: a time back such as 7d, or a date.",
+}
+QUERY_DENIED = {"type": "string", "enum": ["0", "1"], "description": "1: only what was not allowed."}
+QUERY_BEFORE = {
+    "type": "integer",
+    "minimum": 0,
+    "maximum": 10**15,
+    "description": "Go on before this entry: the `next` of the page before.",
 }
 QUERY_LIMIT = {"type": "integer", "minimum": 1, "maximum": 100, "description": "At most this many; 100 by default."}
 
@@ -139,6 +157,15 @@ _ACTION = _record(
     scopes={**_list(_SCOPE), "description": "How far an allow may go; the first is what a plain one means."},
     takes_changes={"type": "boolean", "description": "Whether it can be allowed with another input."},
 )
+_LOG_ENTRY: dict[str, Mapping[str, Any]] = {
+    "entry": _WHOLE,
+    "at": _MOMENT,
+    "what": {"enum": [kind.value for kind in LogKind]},
+    **dict.fromkeys(("ask", "digest", "part_of", "tool", "title", "project", "client", "session", "agent"), _TEXT),
+    **dict.fromkeys(("person", "rule", "rules_file", "surface", "scope", "operation", "why"), _TEXT),
+    "edited": _list(_TEXT),
+    **dict.fromkeys(("previous", "hash"), _TEXT),
+}
 _VERDICT = _record(
     decision={"enum": [decision.value for decision in Decision]},
     digest=_TEXT_OR_NULL,
@@ -238,6 +265,19 @@ SCHEMAS: Mapping[str, Mapping[str, Any]] = {
         detail=_TEXT,
     ),
     "Events": _record(events=_list(ref("Event"))),
+    "LogEntry": _open_record(**_LOG_ENTRY),
+    "LogOutcomes": _record(outcomes=_list(ref("LogOutcome")), next={"type": ["integer", "null"]}),
+    "LogOutcome": _open_record(
+        **_LOG_ENTRY,
+        ran={"type": "integer", "description": "How often exactly this was executed, or handed to the agent's client."},
+        others={"type": "integer", "description": "How often something else was that the same verdict allows."},
+        executions=_list(_open_record(**_LOG_ENTRY, undone=_or_null("LogEntry"))),
+    ),
+    "LoggedPermission": _record(
+        entries=_list(ref("LogEntry")),
+        actions=_list(_open_record(digest=_TEXT, kind=_TEXT, tool=_TEXT, folder=_TEXT, data={"type": "object"})),
+        lost={**_list(_TEXT), "description": "The digests of actions that were kept and are gone."},
+    ),
     "Operation": _record(**_OPERATION),
     "OperationWithSteps": _record(**_OPERATION, steps=_list(ref("Operation"))),
     "Operations": _record(operations=_list(ref("Operation")), next=_or_null("OperationId")),
