@@ -20,7 +20,7 @@ from functools import partial
 
 from sayso.errors import SpawnerUnavailable
 from sayso.running import isolated
-from sayso.running.runner import BORN, main
+from sayso.running.runner import BORN, COMPARE, FORK, main
 from sayso.running.runner_line import RunnerLine
 
 logger = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class RunnerPool:
         self._waiting = 0
         self._deaths = 0
         self._fault = ""
-        self._closed = False
+        self._closed = self._compares = False
         self._last_taken = time.monotonic()
         self._process, self._control = _start_process()
         self._selector = selectors.DefaultSelector()
@@ -90,6 +90,14 @@ class RunnerPool:
             self._selector.unregister(runner.line)
             self._starting.add(runner)
             return runner
+
+    def compare(self) -> None:
+        """Let the runners to come be ready to compare what was allowed with what they are about to run."""
+        with self._changed:
+            if not self._compares:
+                self._compares = True
+                with contextlib.suppress(OSError):  # then it is gone, which is noticed elsewhere
+                    self._control.sendall(COMPARE)
 
     def see_started(self, runner: RunnerLine) -> None:
         """Hear the first word of a runner that was given its launch. By then it may all be over."""
@@ -149,7 +157,7 @@ class RunnerPool:
         if missing > 0 and not self._closed and not self._is_idle():
             self._coming += missing
             with contextlib.suppress(OSError):
-                self._control.sendall(b"+" * missing)
+                self._control.sendall(FORK * missing)
 
     def _attend(self) -> None:
         while self._selector.get_map() or self._starting:

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+def get_ready() -> None:
+    """Load all that comparing takes, so that it is there before it is needed."""
+    digest_of({})
+
+
 def refusal(launch: Mapping[str, Any], found: str, stdin: int | None) -> str:
     """Why it must not be run; empty if it is what was allowed. The folder has been entered, `found` is the program that
     will be executed, and the input is open."""

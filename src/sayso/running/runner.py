@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 BORN = struct.Struct("=i")
 """What comes back for a byte: the pid of a runner, with the line to it, or a negative errno."""
 
+FORK, COMPARE = b"+", b"="
+"""What is said over the control line: one more runner, or that those to come will have to compare what was allowed."""
+
 PR_SET_CHILD_SUBREAPER = 36
 
 REHEARSAL = {
@@ -45,7 +48,7 @@ _libc = ctypes.CDLL(None) if HAS_SUBREAPER else None
 
 
 def main() -> None:
-    """Fork a runner for every byte that comes over the control line, whose file descriptor is the last argument."""
+    """Do what each byte says that comes over the control line, whose file descriptor is the last argument."""
     control = socket.socket(fileno=int(sys.argv[-1]))
     control.set_inheritable(False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -54,8 +57,15 @@ def main() -> None:
     gc.freeze()
     # Endless on purpose: this process lives exactly as long as the server holds the other end.
     while asked := control.recv(256):
-        for _ in asked:
-            _fork(control)
+        for byte in asked:
+            _learn_to_compare() if byte == COMPARE[0] else _fork(control)
+
+
+def _learn_to_compare() -> None:
+    """Only where something was allowed: no other server pays for it, and each of its runners would."""
+    from sayso.running import recheck
+
+    recheck.get_ready()
 
 
 def _fork(control: socket.socket) -> None:

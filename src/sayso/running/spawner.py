@@ -101,6 +101,8 @@ class Spawner:
         message = launch.message()
         for _ in range(MOST_TRIES):
             pool = self._open_pool()
+            if launch.allowed:
+                pool.compare()
             while runner := pool.take():
                 if runner.give(launch.folder, message):
                     return pool, runner
