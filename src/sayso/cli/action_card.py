@@ -10,7 +10,7 @@ from sayso.asks.model import Ask
 from sayso.cli.terminal import barred, bold, forget_typed_ahead, put, put_pages, read_line
 from sayso.cli.texts import tr, translated
 from sayso.permissions.action import Action, AllowScope, action_of, scopes_of
-from sayso.permissions.parts import ActionPart, parts_of
+from sayso.permissions.parts import ActionPart, parts_of, rules_part
 from sayso.permissions.verdict import verdict_of
 from sayso.text import exact
 
@@ -20,7 +20,10 @@ READING_SECONDS = 0.7
 def action_card(ask: Ask) -> list[str]:
     """All of it, as lines; none where its texts were not kept."""
     action = action_of(ask)
-    return [*action_lines(action), *_how_far(scopes_of(ask)[:1], exact(action.tool))] if action else []
+    if action is None:
+        return []
+    why = [line for part in rules_part(ask) for line in _part_lines(part)]
+    return [*action_lines(action), *why, *_how_far(scopes_of(ask)[:1], exact(action.tool))]
 
 
 def action_lines(action: Action) -> list[str]:

@@ -85,6 +85,7 @@ def _all(config: Config, machine: Machine) -> Iterator[Finding]:
     yield from connections.connections(config, machine, this_server())
     yield from surroundings.tool_files(config)
     yield from surroundings.trust(config)
+    yield from surroundings.rules(config)
     yield from surroundings.notifications(config)
     yield from surroundings.browser(config)
     yield from surroundings.enforcement(config)

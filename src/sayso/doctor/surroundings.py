@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from sayso.brought import brought
 from sayso.config import Config
 from sayso.doctor.finding import Finding, fault, note, ok, warning
+from sayso.rules.places import are_there_rules
 from sayso.text import counted, spelt_out
 from sayso.toolfiles.catalog import Catalog
 
@@ -45,6 +46,21 @@ def trust(config: Config) -> Iterator[Finding]:
         yield note("trust", f"{len(more)} more of its files are not used.", "sayso trust --show")
     if found.files and not found.untrusted:
         yield ok("trust", f"you trust what this project brings: {counted(len(found.files), 'file')}")
+
+
+def rules(config: Config) -> Iterator[Finding]:
+    """Whether the rules that hold here can be used."""
+    if not are_there_rules(config, config.project):
+        return
+    from sayso.rules.files import RuleFiles
+
+    book = RuleFiles(config).book(config.project)
+    for wrong in book.faults:
+        yield fault("rules", spelt_out(str(wrong)), "Everything is asked until it is fixed; check it: sayso rules test")
+    if not book.faults:
+        yield ok(
+            "rules", f"{counted(len(book.rules), 'rule')} from {counted(len(book.files), 'file')} decide what is asked"
+        )
 
 
 def notifications(config: Config) -> Iterator[Finding]:

@@ -127,14 +127,18 @@ class Permits:
     async def _call_outcome(self, call: GuardedCall) -> GuardOutcome:
         action, asker = action_from(call.action), beside_us(call.client, call.meta, self._config)
         known = (asker.session, action.digest)
+        waiting, permissions = await self._backend.waiting(), (await self._backend.desks()).permissions
+        ruled = await waiting.do(permissions.by_rules, action, asker)
+        if ruled.denied or ruled.allowed:
+            by_rule = GuardOutcome(digest=action.digest, ask=ruled.allowed.ask) if ruled.allowed else None
+            return by_rule or GuardOutcome(refusal=ruled.denied)
         if ask := self._allowed.get(known):
-            waiting, permissions = await self._backend.waiting(), (await self._backend.desks()).permissions
             await waiting.do(permissions.note_handed_over, AllowedAction(action=action, ask=ask), asker)
             return GuardOutcome(digest=action.digest, ask=ask)
         limit = call_limit(call.client.name, call.meta, self._config)
         beat = self._tasks.start(self._beat(call)) if has_progress(call.meta) else None
         try:
-            outcome = await self._outcome(approve.ask_for(action, asker, self._config), action, limit)
+            outcome = await self._outcome(approve.ask_for(action, asker, self._config, ruled.asked), action, limit)
         finally:
             if beat:
                 beat.cancel()

@@ -161,6 +161,25 @@ class PermissionLog:
             raise NotFound("The log has no such permission.")
         return self.find(ask_id, person)
 
+    def decided_by_rules(self, since: int) -> dict[str, int]:
+        """How often each rule has decided, by its effect and what it is about."""
+        counts: dict[str, int] = {}
+        for row in self._store.read(lambda tx: tx.all("log_verdicts", since=since)):
+            for rule in (chain.read(row).event.about or {}).get("rules", ()):
+                name = f"{rule['effect']} {rule['rule']}"
+                counts[name] = counts.get(name, 0) + 1
+        return counts
+
+    def decided_actions(self, since: int) -> list[tuple[LogEvent, Action]]:
+        """What was allowed and denied, as far as the whole action was kept. For comparing only: nothing is hidden."""
+
+        def work(tx: Transaction) -> list[tuple[LogEvent, Action]]:
+            events = [chain.read(row).event for row in tx.all("log_verdicts", since=since)]
+            kept = {digest: tx.one("kept_action", digest=digest) for digest in {event.digest for event in events}}
+            return [(event, action_from(json.loads(row["body"]))) for event in events if (row := kept[event.digest])]
+
+        return self._store.read(work)
+
     def projects(self, person: str | None = None, most: int = 100) -> list[str]:
         """Where agents asked for permissions that this person may see."""
         found = self._store.read(lambda tx: tx.all("log_projects", person=person, most=most))

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from sayso.asks.model import Ask
 from sayso.permissions import words
-from sayso.permissions.action import Action, ActionKind, action_from
+from sayso.permissions.action import Action, ActionKind, action_from, rules_say
 from sayso.text import exact, json_block
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]{1,60}")
@@ -39,6 +40,8 @@ class PartName(StrEnum):
     INPUT = "Input"
     OFFERED = "Offers the tool"
     MORE = "More"
+    RULES = "Why you are asked"
+    """What the rules say about it: no part of the action."""
     EDITED = "Edited"
 
 
@@ -61,6 +64,12 @@ class ActionPart:
         """What it is called, in English."""
         said = f"{self.name} {self.about}" if self.about else str(self.name)
         return f"Step {self.step}: {said}" if self.step else said
+
+
+def rules_part(ask: Ask) -> tuple[ActionPart, ...]:
+    """What the rules have to do with a person being asked, where they have."""
+    said = rules_say(ask)
+    return (ActionPart(name=PartName.RULES, text=exact(said)),) if said else ()
 
 
 def parts_of(action: Action) -> tuple[ActionPart, ...]:

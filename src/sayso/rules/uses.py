@@ -19,6 +19,8 @@ PlainAction = Mapping[str, Any]
 """`kind`, `tool`, `folder` and `data` of an action."""
 
 _FAMILIES = {"edit": "Edit", "read": "Read", "shell": "Bash"}
+_LOOKED_INTO = ("shell", "edit", "read", "fetch")
+"""The kinds whose input matters; the others are known by their tool alone."""
 _SEARCHES = ("Grep", "Glob")
 _SHELL_INPUT = frozenset(("command", "description", "timeout", "run_in_background"))
 _EXECUTED = re.compile(r"(?:^|/)(?:\.git|\.sayso|\.claude|\.codex|\.husky|\.vscode|\.idea)(?:/|$)|(?:^|/)\.mcp\.json$")
@@ -44,6 +46,8 @@ def use_of(action: PlainAction, ground: Ground) -> ToolUse:
     doubts = [ground.doubt] if ground.doubt else []
     if kind in ("command", "sequence"):
         return _own_command(action, doubts)
+    if kind not in _LOOKED_INTO:
+        return ToolUse(names=names, strict_names=names, doubts=tuple(doubts))
     if not isinstance(given, Mapping):
         return ToolUse(names=names, strict_names=names, doubts=("its input is not known", *doubts))
     match kind:
@@ -53,10 +57,8 @@ def use_of(action: PlainAction, ground: Ground) -> ToolUse:
             return _edit(action, given, names, ground, doubts)
         case "read":
             return _read(tool, given, action["folder"], names, ground, doubts)
-        case "fetch":
-            domain = _domain(given.get("url"))
-            return ToolUse(names=names, strict_names=names, domain=domain, doubts=tuple(doubts))
-    return ToolUse(names=names, strict_names=names, doubts=tuple(doubts))
+    domain = _domain(given.get("url"))
+    return ToolUse(names=names, strict_names=names, domain=domain, doubts=tuple(doubts))
 
 
 def _shell(given: Mapping[str, Any], folder: str, names: frozenset[str], ground: Ground, doubts: list[str]) -> ToolUse:

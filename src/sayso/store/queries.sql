@@ -508,6 +508,10 @@ WHERE kind IN ('allowed', 'denied', 'undecided', 'decided_elsewhere', 'too_late'
   AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
 ORDER BY seq DESC LIMIT :most;
 
+-- name: log_verdicts
+-- What people and rules have decided since then, oldest first.
+SELECT * FROM permission_log WHERE kind IN ('allowed', 'denied') AND at >= :since ORDER BY seq;
+
 -- name: log_projects
 SELECT DISTINCT project FROM permission_log
 WHERE project <> '' AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))

@@ -8,7 +8,7 @@ from textual.content import Content
 
 from sayso.asks.model import Ask
 from sayso.permissions.action import AllowScope, action_of, scopes_of
-from sayso.permissions.parts import ActionPart, parts_of
+from sayso.permissions.parts import ActionPart, parts_of, rules_part
 from sayso.text import exact
 from sayso.tui.markdown import Block, cut
 from sayso.tui.shared import Shared
@@ -19,7 +19,7 @@ def action_blocks(shared: Shared, ask: Ask) -> list[Block]:
     action = action_of(ask)
     if action is None:
         return []
-    found = [block for part in parts_of(action) for block in _part_blocks(shared, part)]
+    found = [block for part in (*parts_of(action), *rules_part(ask)) for block in _part_blocks(shared, part)]
     return [*found, *_how_far(shared, ask)]
 
 
@@ -33,7 +33,7 @@ def is_whole(ask: Ask) -> bool:
 def action_text(shared: Shared, ask: Ask) -> str:
     """The whole card as text, for a pager and the clipboard."""
     action = action_of(ask)
-    parts = parts_of(action) if action else ()
+    parts = (*parts_of(action), *rules_part(ask)) if action else ()
     lines = [
         line
         for part in parts

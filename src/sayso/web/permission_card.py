@@ -12,7 +12,7 @@ from markupsafe import Markup
 from sayso.asks.model import Ask
 from sayso.permissions.action import Action, AllowScope, action_of, scopes_of
 from sayso.permissions.editing import difference
-from sayso.permissions.parts import ActionPart, PartName, parts_of
+from sayso.permissions.parts import ActionPart, PartName, parts_of, rules_part
 from sayso.web.fields import Fields
 from sayso.web.markdown import unbroken
 
@@ -78,7 +78,7 @@ def card_of(ask: Ask) -> PermissionCard | None:
     if action is None:
         return None
     ways = tuple(Way(value=f"{ALLOW}{scope}", label=_SCOPES[scope]) for scope in scopes_of(ask))
-    return PermissionCard(digest=ask.digest, parts=tuple(shown_parts(action)), ways=ways)
+    return PermissionCard(digest=ask.digest, parts=(*shown_parts(action), *map(_shown, rules_part(ask))), ways=ways)
 
 
 def row_card_of(ask: Ask) -> PermissionCard | None:

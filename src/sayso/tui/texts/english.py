@@ -155,6 +155,7 @@ class Texts:
     part_tool: str = "Tool"
     part_tool_file: str = "Tool file"
     part_compared: str = "Compared with"
+    part_rules: str = "Why you are asked"
     part_input: str = "Input"
     part_offered: str = "Offers the tool"
     part_more: str = "More"

@@ -146,6 +146,7 @@ class German(Texts):
     part_tool = "Werkzeug"
     part_tool_file = "Werkzeugdatei"
     part_compared = "Verglichen mit"
+    part_rules = "Warum Sie gefragt werden"
     part_input = "Eingabe"
     part_offered = "Bietet das Werkzeug an"
     part_more = "Mehr"

@@ -1,0 +1,260 @@
+"""`sayso rules`: what agents may do without asking, what they must never do, and what you want to be asked about."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sayso.cli.program import settings
+from sayso.cli.terminal import bold, put, put_json, say, table
+from sayso.cli.texts import plural, tr, translated
+from sayso.clock import now_ms
+from sayso.config import Config
+from sayso.desks import open_desks
+from sayso.errors import InvalidInput, Problem
+from sayso.rules.book import RuleBook, Ruling
+from sayso.rules.files import RuleFiles
+from sayso.rules.judge import RuleJudge
+from sayso.rules.places import RuleLevel
+from sayso.rules.reading import read_rules
+from sayso.rules.rule import Effect, Rule, RulesFault, RulesFile
+from sayso.rules.uses import example
+from sayso.text import one_line, quoted, spelt_out
+
+HEADER = ("RULE", "DECIDED", "PLACE", "ABOUT")
+EXIT_CODES = {Effect.ALLOW: 0, Effect.ASK: 10, Effect.DENY: 11}
+COLOURS = {Effect.ALLOW: "green", Effect.ASK: "yellow", Effect.DENY: "red"}
+COUNTED = 30 * 24 * 3_600_000
+"""Milliseconds back that verdicts of rules are counted."""
+
+
+@click.group(invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
+@click.pass_context
+def command(ctx: click.Context, as_json: bool) -> None:
+    """Show the rules that hold here, and how often each decided.
+
+    Rules decide what agents may do without asking you. They are in your own file, in the project's, and in the
+    machine's; the strictest that matches wins. docs/rules.md says how they are written.
+
+    \b
+    Example:
+      sayso rules
+      sayso rules check 'Bash(git push)'
+      sayso rules test
+      sayso rules suggest
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    config = settings()
+    book = RuleFiles(config).book(config.project)
+    with open_desks(config) as desks:
+        counts = desks.log.decided_by_rules(now_ms() - COUNTED)
+    if as_json:
+        put_json(_data(book, counts))
+        return
+    if not book.files:
+        say(
+            tr("There are no rules, so everything is asked. Write some: {file}", file=spelt_out(str(config.user_rules)))
+        )
+        return
+    rows = [_row(rule, counts, config) for file in book.files for rule in file.rules]
+    if rows:
+        put(table(HEADER, rows))
+        say("\n" + tr("DECIDED counts the last 30 days. Try an action: sayso rules check 'Bash(git push)'"))
+    _say_what_does_not_count(book)
+
+
+@command.command()
+@click.argument("action", metavar="ACTION")
+@click.option("--agent", default="claude-code", show_default=True, help="As if this client asked.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was found as one JSON object.")
+def check(action: str, agent: str, as_json: bool) -> None:
+    """Say what the rules make of an action, by which rule, and why.
+
+    ACTION is written as in a rule, without stars: Bash(git push), Edit(src/a.py), WebFetch(https://example.com/),
+    mcp__github__get_issue. Exits with 0 for allow, 10 for ask and 11 for deny.
+
+    \b
+    Example:
+      sayso rules check 'Bash(git push --force)'
+    """
+    config = settings()
+    folder = os.path.realpath(config.project)
+    try:
+        wanted = example(action, folder)
+    except ValueError as error:
+        raise InvalidInput([Problem(path="ACTION", text=f"{quoted(action)}: {error}.")]) from None
+    ruling = RuleJudge(config).ruling(wanted, str(config.project), agent)
+    if as_json:
+        put_json(_ruling_data(ruling))
+    else:
+        _put_ruling(ruling)
+    sys.exit(EXIT_CODES[ruling.effect])
+
+
+@command.command()
+@click.argument("file", metavar="[FILE]", required=False, type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--json", "as_json", is_flag=True, help="Print what was found as one JSON object.")
+def test(file: Path | None, as_json: bool) -> None:
+    """Read the rules and try their examples.
+
+    Without FILE: all files that hold here. Exits with 1 if anything is wrong with them.
+
+    \b
+    Example:
+      sayso rules test
+      sayso rules test .sayso/rules.toml
+    """
+    config = settings()
+    if file:
+        files: tuple[RulesFile, ...] = (read_rules(file.read_bytes(), file, RuleLevel.PERSON),)
+    else:
+        files = RuleFiles(config).book(config.project).files
+    faults = [fault for each in files for fault in each.faults]
+    if as_json:
+        put_json({"files": [str(each.file) for each in files], "faults": [_fault_data(fault) for fault in faults]})
+    else:
+        for fault in faults:
+            put(spelt_out(translated(str(fault))))
+        count = sum(len(each.rules) for each in files)
+        if not faults:
+            said = plural(
+                count,
+                "1 rule, and its examples come out as they say.",
+                "{n} rules, and their examples come out as they say.",
+            )
+            put(said)
+    sys.exit(1 if faults else 0)
+
+
+@command.command()
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
+def suggest(as_json: bool) -> None:
+    """Propose rules for what you allowed again and again, and never denied.
+
+    It looks at the last 30 days of the log. Nothing is changed: copy what you want into your file.
+
+    \b
+    Example:
+      sayso rules suggest
+    """
+    from sayso.permissions.suggesting import suggestions
+
+    config = settings()
+    with open_desks(config) as desks:
+        found = suggestions(desks.log.decided_actions(now_ms() - COUNTED), RuleFiles(config).book(config.project))
+    if as_json:
+        put_json([{"rule": each.pattern, "allowed": each.allowed} for each in found])
+        return
+    if not found:
+        say(tr("There is nothing that you allowed three times without ever denying it, and that no rule decides."))
+        return
+    for each in found:
+        put(f"# {tr('allowed {n} times, never denied', n=each.allowed)}")
+        put(_written(each.pattern))
+    say(tr("Copy what you want into {file}.", file=spelt_out(str(config.user_rules))))
+
+
+def _written(pattern: str) -> str:
+    """A rule as it stands in a file."""
+    return f"[[rule]]\nallow = [{quoted(pattern, 500)}]\n"
+
+
+def _row(rule: Rule, counts: dict[str, int], config: Config) -> tuple[str, ...]:
+    shown = one_line(rule.text, 100)
+    because = f" → {one_line(rule.because, 60)}" if rule.because else ""
+    return (
+        click.style(tr(rule.effect.value), fg=COLOURS[rule.effect]),
+        str(_decided(rule, counts)),
+        _short(rule, config),
+        f"{shown}{because}",
+    )
+
+
+def _decided(rule: Rule, counts: dict[str, int]) -> int:
+    return counts.get(f"{rule.effect.value} {rule.text}", 0)
+
+
+def _short(rule: Rule, config: Config) -> str:
+    """Where it is written, as short as it can be told."""
+    for start, name in ((config.project, "."), (Path.home(), "~")):
+        if rule.file.is_relative_to(start):
+            return spelt_out(f"{name}/{rule.file.relative_to(start)}:{rule.line}")
+    return spelt_out(rule.place)
+
+
+def _say_what_does_not_count(book: RuleBook) -> None:
+    for fault in book.faults:
+        say(click.style(spelt_out(translated(str(fault))), fg="red"))
+    if book.faults:
+        say(bold(tr("Because of that everything is asked, but for what another file denies.")))
+    for file in book.files:
+        allows = any(rule.effect is Effect.ALLOW for rule in file.rules)
+        if not file.trusted and allows:
+            say(
+                tr(
+                    "What {file} allows does not count: you have not trusted it (sayso trust).",
+                    file=spelt_out(str(file.file)),
+                )
+            )
+
+
+def _put_ruling(ruling: Ruling) -> None:
+    put(click.style(tr(ruling.effect.value), fg=COLOURS[ruling.effect], bold=True))
+    for rule in ruling.rules:
+        put(f"  {spelt_out(rule.place)}: {spelt_out(rule.text)}")
+    if ruling.because:
+        put(f"  {spelt_out(ruling.because)}")
+    if ruling.why:
+        put(f"  {translated(ruling.why)}")
+    for fault in ruling.faults:
+        put(f"  {spelt_out(translated(str(fault)))}")
+    if ruling.not_kept:
+        put("  " + tr("Not kept to yet: {keys}. One yes is enough.", keys=", ".join(ruling.not_kept)))
+
+
+def _data(book: RuleBook, counts: dict[str, int]) -> dict[str, Any]:
+    return {
+        "files": [
+            {"file": str(file.file), "level": file.level.value, "sha256": file.hash, "trusted": file.trusted}
+            for file in book.files
+        ],
+        "rules": [
+            {**_rule_data(rule), "decided": _decided(rule, counts)} for file in book.files for rule in file.rules
+        ],
+        "faults": [_fault_data(fault) for fault in book.faults],
+    }
+
+
+def _rule_data(rule: Rule) -> dict[str, Any]:
+    return {
+        "effect": rule.effect.value,
+        "about": [pattern.text for pattern in rule.patterns],
+        "except": [pattern.text for pattern in rule.exceptions],
+        "because": rule.because,
+        "file": str(rule.file),
+        "line": rule.line,
+        "level": rule.level.value,
+        "not_kept": list(rule.approvers.wanted),
+    }
+
+
+def _fault_data(fault: RulesFault) -> dict[str, Any]:
+    return {"file": str(fault.file), "line": fault.line, "key": fault.key, "text": fault.text}
+
+
+def _ruling_data(ruling: Ruling) -> dict[str, Any]:
+    return {
+        "verdict": ruling.effect.value,
+        "rules": [_rule_data(rule) for rule in ruling.rules],
+        "patterns": list(ruling.patterns),
+        "because": ruling.because,
+        "why": ruling.why,
+        "not_kept": list(ruling.not_kept),
+        "faults": [_fault_data(fault) for fault in ruling.faults],
+    }

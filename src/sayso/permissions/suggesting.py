@@ -1,0 +1,38 @@
+"""Rules that would have saved a person decisions: what they allowed again and again, and never denied."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sayso.chain import LogEvent, LogKind
+from sayso.permissions.action import Action
+from sayso.rules.book import RuleBook
+from sayso.rules.proposing import like
+from sayso.rules.rule import Effect
+
+OFTEN = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suggestion:
+    """A pattern, and how often what it means was allowed by a person."""
+
+    pattern: str
+    allowed: int
+
+
+def suggestions(decided: Iterable[tuple[LogEvent, Action]], book: RuleBook) -> list[Suggestion]:
+    """The most frequent first; nothing that a rule is about already."""
+    allowed, denied = Counter[str](), Counter[str]()
+    for event, action in decided:
+        counter = allowed if event.kind is LogKind.ALLOWED else denied
+        if event.person or event.kind is not LogKind.ALLOWED:
+            counter.update(like(action.plain))
+    known = {pattern.text for rule in book.rules if rule.effect is Effect.ALLOW for pattern in rule.patterns}
+    return [
+        Suggestion(pattern=pattern, allowed=count)
+        for pattern, count in allowed.most_common()
+        if count >= OFTEN and not denied[pattern] and pattern not in known
+    ]

@@ -1,0 +1,93 @@
+"""`sayso rules`: which rules hold, what they make of an action, what is wrong with them, and what rules would help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.cli.program import Home
+from tests.cli.test_log import decide
+
+RULES = """[[rule]]
+deny = ["Bash(git push --force *)"]
+because = "Use --force-with-lease."
+match = ["Bash(git push --force)"]
+
+[[rule]]
+ask = ["Bash(terraform *)"]
+approvers = ["ada"]
+
+[[rule]]
+allow = ["Bash(git status *)"]
+"""
+
+
+def write(home: Home, text: str) -> Path:
+    file = home.folder / ".config" / "sayso" / "rules.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return file
+
+
+def test_the_rules_are_listed_with_where_they_are_and_how_often_each_decided(home: Home) -> None:
+    assert "There are no rules, so everything is asked" in home.run("rules").err
+    file = write(home, RULES)
+    ran = home.run("rules")
+    header, *rows = ran.out.splitlines()
+    assert header.split() == ["RULE", "DECIDED", "PLACE", "ABOUT"]
+    assert [row.split()[:2] for row in rows] == [["deny", "0"], ["ask", "0"], ["allow", "0"]]
+    assert f"{file.name}:1" in rows[0]
+    assert "Bash(git push --force *) → Use --force-with-lease." in rows[0]
+    data = home.run("rules", "--json").data
+    assert [rule["about"] for rule in data["rules"]][2] == ["Bash(git status *)"]
+    assert data["rules"][1]["not_kept"] == ["approvers"]
+
+
+@pytest.mark.parametrize(
+    ("action", "code", "said"),
+    [
+        ("Bash(git status)", 0, "rules.toml:10: Bash(git status *)"),
+        ("Bash(git status > x)", 10, "it reads from or writes to a file"),
+        ("Bash(terraform apply)", 10, "Not kept to yet: approvers. One yes is enough."),
+        ("Bash(ls)", 10, "no rule is about it"),
+        ("Bash(ls; git push --force)", 11, "Use --force-with-lease."),
+    ],
+)
+def test_an_action_is_tried_and_the_exit_code_is_the_verdict(home: Home, action: str, code: int, said: str) -> None:
+    write(home, RULES)
+    ran = home.run("rules", "check", action)
+    assert ran.code == code
+    assert said in ran.out
+    assert home.run("rules", "check", action, "--json").data["verdict"] == {0: "allow", 10: "ask", 11: "deny"}[code]
+
+
+def test_what_is_wrong_is_said_with_its_line_and_everything_is_asked(home: Home) -> None:
+    file = write(home, RULES)
+    assert home.run("rules", "test").out == "3 rules, and their examples come out as they say.\n"
+    write(home, RULES.replace("because", "becuase"))
+    tested = home.run("rules", "test")
+    assert (tested.code, tested.out) == (1, f"{file}:3: becuase: this key is not known. Did you mean because?\n")
+    assert home.run("rules", "check", "Bash(git status)").code == 10
+    assert "Because of that everything is asked" in home.run("rules").err
+    assert "becuase: this key is not known" in home.run("doctor").out
+    assert home.run("rules", "check", "Bash").code == 2
+
+
+def test_what_a_project_allows_is_listed_as_not_counting_until_it_is_trusted(home: Home) -> None:
+    theirs = home.project / ".sayso" / "rules.toml"
+    theirs.parent.mkdir()
+    theirs.write_text('[[rule]]\nallow = ["Bash(ls *)"]\n')
+    assert "allows does not count: you have not trusted it" in home.run("rules").err
+    assert home.run("rules", "check", "Bash(ls)").code == 10
+    home.trust()
+    assert home.run("rules", "check", "Bash(ls)").code == 0
+
+
+def test_rules_are_suggested_for_what_was_allowed_often_and_never_denied(home: Home) -> None:
+    for line in ("npm test", "npm test -- a", "npm test -- b", "npm test -- c", "rm x", "rm x", "rm x", "ls > x"):
+        decide(home, line)
+    decide(home, "rm x", because="no")
+    ran = home.run("rules", "suggest")
+    assert ran.out == '# allowed 3 times, never denied\n[[rule]]\nallow = ["Bash(npm test *)"]\n\n'
+    write(home, '[[rule]]\nallow = ["Bash(npm test *)"]')
+    assert home.run("rules", "suggest", "--json").data == []
