@@ -285,3 +285,36 @@ def test_the_skill_says_of_every_tool_and_outcome_what_their_definitions_say() -
     for name in ("ask_user", "ask_user_questions", "get_answers"):
         assert f"`{name}`" in paragraph()
     assert State.REJECTED in EXIT_CODES
+
+
+def test_a_server_that_a_client_has_is_put_behind_a_gate_and_off_it_to_the_byte(home: Home, cursor: Path) -> None:
+    text = '{"mcpServers": {"files": {"command": "npx", "args": ["-y", "files"]}}}\n'
+    cursor.write_text(text)
+    home.run("install", "cursor")
+    with_sayso = cursor.read_text()
+    shown = home.run("install", "cursor", "--guard", "files", "--dry-run")
+    assert "Nothing was changed." in shown.err
+    assert cursor.read_text() == with_sayso
+
+    ran = home.run("install", "cursor", "--guard", "files")
+    assert ran.out == "Cursor: files is behind a gate, in ~/.cursor/mcp.json\n"
+    entry = json.loads(cursor.read_text())["mcpServers"]["files"]
+    guard = [f"SAYSO_STATE_DIR={home.state}", str(BIN / "sayso"), "guard", "--name", "files", "--"]
+    assert [entry["command"], *entry["args"]] == ["env", *guard, "npx", "-y", "files"]
+    assert "already" in home.run("install", "cursor", "--guard", "files").out
+    assert home.run("uninstall", "cursor", "--guard", "files").out.startswith("Cursor: files is off its gate")
+    assert cursor.read_text() == with_sayso
+
+    home.run("install", "cursor", "--guard", "files")
+    gone = home.run("uninstall", "cursor")
+    assert gone.out.startswith("Cursor: gate of files: removed in ~/.cursor/mcp.json\nCursor: restored in")
+    assert cursor.read_text() == text
+
+
+def test_a_server_that_is_not_there_cannot_be_guarded(home: Home, cursor: Path) -> None:
+    cursor.write_text('{"mcpServers": {"files": {"command": "npx"}}}')
+    ran = home.run("install", "cursor", "--guard", "mail")
+    assert ran.code == 1
+    assert "has no server mail. It has files." in ran.err
+    assert home.run("install", "--guard", "mail").code == 2
+    assert home.run("install", "cursor", "--guard", "a__b").code != 0

@@ -9,6 +9,7 @@ from typing import TypeVar
 import click
 
 from sayso.cli.connecting import this_command
+from sayso.cli.guarding_clients import change_guards, show
 from sayso.cli.installing import (
     complete_client,
     foreground_parts,
@@ -27,6 +28,7 @@ from sayso.cli.texts import explained, tr, translated
 from sayso.errors import CannotEdit
 from sayso.install.foreground import ForegroundPart
 from sayso.install.grants import tools_of
+from sayso.install.guarding import GuardedEntry
 from sayso.install.hooks import GatePart, HookPart
 from sayso.install.ledger import ledger_of
 from sayso.install.machine import Machine
@@ -50,6 +52,7 @@ Piece = TypeVar("Piece")
 )
 @click.option("--lean", is_flag=True, help="Only the tools ask_user and get_answers.")
 @click.option("--skill", is_flag=True, help="Also a skill and a paragraph that tell the agent when and how to ask.")
+@click.option("--guard", "guards", metavar="NAME", multiple=True, help="Put this server of the client's behind a gate.")
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 @click.option("--print", "only_print", is_flag=True, help="Print what to run or to paste, and change nothing.")
 def command(
@@ -61,6 +64,7 @@ def command(
     foreground: bool | None,
     lean: bool,
     skill: bool,
+    guards: tuple[str, ...],
     dry_run: bool,
     only_print: bool,
 ) -> None:
@@ -83,8 +87,14 @@ def command(
       sayso install claude-code --approvals    its permission prompts in your inbox too
       sayso install --project --dry-run    what would change in this project
       sayso install cursor --print         what to paste
+      sayso install codex --guard files    a server that it has, behind a gate
     """
     machine, scope = machine_here(), Scope.PROJECT if for_project else Scope.USER
+    if guards:
+        change_guards(named(clients), guards, scope, machine, show if dry_run else GuardedEntry.put)
+        next_step = tr("Restart the agent. Its server's tools then come to your inbox.")
+        say(tr("Nothing was changed.") if dry_run else next_step)
+        return
     targets = _wanted(clients, machine, scope)
     pieces = [registration(target, scope, machine, *(["--lean"] if lean else [])) for target in targets]
     grants = [grant for piece in pieces if (grant := _leave_to_ask(piece))] if allow else []

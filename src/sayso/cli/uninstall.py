@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import click
 
+from sayso.cli.guarding_clients import change_guards
 from sayso.cli.installing import (
     complete_client,
     foreground_parts,
@@ -21,6 +22,7 @@ from sayso.cli.program import settings
 from sayso.cli.terminal import put, say
 from sayso.cli.texts import explained, tr, translated
 from sayso.errors import CannotEdit
+from sayso.install.guarding import GuardedEntry, guarded_in
 from sayso.install.ledger import Ledger, ledger_of
 from sayso.install.machine import Machine
 from sayso.install.part import Done, Part, take_back, take_back_ours
@@ -34,7 +36,8 @@ Removal = tuple[str, str, Callable[[Ledger], Done]]
 @click.command()
 @click.argument("clients", metavar="[CLIENT]...", nargs=-1, shell_complete=complete_client)
 @click.option("--project", "for_project", is_flag=True, help="From this project's files instead of your own.")
-def command(clients: tuple[str, ...], for_project: bool) -> None:
+@click.option("--guard", "guards", metavar="NAME", multiple=True, help="Take the gate off this server, and no more.")
+def command(clients: tuple[str, ...], for_project: bool, guards: tuple[str, ...]) -> None:
     """Remove Sayso from agents' configurations.
 
     Without CLIENT, from every client that has it. Entry, permission to ask, hooks, skill and paragraph go. A file that
@@ -44,8 +47,12 @@ def command(clients: tuple[str, ...], for_project: bool) -> None:
     Example:
       sayso uninstall
       sayso uninstall cursor --project
+      sayso uninstall codex --guard files
     """
     machine, scope = machine_here(), Scope.PROJECT if for_project else Scope.USER
+    if guards:
+        change_guards(named(clients), guards, scope, machine, GuardedEntry.take_off)
+        return
     targets = named(clients) or [target for target in TARGETS if target.takes(scope)]
     removals = [removal for target in targets for removal in _removals(target, scope, machine)]
     each = {(line, file): take for line, file, take in removals}
@@ -63,6 +70,10 @@ def _nothing(clients: tuple[str, ...]) -> str:
 
 
 def _removals(target: Target, scope: Scope, machine: Machine) -> Iterator[Removal]:
+    for entry in guarded_in(target, scope, machine):
+        # First, while the others still know the file as they left it.
+        gate = tr("gate of {server}: ", server=printable(entry.steps[-1])).replace("{", "{{").replace("}", "}}")
+        yield f"{target.title}: {gate}{{}}", short_path(entry.path, machine), _taking_off(entry)
     piece = registration(target, scope, machine)
     yield f"{target.title}: {{}}", short_path(piece.part.path, machine), piece.remove
     for part in foreground_parts(target, scope, machine):
@@ -80,6 +91,10 @@ def _removals(target: Target, scope: Scope, machine: Machine) -> Iterator[Remova
 
 def _taking(part: Part) -> Callable[[Ledger], Done]:
     return lambda ledger: take_back(part, ledger)
+
+
+def _taking_off(entry: GuardedEntry) -> Callable[[Ledger], Done]:
+    return lambda _: entry.take_off()
 
 
 def _taking_ours(part: Part) -> Callable[[Ledger], Done]:

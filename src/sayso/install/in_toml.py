@@ -44,6 +44,20 @@ def drop(text: str, path: Sequence[str]) -> str:
     return before + after
 
 
+def own_lines(text: str, path: Sequence[str]) -> tuple[int, int] | None:
+    """Where the lines of this table itself stand, between its header and the next one."""
+    start: int | None = None
+    place = 0
+    for line in text.splitlines(keepends=True):
+        if _HEADER.match(line):
+            if start is not None:
+                return start, place
+            if _names(line) == list(path):
+                start = place + len(line)
+        place += len(line)
+    return None if start is None else (start, place)
+
+
 def _table(path: Sequence[str], value: Mapping[str, Any]) -> Iterator[str]:
     yield f"[{'.'.join(map(_bare, path))}]"
     for key, item in value.items():
