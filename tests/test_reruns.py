@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -37,8 +38,11 @@ def run(folder: Path, *flags: str, **failures: int) -> subprocess.CompletedProce
     for name, number in failures.items():
         file = folder / "strict" / f"test_{name}.py" if name.startswith("strict") else folder / f"test_{name}.py"
         file.write_text(FAILS_AT_FIRST.format(name=name, failures=number))
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--reruns", "2", *flags]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    plugins = [word for name in ("no:cacheprovider", "xdist.plugin", "pytest_rerunfailures") for word in ("-p", name)]
+    command = [sys.executable, "-m", "pytest", *plugins, "--reruns", "2", *flags]
+    # No others: reading all that are installed takes longer than these tests do.
+    env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False, env=env)
 
 
 @pytest.mark.parametrize("flags", [(), ("-n", "2")], ids=["one process", "two workers"])
