@@ -1,16 +1,14 @@
 """The stdio transport with handlers of its own: in a process of its own behind real pipes, files and terminals.
 
-Run as a program, this file is that server. Finer points are shown on bare pipes, without a server.
+`served_tools.py` is that server. Finer points are shown on bare pipes, without a server.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import os
 import pty
-import resource
 import select
 import socket
 import subprocess
@@ -28,8 +26,6 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
-from sayso.errors import ProtocolError
-from sayso.mcp_server.claim import claim_stdio
 from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.transport import StdioTransport
 from sayso.protocol import connection as core
@@ -37,82 +33,8 @@ from sayso.protocol.messages import CONNECTION_CLOSED
 from sayso.protocol.results import ToolResult
 
 WAIT = 120.0
-PROGRAM = [sys.executable, __file__]
+PROGRAM = [sys.executable, str(Path(__file__).with_name("served_tools.py"))]
 MIB = 1024 * 1024
-
-
-# The server under test: every tool shows one thing that could go wrong on the way.
-
-
-def say(text: str) -> None:
-    os.write(2, f"{text}\n".encode())
-
-
-def misbehave() -> str:
-    print("a stray print", flush=True)
-    os.write(1, b"a stray write\n")
-    subprocess.run(["echo", "a stray child"], check=True)
-    return repr((sys.stdin.read(), subprocess.run(["cat"], capture_output=True, check=True).stdout))
-
-
-class Tools:
-    """What the server can be asked to do; `say` reports beside the protocol."""
-
-    async def echo(self, ctx: CallContext, text: str) -> str:
-        return text
-
-    async def fill(self, ctx: CallContext, size: int) -> str:
-        ctx.when_written(lambda written: say(f"written {ctx.request.id}") if written else None)
-        return "x" * size
-
-    async def nap(self, ctx: CallContext) -> str:
-        for _ in range(3):
-            await anyio.sleep(0.01)
-        say("awake")
-        return "awake"
-
-    async def hang(self, ctx: CallContext) -> str:
-        ctx.when_written(lambda written: say("written, though nothing was") if written else None)
-        say("hanging")
-        await anyio.sleep_forever()
-        return "never"
-
-    async def forsaken(self, ctx: CallContext) -> str:
-        given_up = asyncio.get_running_loop().create_future()
-        given_up.cancel()
-        return str(await given_up)
-
-    async def stray(self, ctx: CallContext) -> str:
-        return misbehave()
-
-    async def ask(self, ctx: CallContext) -> str:
-        schema: dict[str, Any] = {"type": "object", "properties": {}}
-        params = {"mode": "form", "message": "?", "requestedSchema": schema}
-        try:
-            return str((await ctx.ask("elicitation/create", params))["action"])
-        except ProtocolError as error:
-            return str(error)
-
-    async def peak(self, ctx: CallContext) -> str:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return str(peak if sys.platform == "darwin" else peak * 1024)
-
-
-async def list_tools(ctx: CallContext) -> dict[str, Any]:
-    return {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}
-
-
-async def call_tool(ctx: CallContext) -> dict[str, Any]:
-    return ToolResult(await getattr(Tools(), ctx.tool)(ctx, **ctx.arguments)).on_the_wire()
-
-
-HANDLERS = {"tools/list": list_tools, "tools/call": call_tool}
-
-
-async def serve(fds: tuple[int, int]) -> None:
-    transport = StdioTransport(read_fd=fds[0], write_fd=fds[1])
-    await transport.serve(core.Connection(core.Served(name="pipes", version="1", methods=HANDLERS)), HANDLERS)
-    say(f"ended broken={transport.broken} input_ended={transport.input_ended.is_set()}")
 
 
 # Driving it with raw bytes, every wait bounded.
@@ -675,8 +597,3 @@ async def test_a_socket_reset_by_a_killed_client_is_an_end_like_any_other(caplog
             ours.close()
     assert transport.input_ended.is_set()
     assert caplog.records == []
-
-
-if __name__ == "__main__":
-    logging.basicConfig()
-    anyio.run(serve, claim_stdio())
