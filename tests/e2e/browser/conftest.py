@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
-from scripts.install_browser import find
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
+from scripts.install_browser import find, find_whole
 from tests.web.fixtures import house as house
 from tests.web.fixtures import shared_house as shared_house
 from tests.web.house import USER, House, new_house
@@ -31,20 +31,34 @@ SignIn = Callable[..., Page]
 expect.set_options(timeout=15_000)
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """One for each file: while it is open an event loop runs in this thread, and tests with their own cannot."""
-    with launched(find()) as browser:
-        yield browser
+@dataclass(frozen=True, kw_only=True)
+class Chromiums:
+    """The browsers that are there: the quickest, and one with all that browsers have."""
+
+    quick: str
+    whole: str
 
 
-@contextmanager
-def launched(found: str | None) -> Iterator[Browser]:
-    assert found, "no Chromium is there: python scripts/install_browser.py installs one"
+@pytest.fixture(scope="session")
+def chromiums() -> Chromiums:
+    quick, whole = find(), find_whole()
+    assert quick, "no Chromium is there: python scripts/install_browser.py installs one"
+    assert whole, "no Chromium with windows is there: python scripts/install_browser.py installs one"
+    return Chromiums(quick=quick, whole=whole)
+
+
+@pytest.fixture(scope="package")
+def playwright(chromiums: Chromiums) -> Iterator[Playwright]:
+    """One for each folder: while it is open an event loop runs in this thread, and tests with their own cannot. Nor
+    can Playwright be asked for its browsers meanwhile."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        yield playwright
+
+
+@pytest.fixture(scope="package")
+def browser(playwright: Playwright, chromiums: Chromiums) -> Iterator[Browser]:
+    with playwright.chromium.launch(executable_path=chromiums.quick, args=FLAGS) as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, expect
-from scripts.install_browser import find_whole
-from tests.e2e.browser.conftest import NewContext, launched, sign_in_context
+from playwright.sync_api import Browser, Playwright, expect
+from tests.e2e.browser.conftest import FLAGS, Chromiums, NewContext, sign_in_context
 from tests.e2e.browser.test_live import live
 from tests.web.house import House, confirm
 
@@ -24,8 +23,8 @@ NOTIFICATIONS = """async () => {
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched(find_whole()) as browser:
+def browser(playwright: Playwright, chromiums: Chromiums) -> Iterator[Browser]:
+    with playwright.chromium.launch(executable_path=chromiums.whole, args=FLAGS) as browser:
         yield browser
 
 

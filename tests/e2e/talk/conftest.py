@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.browser.conftest import NewContext, browser, new_context, sign_in_context
+from tests.e2e.browser.conftest import NewContext, browser, chromiums, new_context, playwright, sign_in_context
 from tests.e2e.talk.stage import Stage, new_stage
 from tests.web.house import USER
 
-__all__ = ["browser", "new_context"]
+__all__ = ["browser", "chromiums", "new_context", "playwright"]
 
 SignIn = Callable[..., Page]
 
