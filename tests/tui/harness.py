@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -123,22 +123,23 @@ class Person:
 
     async def press(self, *keys: str) -> None:
         """Press keys one after the other, each when what is on the screen could be read."""
-        for key in keys:
-            await self.press_after(READING, key)
+        await self._press_each((READING, key) for key in keys)
 
     async def press_after(self, seconds: float, key: str) -> None:
         """Press a key so long after the last one, and wait until it has done what it does."""
-        await self.settled()
-        self.ticks.wait(seconds)
-        self.post(key)
-        await self.settled()
+        await self._press_each([(seconds, key)])
 
     async def hold(self, key: str, seconds: float = 1.0) -> None:
         """Hold a key down: it repeats after half a second, then thirty times a second."""
-        await self.press_after(READING, key)
-        gaps = [0.5, *[0.033] * int((seconds - 0.5) / 0.033)]
-        for gap in gaps:
-            await self.press_after(gap, key)
+        gaps = [READING, 0.5, *[0.033] * int((seconds - 0.5) / 0.033)]
+        await self._press_each((gap, key) for gap in gaps)
+
+    async def _press_each(self, presses: Iterable[tuple[float, str]]) -> None:
+        await self.settled()
+        for seconds, key in presses:
+            self.ticks.wait(seconds)
+            self.post(key)
+            await self.settled()
 
     def burst(self, *keys: str) -> None:
         """All at once, without waiting for the screen."""

@@ -361,8 +361,8 @@ class Watcher:
         self._last: tuple[str, float] = ("", 0.0)
 
     async def follow(self, sequence: Sequence[Press]) -> None:
+        await self._anna.settled()
         for press in sequence:
-            await self._anna.settled()
             shown, since = self._look()
             self._anna.ticks.wait(press.after)
             now = self._anna.ticks()
