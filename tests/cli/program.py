@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests import warm
 from tests.trusting import trust
 
 from sayso.asks.desk import AskDesk
@@ -62,20 +63,13 @@ class Home:
     def run(self, *arguments: str, program: str = "sayso", stdin: str | bytes = "", **env: str) -> Ran:
         """Run it to its end."""
         given = stdin.encode() if isinstance(stdin, str) else stdin
-        ran = subprocess.run(
-            [BIN / program, *arguments],
-            input=given,
-            capture_output=True,
-            cwd=self.project,
-            env={**self.env, **env},
-            timeout=SECONDS,
-            check=False,
-        )
+        surroundings = {**self.env, **env}
+        ran = warm.run(BIN / program, arguments, given=given, cwd=self.project, env=surroundings, seconds=SECONDS)
         return Ran(code=ran.returncode, out=ran.stdout.decode(), err=ran.stderr.decode())
 
     def start(self, *arguments: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
         """Start it and go on."""
-        return subprocess.Popen(
+        return warm.start(
             [BIN / "sayso", *arguments],
             stdin=stdin,
             stdout=subprocess.PIPE,

@@ -148,7 +148,7 @@ class _PersonsWeb(Replica):
     """The agents of a soak are children of this process, so it is their client, and nothing below it may serve the
     page. A person's shell does not descend from it."""
 
-    popen = Orphan
+    begin = Orphan
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +23,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import psutil
+from tests import warm
 from tests.asks.samples import flood, never_twice
 from tests.e2e.stdio.harness import Place, new_place
 from tests.operations.works import Works
@@ -66,9 +67,10 @@ class Web:
         place: Place,
         *flags: str,
         before: Sequence[str] = (),
-        popen: type[subprocess.Popen[str]] = subprocess.Popen,
+        start: Callable[..., subprocess.Popen[str]] = warm.start,
     ) -> None:
-        self._process = popen(
+        begin = subprocess.Popen if before else start
+        self._process = begin(
             [*before, BIN / "sayso", "web", "--json", *flags],
             cwd=place.project,
             env=place.environment,
@@ -181,7 +183,7 @@ class House:
 
     def restart(self) -> None:
         """The same server once more, on the same port, and whatever agents the tests have started meanwhile."""
-        self.web = Web(self.place, "--port", str(self.web.port), "--user", USER, *self._flags, popen=Orphan)
+        self.web = Web(self.place, "--port", str(self.web.port), "--user", USER, *self._flags, start=Orphan)
 
     def close(self) -> None:
         self.web.stop()

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -21,6 +21,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp.client.client import Client
 from mcp.client.session import ElicitationFnT
 from mcp.client.streamable_http import streamable_http_client
+from tests import warm
 from tests.e2e.stdio.harness import TOOL, WAIT, Person, Place
 from tests.ports import lasting_port
 
@@ -58,7 +59,7 @@ MODERN = "2026-07-28"
 class Replica:
     """One `sayso web` process. Its log is kept in a file."""
 
-    popen: type[subprocess.Popen[str]] = subprocess.Popen
+    begin: Callable[..., subprocess.Popen[str]] = staticmethod(warm.start)
 
     def __init__(self, place: Place, *flags: str, port: int = 0) -> None:
         self._place, self._flags = place, flags
@@ -67,7 +68,7 @@ class Replica:
 
     def _start(self, port: int) -> None:
         with self._log.open("a") as log:
-            self.process = self.popen(
+            self.process = self.begin(
                 [_SAYSO, "web", "--json", "--port", str(port), *self._flags],
                 cwd=self._place.project,
                 env=self._place.environment,

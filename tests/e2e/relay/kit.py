@@ -81,7 +81,7 @@ class Bench:
 
     def restart_elsewhere(self) -> None:
         """The same web server once more, on another port. Some asks come from servers that the tests have started."""
-        self.house.web = Web(self.place, "--port", "0", "--user", USER, popen=Orphan)
+        self.house.web = Web(self.place, "--port", "0", "--user", USER, start=Orphan)
 
     # An MCP server's side
 

@@ -24,6 +24,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp.client.client import Client
 from mcp.client.session import ElicitationFnT
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from tests import warm
 from tests.e2e.stdio.log import Log
 from tests.e2e.stdio.person import WAIT, Person
 from tests.e2e.stdio.pipe import Pipe
@@ -85,16 +86,15 @@ class Place:
 
     def run(self, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
         """The person's command line: `sayso` in a process of its own."""
-        return subprocess.run(
-            [_PROGRAMS / "sayso", *arguments],
+        ran = warm.run(
+            _PROGRAMS / "sayso",
+            arguments,
+            given=given.encode(),
             cwd=self.project,
             env=self.environment,
-            input=given,
-            capture_output=True,
-            text=True,
-            timeout=WAIT,
-            check=False,
+            seconds=WAIT,
         )
+        return subprocess.CompletedProcess(ran.args, ran.returncode, ran.stdout.decode(), ran.stderr.decode())
 
     def show(self, ask_id: str) -> dict[str, Any]:
         """What the command line tells of an ask."""

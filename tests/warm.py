@@ -1,0 +1,247 @@
+"""`sayso` in processes of its own, without the time that importing it takes.
+
+A process that has imported the program does nothing but fork. Each copy takes the streams, the folder, the arguments
+and the environment that are wanted, and is the program from then on, to the last of what Python does at an end. What
+Python settles before it reads any code (how text is encoded, what becomes of warnings) is settled once; where that
+has to be different, and for what depends on how a process was started, the program is started anew.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import io
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any
+
+KNOWN = (
+    {"LANG": "C.UTF-8", "PYTHONWARNINGS": "error"},
+    {"LC_ALL": "C.UTF-8"},
+)
+"""What Python reads when it starts, in the environments of most tests."""
+STARTED_ANEW = ("server", "guard", "hook", "gate")
+"""Others find servers by how they were started, and what clients call at each step imports only what it needs."""
+ALSO_IMPORTED = {"web": ("sayso.mcp_server.http", "sayso.web.app", "sayso.web.serve")}
+"""By some commands, when they are called."""
+_READ_AT_START = ("LANG", "LC_", "PYTHON")
+
+Stream = int | IO[Any] | None
+
+
+def run(
+    program: Path, arguments: Sequence[str], *, given: bytes, cwd: Path, env: Mapping[str, str], seconds: float
+) -> subprocess.CompletedProcess[bytes]:
+    """Run it to its end. What it printed is as it came."""
+    pipe = subprocess.PIPE
+    with start([program, *arguments], cwd=cwd, env=env, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        try:
+            out, err = process.communicate(given, seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def start(command: Sequence[str | Path], *, env: Mapping[str, str], **options: Any) -> subprocess.Popen[Any]:
+    """Start it and go on, with options of `subprocess.Popen`: the streams, `cwd`, `text`."""
+    words = [str(word) for word in command]
+    settled = {name: value for name, value in env.items() if name.startswith(_READ_AT_START)}
+    if sys.platform != "linux" or settled not in KNOWN or "".join(words[1:2]) in STARTED_ANEW:
+        return subprocess.Popen(words, env=env, **options)
+    modules = ALSO_IMPORTED.get("".join(words[1:2]), ())
+    return Copy(_parent(KNOWN.index(settled), modules), words, env=env, **options)
+
+
+class Copy(subprocess.Popen[Any]):
+    """A forked process. It is a child of another process, from which we hear how it ended."""
+
+    def __init__(
+        self,
+        parent: socket.socket,
+        command: list[str],
+        *,
+        env: Mapping[str, str],
+        cwd: Path,
+        stdin: Stream = None,
+        stdout: Stream = None,
+        stderr: Stream = None,
+        text: bool = False,
+    ) -> None:
+        self.args, self.returncode = command, None
+        with ExitStack() as passed_on:
+            fds = [
+                _joined(passed_on, stdin, 0, self._keep("stdin", "w", text)),
+                _joined(passed_on, stdout, 1, self._keep("stdout", "r", text)),
+                _joined(passed_on, stderr, 2, self._keep("stderr", "r", text)),
+            ]
+            self._told, theirs = socket.socketpair()
+            order = passed_on.enter_context(tempfile.TemporaryFile())
+            order.write(json.dumps({"argv": command, "cwd": str(cwd), "env": dict(env)}).encode())
+            order.seek(0)
+            with theirs:
+                socket.send_fds(parent, [b"."], [order.fileno(), theirs.fileno(), *fds])
+        self._lines = self._told.makefile()
+        self.pid = int(self._lines.readline())
+
+    def _keep(self, name: str, mode: str, text: bool) -> Callable[[int], None]:
+        setattr(self, name, None)
+        return lambda fd: setattr(self, name, open(fd, mode if text else f"{mode}b"))
+
+    def poll(self) -> int | None:
+        with suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        if self.returncode is None:
+            if not select.select([self._told], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired(self.args, timeout or 0)
+            self.returncode = int(self._lines.readline())
+            self._lines.close()
+            self._told.close()
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def communicate(self, input: Any = None, timeout: float | None = None) -> tuple[Any, Any]:
+        with ThreadPoolExecutor(3) as threads:
+            written = threads.submit(_write, self.stdin, input)
+            out, err = (threads.submit(_read, stream) for stream in (self.stdout, self.stderr))
+            try:
+                self.wait(timeout)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise
+            written.result()
+            return out.result(), err.result()
+
+
+def _joined(passed_on: ExitStack, wanted: Stream, number: int, keep: Callable[[int], None]) -> int:
+    """What the other process gets for this stream; where it is a pipe, `keep` is told of our end."""
+    if wanted == subprocess.PIPE:
+        reads, writes = os.pipe()
+        ours, theirs = (reads, writes) if number else (writes, reads)
+        keep(ours)
+        passed_on.callback(os.close, theirs)
+        return theirs
+    if wanted == subprocess.DEVNULL:
+        return passed_on.enter_context(open(os.devnull, "r+b", buffering=0)).fileno()
+    return number if wanted is None else wanted if isinstance(wanted, int) else wanted.fileno()
+
+
+def _write(stream: IO[Any] | None, data: Any) -> None:
+    if stream and not stream.closed:
+        with suppress(BrokenPipeError), stream:
+            if data:
+                stream.write(data)
+
+
+def _read(stream: IO[Any] | None) -> Any:
+    if stream and not stream.closed:
+        with stream:
+            return stream.read()
+    return None
+
+
+@cache
+def _parent(known: int, modules: tuple[str, ...]) -> socket.socket:
+    """The line to a process that forks when told. It ends with this one."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        fd = theirs.fileno()
+        process = subprocess.Popen([sys.executable, __file__, str(fd), *modules], env=KNOWN[known], pass_fds=[fd])
+    atexit.register(process.wait)
+    atexit.register(ours.close)
+    return ours
+
+
+# The process that forks
+
+
+def fork_when_told(control: socket.socket, modules: Sequence[str]) -> None:
+    """Until nobody is left to tell."""
+    from sayso.cli.lazy_group import COMMANDS, load
+
+    for name in COMMANDS:
+        load(name)
+    for name in ("sayso.dialects.asks_as_data", "sayso.store.sqlite", *modules):
+        import_module(name)
+    gc.collect()
+    gc.freeze()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while True:
+        told, fds, _, _ = socket.recv_fds(control, 1, 5)
+        if not told:
+            return
+        if os.fork() == 0:
+            control.close()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            _see_through(*fds)
+            return
+        for fd in fds:
+            os.close(fd)
+
+
+def _see_through(order: int, report: int, *streams: int) -> None:
+    """Tell the pid of the copy, then its exit code. The copy itself returns from here when it has run."""
+    pid = os.fork()
+    if pid == 0:
+        os.close(report)
+        with open(order, "rb") as file:
+            _become(json.load(file), streams)
+        return
+    for fd in (order, *streams):
+        os.close(fd)
+    os.write(report, b"%d\n" % pid)
+    _, status = os.waitpid(pid, 0)
+    with suppress(BrokenPipeError):
+        os.write(report, b"%d\n" % os.waitstatus_to_exitcode(status))
+    os._exit(0)
+
+
+def _become(order: Mapping[str, Any], streams: Sequence[int]) -> None:
+    for number, fd in enumerate(streams):
+        os.dup2(fd, number)
+        os.close(fd)
+    sys.stdin = sys.__stdin__ = _like(sys.stdin, "rb")  # type: ignore[misc]
+    sys.stdout = sys.__stdout__ = _like(sys.stdout, "wb")  # type: ignore[misc]
+    sys.stderr = sys.__stderr__ = _like(sys.stderr, "wb")  # type: ignore[misc]
+    os.chdir(order["cwd"])
+    os.environ.clear()
+    os.environ.update(order["env"])
+    time.tzset()
+    sys.argv = order["argv"]
+    import_module("sayso.cli").main()
+
+
+def _like(stream: Any, mode: str) -> Any:
+    """The same stream, opened again: what it now is may not be what it was."""
+    return io.TextIOWrapper(
+        open(stream.fileno(), mode, closefd=False),
+        stream.encoding,
+        stream.errors,
+        newline="\n",
+        line_buffering=stream is sys.stderr,
+    )
+
+
+if __name__ == "__main__":
+    del sys.path[0]
+    with socket.socket(fileno=int(sys.argv[1])) as line:
+        fork_when_told(line, sys.argv[2:])
