@@ -18,7 +18,7 @@ from sayso.web.markdown import unbroken
 
 LONG_LINES, LONG_CHARACTERS = 24, 2_000
 """A part that has more is folded until somebody opens it."""
-ROW_LINES, ROW_CHARACTERS = 6, 300
+ROW_LINES, ROW_CHARACTERS = 7, 360
 """An action that has no more is shown whole in the row of a list, and can be decided there."""
 _MARGIN_LABEL, _MARGIN_CHARACTERS = 24, 160
 """A part that has no more, on one line, stands beside its name."""
