@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,11 +15,16 @@ from tests.permissions.test_log import BUILD
 from sayso.asks.desk import AskDesk
 from sayso.asks.waiting import Waiting
 from sayso.chain import LogKind
+from sayso.config import load
 from sayso.operations.approval import CANCELLED, Approvals, WantedApproval
+from sayso.operations.job import Job
+from sayso.operations.operation import NewOperation, OperationState, new_id
+from sayso.operations.supervisor import OperationSupervisor
 from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.log import PermissionLog
 from sayso.permissions.verdict import Decision, verdict_of
 from sayso.store import Store
+from sayso.toolfiles.catalog import Catalog
 
 pytestmark = pytest.mark.anyio
 
@@ -28,9 +34,13 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+def tool_that_asks(approve: str) -> Any:
+    return SimpleNamespace(name="build", leaf=SimpleNamespace(name="build", approve=approve))
+
+
 async def test_a_yes_that_comes_together_with_the_cancel_runs_nothing_and_the_log_says_why(store: Store) -> None:
     desk, dropped, asks = AskDesk(store), asyncio.Event(), asyncio.Queue[str]()
-    tool: Any = SimpleNamespace(name="build", leaf=SimpleNamespace(name="build", approve="always"))
+    tool = tool_that_asks("always")
 
     async def asked(ask_id: str) -> None:
         await asks.put(ask_id)
@@ -51,3 +61,36 @@ async def test_a_yes_that_comes_together_with_the_cancel_runs_nothing_and_the_lo
     assert (outcome.entry.event.kind, outcome.ran) == (LogKind.ALLOWED, 0)
     assert outcome.stopped
     assert (outcome.stopped.kind, outcome.stopped.why) == (LogKind.NOT_RUN, "was cancelled before it began")
+
+
+async def test_whoever_awaits_what_this_process_lets_go_of_hears_from_the_store_how_it_ended(
+    store: Store, tmp_path: Path
+) -> None:
+    config = load(environ={"SAYSO_STATE_DIR": str(tmp_path)}, cwd=tmp_path)
+    with anyio.fail_after(60):
+        async with Waiting(store, AskDesk(store)) as waiting:
+            approvals = Approvals(waiting, PermissionDesk(waiting.desk), lambda _: None)
+            supervisor = OperationSupervisor(config, store, Catalog(config), approvals)
+            new = NewOperation(id=new_id(), tool="build", argv=("make",), cwd="/", asker=AGENT, background=False)
+            job = supervisor.jobs[new.id] = Job(supervisor.desk.open(new), supervisor.excerpts, None)
+            awaiting = asyncio.create_task(supervisor.ended(new.id))
+            await asyncio.sleep(0)
+            supervisor.desk.want_cancelled(new.id, "somebody")
+            job.leave()
+            del supervisor.jobs[new.id]
+            assert (await awaiting).state is OperationState.CANCELLED
+
+
+async def test_a_yes_for_every_call_of_a_tool_does_not_hold_once_it_is_to_be_asked_always(store: Store) -> None:
+    desk, asks = AskDesk(store), asyncio.Queue[str]()
+    once, always = (
+        WantedApproval(tool=tool_that_asks(approve), action=BUILD, asker=AGENT) for approve in ("once", "always")
+    )
+    with anyio.fail_after(60):
+        async with Waiting(store, desk) as waiting:
+            approvals = Approvals(waiting, PermissionDesk(desk), lambda _: None)
+            saying = asyncio.create_task(approvals.say_so(once, asyncio.Event(), asks.put))
+            PermissionDesk(desk).allow(await asks.get(), BUILD.digest, ANNA)
+            assert not (await saying).refused
+            assert not approvals.needed(once)
+            assert approvals.needed(always)

@@ -88,6 +88,8 @@ class Approvals:
         """The yes of a rule, or the one from before that holds for it."""
         if wanted.ruled.allowed:
             return SaySo(ask=wanted.ruled.allowed.ask, shown=True)
+        if wanted.scope is not AllowScope.TOOL:
+            return SaySo()
         return SaySo(ask=self._given.find(wanted.session, wanted.tool.name, wanted.terms))
 
     def wanted(self, tool: CommandTool, asker: Asker, action: Callable[[], Action]) -> WantedApproval | None:

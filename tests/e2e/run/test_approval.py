@@ -184,6 +184,19 @@ def test_whoever_awaits_a_command_hears_that_its_own_call_gave_it_up(place: Plac
     assert not (place.project / "never").exists()
 
 
+def test_a_command_that_was_let_go_of_while_it_waited_is_no_news_to_anybody(place: Place) -> None:
+    waited_for(place, approve="always")
+    with place.person() as person:
+        with worker(place) as one:
+            call = one.call("fg", {"script": "touch never"})
+            person.wait_for_ask(about("touch never"))
+            call.cancel()
+            eventually(lambda: person.inbox() == [])
+            assert "Since your last call" not in text_of(one.do("status"))
+        with worker(place) as other:
+            assert "Since your last call" not in text_of(other.do("status"))
+
+
 def any_ask(ask: Ask) -> bool:
     return ask.is_permission
 
