@@ -44,6 +44,16 @@ def digest_of(plain: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical(plain).encode()).hexdigest()
 
 
+def numbers_beyond_json(value: object, path: str) -> Iterator[tuple[str, float]]:
+    """Where there is what Python takes for a number and JSON does not know, so that no client could read it."""
+    if isinstance(value, float) and value - value != 0:
+        yield path, value
+    elif isinstance(value, Mapping):
+        yield from (found for key, each in value.items() for found in numbers_beyond_json(each, f"{path}.{key}"))
+    elif isinstance(value, list):
+        yield from (found for n, each in enumerate(value) for found in numbers_beyond_json(each, f"{path}[{n}]"))
+
+
 def differences(shown: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     """What is not as it was shown; nothing only for the same action."""
     yield from (said for name, said in _OUTER.items() if shown[name] != now[name])

@@ -92,6 +92,11 @@ def test_a_bad_edit_is_refused_with_its_place(text: str, why: str) -> None:
     assert why in refusal(action(ActionKind.FETCH, "WebFetch", url="https://example.org"), text)
 
 
+def test_a_number_that_json_does_not_know_is_refused_wherever_it_comes_from() -> None:
+    with pytest.raises(InvalidInput, match=r"input\.timeout: is Infinity\. Give a number\."):
+        changed(PUSH, {"command": "git push", "timeout": float("inf")})
+
+
 def test_a_command_that_says_nothing_is_refused() -> None:
     assert "command: is empty" in refusal(PUSH, " \n")
 

@@ -7,11 +7,11 @@ Nothing but a person's plain choice to allow is ever told as an allow.
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sayso.action_data import numbers_beyond_json
 from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Question, State
 from sayso.config import Config
 from sayso.dialects import fields, question_fields
@@ -84,20 +84,10 @@ def read(arguments: Arguments) -> Permission:
         problems.add("tool_name", f"expected the name of a tool, got {fields.given(name)}.")
     if not isinstance(given, dict):
         problems.add("input", f"expected an object, got {fields.given(given)}.")
-    for path, number in _endless(given, "input"):
+    for path, number in numbers_beyond_json(given, "input"):
         problems.add(path, f"is {quoted(number)}. Give a number.")
     problems.check()
     return Permission(tool=str(name), given=dict(given or {}))
-
-
-def _endless(value: object, path: str) -> Iterator[tuple[str, float]]:
-    """Where there is a number that JSON does not know, and that could not be handed back."""
-    if isinstance(value, float) and not math.isfinite(value):
-        yield path, value
-    elif isinstance(value, Mapping):
-        yield from (found for key, inner in value.items() for found in _endless(inner, f"{path}.{key}"))
-    elif isinstance(value, list):
-        yield from (found for place, inner in enumerate(value) for found in _endless(inner, f"{path}[{place}]"))
 
 
 def allow(given: Mapping[str, Any]) -> ToolReply:

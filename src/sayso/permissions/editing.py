@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sayso.action_data import canonical
+from sayso.action_data import canonical, numbers_beyond_json
 from sayso.asks.model import texts_in
 from sayso.errors import InvalidInput, Problem, Problems, check_text
 from sayso.permissions import edits, words
@@ -113,6 +113,8 @@ def _check(before: Mapping[str, Any], given: Mapping[str, Any]) -> None:
         check_text(problems, path, text)
     for path, text in _misfits(before, given):
         problems.add(path, text)
+    for path, number in numbers_beyond_json(given, "input"):
+        problems.add(path, f"is {quoted(number)}. Give a number.")
     problems.check()
 
 
