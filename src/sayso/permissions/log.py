@@ -6,6 +6,7 @@ It is written by the desks, in the transactions of what it tells of (`chain.py`)
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -55,6 +56,16 @@ class LoggedOutcome:
 
     entry: LogEntry
     executions: tuple[Execution, ...] = ()
+    steps: int = 0
+    """How many there are in the sequence that was allowed, where that is known."""
+
+    @property
+    def done(self) -> LogKind | None:
+        """The most that was done of exactly this: run, run in part, or handed over; None if nothing was."""
+        kinds, runs = {one.done for one in self.exact}, Counter(one.whole for one in self.exact)
+        if LogKind.RUN in kinds and max(runs.values()) < self.steps:
+            return LogKind.RUN_IN_PART
+        return next((kind for kind in _DONE if kind in kinds), None)
 
     @property
     def exact(self) -> tuple[Execution, ...]:
@@ -193,7 +204,12 @@ class PermissionLog:
         if entry.event.kind is not LogKind.ALLOWED:
             return LoggedOutcome(entry=entry)
         later = [one for one in self._entries(tx, entry.event.ask) if one.seq > entry.seq]
-        return LoggedOutcome(entry=entry, executions=tuple(executions(later)))
+        steps = self._steps(tx, entry.event.digest) if any(one.event.part_of for one in later) else 0
+        return LoggedOutcome(entry=entry, executions=tuple(executions(later)), steps=steps)
+
+    def _steps(self, tx: Transaction, digest: str) -> int:
+        row = tx.one("kept_action", digest=digest)
+        return len(json.loads(row["body"])["data"].get("steps", ())) if row else 0
 
     def _entries(self, tx: Transaction, ask_id: str) -> list[LogEntry]:
         return [self._read(row) for row in tx.all("log_of_ask", ask_id=ask_id)]

@@ -32,7 +32,6 @@ WHAT = {
 
 RUN, IN_PART, HANDED_OVER, NOT_RUN = "yes", "in part", "handed over", "no"
 _DONE = {LogKind.RUN: RUN, LogKind.RUN_IN_PART: IN_PART, LogKind.HANDED_OVER: HANDED_OVER}
-"""What was done, from all of it to the least."""
 
 FAULTS = {
     LogFault.CHANGED: "Entry {first} is not as it was written.",
@@ -77,8 +76,7 @@ def ran(outcome: LoggedOutcome) -> str:
     """Whether exactly that ran, in a word: empty where it was not allowed anyway."""
     if outcome.entry.event.kind is not LogKind.ALLOWED:
         return ""
-    done = {one.done for one in outcome.exact}
-    return next((word for kind, word in _DONE.items() if kind in done), NOT_RUN)
+    return _DONE[outcome.done] if outcome.done else NOT_RUN
 
 
 def why(outcome: LoggedOutcome) -> str:
