@@ -82,8 +82,16 @@ def test_a_log_that_was_changed_behind_its_back_does_not_verify(home: Home) -> N
     whole = home.run("log", "verify")
     assert whole.code == 0
     assert whole.out.startswith("The log is whole: 3 entries since 20")
+    noted = home.run("log", "verify", "--json").data["hash"]
+    decide(home, "git pull")
+    assert (
+        home.run("log", "verify", "--noted", noted).code == home.run("log", "verify", "--noted", noted[:16]).code == 0
+    )
+    missing = home.run("log", "verify", "--noted", "0" * 64)
+    assert (missing.code, f"No entry has the hash {'0' * 64}" in missing.out) == (1, True)
+    assert home.run("log", "verify", "--noted", noted[:15]).code == 2
     with closing(sqlite3.connect(home.state / "sayso.db")) as store, store:
-        store.execute("UPDATE permission_log SET kind = 'denied' WHERE kind = 'allowed'")
+        store.execute("UPDATE permission_log SET kind = 'denied' WHERE seq = 2")
     broken = home.run("log", "verify")
     assert broken.code == 1
     assert broken.out.startswith("The log is broken.\n  Entry 2 is not as it was written.\n")

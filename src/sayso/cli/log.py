@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from pathlib import Path
@@ -39,6 +40,7 @@ HEADER = ("ID", "WHEN", "VERDICT", "RAN", "BY", "ACTION")
 COLOURS = {LogKind.ALLOWED: "green", LogKind.DENIED: "red"}
 _OTHERS = "yellow"
 _MOST_OFFERED = 50
+_HASH = re.compile("[0-9a-f]{16,64}")
 
 
 @click.group(invoke_without_command=True)
@@ -129,8 +131,9 @@ def show(ask_id: str, as_json: bool) -> None:
 
 
 @command.command()
+@click.option("--noted", default="", metavar="HASH", help="Also that the entry is there whose hash begins so.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as one JSON object.")
-def verify(as_json: bool) -> None:
+def verify(noted: str, as_json: bool) -> None:
     """Check that nothing was changed in the log or taken out of it.
 
     Exits with 1 if anything was.
@@ -138,9 +141,13 @@ def verify(as_json: bool) -> None:
     \b
     Example:
       sayso log verify
+      sayso log verify --noted 5d41402abc4b2a76
     """
+    if noted and not _HASH.fullmatch(noted):
+        text = tr("it takes a hash, or its first 16 characters or more; not {given}.", given=quoted(noted))
+        raise InvalidInput([Problem(path="--noted", text=text)])
     with open_desks(settings()) as desks:
-        found = desks.log.check()
+        found = desks.log.check(noted)
     if as_json:
         put_json(check_data(found))
     else:

@@ -196,9 +196,9 @@ class PermissionLog:
         found = self._store.read(lambda tx: tx.all("log_projects", person=person, most=most))
         return [row["project"] for row in found]
 
-    def check(self) -> LogCheck:
-        """Look at every row and every action."""
-        return self._store.read(check)
+    def check(self, noted: str = "") -> LogCheck:
+        """Look at every row and every action, and for the row that had the noted hash, which may be cut."""
+        return self._store.read(lambda tx: check(tx, noted))
 
     def _outcome(self, tx: Transaction, entry: LogEntry) -> LoggedOutcome:
         if entry.event.kind is not LogKind.ALLOWED:

@@ -42,6 +42,8 @@ class LogFault(StrEnum):
     """An action that rows tell of is no longer kept."""
     NOT_LOGGED = "not logged"
     """What the store knows of a permission is not in the log."""
+    NOT_AS_NOTED = "not as noted"
+    """No row has the hash that somebody has noted elsewhere."""
     RUN_NOT_LOGGED = "run not logged"
     """A command of the store ran under a permission, which is not in the log."""
 
@@ -76,9 +78,9 @@ class LogCheck:
         return not self.faults
 
 
-def check(tx: Transaction) -> LogCheck:
-    """Look at every row and every action."""
-    reading = _Reading()
+def check(tx: Transaction, noted: str = "") -> LogCheck:
+    """Look at every row and every action, and for the row that had the noted hash, which may be cut."""
+    reading = _Reading(noted)
     faults = tuple(islice(reading.faults(tx), _MOST_FAULTS))
     return LogCheck(faults=faults, rows=reading.rows, first=reading.first, since=reading.since, hash=reading.hash)
 
@@ -86,7 +88,8 @@ def check(tx: Transaction) -> LogCheck:
 class _Reading:
     """The log read from its first row to its last, and compared with what is beside it."""
 
-    def __init__(self) -> None:
+    def __init__(self, noted: str) -> None:
+        self._noted = noted
         self.rows = self.first = self.seq = 0
         self.since: int | None = None
         self.hash = self._begins_after = ""
@@ -107,6 +110,8 @@ class _Reading:
         end = tx.one("log_end")
         if (end["seq"], end["hash"]) != (self.seq, self.hash) if end else self.rows:
             yield FaultFound(fault=LogFault.NO_END, first=self.seq + 1, last=end["seq"] if end else self.seq)
+        if self._noted:
+            yield FaultFound(fault=LogFault.NOT_AS_NOTED, digest=self._noted)
         size = tx.one("log_size")
         if size and size["size"] != self.rows:
             yield FaultFound(fault=LogFault.OUT_OF_PLACE, rows=size["size"] - self.rows)
@@ -133,6 +138,8 @@ class _Reading:
 
     def _learn(self, row: Row, body: Mapping[str, Any]) -> None:
         """Take in what an untouched row says of others and of what is kept beside the log."""
+        if row["hash"].startswith(self._noted):
+            self._noted = ""
         self._of_asks.setdefault(row["ask_id"], set()).add(row["kind"])
         if body.get("title") and row["digest"]:
             self._actions.add(row["digest"])

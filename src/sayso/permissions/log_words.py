@@ -43,6 +43,7 @@ FAULTS = {
     LogFault.OTHER_ACTION: "What is kept as the action {digest} is another one.",
     LogFault.NO_ACTION: "The action {digest} is no longer kept.",
     LogFault.NOT_LOGGED: "The store has the permission {ask}; the log does not say that it was {missing}.",
+    LogFault.NOT_AS_NOTED: "No entry has the hash {digest}: it was taken out, or is older than the log is kept.",
     LogFault.RUN_NOT_LOGGED: "The command {operation} ran under a permission; the log does not say so.",
 }
 
