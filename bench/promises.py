@@ -17,7 +17,7 @@ from functools import cache
 
 from bench.tables import setting, table
 
-from bench import commands, lines
+from bench import commands, gates, lines
 
 Samples = Sequence[float]
 
@@ -73,6 +73,11 @@ PROMISES = {
         says="A call that runs `true` takes at most 6 times an empty call and a bare `Popen` together (H-07).",
         at_most=6,
         measure=_a_call_beside_its_parts,
+    ),
+    "gate-verdict": Promise(
+        says="A prompt that was allowed for the rest of its session is answered in at most 10 empty Python processes.",
+        at_most=10,
+        measure=lambda: gates.answered_at_once(ROUNDS),
     ),
     "talk-line": Promise(
         says="A line that an agent prints is on the page's stream in at most 10 times what a bare stream takes (P-58).",

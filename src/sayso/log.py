@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sayso.errors import ConfigError
+
+if TYPE_CHECKING:
+    import logging
 
 LEVELS = ("debug", "info", "warning", "error")
 _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -15,6 +18,8 @@ _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 def set_up(level: str, file: Path | None) -> None:
     """Send what Sayso logs to stderr, or to `file` (made 0600)."""
+    import logging  # only now: settings name the levels, and not everybody who reads them logs anything
+
     handler: logging.Handler = _file_handler(file) if file else logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter(_FORMAT))
     logger = logging.getLogger("sayso")
@@ -27,6 +32,8 @@ def set_up(level: str, file: Path | None) -> None:
 
 
 def _file_handler(file: Path) -> logging.Handler:
+    import logging
+
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))

@@ -5,8 +5,8 @@ Functions of one transaction, for the desk, which tells what each is for. Corout
 
 from __future__ import annotations
 
+import os
 import sys
-import uuid
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -47,7 +47,7 @@ class Leaving:
 
 
 def new_wait_id() -> str:
-    return uuid.uuid4().hex
+    return os.urandom(16).hex()
 
 
 def new_wait(table: AskTable, bell: Bell, timeout_ms: int | None, wait_id: str = "") -> Wait:

@@ -5,7 +5,6 @@ It knows how a change is kept. Which changes there are is told at the desk, in o
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -53,6 +52,8 @@ class AskTable:
 
     def open(self, new: NewAsk, wait: Wait | None, server: str) -> Ask:
         """A new ask, put through this process."""
+        import uuid  # only now: a gate that need not ask opens none
+
         quota.check_asks(self.tx, new.asker, self._most_open)
         self.opened += 1
         ask = Ask(

@@ -6,12 +6,12 @@ One small module per client. It knows no store, and waits for nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
 
 from sayso.dialects.approve import Permission
+from sayso.records import record
 
 
 class DecidedThere(StrEnum):
@@ -22,7 +22,7 @@ class DecidedThere(StrEnum):
     ANSWERED = "answered"
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Prompt:
     """What a client asks of whoever sits in front of it: a permission, or questions of its agent."""
 
@@ -38,7 +38,7 @@ class Prompt:
     """Whether the client shows a prompt of its own beside the gate. Where nobody decides, that goes on."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class GateVerdict:
     """What the client is told. `given` is the input that the tool gets; `message` is for the agent."""
 

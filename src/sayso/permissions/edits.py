@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import Any
 
 from sayso.text import one_line
@@ -164,6 +163,8 @@ def _groups(old: Sequence[str], new: Sequence[str]) -> Iterator[Sequence[Opcode]
     i1, i2, j2 = same - lead, len(old) - tail + trail, len(new) - tail + trail
     size = i2 - i1 + j2 - i1
     if size <= MOST_COMPARED:
+        from difflib import SequenceMatcher  # only now: most permissions are for no edit, and an agent waits
+
         # Taking the most frequent lines for noise makes longer diffs, but without that large files take for ever.
         matcher = SequenceMatcher(None, old[i1:i2], new[i1:j2], autojunk=size > _THOROUGH)
         for group in matcher.get_grouped_opcodes(CONTEXT):

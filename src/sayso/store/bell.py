@@ -7,7 +7,6 @@ know that a process lives: the system takes it down when the process ends, howev
 from __future__ import annotations
 
 import os
-import secrets
 import selectors
 import socket
 import threading
@@ -38,7 +37,7 @@ class Bell(ABC):
     """One process's bell."""
 
     def __init__(self) -> None:
-        self.process = f"{os.getpid()}-{secrets.token_hex(6)}"
+        self.process = f"{os.getpid()}-{os.urandom(6).hex()}"
         self.hung_again = 0
         """How often it had fallen: whoever looked meanwhile may have taken this process for dead."""
         self.named: frozenset[str] | None = None

@@ -7,7 +7,6 @@ a question does not wake a hundred servers that it does not concern.
 from __future__ import annotations
 
 import os
-import secrets
 import socket
 import stat
 import time
@@ -215,7 +214,7 @@ def _agreed(note: Path) -> Path:
         fcntl.flock(file, fcntl.LOCK_EX)
         agreed = Path(file.read().strip() or "/")
         if agreed.parent != _SHORT or not (not os.path.lexists(agreed) or _is_private(agreed, owner)):
-            agreed = _SHORT / f"{_SHORT_NAME}{owner}-{secrets.token_hex(8)}"
+            agreed = _SHORT / f"{_SHORT_NAME}{owner}-{os.urandom(8).hex()}"
             file.seek(0)
             file.truncate()
             file.write(f"{agreed}\n")

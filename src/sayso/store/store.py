@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -47,7 +47,7 @@ class Store(ABC):
         """A random key that all processes of this store share, made when it is first wanted."""
 
         def work(tx: Transaction) -> bytes:
-            tx.run("put_meta_once", key=name, value=secrets.token_hex(32))
+            tx.run("put_meta_once", key=name, value=os.urandom(32).hex())
             row = tx.one("meta", key=name)
             assert row is not None
             return bytes.fromhex(row["value"])

@@ -10,18 +10,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.cli.program import BIN, SOMEONE, Home, Ran
+from tests.cli.program import BIN, SOMEONE, Home
 from tests.e2e.clients.install import PINS
-from tests.e2e.programs.fetch import node, programs
+from tests.e2e.programs.machine import Machine
 from tests.e2e.programs.model import Json, Model, say, told, use
 from tests.e2e.programs.seats import MODES, SEATS, Client, Seat, at_work, let_pass, until
 from tests.e2e.programs.words import as_documented, in_general
@@ -32,7 +29,6 @@ from sayso.asks.desk import AskDesk
 from sayso.asks.model import Answer, Ask, State
 from sayso.install.targets import BY_KEY
 
-SECONDS = 90
 NAMES = ("claude-code", "codex", "gemini")
 QUESTION = "Where do we land?"
 THE_ANSWER = "Use the harbour at dawn."
@@ -53,41 +49,6 @@ TOUCH: Json = {
 BETWEEN_NUDGES = 10.0
 PATIENCE = 240.0
 """Seconds for a client to start and to ask, on a machine that does much else."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Machine:
-    """A home with the programs on its PATH."""
-
-    home: Home
-
-    def run(self, *words: str, **env: str) -> Ran:
-        ran = subprocess.run(
-            words,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            cwd=self.home.project,
-            env={**self.home.env, **env},
-            timeout=SECONDS,
-            check=False,
-        )
-        return Ran(code=ran.returncode, out=ran.stdout, err=ran.stderr)
-
-
-@pytest.fixture(scope="session")
-def fetched() -> Path:
-    return programs()
-
-
-@pytest.fixture
-def machine(fetched: Path) -> Iterator[Machine]:
-    with tempfile.TemporaryDirectory(prefix="sayso-", dir="/tmp", ignore_cleanup_errors=True) as name:
-        folder = Path(name).resolve()
-        path = f"{fetched}:{BIN}:{node().node.parent}:/usr/bin:/bin"
-        home = Home(folder=folder, extra={"PATH": path, "DISABLE_TELEMETRY": "1", "DISABLE_AUTOUPDATER": "1"})
-        home.project.mkdir()
-        yield Machine(home=home)
 
 
 def connected(machine: Machine, seat: Seat) -> Home:

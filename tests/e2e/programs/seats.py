@@ -222,7 +222,11 @@ class Interactive(Client):
 
     def nudge(self) -> None:
         self._tmux("send-keys", "-l", "Go on.")
-        self._tmux("send-keys", "Enter")
+        self.press("Enter")
+
+    def press(self, key: str) -> None:
+        """Press a key, by tmux's name for it."""
+        self._tmux("send-keys", key)
 
     def shows(self) -> str:
         return self._tmux("capture-pane", "-p")
@@ -242,10 +246,10 @@ MODES: Mapping[str, tuple[type[Headless | Interactive], str]] = {
 
 
 @contextmanager
-def at_work(seat: Seat, mode: str, home: Home, url: str) -> Iterator[Headless | Interactive]:
+def at_work(seat: Seat, mode: str, home: Home, url: str, more: Sequence[str] = ()) -> Iterator[Headless | Interactive]:
     kind, way = MODES[mode]
     words: Words = getattr(seat, way)
-    client = kind(words(url), home, seat.env(url), home.folder / f"{mode}-{next(_numbers)}.log")
+    client = kind([*words(url), *more], home, seat.env(url), home.folder / f"{mode}-{next(_numbers)}.log")
     try:
         yield client
     finally:

@@ -1,0 +1,321 @@
+"""The prompts of the real Claude Code in the inbox, after `sayso install claude-code --approvals` and nothing else.
+
+On a scripted model, in a real terminal and without one. `make test-clients` runs this file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.cli.program import SOMEONE, Home
+from tests.e2e.programs.machine import Machine
+from tests.e2e.programs.model import Json, Model, Script, say, told, use
+from tests.e2e.programs.seats import SEATS, Client, Interactive, at_work, until
+
+from sayso.asks.desk import AskDesk
+from sayso.asks.model import Answer, Ask, State
+from sayso.chain import LogKind
+from sayso.errors import AlreadySettled
+from sayso.permissions.desk import PermissionDesk
+from sayso.permissions.log import PermissionLog
+from sayso.permissions.verdict import Decision, verdict_of
+from sayso.processes import name_of
+
+(CLAUDE,) = (seat for seat in SEATS if seat.key == "claude-code")
+PATIENCE = 120.0
+MANUAL = ("--permission-mode", "default")
+"""Its own default decides most prompts by a model of its own."""
+BASH: Json = {"command": "touch made", "description": "Make a file"}
+QUESTIONS: Json = {
+    "questions": [
+        {
+            "question": "Which harbour?",
+            "header": "Harbour",
+            "options": [{"label": "North", "description": "cold"}, {"label": "South", "description": "far"}],
+            "multiSelect": False,
+        }
+    ]
+}
+DIALOG = "Do you want to proceed?"
+
+
+def one_after_another(*blocks: Json) -> Script:
+    """Uses these tools, and then is done."""
+
+    def answer(request: Json) -> Json:
+        done = len(told(request).results)
+        return blocks[done] if done < len(blocks) else say("Done.")
+
+    return answer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Session:
+    """A session of Claude Code, and the desk of the person whose inbox it asks in."""
+
+    client: Client
+    desk: AskDesk
+    model: Model
+
+    def asks(self) -> list[Ask]:
+        return [ask for ask in self.desk.inbox() if ask.state is State.PENDING]
+
+    def prompt(self) -> Ask:
+        until(PATIENCE, lambda: len(self.asks()) == 1, lambda: f"a prompt; it shows\n{self.client.shows()}")
+        return self.asks()[0]
+
+    def allow(self, ask: Ask) -> None:
+        PermissionDesk(self.desk).allow(ask.id, ask.digest, SOMEONE)
+
+    def shows(self, text: str) -> None:
+        until(PATIENCE, lambda: text in self.client.shows(), lambda: f"{text!r} in\n{self.client.shows()}")
+
+    def press(self, key: str) -> None:
+        assert isinstance(self.client, Interactive)
+        self.client.press(key)
+
+    def told(self, use: int = 1) -> str:
+        """What the model was told of a use of a tool."""
+        until(PATIENCE, lambda: len(self._results) >= use, lambda: f"a result; it shows\n{self.client.shows()}")
+        return self._results[use - 1]
+
+    @property
+    def _results(self) -> list[str]:
+        return [result for request in self.model.requests[-1:] for result in told(request).results]
+
+    def ended(self, ask: Ask) -> Ask:
+        """The ask, once it is over and its gate has gone."""
+
+        def is_over() -> bool:
+            self.desk.release_the_dead()
+            return self.desk.get(ask.id).state is not State.PENDING
+
+        until(PATIENCE, is_over, lambda: "the end of the prompt")
+        gate = int(ask.server.partition("-")[0])
+        until(PATIENCE, lambda: name_of(gate) is None, lambda: "the gate to end")
+        return self.desk.get(ask.id)
+
+
+def installed(machine: Machine) -> Home:
+    CLAUDE.move_in(machine.home)
+    ran = machine.run("sayso", "install", "claude-code", "--approvals")
+    assert ran.code == 0, ran.err
+    return machine.home
+
+
+@contextmanager
+def scripted(home: Home, mode: str, script: Script, more: tuple[str, ...] = MANUAL) -> Iterator[Session]:
+    with (
+        home.desk() as desk,
+        Model(script).serving() as model,
+        at_work(CLAUDE, mode, home, model.url, more) as client,
+    ):
+        yield Session(client=client, desk=desk, model=model)
+
+
+def session(home: Home, mode: str, *blocks: Json) -> AbstractContextManager[Session]:
+    return scripted(home, mode, one_after_another(*blocks))
+
+
+def test_a_permission_allowed_in_the_inbox_closes_the_dialog_in_the_terminal_and_runs(machine: Machine) -> None:
+    home = installed(machine)
+    with session(home, "interactive", use("Bash", "toolu_1", BASH)) as claude:
+        ask = claude.prompt()
+        claude.shows(DIALOG)
+        assert ask.asker.version
+        claude.allow(ask)
+        claude.shows("Allowed by PermissionRequest hook")
+        claude.told()
+        assert DIALOG not in claude.client.shows()
+        assert (home.project / "made").exists()
+        assert claude.ended(ask).delivered
+
+
+def test_a_denial_in_the_inbox_reaches_the_model_with_its_words(machine: Machine) -> None:
+    home = installed(machine)
+    with session(home, "interactive", use("Bash", "toolu_1", BASH)) as claude:
+        ask = claude.prompt()
+        claude.shows(DIALOG)
+        PermissionDesk(claude.desk).deny(ask.id, SOMEONE, "use the other pier")
+        assert claude.told() == "The user did not allow this. They said: use the other pier"
+        assert not (home.project / "made").exists()
+
+
+@pytest.mark.parametrize(("key", "how"), [("1", "allowed"), ("Escape", "denied")])
+def test_a_permission_decided_in_the_terminal_leaves_the_inbox_which_says_how(
+    machine: Machine, key: str, how: str
+) -> None:
+    home = installed(machine)
+    with session(home, "interactive", use("Bash", "toolu_1", BASH)) as claude:
+        ask = claude.prompt()
+        claude.shows(DIALOG)
+        claude.press(key)
+        end = claude.ended(ask)
+        assert end.outcome is not None
+        assert end.outcome.reason == f"{how} in the terminal of Claude Code"
+        found = verdict_of(end)
+        assert found is not None
+        assert found.decision is Decision.ELSEWHERE
+        assert (home.project / "made").exists() == (how == "allowed")
+        with pytest.raises(AlreadySettled):
+            claude.allow(ask)
+
+
+def test_questions_of_its_own_tool_are_answered_in_the_inbox_or_in_the_terminal(machine: Machine) -> None:
+    home = installed(machine)
+    with session(
+        home, "interactive", use("AskUserQuestion", "toolu_1", QUESTIONS), use("AskUserQuestion", "toolu_2", QUESTIONS)
+    ) as claude:
+        ask = claude.prompt()
+        claude.shows("Which harbour?")
+        claude.desk.answer(ask.id, [Answer(question="1", text="The new one")], SOMEONE)
+        assert '"Which harbour?"="The new one"' in claude.told()
+        assert claude.ended(ask).delivered
+        again = claude.prompt()
+        claude.shows("2. South")
+        claude.press("2")
+        end = claude.ended(again)
+        assert end.outcome is not None
+        assert end.outcome.reason == "answered in the terminal of Claude Code"
+        assert '"Which harbour?"="South"' in claude.told(2)
+
+
+def test_a_plan_is_read_and_allowed_in_the_inbox(machine: Machine) -> None:
+    home, text = installed(machine), "# The plan\n\n1. Dig\n2. Fill\n"
+
+    def script(request: Json) -> Json:
+        match len(told(request).results):
+            case 0:
+                found = re.search(r'/[^"\s\\]*plans/[\w-]+\.md', told(request).whole)
+                assert found is not None
+                return use("Write", "toolu_1", {"file_path": found[0], "content": text})
+            case 1:
+                return use("ExitPlanMode", "toolu_2", {})
+        return say("Done.")
+
+    with scripted(home, "interactive", script, ("--permission-mode", "plan")) as claude:
+        ask = claude.prompt()
+        assert ask.wanted is not None
+        assert ask.wanted["action"]["data"]["input"]["plan"] == text
+        claude.allow(ask)
+        assert "User has approved your plan" in claude.told(2)
+
+
+def test_an_edit_comes_with_its_diff(machine: Machine) -> None:
+    home = installed(machine)
+    file = home.project / "port.txt"
+    with session(home, "headless", use("Write", "toolu_1", {"file_path": str(file), "content": "8080\n"})) as claude:
+        ask = claude.prompt()
+        assert ask.wanted is not None
+        assert "+8080" in ask.wanted["action"]["data"]["diff"]
+        claude.allow(ask)
+        claude.told()
+    assert file.read_text() == "8080\n"
+
+
+def test_two_sessions_in_one_project_never_cross(machine: Machine) -> None:
+    home = installed(machine)
+    with session(home, "interactive", use("Bash", "toolu_1", BASH)) as first:
+        one = first.prompt()
+        with session(home, "headless", use("Bash", "toolu_1", BASH)) as second:
+            until(PATIENCE, lambda: len(second.asks()) == 2, second.client.shows)
+            (two,) = (ask for ask in second.asks() if ask.id != one.id)
+            assert one.digest == two.digest
+            assert one.asker.session != two.asker.session
+            PermissionDesk(second.desk).deny(two.id, SOMEONE, "not you")
+            assert second.told() == "The user did not allow this. They said: not you"
+            assert [ask.id for ask in first.asks()] == [one.id]
+        first.allow(one)
+        first.told()
+    assert (home.project / "made").exists()
+
+
+def test_without_a_terminal_and_without_any_flag_of_ours_it_asks_in_the_inbox(machine: Machine) -> None:
+    home = installed(machine)
+    with scripted(home, "headless", one_after_another(use("Bash", "toolu_1", BASH)), more=()) as claude:
+        ask = claude.prompt()
+        claude.allow(ask)
+        claude.told()
+    assert (home.project / "made").exists()
+
+
+def test_with_the_permission_tool_the_same_is_asked_once(machine: Machine) -> None:
+    home = installed(machine)
+    file = home.folder / "mcp.json"
+    server = {"type": "stdio", "command": "sayso", "args": ["server", "--approve"], "alwaysLoad": True}
+    file.write_text(json.dumps({"mcpServers": {"permits": server}}))
+    tool = ("--mcp-config", str(file), "--permission-prompt-tool", "mcp__permits__approve")
+    with scripted(home, "headless", one_after_another(use("Bash", "toolu_1", BASH)), (*MANUAL, *tool)) as claude:
+        claude.allow(claude.prompt())
+        claude.told()
+        with home.desk() as desk:
+            assert len(desk.history()) == 1
+    assert (home.project / "made").exists()
+
+
+def test_a_killed_client_leaves_no_gate_and_no_prompt_behind(machine: Machine) -> None:
+    home = installed(machine)
+    with session(home, "interactive", use("Bash", "toolu_1", BASH)) as claude:
+        ask = claude.prompt()
+        os.kill(ask.asker.pid, signal.SIGKILL)
+        assert claude.ended(ask).state is State.EXPIRED
+
+
+ROUNDS = int(os.environ.get("SAYSO_GATE_ROUNDS", "40"))
+
+
+def test_however_gates_and_clients_are_killed_nothing_runs_that_nobody_allowed(machine: Machine) -> None:
+    home, chance = installed(machine), random.Random(ROUNDS)
+    lines = [f"echo {number} >> ran" for number in range(ROUNDS)]
+    blocks = [
+        use("Bash", f"toolu_{number}", {"command": line, "description": "Note"}) for number, line in enumerate(lines)
+    ]
+    allowed: set[str] = set()
+    while blocks:
+        with session(home, "headless", *blocks) as claude:
+            while not claude.client.has_ended and blocks:
+                until(PATIENCE, lambda claude=claude: claude.asks() or claude.client.has_ended, claude.client.shows)  # type: ignore[misc]
+                for ask in claude.asks():
+                    assert ask.wanted is not None
+                    number = lines.index(ask.wanted["action"]["data"]["input"]["command"])
+                    fate = chance.choice(["allow", "allow", "deny", "kill the gate", "kill the client"])
+                    if _befall(claude, ask, fate):
+                        allowed.add(str(number))
+                    blocks = [block for block in blocks if int(block["id"].removeprefix("toolu_")) > number]
+                    claude.ended(ask)
+    ran = Path(home.project, "ran").read_text().split()
+    assert set(ran) <= allowed
+    assert len(ran) == len(set(ran))
+    with home.desk() as desk:
+        desk.release_the_dead()
+        assert [ask for ask in desk.inbox() if ask.state is State.PENDING] == []
+        log = PermissionLog(desk._store)
+        assert log.check().whole
+        handed = [one for one in log.outcomes(most=1000) if one.entry.event.kind is LogKind.ALLOWED and one.ran]
+        assert len(ran) <= len(handed)
+
+
+def _befall(claude: Session, ask: Ask, fate: str) -> bool:
+    """Whether it was allowed."""
+    match fate:
+        case "allow":
+            with suppress(AlreadySettled):
+                claude.allow(ask)
+                return True
+        case "deny":
+            with suppress(AlreadySettled):
+                PermissionDesk(claude.desk).deny(ask.id, SOMEONE)
+        case "kill the gate":
+            os.kill(int(ask.server.partition("-")[0]), signal.SIGKILL)
+        case _:
+            os.kill(ask.asker.pid, signal.SIGKILL)
+    return False
