@@ -5,6 +5,7 @@ It knows how a change is kept. Which changes there are is told at the desk, in o
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -52,13 +53,11 @@ class AskTable:
 
     def open(self, new: NewAsk, wait: Wait | None, server: str) -> Ask:
         """A new ask, put through this process."""
-        import uuid  # only now: a gate that need not ask opens none
-
         quota.check_asks(self.tx, new.asker, self._most_open)
         self.opened += 1
         ask = Ask(
-            id=uuid.uuid4().hex,
-            call_id=str(uuid.uuid4()),
+            id=os.urandom(16).hex(),
+            call_id=_new_uuid(),
             tool=new.tool,
             title=new.title,
             questions=new.questions,
@@ -121,3 +120,9 @@ class AskTable:
         chain.append(self.tx, self._happened, self._told)
         self._happened.clear()
         self._told.clear()
+
+
+def _new_uuid() -> str:
+    """As `uuid.uuid4` makes it, which takes its time to import."""
+    digits = os.urandom(16).hex()
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
