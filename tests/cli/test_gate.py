@@ -247,6 +247,17 @@ def test_what_was_allowed_for_the_rest_of_the_session_is_answered_at_once_there_
             assert other.ask.id != gate.ask.id
 
 
+@pytest.mark.parametrize("effect", ["allow", "deny"])
+def test_rules_decide_before_anybody_is_asked(home: Home, effect: str) -> None:
+    rules = home.folder / ".config" / "sayso" / "rules.toml"
+    rules.parent.mkdir(parents=True)
+    rules.write_text(f'[[rule]]\n{effect} = ["Bash(make deploy)"]\n')
+    ran = home.run("gate", "claude-code", stdin=json.dumps(prompt(home)))
+    assert ran.data["hookSpecificOutput"]["decision"]["behavior"] == effect
+    with home.desk() as desk:
+        assert desk.inbox() == []
+
+
 @pytest.mark.parametrize(
     ("env", "said"), [(HEADLESS, "Nobody decided within 1 second, so this was not allowed."), ({}, "")]
 )

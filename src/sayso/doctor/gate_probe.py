@@ -31,10 +31,12 @@ def probe_gate(command: str, config: Config) -> Iterator[Finding]:
         again = "sayso install claude-code --approvals, then look again"
         yield fault(SUBJECT, f"A test prompt got no verdict: {str(error).rstrip('.')}.", again)
         return
+    if _NO not in said and '"behavior"' in said:
+        yield ok(SUBJECT, f"your rules decided a test prompt at once ({_milliseconds(begun)} ms)")
+        return
     if _NO not in said:
-        yield fault(
-            SUBJECT, f"Claude Code would have been told {said[:200]!r}.", "sayso install claude-code --approvals"
-        )
+        text = f"A test prompt was not brought into your inbox; Claude Code would have been told {said[:200]!r}."
+        yield fault(SUBJECT, text, "sayso install claude-code --approvals")
         return
     yield ok(SUBJECT, f"a prompt was in your inbox, and its denial came back ({_milliseconds(begun)} ms)")
 
@@ -66,8 +68,10 @@ def _deny(config: Config, mark: str, gate: subprocess.Popen[bytes]) -> None:
     try:
         desk, end = AskDesk(opened), time.monotonic() + SECONDS
         while (ask := _found(desk, mark)) is None:
-            if gate.poll() is not None or time.monotonic() > end:
-                raise SaysoError("it did not arrive in your inbox: the gate uses another store, or stood back")
+            if gate.poll() is not None:
+                return
+            if time.monotonic() > end:
+                raise SaysoError("it did not arrive in your inbox: the gate uses another store")
             opened.bell().wait(LOOK_EVERY)
         PermissionDesk(desk).deny(ask.id, Settler(person=config.person, surface="doctor"), _NO)
     finally:

@@ -6,7 +6,7 @@ was shown; whoever shows something else than what is wanted can only say no. Dou
 
 from __future__ import annotations
 
-import uuid
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -50,7 +50,7 @@ class PermissionDesk:
             return RuledAction()
         if ruling.effect == "ask":
             return RuledAction(asked=asked_because(ruling), demanded=ruling.is_demanded)
-        verdict = uuid.uuid4().hex
+        verdict = os.urandom(16).hex()
         self._log_ruling(ruling, action, asker, verdict)
         if ruling.effect == "deny":
             return RuledAction(denied=denied_because(ruling))
