@@ -19,7 +19,8 @@ from sayso.errors import AmbiguousId, NotFound
 from sayso.operations.desk import OperationDesk
 from sayso.operations.operation import NewOperation, Operation, OperationState, new_id, step_id
 from sayso.permissions.action import Action, ActionKind
-from sayso.permissions.log import PermissionLog
+from sayso.permissions.log import LoggedOutcome, PermissionLog, executions
+from sayso.permissions.log_words import ran
 from sayso.permissions.verdict import AllowedAction
 from sayso.processes import name_of
 from sayso.running import record
@@ -60,15 +61,15 @@ def test_an_operation_is_queued_then_runs_then_has_ended(operations: OperationDe
 
 
 @pytest.mark.parametrize(
-    ("began", "kinds"),
+    ("began", "kinds", "told"),
     [
-        ("nothing", [LogKind.RUN, LogKind.NOT_RUN]),
-        ("before", [LogKind.RUN, LogKind.RUN_IN_PART]),
-        (".", [LogKind.RUN]),
+        ("nothing", [LogKind.RUN, LogKind.NOT_RUN], ("no", LogKind.NOT_RUN)),
+        ("before", [LogKind.RUN, LogKind.RUN_IN_PART], ("in part", LogKind.RUN_IN_PART)),
+        (".", [LogKind.RUN], ("yes", None)),
     ],
 )
 def test_what_began_under_a_permission_is_never_logged_as_not_run(
-    operations: OperationDesk, store: Store, began: str, kinds: list[LogKind]
+    operations: OperationDesk, store: Store, began: str, kinds: list[LogKind], told: tuple[str, LogKind | None]
 ) -> None:
     running = operations.open_running(new())
     action = Action(kind=ActionKind.COMMAND, tool="cargo_build", folder="/", data={"argv": ["cargo", "build"]})
@@ -78,7 +79,11 @@ def test_what_began_under_a_permission_is_never_logged_as_not_run(
     if began != "nothing":
         record.write(str(folder), record.RUNNER_FILE, {"pid": 1, "started": "", "group": 1, "mark": ""})
     operations.end(running.id, Status(reason="cancelled", text="the tool file changed"))
-    assert [entry.event.kind for entry in PermissionLog(store).find("aa").entries] == kinds
+    entries = PermissionLog(store).find("aa").entries
+    assert [entry.event.kind for entry in entries] == kinds
+    allowed = replace(entries[0], event=replace(entries[0].event, kind=LogKind.ALLOWED))
+    outcome = LoggedOutcome(entry=allowed, executions=tuple(executions(entries)))
+    assert (ran(outcome), outcome.stopped and outcome.stopped.kind) == told
 
 
 def test_an_operation_that_need_not_wait_is_opened_running(operations: OperationDesk, clock: FakeClock) -> None:

@@ -89,10 +89,10 @@ class LoggedOutcome:
 
     @property
     def stopped(self) -> LogEvent | None:
-        """Why it did not run although it was allowed."""
-        if self.ran:
+        """Why it did not run, or not all of it, although it was allowed."""
+        if self.done in (LogKind.RUN, LogKind.HANDED_OVER):
             return None
-        return next((one.undone.event for one in reversed(self.executions) if one.undone and not one.done), None)
+        return next((one.undone.event for one in reversed(self.executions) if one.undone), None)
 
 
 @dataclass(frozen=True, kw_only=True)
