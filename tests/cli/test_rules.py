@@ -88,6 +88,23 @@ def test_rules_are_suggested_for_what_was_allowed_often_and_never_denied(home: H
         decide(home, line)
     decide(home, "rm x", because="no")
     ran = home.run("rules", "suggest")
-    assert ran.out == '# allowed 3 times, never denied\n[[rule]]\nallow = ["Bash(npm test *)"]\n\n'
+    assert ran.out == '# allowed 3 times, never denied\n[[rule]]\nallow = [\n  "Bash(npm test *)",\n]\n\n'
     write(home, '[[rule]]\nallow = ["Bash(npm test *)"]')
     assert home.run("rules", "suggest", "--json").data == []
+
+
+def test_the_settings_of_a_client_are_proposed_as_rules_that_can_be_used(home: Home) -> None:
+    assert "nothing in its settings" in home.run("rules", "import", "claude-code").err
+    settings = home.folder / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text(
+        '{"permissions": {"allow": ["Bash(npm run test:*)", "Agent(x)"], "deny": ["Bash(rm *)", "Skill(y)"]}}'
+    )
+    ran = home.run("rules", "import", "claude-code")
+    assert "left out, because no rule can say it: Agent(x)" in ran.out
+    write(home, ran.out)
+    checked = {"npm run test -- a": 0, "rm x": 11, "ls": 10}
+    assert {line: home.run("rules", "check", f"Bash({line})").code for line in checked} == checked
+    assert home.run("rules", "check", "Skill").code == 10
+    settings.write_text("{")
+    assert home.run("rules", "import", "claude-code").code == 2

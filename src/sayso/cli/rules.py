@@ -156,13 +156,48 @@ def suggest(as_json: bool) -> None:
         return
     for each in found:
         put(f"# {tr('allowed {n} times, never denied', n=each.allowed)}")
-        put(_written(each.pattern))
+        put(_written(Effect.ALLOW, [each.pattern]))
     say(tr("Copy what you want into {file}.", file=spelt_out(str(config.user_rules))))
 
 
-def _written(pattern: str) -> str:
+@command.command("import")
+@click.argument("client", metavar="CLIENT", type=click.Choice(["claude-code", "codex", "gemini", "opencode"]))
+@click.option("--json", "as_json", is_flag=True, help="Print what was found as one JSON object.")
+def import_(client: str, as_json: bool) -> None:
+    """Propose the rules that a client's own settings come to.
+
+    CLIENT is claude-code, codex, gemini or opencode. The rules never allow what that client would have asked about or
+    denied; what no rule can say is named. Nothing is changed: look at it, then copy it into your file.
+
+    \b
+    Example:
+      sayso rules import claude-code
+    """
+    from sayso.rules.importing import imported, places
+
+    config = settings()
+    files = [file for file in places(client, Path.home(), config.project) if file.is_file()]
+    try:
+        found = imported(client, [file.read_text("utf-8") for file in files])
+    except (ValueError, SyntaxError, OSError, TypeError, AttributeError) as error:
+        text = tr("its settings cannot be understood: {error}", error=one_line(str(error), 200))
+        raise InvalidInput([Problem(path=client, text=text)]) from None
+    if as_json:
+        rules = [{"effect": effect.value, "about": text} for effect, text in found.rules]
+        put_json({"files": [str(file) for file in files], "rules": rules, "left_out": list(found.left_out)})
+        return
+    for effect in (each for each in Effect if any(said is each for said, _ in found.rules)):
+        put(_written(effect, [text for said, text in found.rules if said is effect]))
+    for text in found.left_out:
+        put(f"# {tr('left out, because no rule can say it:')} {spelt_out(text)}")
+    if not found.rules:
+        say(tr("There is nothing in its settings that would make a rule."))
+
+
+def _written(effect: Effect, patterns: list[str]) -> str:
     """A rule as it stands in a file."""
-    return f"[[rule]]\nallow = [{quoted(pattern, 500)}]\n"
+    lines = "".join(f"  {quoted(pattern, 1_000)},\n" for pattern in patterns)
+    return f"[[rule]]\n{effect.value} = [\n{lines}]\n"
 
 
 def _row(rule: Rule, counts: dict[str, int], config: Config) -> tuple[str, ...]:

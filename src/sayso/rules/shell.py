@@ -256,6 +256,9 @@ class _Walk:
 
     def _quoted(self, node: Node) -> _Word:
         """A text in double quotes: what is between what the shell fills in is taken as it stands."""
+        whole = _text(node)
+        if len(whole) < 2 or not (whole.startswith('"') and whole.endswith('"')):
+            return self._strange(node)
         told, at = "", node.start_byte + 1
         for child in node.children[1:-1]:
             if child.type == "string_content":
@@ -264,12 +267,10 @@ class _Walk:
             told += _text(child) if _STEADY_IN_QUOTES.fullmatch(_text(child)) else self._word(child).text
             at = child.end_byte
         told += self._literal(self._source[at : node.end_byte - 1])
-        if not (_text(node).startswith('"') and _text(node).endswith('"')):
-            return self._strange(node)
         return _Word(text=told)
 
     def _literal(self, source: bytes) -> str:
-        text = source.decode()
+        text = source.decode(errors="replace")
         if not re.fullmatch(r"(?:\\.|[^\\\"`$]|\$(?=[\s.,:;)/]|$))*", text, re.DOTALL):
             self._doubt("it has words that are not plain")
         self._see(text)
@@ -301,7 +302,9 @@ class _Walk:
         ends = [node.start_byte, *(child.end_byte for child in node.children)]
         begins = [*(child.start_byte for child in node.children), node.end_byte]
         gaps = [self._source[end:begin] for end, begin in zip(ends, begins, strict=True)]
-        if not all(blank.fullmatch(gap) for gap in gaps):
+        # A line that goes on by a backslash goes on in the middle of a word, unless there is a blank.
+        joined = any(b"\\\n" in gap and not gap.replace(b"\\\n", b"") for gap in gaps)
+        if joined or not all(blank.fullmatch(gap) for gap in gaps):
             self._doubt("it cannot be taken apart with certainty")
         words = [child for child in node.children if child.type != "file_redirect"]
         if node.type == "command" and any(one.end_byte == other.start_byte for one, other in pairwise(words)):
@@ -357,4 +360,4 @@ def _joined(words: Iterable[_Word]) -> _Word:
 
 def _text(node: Node) -> str:
     text: bytes = node.text or b""
-    return text.decode()
+    return text.decode(errors="replace")

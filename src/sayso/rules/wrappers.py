@@ -6,7 +6,7 @@ Also options by which programs that seem harmless run others or write files.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sayso.rules.use import Command
 
@@ -33,7 +33,13 @@ class Inside:
 
 
 def inside(words: Command) -> Inside:
-    name = words[0].rpartition("/")[2]
+    """What a command runs. One that is not found in the usual way may do something else by the same name."""
+    folder, _, name = words[0].rpartition("/")
+    found = _inside(name, words)
+    return found if folder in ("", "/bin", "/usr/bin") else replace(found, is_command=True)
+
+
+def _inside(name: str, words: Command) -> Inside:
     if name == "command" and words[1:2] in (("-v",), ("-V",)):
         return Inside()
     if name in _TRANSPARENT:
