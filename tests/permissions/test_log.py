@@ -71,6 +71,7 @@ def test_an_action_that_a_person_has_changed_is_kept_beside_the_one_that_was_ask
     PermissionDesk(desk).allow(ask.id, ask.digest, ANNA, changed_input={"command": "git push --dry-run"})
     (shown,) = PermissionLog(store).outcomes()
     assert (what(shown.entry), edited(shown.entry)) == ("allowed as edited", ["its input command"])
+    assert shown.entry.event.title == "Bash: git push --dry-run"
     asked, instead = PermissionLog(store).find(ask.id).actions
     assert asked.action == PUSH
     assert instead.action.digest == instead.digest

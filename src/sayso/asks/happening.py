@@ -46,7 +46,7 @@ def of(ask: Ask, before: Ask | None, kind: str, by: Settler | None, detail: str)
         project=asker.project,
         owner=asker.owner,
         tool=(action(told) or {}).get("tool", ""),
-        title=(told.wanted or {}).get("title", ""),
+        title=(told.outcome.changed_title if told.outcome else "") or (told.wanted or {}).get("title", ""),
         client=asker.client,
         session=asker.session,
         agent=asker.agent,

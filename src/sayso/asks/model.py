@@ -209,6 +209,8 @@ class Outcome:
     scope: str = ""
     changed: Mapping[str, Any] | None = None
     """The action that was allowed instead, where a person has changed it."""
+    changed_title: str = ""
+    """That action in one line."""
     void: str = ""
     """Why an allow counted for nothing in the end: what was no longer as it had been shown."""
 

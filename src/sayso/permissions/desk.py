@@ -194,12 +194,14 @@ def _allowed(ask: Ask, action: Action, scope: AllowScope | None) -> Outcome:
     if scope is not None and scope not in offered:
         raise _invalid("scope", NOT_OFFERED.format(given=scope, offered=", ".join(offered)))
     how_far = scope or offered[0]
+    edited = action.digest != ask.digest
     return Outcome(
         answers=_as_answers(ask, ("always",) if how_far is AllowScope.SESSION else ALLOWING),
         verdict=Decision.ALLOWED,
         digest=action.digest,
         scope=how_far,
-        changed=None if action.digest == ask.digest else action.plain,
+        changed=action.plain if edited else None,
+        changed_title=action.title if edited else "",
     )
 
 
