@@ -22,6 +22,7 @@ from sayso.asks.model import Answer, Ask, State
 from sayso.errors import AlreadySettled
 from sayso.permissions.action import action_of
 from sayso.permissions.desk import PermissionDesk
+from sayso.permissions.log_words import ran
 from sayso.permissions.parts import parts_of
 from sayso.permissions.verdict import Decision, verdict_of
 
@@ -330,6 +331,22 @@ def test_nobody_deciding_in_time_is_a_denial() -> None:
         assert ask.state is State.EXPIRED
         told = verdict(wants(claude, "AskUserQuestion", questions=QUESTIONS))
         assert (told["behavior"], "Nobody answered within 1 second." in told["message"]) == ("deny", True)
+
+
+def test_what_a_client_was_told_is_in_the_log_though_its_server_is_killed_right_then() -> None:
+    with new_place() as place, place.person() as person:
+        with place.agent(program="sayso", flags=["--approve"], name=CLAUDE) as claude:
+            call = wants(claude, "Bash", command="ls")
+            ask = asked(person, "Allow Bash: ls?")
+            person.answer(ask, "Allow")
+            told = verdict(call)
+            claude.server.kill()
+            claude.server.wait(WAIT)
+        assert told["behavior"] == "allow"
+        person.wait_until(lambda: person.desk.release_the_dead() or person.desk.get(ask.id).wait is None or None)
+        (outcome,) = person.log.outcomes()
+        assert (ran(outcome), outcome.ran) == ("handed over", 1)
+        assert person.log.check().whole
 
 
 def test_a_store_that_fails_and_a_server_that_is_killed_allow_nothing() -> None:
