@@ -19,7 +19,6 @@ from sayso.permissions.desk import NO_CHANGES
 from sayso.permissions.editing import changed, edited, input_from, to_edit
 
 NOTHING_DECIDED = 1
-_SUFFIXES = {"command": ".sh", "plan": ".md", "": ".json"}
 
 
 def edited_by_person(desks: Desks, ask: Ask) -> Action:
@@ -33,7 +32,7 @@ def edited_by_person(desks: Desks, ask: Ask) -> Action:
     begun = from_json(ask, desks.asks.draft(ask.id, person))
     text = form.text if begun.edit is None else begun.edit
     while True:
-        text = _in_editor(text, _SUFFIXES.get(form.field, ".txt"))
+        text = _in_editor(text, form.suffix)
         desks.asks.keep_draft(ask.id, person, to_json(ask, replace(begun, edit=text)))
         try:
             return edited(action, text)

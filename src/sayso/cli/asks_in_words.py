@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sayso.asks import words
 from sayso.asks.model import CLIENT_FORM, Answer, Ask, Asker, Event, Kind, Option, Question, State
-from sayso.asks.truth import listening, stops_waiting_at
+from sayso.asks.truth import Listening, listening, stops_waiting_at
 from sayso.cli.action_card import action_card, edited_lines
 from sayso.cli.terminal import bold, dim
 from sayso.cli.texts import mark, tr, translated
@@ -35,6 +35,9 @@ MEANINGS = {
     "timed out": mark("can still be answered"),
 }
 """What the states of an open ask mean for the person."""
+
+
+WAITS_FOR_SAY_SO = mark("the agent waits for your say-so")
 
 
 def headline(ask: Ask) -> str:
@@ -141,7 +144,7 @@ def event_line(event: Event) -> str:
 
 def _facts(ask: Ask) -> str:
     standing = status(ask)
-    meaning, until = MEANINGS.get(standing), stops_waiting_at(ask)
+    meaning, until = WAITS_FOR_SAY_SO if _waits_for_say_so(ask) else MEANINGS.get(standing), stops_waiting_at(ask)
     facts = {
         tr("Status"): f"{translated(standing)}: {tr(meaning)}" if meaning else translated(standing),
         tr("Asked"): f"{moment(ask.created_at)} ({ago(ask.created_at)})",
@@ -153,6 +156,10 @@ def _facts(ask: Ask) -> str:
     }
     lines = [f"  {name:<8}{value}" for name, value in facts.items() if value]
     return "\n".join([f"{bold(tr('Ask'))} {ask.id}", *lines])
+
+
+def _waits_for_say_so(ask: Ask) -> bool:
+    return ask.is_permission and ask.state.answerable and listening(ask) is Listening.WAITING
 
 
 def _who(asker: Asker) -> str:

@@ -24,6 +24,7 @@ _TEXTS = {
     ActionKind.EDIT: ("content", "new_string", "new_source"),
 }
 """The fields that are edited as plain text, alone."""
+_SUFFIXES = {"command": ".sh", "plan": ".md", "": ".json"}
 _MUST_SAY_SOMETHING = "command"
 _TYPES: tuple[tuple[type | tuple[type, ...], str], ...] = (
     (bool, "true or false"),
@@ -40,6 +41,11 @@ class EditText:
 
     field: str
     text: str
+
+    @property
+    def suffix(self) -> str:
+        """How the name of a file ends that holds it, for editors."""
+        return _SUFFIXES.get(self.field, ".txt")
 
 
 def to_edit(action: Action) -> EditText:
@@ -92,7 +98,7 @@ def difference(before: Action, after: Action) -> tuple[ActionPart, ...]:
         ActionPart(
             name=PartName.EDITED,
             about=exact(name),
-            text=exact(edits.unified(name, _text(one, name), _text(other, name))),
+            text=exact(edits.unified(exact(name), *_both(_text(one, name), _text(other, name)))),
             language="diff",
         )
         for name in names
@@ -141,6 +147,12 @@ def _text(given: Mapping[str, Any], name: str) -> str:
     if name not in given:
         return ""
     return given[name] if isinstance(given[name], str) else json_block(given[name])
+
+
+def _both(one: str, other: str) -> tuple[str, str]:
+    """Where neither ends its last line, that is no difference, and not worth a word."""
+    ended = one.endswith("\n") or other.endswith("\n") or not one or not other
+    return (one, other) if ended else (f"{one}\n", f"{other}\n")
 
 
 def _invalid(path: str, text: str) -> InvalidInput:

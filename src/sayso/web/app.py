@@ -95,6 +95,7 @@ def _routes() -> list[BaseRoute]:
         Route("/", views.inbox),
         Route("/asks/{ask}", views.show_ask, methods=["GET"]),
         Route("/asks/{ask}", views.settle, methods=["POST"]),
+        Route("/asks/{ask}/row", views.show_row, methods=["GET"]),
         Route("/asks/{ask}/draft", views.keep_draft, methods=["POST"]),
         Route("/attempts", attempts.call_off, methods=["POST"]),
         Route("/asks/{ask}/questions/{place:int}", views.whole_text),

@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, field, replace
 from sayso.asks.draft import Draft, Said, answer
 from sayso.asks.model import Answer, Ask, Kind, Question, fit
 from sayso.errors import InvalidInput
+from sayso.permissions.action import action_of, takes_changes
+from sayso.permissions.editing import to_edit
 from sayso.text import quoted
 from sayso.web.fields import Fields
 from sayso.web.wording import MISSING
@@ -38,7 +40,16 @@ def mark(ask: Ask) -> str:
 def from_form(ask: Ask, fields: Fields) -> Draft:
     """The fields of a question are called `q0`, `q0-own` and `q0-note`; options go by their place."""
     said = {question.id: _said(question, fields, f"q{place}") for place, question in enumerate(ask.questions)}
-    return Draft(said=said, reason=fields.one("reason"))
+    return Draft(said=said, reason=fields.one("reason"), edit=_edit(ask, fields))
+
+
+def _edit(ask: Ask, fields: Fields) -> str | None:
+    """What was made of the action of a permission; None while nothing was."""
+    action = action_of(ask)
+    if action is None or not fields.all("edit") or not takes_changes(ask):
+        return None
+    text = fields.one("edit")
+    return None if text == to_edit(action).text else text
 
 
 def contradiction(ask: Ask, fields: Fields) -> str:

@@ -20,6 +20,7 @@ from sayso.asks.model import Kind, State
 from sayso.clock import now_ms
 from sayso.dialects.operation_replies import how
 from sayso.operations.operation import Operation
+from sayso.permissions.action import action_of
 from sayso.permissions.verdict import verdict_of
 from sayso.text import iso_time, lasting, one_line, printable
 from sayso.web import (
@@ -145,6 +146,7 @@ def _environment() -> Environment:
         "shown_parts": permission_card.shown_parts,
         "shown_difference": permission_card.shown_difference,
         "verdict": verdict_of,
+        "wanted_action": action_of,
         "command": command_wording,
         "how": how,
         "tool": tool_wording,

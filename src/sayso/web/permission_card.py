@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
 from sayso.asks.model import Ask
-from sayso.permissions.action import Action, AllowScope, action_of, scopes_of
-from sayso.permissions.editing import difference
+from sayso.errors import InvalidInput
+from sayso.permissions.action import Action, AllowScope, action_of, scopes_of, takes_changes
+from sayso.permissions.editing import difference, edited, to_edit
 from sayso.permissions.parts import ActionPart, PartName, parts_of, rules_part
 from sayso.web.fields import Fields
 from sayso.web.markdown import unbroken
@@ -23,10 +24,13 @@ ROW_LINES, ROW_CHARACTERS = 7, 360
 _MARGIN_LABEL, _MARGIN_CHARACTERS = 24, 160
 """A part that has no more, on one line, stands beside its name."""
 
-ALLOW, DENY = "allow-", "deny"
+ALLOW, DENY, EDIT, LOOK, AS_ASKED = "allow-", "deny", "edit", "look", "as-asked"
 """What the buttons are called; that of an allow is followed by how far it goes."""
 NOT_SHOWN = "What you allowed is not what the agent wants to do now. Read it again, then decide."
 WORDS_OF_A_NO = "You wrote why not, so this cannot be allowed. Deny it, or empty that field to allow it."
+EDIT_NOT_SHOWN = "What you edited is not what was shown to you. Look at the edited action, then decide."
+EDIT_BEGUN = "You began to edit this, so it cannot be allowed as it is. Open it: go on with your edit, or take it back."
+UNCHANGED = "You changed nothing: this is what was asked for."
 NOT_OPENED = "Not all of it was open: {parts}. Open every part and read it, then decide."
 
 _DIFF_HEAD = 2
@@ -67,9 +71,23 @@ class PermissionCard:
     digest: str
     parts: tuple[ShownPart, ...]
     ways: tuple[Way, ...]
+    editable: bool = False
 
     def unopened(self, seen: Collection[str]) -> list[ShownPart]:
         return [part for part in self.parts if part.long and part.mark not in seen]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Editing:
+    """What a person makes of an action: the text as they typed it, of one field of its input or of all of it as JSON;
+    and once they looked at it, what is wrong with that, or the card of what it comes to, with what they changed."""
+
+    field: str
+    text: str
+    problem: str = ""
+    action: Action | None = None
+    card: PermissionCard | None = None
+    changes: tuple[ShownPart, ...] = ()
 
 
 def card_of(ask: Ask) -> PermissionCard | None:
@@ -78,14 +96,39 @@ def card_of(ask: Ask) -> PermissionCard | None:
     if action is None:
         return None
     ways = tuple(Way(value=f"{ALLOW}{scope}", label=_SCOPES[scope]) for scope in scopes_of(ask))
-    return PermissionCard(digest=ask.digest, parts=(*shown_parts(action), *map(_shown, rules_part(ask))), ways=ways)
+    parts = (*shown_parts(action), *map(_shown, rules_part(ask)))
+    return PermissionCard(digest=ask.digest, parts=parts, ways=ways, editable=takes_changes(ask))
+
+
+def editing_of(ask: Ask, text: str | None) -> Editing | None:
+    """The edit of a permission, begun with this text or not yet; None where it cannot be edited."""
+    action = action_of(ask)
+    if action is None or not takes_changes(ask) or not ask.state.answerable:
+        return None
+    form = to_edit(action)
+    return Editing(field=form.field, text=form.text if text is None else text)
+
+
+def looked_at(ask: Ask, begun: Editing) -> Editing:
+    """The same with what it comes to, or with what is wrong with it."""
+    action = action_of(ask)
+    assert action is not None
+    try:
+        instead = edited(action, begun.text)
+    except InvalidInput as error:
+        return replace(begun, problem=str(error))
+    if instead.digest == ask.digest:
+        return replace(begun, problem=UNCHANGED)
+    way = Way(value=f"{ALLOW}{scopes_of(ask)[0]}", label="Allow as edited")
+    card = PermissionCard(digest=instead.digest, parts=tuple(shown_parts(instead)), ways=(way,))
+    return replace(begun, action=instead, card=card, changes=tuple(shown_difference(action, instead)))
 
 
 def row_card_of(ask: Ask) -> PermissionCard | None:
     """The card of a permission that a row can show whole. Of any other, nothing is drawn: it may be very long."""
     action = action_of(ask)
     texts = [part.text for part in parts_of(action)] if action else []
-    fits = sum(map(len, texts)) <= ROW_CHARACTERS and sum(text.count("\n") + 1 for text in texts) <= ROW_LINES
+    fits = sum(map(len, texts)) <= ROW_CHARACTERS and sum(map(_lines, texts)) <= ROW_LINES
     return card_of(ask) if fits else None
 
 
@@ -105,19 +148,22 @@ def wanted_scope(fields: Fields) -> AllowScope | None:
     return next((scope for scope in AllowScope if pressed == f"{ALLOW}{scope}"), None)
 
 
-def refusal(card: PermissionCard, fields: Fields) -> str:
+def refusal(card: PermissionCard, editing: Editing | None, fields: Fields) -> str:
     """Why what was sent cannot be an allow; empty when it can."""
     if fields.one("digest") != card.digest:
         return NOT_SHOWN
+    shown = editing.card if editing else card
+    if shown is None or fields.one("edited") != (shown.digest if editing else ""):
+        return editing.problem if editing and editing.problem else EDIT_NOT_SHOWN
     if fields.one("q0-note").strip():
         return WORDS_OF_A_NO
-    unopened = card.unopened(fields.all("seen"))
+    unopened = shown.unopened(fields.all("seen"))
     return NOT_OPENED.format(parts=", ".join(part.label for part in unopened)) if unopened else ""
 
 
 def _shown(part: ActionPart) -> ShownPart:
     text = part.text
-    lines, characters = text.count("\n") + 1, len(text)
+    lines, characters = _lines(text), len(text)
     return ShownPart(
         name=part.name,
         label=part.label,
@@ -127,6 +173,11 @@ def _shown(part: ActionPart) -> ShownPart:
         mark=hashlib.sha256(f"{part.label}\0{text}".encode()).hexdigest()[:16],
         in_margin=_fits_beside(part),
     )
+
+
+def _lines(text: str) -> int:
+    """How many there are; the end of the last one begins no other."""
+    return max(text.count("\n") + (not text.endswith("\n")), 1)
 
 
 def _fits_beside(part: ActionPart) -> bool:

@@ -9,19 +9,33 @@ from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from sayso.asks.crowds import Folded, short_name
 from sayso.asks.draft import Draft, from_json, to_json
 from sayso.asks.model import Ask, State
 from sayso.errors import AlreadySettled, InvalidInput, NotFound
+from sayso.permissions.verdict import verdict_of
 from sayso.text import printable
 from sayso.web.boards import PAGE
 from sayso.web.entries import check, contradiction, from_form
 from sayso.web.events import News
 from sayso.web.fields import Fields, read_form
-from sayso.web.pages import look_of, page
-from sayso.web.permission_card import DENY, WORDS_OF_A_NO, PermissionCard, card_of, refusal, wanted_scope
+from sayso.web.pages import fragment, look_of, page
+from sayso.web.permission_card import (
+    AS_ASKED,
+    DENY,
+    EDIT_BEGUN,
+    LOOK,
+    WORDS_OF_A_NO,
+    Editing,
+    PermissionCard,
+    card_of,
+    editing_of,
+    looked_at,
+    refusal,
+    wanted_scope,
+)
 from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
 from sayso.web.site import Site, site_of
 from sayso.web.wording import goes_on_with, too_late
@@ -84,8 +98,19 @@ async def show_ask(request: Request) -> Response:
     visitor, site = await required_browser(request), site_of(request)
     await site.do(site.desk.release_the_dead)
     ask = await site.ask(request.path_params["ask"], visitor.user)
-    draft = await site.do(site.desk.draft, ask.id, visitor.user)
-    return await _ask_page(request, visitor, ask, from_json(ask, draft))
+    draft = from_json(ask, await site.do(site.desk.draft, ask.id, visitor.user))
+    wanted = draft.edit is not None or "edit" in request.query_params
+    return await _ask_page(request, visitor, ask, draft, editing=editing_of(ask, draft.edit) if wanted else None)
+
+
+async def show_row(request: Request) -> Response:
+    """A permission as it can be decided within its row, whatever its length."""
+    visitor, site = await required_browser(request), site_of(request)
+    ask = await site.ask(request.path_params["ask"], visitor.user)
+    if not ask.state.answerable or ask.wanted is None:
+        raise HTTPException(409, "There is nothing to decide here any more.")
+    render = partial(fragment, "row_decision.html", ask=ask, card=card_of(ask), csrf=visitor.csrf)
+    return HTMLResponse(await site.read(render))
 
 
 async def settle(request: Request) -> Response:
@@ -96,13 +121,16 @@ async def settle(request: Request) -> Response:
         wish = await _decision(site, visitor, ask, card, fields)
     else:
         wish = _answer(site, ask, entries, fields)
-    show = partial(_ask_page, request, visitor, seen=fields.all("seen"))
+    show = partial(_ask_page, request, visitor, seen=fields.all("seen"), editing=wish.editing)
     try:
         if ask.state.answerable and (wish.refused or wish.problems):
             return await show(ask, entries, problems=wish.problems, refused=wish.refused, status=422)
+        if fields.one("settle") == AS_ASKED:
+            await site.do(site.desk.keep_draft, ask.id, visitor.user, to_json(ask, replace(entries, edit=None)))
+            return RedirectResponse(_page_of(ask, _crowd_of(ask, fields.one("crowd"))), 303)
         if wish.work is None:
             await site.do(site.desk.keep_draft, ask.id, visitor.user, to_json(ask, entries))
-            return await show(ask, entries, kept=True)
+            return await show(ask, entries, kept=wish.editing is None)
         by = replace(visitor.settler, attempt=visitor.attempt(fields.one("attempt")))
         settled = await site.do(wish.work, by=by)
     except AlreadySettled:
@@ -118,9 +146,10 @@ async def settle(request: Request) -> Response:
 
 @dataclass(frozen=True, kw_only=True)
 class FormWish:
-    """What a form wants done with an ask; nothing where it only keeps a draft. Or why that cannot be."""
+    """What a form wants done with an ask; nothing where it only keeps a draft, or edits. Or why that cannot be."""
 
     work: Callable[..., Ask] | None = None
+    editing: Editing | None = None
     refused: str = ""
     problems: Mapping[int, str] = field(default_factory=dict)
 
@@ -137,20 +166,27 @@ def _answer(site: Site, ask: Ask, entries: Draft, fields: Fields) -> FormWish:
 
 async def _decision(site: Site, visitor: Visitor, ask: Ask, card: PermissionCard, fields: Fields) -> FormWish:
     """A row has no field for the words of a no; those that were written elsewhere count there."""
-    if scope := wanted_scope(fields):
-        elsewhere = "" if fields.all("q0-note") else await _words_of_a_no(site, visitor, ask)
-        refused = WORDS_OF_A_NO if elsewhere else refusal(card, fields)
-        return FormWish(
-            work=partial(site.permissions.allow, ask.id, fields.one("digest"), scope=scope), refused=refused
-        )
-    if fields.one("settle") == DENY:
+    scope, pressed = wanted_scope(fields), fields.one("settle")
+    if pressed == DENY:
         return FormWish(work=partial(site.permissions.deny, ask.id, because=fields.one("q0-note").strip()))
-    return FormWish()
+    editing = editing_of(ask, fields.one("edit")) if fields.all("edit") else None
+    if editing and (scope or pressed == LOOK):
+        editing = looked_at(ask, editing)
+    if scope is None:
+        return FormWish(editing=editing)
+    elsewhere = "" if fields.all("q0-note") else await _begun_elsewhere(site, visitor, ask)
+    allow = partial(site.permissions.allow, ask.id, fields.one("digest"), scope=scope)
+    if editing and editing.action:
+        allow = partial(allow, changed_input=editing.action.data["input"], edited_digest=editing.action.digest)
+    return FormWish(work=allow, editing=editing, refused=elsewhere or refusal(card, editing, fields))
 
 
-async def _words_of_a_no(site: Site, visitor: Visitor, ask: Ask) -> str:
+async def _begun_elsewhere(site: Site, visitor: Visitor, ask: Ask) -> str:
+    """Why what this person has begun on its page keeps a row from allowing it; empty when nothing does."""
     draft = from_json(ask, await site.do(site.desk.draft, ask.id, visitor.user))
-    return " ".join(said.note for said in draft.said.values()).strip()
+    if any(said.note.strip() for said in draft.said.values()):
+        return WORDS_OF_A_NO
+    return "" if draft.edit is None else EDIT_BEGUN
 
 
 async def keep_draft(request: Request) -> Response:
@@ -165,10 +201,19 @@ async def keep_draft(request: Request) -> Response:
 
 def _was_sent(ask: Ask, entries: Draft, fields: Fields) -> bool:
     if ask.outcome and ask.wanted:
-        return ask.outcome.reason == fields.one("q0-note").strip()
+        return ask.outcome.reason == fields.one("q0-note").strip() and _is_what_was_allowed(ask, entries.edit)
     if ask.outcome and fields.one("settle") == "reject":
         return ask.state is State.REJECTED and ask.outcome.reason == entries.reason.strip()
     return ask.outcome is not None and ask.outcome.answers == check(ask, entries).answers
+
+
+def _is_what_was_allowed(ask: Ask, edit: str | None) -> bool:
+    """Whether nothing was edited, or exactly this was allowed."""
+    verdict, begun = verdict_of(ask), editing_of(replace(ask, state=State.PENDING), edit)
+    if edit is None or begun is None:
+        return True
+    instead = looked_at(ask, begun).action
+    return verdict is not None and instead is not None and verdict.allows(instead)
 
 
 async def _form_of(request: Request) -> tuple[Visitor, Site, Ask, Fields]:
@@ -199,6 +244,7 @@ async def _ask_page(
     refused: str = "",
     kept: bool = False,
     seen: Collection[str] = (),
+    editing: Editing | None = None,
     status: int = 200,
 ) -> Response:
     site, crowd = site_of(request), _crowd_of(ask, request.query_params.get("crowd", ""))
@@ -216,6 +262,7 @@ async def _ask_page(
         refused=refused,
         kept=kept,
         seen=seen,
+        editing=editing,
         whole="whole" in request.query_params,
         inbox=inbox,
         crowd=crowd,
@@ -231,10 +278,14 @@ async def _after(request: Request, visitor: Visitor, ask: Ask, crowd: str) -> st
     """Where to go once an ask is settled."""
     site, crowd = site_of(request), _crowd_of(ask, crowd)
     if look_of(request).after == "stay":
-        return f"/asks/{ask.id}{f'?crowd={crowd}' if crowd else ''}"
+        return _page_of(ask, crowd)
     inbox = await site.do(site.desk.folded, person=visitor.user, most=PAGE)
     path, _, query = (await _next(site, visitor, ask, crowd, inbox)).partition("?")
     return f"/{path}?sent={ask.id}{f'&{query}' if query else ''}"
+
+
+def _page_of(ask: Ask, crowd: str) -> str:
+    return f"/asks/{ask.id}{f'?crowd={crowd}' if crowd else ''}"
 
 
 async def _next(site: Site, visitor: Visitor, ask: Ask, crowd: str, inbox: Folded) -> str:

@@ -105,7 +105,8 @@ def standing(ask: Ask) -> Standing:
     agent = client(ask)
     match listening(ask) if ask.state.answerable else ask.state:
         case Listening.WAITING:
-            return Standing(word="Waiting", tone="waiting", meaning=f"{agent} waits for your answer.")
+            what = "say-so" if ask.is_permission else "answer"
+            return Standing(word="Waiting", tone="waiting", meaning=f"{agent} waits for your {what}.")
         case Listening.IN_FORM:
             return Standing(
                 word="In its form",

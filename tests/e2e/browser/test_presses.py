@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.browser.conftest import PHONE, SignIn
-from tests.e2e.browser.hands import FORMS, Hands, visit
+from tests.e2e.browser.hands import FORMS, STEP, Hands, visit
 from tests.e2e.browser.test_meant import permission
 from tests.web.house import House, confirm, select, text
 
@@ -57,6 +57,32 @@ def test_no_sequence_of_keys_and_hasty_taps_says_yes(house: House, sign_in: Sign
     for ask in asks:
         no_yes(house.desk.get(ask.id))
     assert hands.acts > 4 * len(asks)
+
+
+@pytest.mark.finding("F-02", "F-03")
+@pytest.mark.parametrize("seed", range(3))
+def test_no_sequence_of_keys_and_hasty_taps_allows_what_is_being_edited(
+    house: House, sign_in: SignIn, seed: int
+) -> None:
+    edited, looked_at = (permission(house, f"git push {seed} {number}") for number in range(2))
+    hands = Hands(sign_in("/settings", **PHONE), seed)
+    page = hands.page
+    hands.stop_time()
+    visit(page, f"/asks/{looked_at.id}?edit=1")
+    page.clock.run_for(STEP)
+    page.locator("textarea[name=edit]").fill(f"git push --dry-run {seed}")
+    hands.press(page.get_by_role("button", name="Look at it as edited"))
+    page.get_by_role("button", name="Allow as edited").wait_for()
+    hands.tap(3)
+    hands.fidget(8)
+    visit(page, f"/asks/{edited.id}?edit=1")
+    page.locator(FORMS).wait_for()
+    hands.tap(2)
+    hands.fidget(8)
+    arrived(page)
+    for ask in (edited, looked_at):
+        no_yes(house.desk.get(ask.id))
+    assert hands.acts > 8
 
 
 @pytest.mark.finding("F-03")

@@ -89,9 +89,9 @@ function upToDate(row, html, version) {
   const newer = element(html);
   if (row) {
     keepDecision(row, newer);
-    const focused = row.contains(document.activeElement);
+    const focused = row.contains(document.activeElement) && document.activeElement;
     row.replaceWith(newer);
-    if (focused) $("a", newer).focus();
+    if (focused) (newer.contains(focused) ? focused : $("a", newer)).focus();
   }
   return newer;
 }
@@ -100,6 +100,8 @@ function keepDecision(row, newer) {
   // Somebody may be deciding it: what is the same stays under their hand.
   const [form, place] = [$("[data-row-form]", row), $("[data-row-form]", newer)];
   if (form && place && form.elements.digest.value === place.elements.digest.value) place.replaceWith(form);
+  const [fold, closed] = [$("[data-row-open][open]", row), $("[data-row-open]", newer)];
+  if (fold && closed && fold.dataset.rowOpen === closed.dataset.rowOpen) closed.replaceWith(fold);
 }
 
 function remove(row) {
@@ -140,7 +142,24 @@ function describe(id) {
   return row && { who: text(".row-who"), what: text(".row-title"), crowd: "crowd" in row.dataset, permission: "permission" in row.dataset };
 }
 
-// --- A short permission is decided in its row
+// --- A permission is decided in its row: a short one as it stands there, a longer one once it was opened there
+
+addEventListener("toggle", ({ target }) => {
+  if (target.matches?.("[data-row-open]") && target.open) openInRow(target);
+}, true);
+
+async function openInRow(fold) {
+  const place = $("[data-row-place]:not(:has(form))", fold);
+  if (!place || place.ariaBusy === "true") return;
+  place.ariaBusy = "true";
+  try {
+    const reply = await reach(`asks/${fold.closest("[data-ask]").dataset.ask}/row`);
+    if (reply.ok) place.replaceChildren(element(await reply.text()));
+  } catch {
+    // What stands there leads to its page.
+  }
+  place.ariaBusy = null;
+}
 
 document.addEventListener("submit", (event) => {
   if (!event.target.matches("[data-row-form]")) return;
@@ -408,6 +427,7 @@ function prepareAsk() {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     if (!event.submitter || event.submitter.value === "keep") keepNow(form);
+    else if (event.submitter.matches("[data-shows]")) showOtherwise(form, event.submitter);
     else send(form, event.submitter);
   });
 }
@@ -416,7 +436,7 @@ function fill(form, values) {
   for (const field of form.elements) {
     if (!field.name || field.type === "hidden" || field.type === "submit") continue;
     if (field.type === "radio" || field.type === "checkbox") field.checked = values.getAll(field.name).includes(field.value);
-    else field.value = values.get(field.name) ?? "";
+    else if (values.has(field.name)) field.value = values.get(field.name);
     const fold = field.closest("details");
     if (fold && field.value) fold.open = true;
   }
@@ -519,6 +539,27 @@ async function send(form, button) {
     else tell(form, "Not sent.", $("[data-problem]", page)?.dataset.problem ?? SIGN_IN_AGAIN);
   } catch {
     await findOut(form, attempt);
+  }
+}
+
+// What changes only what the page shows of an ask, an edit for example: nothing is settled by it.
+async function showOtherwise(form, button) {
+  const body = new URLSearchParams(new FormData(form));
+  body.set(button.name, button.value);
+  clearTimeout(draft.timer);
+  draft.timer = null;
+  lockForm(form);
+  await Promise.race([draft.saving, pause(AGAIN)]);
+  try {
+    const reply = await reach(form.action, { method: "POST", body });
+    const page = await parsed(reply);
+    localStorage.removeItem(draftKey());
+    if (reply.redirected) location.assign(reply.url);
+    else if ($("[data-ask-page]", page)) replaceAsk(page);
+    else throw new Error(`${reply.status}`);
+  } catch {
+    unlockForm(form);
+    tell(form, "Not done.", "The server did not answer as it should. What you entered is still here.");
   }
 }
 
