@@ -56,8 +56,11 @@ async def test_the_history_tells_what_was_allowed_from_what_was_denied(place: Pl
     for command, chosen in (("rm -rf one", "allow"), ("rm -rf two", "deny")):
         wanted = approve.Permission(tool="Bash", given={"command": command})
         held = place.desk.hold(approve.permission_ask(wanted, Asker(client="claude", session=command), Config(), None))
-        desk, answer = PermissionDesk(place.desk), Answer(question=held.ask.questions[0].id, chosen=(chosen,))
-        desk.settle_as_entered(held.ask, [answer], BEN)
+        desk = PermissionDesk(place.desk)
+        if chosen == "allow":
+            desk.allow(held.ask.id, held.ask.digest, BEN)
+        else:
+            desk.deny(held.ask.id, BEN)
     async with place.inbox(size=(120, 40)) as anna:
         await anna.press("h")
         await anna.sees("allowed by ben in browser", "denied by ben in browser", "│ rm -rf two", "denied ben (browser)")

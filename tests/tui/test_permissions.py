@@ -41,6 +41,25 @@ def wanted(place: Place, action: Action = PUSH, scopes: tuple[AllowScope, ...] =
     return place.desk.hold(asking(new, action, scopes))
 
 
+def wanted_with_changes(place: Place, action: Action = PUSH) -> Held:
+    """By somebody who does what a person makes of it."""
+    asker = Asker(client="claude-code", project="/home/anna/api", host="workbench")
+    new = NewAsk(tool="approve", title=f"Allow {action.title}?", questions=(QUESTION,), asker=asker)
+    return place.desk.hold(asking(new, action, takes_changes=True))
+
+
+class Editor:
+    """The person's editor, which a screen without a terminal cannot start: what it was given, and what it makes of
+    that."""
+
+    def __init__(self, *typed: str) -> None:
+        self._typed, self.seen = list(typed), list[str]()
+
+    def __call__(self, app: object, command: object, text: str, suffix: str) -> str:
+        self.seen.append(text)
+        return self._typed.pop(0)
+
+
 def verdict(place: Place, held: Held) -> Verdict:
     found = verdict_of(place.now(held))
     assert found
@@ -168,3 +187,67 @@ async def test_a_verdict_elsewhere_and_none_at_all_are_told_apart(place: Place) 
         await anna.sees("denied by ben in browser", "nobody decided", "Shell command")
         await anna.press("down")
         await anna.sees("Reason: on a Friday?", "git push --force")
+
+
+# Edit, then allow
+
+
+async def test_what_was_edited_is_shown_whole_and_only_then_allowed(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = wanted_with_changes(place)
+    monkeypatch.setattr("sayso.tui.answer.edit_exactly", Editor("git push --dry-run\n# \u200b"))
+    async with place.inbox((100, 40)) as anna:
+        await anna.open()
+        await anna.sees("i edit, then allow")
+        await anna.press("i")
+        await anna.sees("As edited", "-git push --force", "+git push --dry-run", "# <U+200B>", "/home/anna/api")
+        await anna.press_after(0.3, "y")
+        await anna.sees("Not taken:")
+        assert place.now(held).state is State.PENDING
+        await anna.press("y")
+        await place.outcome(held)
+        await anna.sees("Allowed as edited.")
+    found = verdict(place, held)
+    assert found.action
+    assert found.action.data["input"] == {"command": "git push --dry-run\n# \u200b"}
+    assert found.allows(found.action)
+    async with place.inbox(WIDE) as anna:
+        await anna.press("h")
+        await anna.sees("allowed as edited by anna in terminal", "As edited", "+git push --dry-run")
+
+
+async def test_a_bad_edit_is_told_keeps_what_was_typed_and_allows_nothing(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetch = Action(kind=ActionKind.FETCH, tool="WebFetch", folder="/", data={"input": {"url": "https://a.example"}})
+    held, editor = wanted_with_changes(place, fetch), Editor('{"url": ', '{"url": "https://b.example"}')
+    monkeypatch.setattr("sayso.tui.answer.edit_exactly", editor)
+    async with place.inbox((100, 40)) as anna:
+        await anna.open()
+        await anna.press("i")
+        await anna.sees("input: is no JSON", "What you typed is kept; i opens it again.")
+        await anna.press("y")
+        await anna.sees("You began to edit this. i goes on with it, u takes it back.")
+    assert place.now(held).state is State.PENDING
+    async with place.inbox((100, 40)) as anna:
+        await anna.open()
+        await anna.press("y")
+        await anna.sees("You began to edit this.")
+        await anna.press("i")
+        await anna.sees("As edited", "https://b.example")
+        assert editor.seen[1] == '{"url": '
+        await anna.press("u")
+        await anna.sees_not("As edited")
+        await anna.press("y")
+        await place.outcome(held)
+    assert verdict(place, held).allows(fetch)
+
+
+async def test_nothing_is_edited_where_it_would_not_be_done(place: Place) -> None:
+    held = wanted(place)
+    async with place.inbox() as anna:
+        await anna.open()
+        assert "edit, then allow" not in anna.screen()
+        await anna.press("i", "u")
+    assert place.now(held).state is State.PENDING

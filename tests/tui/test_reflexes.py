@@ -8,17 +8,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.tui.harness import DROP, NAME, REGIONS, WAIT, Person, Place, option, select, until
+from tests.tui.test_permissions import wanted_with_changes
 
 from sayso.asks.desk import Held
 from sayso.asks.model import SAY_SO, Asker, Kind, NewAsk, Question, State
 from sayso.errors import ConfigError
 from sayso.tui import reflexes
 from sayso.tui.answer import AnswerScreen
+from sayso.tui.inbox import InboxScreen
 from sayso.tui.keys import Keys
 
 pytestmark = pytest.mark.anyio
@@ -309,7 +312,7 @@ class Press:
     keys: tuple[str, ...]
 
 
-KEYS = ("enter", "space", "y", "n", "1", "2", "3", "ctrl+s", "ctrl+j", "ctrl+enter", "tab", "down", "o", "r", "]", "x")
+KEYS = (*("enter", "space", "y", "n", "1", "2", "3", "ctrl+s", "ctrl+j", "ctrl+enter", "tab", "down"), *"or]xiu")
 presses = st.builds(
     Press,
     after=st.sampled_from([0.01, 0.033, 0.1, 0.5, 0.75, 1.5]),
@@ -326,6 +329,8 @@ sequences = st.lists(presses.map(lambda press: [press]) | held_keys, min_size=3,
 )
 HOLD_ENTER = [Press(1.0, ("enter",)), Press(0.5, ("enter",)), *[Press(0.033, ("enter",))] * 15]
 PASTED = [Press(1.0, ("enter",)), Press(1.0, ("y", "enter", "enter", "y")), Press(0.1, ("y", "enter", "1", "enter"))]
+EDITS = [Press(1.0, ("i",)), Press(0.3, ("y",)), Press(1.0, ("i", "y")), Press(0.1, ("u", "y"))]
+EDITED = [Press(1.0, ("enter",)), *EDITS * 2]
 
 
 @pytest.mark.finding("F-04")
@@ -333,10 +338,12 @@ PASTED = [Press(1.0, ("enter",)), Press(1.0, ("y", "enter", "enter", "y")), Pres
 @given(sequence=sequences)
 @example(sequence=HOLD_ENTER)
 @example(sequence=PASTED)
+@example(sequence=EDITED)
 async def test_whatever_is_pressed_nothing_is_settled_without_an_act_on_what_was_shown(
     sequence: Sequence[Press],
 ) -> None:
-    with tempfile.TemporaryDirectory() as folder:
+    edit = patch("sayso.tui.answer.edit_exactly", lambda app, command, text, suffix: f"{text} --dry-run")
+    with tempfile.TemporaryDirectory() as folder, edit:
         place = Place(Path(folder))
         try:
             asks = [
@@ -345,6 +352,7 @@ async def test_whatever_is_pressed_nothing_is_settled_without_an_act_on_what_was
                 permission(place, COMMAND, "Run git?"),
                 place.ask(select("First?")),
                 permission(place),
+                wanted_with_changes(place),
             ]
             async with place.inbox((100, 30)) as anna:
                 await Watcher(place, anna, asks).follow(sequence)
@@ -357,7 +365,8 @@ class Watcher:
 
     def __init__(self, place: Place, anna: Person, asks: Sequence[Held]) -> None:
         self._place, self._anna, self._open = place, anna, list(asks)
-        self._shown, self._since = "", 0.0
+        self._card: tuple[str, str | None] = ("", None)
+        self._since = 0.0
         self._last: tuple[str, float] = ("", 0.0)
 
     async def follow(self, sequence: Sequence[Press]) -> None:
@@ -377,9 +386,13 @@ class Watcher:
     def _look(self) -> tuple[str, float]:
         screen = self._anna.app.screen
         shown = screen.ask.id if isinstance(screen, AnswerScreen) else f"{type(screen).__name__}"
-        if shown != self._shown:
-            self._shown, self._since = shown, self._anna.ticks()
-        return self._shown, self._since
+        if isinstance(screen, InboxScreen) and screen._readable:
+            shown = screen._readable.id  # all of it is in view beside the list
+        # What is edited is another card.
+        card = (shown, screen.draft.edit if isinstance(screen, AnswerScreen) else None)
+        if card != self._card:
+            self._card, self._since = card, self._anna.ticks()
+        return shown, self._since
 
     def _check(self, held: Held, press: Press, *, meant: bool) -> None:
         ended = self._place.now(held)

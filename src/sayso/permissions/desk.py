@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from sayso import chain
 from sayso.asks.desk import AskDesk
 from sayso.asks.happening import TOO_LATE
-from sayso.asks.model import ALLOWING, DENYING, Answer, Ask, Asker, Outcome, Settler, State, fit
+from sayso.asks.model import ALLOWING, DENYING, Answer, Ask, Asker, Outcome, Settler, State
 from sayso.asks.settling import settle
 from sayso.errors import AlreadySettled, InvalidInput, NotFound, Problem, Problems, check_text
 from sayso.permissions.action import Action, AllowScope, action_of, scopes_of, takes_changes
@@ -117,16 +117,6 @@ class PermissionDesk:
         """Log that a client is about to be told that it may. Before it is: whoever is killed in between has logged too
         much, and never too little."""
         self._asks.change(lambda table: note_handed_over(table.tx, allowed, asker, table.now))
-
-    def settle_as_entered(self, shown: Ask, answers: Sequence[Answer], by: Settler) -> Ask:
-        """Settle the ask as a surface has shown it, by what was chosen there. Everything but a plain allow is a no."""
-        if shown.wanted is None:
-            return self._asks.answer(shown.id, answers, by)
-        (answer,) = fit(shown, answers)
-        if answer.text is None and answer.chosen and answer.chosen[0] in ALLOWING:
-            scope = AllowScope.SESSION if answer.chosen[0] == "always" else None
-            return self.allow(shown.id, shown.digest, by, scope)
-        return self.deny(shown.id, by, " ".join(part for part in (answer.text, answer.note) if part))
 
     def _decide(self, ask_id: str, by: Settler, outcome: Callable[[Ask], Outcome]) -> Ask:
         # Nobody is told of a verdict whose call is over; a wait of a dead process is none.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from textual.content import Content
 
 from sayso.asks.model import Ask
-from sayso.permissions.action import AllowScope, action_of, scopes_of
+from sayso.permissions.action import Action, AllowScope, action_of, scopes_of
+from sayso.permissions.editing import difference
 from sayso.permissions.parts import ActionPart, parts_of, rules_part
 from sayso.text import exact
 from sayso.tui.markdown import Block, cut
@@ -23,9 +24,14 @@ def action_blocks(shared: Shared, ask: Ask) -> list[Block]:
     return [*found, *_how_far(shared, ask)]
 
 
-def is_whole(ask: Ask) -> bool:
+def edit_blocks(shared: Shared, ask: Ask, instead: Action) -> list[Block]:
+    """All of what a person has made of it, after what they changed."""
+    title = Block(content=Content.styled(shared.texts.edited_title, "bold $mark"))
+    return [title, *(block for part in _edited_parts(ask, instead) for block in _part_blocks(shared, part))]
+
+
+def is_whole(action: Action | None) -> bool:
     """Whether the card shows every character, and nothing has to be opened for the rest."""
-    action = action_of(ask)
     texts = [text for part in parts_of(action) for text in (part.about, part.text)] if action else []
     return bool(texts) and not any(cut(text).left_out for text in texts)
 
@@ -33,13 +39,26 @@ def is_whole(ask: Ask) -> bool:
 def action_text(shared: Shared, ask: Ask) -> str:
     """The whole card as text, for a pager and the clipboard."""
     action = action_of(ask)
-    parts = (*parts_of(action), *rules_part(ask)) if action else ()
-    lines = [
+    lines = _part_lines(shared, (*parts_of(action), *rules_part(ask))) if action else []
+    return "\n".join([*lines, *(block.content.plain for block in _how_far(shared, ask))])
+
+
+def edit_text(shared: Shared, ask: Ask, instead: Action) -> str:
+    """The same of what a person has made of it."""
+    return "\n".join([shared.texts.edited_title, *_part_lines(shared, _edited_parts(ask, instead))])
+
+
+def _edited_parts(ask: Ask, instead: Action) -> list[ActionPart]:
+    wanted = action_of(ask)
+    return [*(difference(wanted, instead) if wanted else ()), *parts_of(instead)]
+
+
+def _part_lines(shared: Shared, parts: Sequence[ActionPart]) -> list[str]:
+    return [
         line
         for part in parts
         for line in (_label(shared, part), *_barred(part.about, "  > "), *_barred(part.text, "  │ "))
     ]
-    return "\n".join([*lines, *(block.content.plain for block in _how_far(shared, ask))])
 
 
 def _barred(text: str, start: str) -> list[str]:

@@ -10,14 +10,17 @@ from textual.content import Content
 
 from sayso.asks.draft import Draft, Said, answers
 from sayso.asks.model import ALLOWING, DENYING, Ask, Kind, Question
+from sayso.errors import InvalidInput
+from sayso.permissions.action import Action, AllowScope, action_of, takes_changes
+from sayso.permissions.editing import edited, to_edit
 from sayso.text import one_line, quoted
 from sayso.tui import draft as drafts
-from sayso.tui.action_card import action_blocks, is_whole
+from sayso.tui.action_card import action_blocks, edit_blocks, edit_text, is_whole
 from sayso.tui.bars import KeyBar, Steps, TextLine
 from sayso.tui.field import TextField
-from sayso.tui.markdown import cut
+from sayso.tui.markdown import Block, cut
 from sayso.tui.outline import copy_text, question_blocks, whole_text
-from sayso.tui.programs import editor
+from sayso.tui.programs import edit_exactly, editor
 from sayso.tui.reflexes import REST
 from sayso.tui.review import Review
 from sayso.tui.rows import Rows
@@ -32,6 +35,10 @@ _SHARE, _SHARE_OF_A_PERMISSION = 2, 4
 _NOT_FOR_PERMISSIONS = ("choose", "submit", "send", "accept", "skip", "next", "previous", "go_to")
 
 
+_SCOPES = {"always": AllowScope.SESSION}
+"""How far an allow goes where an option for more than the usual is marked."""
+
+
 class AnswerScreen(SettlingScreen):
     """Leads through the questions of an ask, in any order, to the review."""
 
@@ -40,6 +47,8 @@ class AnswerScreen(SettlingScreen):
         self._ticker = Ticker(self, shared.wording.clock, self.tick)
         self._opened = False
         """Whether the whole text was opened in the person's pager."""
+        self._edited: Action | None = None
+        """What the person has made of what the agent wants, and sees on the screen."""
 
     def body(self) -> ComposeResult:
         yield TextLine(id="who")
@@ -125,11 +134,16 @@ class AnswerScreen(SettlingScreen):
         else:
             text = list(question_blocks(self.shared, question))
             if self.ask.wanted is not None:
-                text = action_blocks(self.shared, self.ask)
+                text = self._card()
             self.step.show(question, self.draft.of(question), self._hint(question), text)
             several = question.kind is Kind.MULTI_SELECT
             self.query_one(KeyBar).rename({"choose": "done"} if several else {})
         self.refresh_bindings()
+
+    def _card(self) -> list[Block]:
+        if self._edited:
+            return edit_blocks(self.shared, self.ask, self._edited)
+        return action_blocks(self.shared, self.ask)
 
     def _show_review(self) -> None:
         texts, key = self.shared.texts, self.shared.keys.shown("submit")
@@ -165,7 +179,7 @@ class AnswerScreen(SettlingScreen):
     def _is_cut(self) -> bool:
         """Whether something of it can only be read in the person's pager."""
         if self.ask.wanted is not None:
-            return not is_whole(self.ask)
+            return not is_whole(self._edited or action_of(self.ask))
         return bool(cut(self.ask.questions[0].text).left_out)
 
     @property
@@ -273,15 +287,55 @@ class AnswerScreen(SettlingScreen):
             self.warn(texts.words_are_a_no.format(deny=deny))
         elif any(chosen in DENYING for chosen in said.chosen):
             self.warn(texts.no_is_marked.format(deny=deny))
-        else:
+        elif self.draft.edit is not None and self._edited is None:
+            self.warn(
+                texts.edit_begun.format(edit=self.shared.keys.shown("edit"), undo=self.shared.keys.shown("unedit"))
+            )
+        elif self.ask.wanted is None:
             self._decide(question, drafts.decide(question, said, ALLOWING))
+        else:
+            self.run_worker(self.allow(_marked_scope(said), self._edited), group="settle")
 
     def action_deny(self) -> None:
         """Deny it, with the words that were written."""
         question = self.ask.questions[0]
         said = self.draft.of(question)
-        if self.meant():
+        if not self.meant():
+            return
+        if self.ask.wanted is None:
             self._decide(question, said if said.own else drafts.decide(question, said, DENYING))
+        else:
+            words = (said.text.strip(), said.note.strip())
+            self.run_worker(self.deny(" ".join(filter(None, words))), group="settle")
+
+    def action_edit(self) -> None:
+        """Change what would be done in the person's own editor; then all of it is shown as edited."""
+        action = action_of(self.ask)
+        assert action is not None
+        form, environ = to_edit(action), self.shared.environ
+        begun = form.text if self.draft.edit is None else self.draft.edit
+        try:
+            text = edit_exactly(self.app, editor(environ), begun, form.suffix)
+        except OSError as error:
+            self.warn(self.shared.texts.no_program.format(program=editor(environ)[0], error=error.strerror))
+            return
+        self._edit_to(None if text == form.text else text)
+
+    def action_unedit(self) -> None:
+        self._edit_to(None)
+
+    def _edit_to(self, text: str | None) -> None:
+        """Show what this comes to, or say what is wrong with it. What was typed is kept either way."""
+        action = action_of(self.ask)
+        self.enter(replace(self.draft, edit=text))
+        self._edited, self._opened = None, False
+        try:
+            self._edited = edited(action, text) if action and text is not None else None
+        except InvalidInput as error:
+            key = self.shared.keys.shown("edit")
+            self.warn(self.shared.texts.bad_edit.format(error=one_line(str(error), 300), key=key))
+        self._show_step()
+        self.shared.reflexes.present(self, REST)
 
     def _decide(self, question: Question, said: Said) -> None:
         self.enter(self.draft.put(question, said))
@@ -337,7 +391,8 @@ class AnswerScreen(SettlingScreen):
         self.step.read_down()
 
     def action_whole(self) -> None:
-        self.post_message(Read(whole_text(self.shared, self.ask), self._has_read))
+        text = edit_text(self.shared, self.ask, self._edited) if self._edited else whole_text(self.shared, self.ask)
+        self.post_message(Read(text, self._has_read))
 
     def _has_read(self) -> None:
         self._opened = True
@@ -351,6 +406,9 @@ class AnswerScreen(SettlingScreen):
         question = self.question
         if action in ("allow", "deny"):
             return self.ask.is_permission and self.answerable
+        if action in ("edit", "unedit"):
+            begun = self.draft.edit is not None
+            return self.answerable and takes_changes(self.ask) and (begun or action == "edit")
         if self.ask.is_permission and action in _NOT_FOR_PERMISSIONS:
             return False
         match action:
@@ -377,3 +435,7 @@ class AnswerScreen(SettlingScreen):
             case "accept":
                 return question is not None and any(map(drafts.recommended, self.ask.questions))
         return True
+
+
+def _marked_scope(said: Said) -> AllowScope | None:
+    return next((_SCOPES[chosen] for chosen in said.chosen if chosen in _SCOPES), None)

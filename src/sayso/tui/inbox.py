@@ -210,9 +210,10 @@ class InboxScreen(SaysoScreen[None]):
         fits = self.is_current and self.has_class("-wide") and needed <= room.height
         if not fits or not isinstance(item, Ask) or item.wanted is None or not item.state.answerable:
             return False
+        from sayso.permissions.action import action_of
         from sayso.tui.action_card import is_whole
 
-        return is_whole(item)
+        return is_whole(action_of(item))
 
     def _previewed(self, entry: Entry) -> Sequence[Block]:
         if isinstance(entry, Ask):

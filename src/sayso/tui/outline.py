@@ -62,6 +62,7 @@ def record(shared: Shared, ask: Ask, events: Sequence[Event]) -> list[Block]:
     if not ask.questions:
         found.append(_line(shared.texts.history_wiped, "$muted"))
     found += _card_blocks(shared, ask)
+    found += _edit_blocks(shared, ask)
     for place, question in enumerate(ask.questions if ask.wanted is None else ()):
         found += _numbered(shared, place, question)
         if ask.state is State.ANSWERED:
@@ -184,6 +185,14 @@ def _card_blocks(shared: Shared, ask: Ask) -> list[Block]:
     from sayso.tui.action_card import action_blocks  # the inbox opens sooner without
 
     return action_blocks(shared, ask)
+
+
+def _edit_blocks(shared: Shared, ask: Ask) -> list[Block]:
+    from sayso.permissions.verdict import verdict_of
+    from sayso.tui.action_card import edit_blocks
+
+    verdict = verdict_of(ask)
+    return edit_blocks(shared, ask, verdict.action) if verdict and verdict.edited and verdict.action else []
 
 
 def _card_text(shared: Shared, ask: Ask) -> str:

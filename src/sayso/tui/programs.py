@@ -46,6 +46,19 @@ def edit(app: App[Any], command: Sequence[str], text: str, below: str) -> str:
         return edited.partition(MARKER)[0].strip()
 
 
+def edit_exactly(app: App[Any], command: Sequence[str], text: str, suffix: str) -> str:
+    """The same for a text of which every character counts. Editors end the last line of a file; where the text had no
+    such end, that is not the person's change."""
+    ended = text.endswith("\n")
+    with tempfile.TemporaryDirectory(prefix="sayso-") as folder:
+        file = Path(folder) / f"edited{suffix}"
+        file.write_bytes((text if ended else f"{text}\n").encode())
+        if _lend_terminal(app, [*command, str(file)]) != 0:
+            return text
+        edited = file.read_bytes().decode(errors="replace").replace("\r\n", "\n")
+    return edited if ended else edited.removesuffix("\n")
+
+
 def read(app: App[Any], command: Sequence[str], text: str) -> None:
     """Show a text in the person's pager. An OSError when it cannot start."""
     with tempfile.TemporaryDirectory(prefix="sayso-") as folder:

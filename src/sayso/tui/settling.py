@@ -12,6 +12,7 @@ from sayso.asks.desk import AskDesk
 from sayso.asks.draft import Draft, answers, to_json
 from sayso.asks.model import Ask, Question, Settler
 from sayso.errors import AlreadySettled, InvalidInput, NotFound, NotYours, StoreError
+from sayso.permissions.action import Action, AllowScope
 from sayso.permissions.desk import PermissionDesk
 from sayso.tui.bars import TextLine
 from sayso.tui.dialogs import ask_for_rejection, ask_what_is_unclear
@@ -121,7 +122,19 @@ class SettlingScreen(SaysoScreen[None]):
     async def send(self) -> None:
         """Send the answers, if they are complete and nobody was faster."""
         ask, draft = self.ask, self.draft
-        await self._settle(lambda desk: _sent(desk, ask, draft, self.shared.settler), "sent")
+        await self._settle(lambda desk: desk.answer(ask.id, answers(ask, draft), self.shared.settler), "sent")
+
+    async def allow(self, scope: AllowScope | None, instead: Action | None) -> None:
+        """Allow what was shown: what the agent wants, or what the person has made of it."""
+        ask, by = self.ask, self.shared.settler
+        given, digest = (instead.data["input"], instead.digest) if instead else (None, "")
+        await self._settle(
+            lambda desk: PermissionDesk(desk).allow(ask.id, ask.digest, by, scope, given, digest), "sent"
+        )
+
+    async def deny(self, because: str) -> None:
+        ask, by = self.ask, self.shared.settler
+        await self._settle(lambda desk: PermissionDesk(desk).deny(ask.id, by, because), "sent")
 
     async def reject(self) -> None:
         """Say no to all of it, with a reason if there is one."""
@@ -186,10 +199,6 @@ class SettlingScreen(SaysoScreen[None]):
     def on_screen_resume(self) -> None:
         if self._leaving:
             self.dismiss(None)
-
-
-def _sent(desk: AskDesk, ask: Ask, draft: Draft, by: Settler) -> Ask:
-    return PermissionDesk(desk).settle_as_entered(ask, answers(ask, draft), by)
 
 
 def turned_down(desk: AskDesk, ask: Ask, why: str, by: Settler) -> Ask:

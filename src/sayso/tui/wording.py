@@ -157,6 +157,8 @@ class Wording:
         verdict = verdict_of(ask)
         if verdict is None:
             return self.state(ask.state)
+        if verdict.allowed and verdict.edited:
+            return self.texts.permission_edited
         return {
             Decision.ALLOWED: self.texts.permission_allowed,
             Decision.DENIED: self.texts.permission_denied,

@@ -64,9 +64,11 @@ def test_a_table_scrolls_and_breaks_no_word(house: House, sign_in: SignIn, look:
 
 
 def decide(house: House, command: str, chosen: str) -> str:
-    ask = permission(house, command)
-    chosen_there = [Answer(question=ask.questions[0].id, chosen=(chosen,))]
-    PermissionDesk(house.desk).settle_as_entered(ask, chosen_there, GRACE)
+    ask, desk = permission(house, command), PermissionDesk(house.desk)
+    if chosen == "allow":
+        desk.allow(ask.id, ask.digest, GRACE)
+    else:
+        desk.deny(ask.id, GRACE)
     return ask.id
 
 

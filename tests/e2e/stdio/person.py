@@ -8,8 +8,9 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from sayso.asks.desk import AskDesk
-from sayso.asks.model import Answer, Ask, Question, Settler, State
+from sayso.asks.model import ALLOWING, Answer, Ask, Question, Settler, State
 from sayso.config import Config
+from sayso.permissions.action import AllowScope
 from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.log import PermissionLog
 from sayso.store import open_store
@@ -75,7 +76,15 @@ class Person:
             each if isinstance(each, Answer) else _read(asked, each)
             for asked, each in zip(ask.questions, said, strict=True)
         ]
-        return PermissionDesk(self.desk).settle_as_entered(ask, given, self.settler)
+        return self.desk.answer(ask.id, given, self.settler) if ask.wanted is None else self._decide(ask, given[0])
+
+    def _decide(self, ask: Ask, said: Answer) -> Ask:
+        """Everything but a plain allow is a no."""
+        desk = PermissionDesk(self.desk)
+        if said.text is None and said.chosen and said.chosen[0] in ALLOWING:
+            scope = AllowScope.SESSION if said.chosen[0] == "always" else None
+            return desk.allow(ask.id, ask.digest, self.settler, scope)
+        return desk.deny(ask.id, self.settler, " ".join(part for part in (said.text, said.note) if part))
 
     def reject(self, ask: Ask, reason: str = "") -> Ask:
         return self.desk.reject(ask.id, reason, self.settler)

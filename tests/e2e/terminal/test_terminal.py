@@ -23,6 +23,8 @@ from tests.e2e.stdio.pipe import MODERN
 from tests.e2e.terminal.harness import WAIT, Terminal, agents, colour, terminal, until, words
 
 from sayso.asks.model import Answer, Asker, Kind, Question, State
+from sayso.config import Config
+from sayso.dialects import approve
 
 FOCUS_HAD, FOCUS_LOST = "\x1b[I", "\x1b[O"
 """What a terminal sends when its window comes to the front, and when it goes behind another."""
@@ -220,6 +222,32 @@ def test_long_answers_are_written_in_the_persons_editor_and_long_questions_read_
         until(lambda: others.desk.get(held.ask.id).state is State.ANSWERED, anna.screen)
         ended = others.desk.get(held.ask.id)
     assert ended.answer("w") == Answer(question="w", text="first line\nsecond line")
+
+
+def test_what_an_agent_wants_to_do_is_edited_in_the_persons_editor_and_then_allowed(place: Place) -> None:
+    script = place.folder / "editor"
+    script.write_text('#!/bin/sh\nsed -i s/--force/--dry-run/ "$1"\n')
+    script.chmod(0o755)
+    with terminal(place, environment={"EDITOR": str(script)}) as anna, agents(place) as others:
+        wanted = approve.Permission(tool="Bash", given={"command": "git push --force"})
+        held = others.desk.hold(approve.permission_ask(wanted, Asker(client="claude-code"), Config(), None))
+        anna.start()
+        anna.sees("1 waiting")
+        anna.keys("Enter")
+        anna.sees("i edit")
+        anna.keys("i")
+        anna.sees("As edited", "+git push --dry-run")
+
+        def allowed() -> bool:
+            """A key that comes before it could be read counts for nothing."""
+            anna.keys("y")
+            return others.desk.get(held.ask.id).state is State.ANSWERED
+
+        until(allowed, anna.screen)
+        outcome = others.desk.get(held.ask.id).outcome
+    assert outcome
+    assert outcome.changed
+    assert outcome.changed["data"]["input"] == {"command": "git push --dry-run"}
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -39,6 +39,7 @@ class Texts:
     state_pending: str = "open"
     state_answered: str = "answered"
     permission_allowed: str = "allowed"
+    permission_edited: str = "allowed as edited"
     permission_denied: str = "denied"
     not_chosen: str = "Not chosen: {options}"
     state_rejected: str = "rejected"
@@ -159,6 +160,10 @@ class Texts:
     part_input: str = "Input"
     part_offered: str = "Offers the tool"
     part_more: str = "More"
+    part_edited: str = "Edited"
+    edited_title: str = "As edited"
+    edit_begun: str = "You began to edit this. {edit} goes on with it, {undo} takes it back."
+    bad_edit: str = "{error} What you typed is kept; {key} opens it again."
     too_soon: str = "Not taken: that key came before this could be read, or was held down. Press it again."
 
     # Dialogs
@@ -262,6 +267,8 @@ class Texts:
     do_copy: str = "copy"
     do_whole: str = "whole text in your pager"
     do_allow: str = "allow"
+    do_edit: str = "edit, then allow"
+    do_unedit: str = "take the edit back"
     do_deny: str = "deny"
     do_choose: str = "choose"
     do_submit: str = "send"
