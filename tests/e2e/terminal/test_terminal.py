@@ -228,7 +228,7 @@ def test_what_an_agent_wants_to_do_is_edited_in_the_persons_editor_and_then_allo
     script = place.folder / "editor"
     script.write_text('#!/bin/sh\nsed -i s/--force/--dry-run/ "$1"\n')
     script.chmod(0o755)
-    with terminal(place, environment={"EDITOR": str(script)}) as anna, agents(place) as others:
+    with terminal(place, (100, 40), {"EDITOR": str(script)}) as anna, agents(place) as others:
         wanted = approve.Permission(tool="Bash", given={"command": "git push --force"})
         held = others.desk.hold(approve.permission_ask(wanted, Asker(client="claude-code"), Config(), None))
         anna.start()
