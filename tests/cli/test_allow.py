@@ -220,6 +220,17 @@ def test_a_script_allows_another_input_by_the_digest_of_what_it_looked_at(home: 
         assert ran.data["verdict"]["edited"]["data"]["input"] == {"command": "git push --dry-run"}
 
 
+def test_no_edit_comes_to_what_a_rule_denies(home: Home) -> None:
+    rules = Path(home.env["HOME"]) / ".config" / "sayso" / "rules.toml"
+    rules.parent.mkdir(parents=True, exist_ok=True)
+    rules.write_text('[[rule]]\ndeny = ["Bash(rm *)"]\nbecause = "Use trash."\n')
+    with home.permission(PUSH, takes_changes=True) as ask:
+        ran = home.run("allow", ask.id, "--input", "-", "--digest", PUSH.digest, stdin='{"command": "rm -rf build"}')
+        assert ran.code == 2
+        assert "Use trash." in ran.error
+        assert home.ask_of(ask).state is State.PENDING
+
+
 @pytest.mark.parametrize("words", [["--edit"], ["--input", "/dev/null", "--digest", PUSH.digest]])
 def test_nothing_is_edited_where_it_would_not_be_done(home: Home, words: list[str]) -> None:
     with home.permission(PUSH) as ask:

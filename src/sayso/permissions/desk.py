@@ -91,6 +91,7 @@ class PermissionDesk:
             action = _shown(ask, digest)
             if changed_input is not None:
                 action = _changed(ask, action, changed_input, edited_digest)
+                self._refuse_what_rules_deny(action, ask.asker)
             return _allowed(ask, action, scope)
 
         return self._decide(ask_id, by, outcome)
@@ -117,6 +118,12 @@ class PermissionDesk:
         """Log that a client is about to be told that it may. Before it is: whoever is killed in between has logged too
         much, and never too little."""
         self._asks.change(lambda table: note_handed_over(table.tx, allowed, asker, table.now))
+
+    def _refuse_what_rules_deny(self, edited: Action, asker: Asker) -> None:
+        """Rules looked at what the agent wants. What a person has made of it, nobody has held against them yet."""
+        ruling = self.ruling(edited, asker)
+        if ruling and ruling.effect == "deny":
+            raise _invalid("changed_input", denied_because(ruling))
 
     def _decide(self, ask_id: str, by: Settler, outcome: Callable[[Ask], Outcome]) -> Ask:
         # Nobody is told of a verdict whose call is over; a wait of a dead process is none.

@@ -128,9 +128,14 @@ class SettlingScreen(SaysoScreen[None]):
         """Allow what was shown: what the agent wants, or what the person has made of it."""
         ask, by = self.ask, self.shared.settler
         given, digest = (instead.data["input"], instead.digest) if instead else (None, "")
-        await self._settle(
-            lambda desk: PermissionDesk(desk).allow(ask.id, ask.digest, by, scope, given, digest), "sent"
-        )
+
+        def work(desk: AskDesk) -> Ask:
+            from sayso.permissions.rules_here import Rules  # the inbox opens sooner without
+
+            permissions = PermissionDesk(desk, Rules(self.shared.config))
+            return permissions.allow(ask.id, ask.digest, by, scope, given, digest)
+
+        await self._settle(work, "sent")
 
     async def deny(self, because: str) -> None:
         ask, by = self.ask, self.shared.settler
