@@ -27,6 +27,7 @@ from sayso.mcp_server.ask import AskCalls
 from sayso.mcp_server.backend import Backend
 from sayso.mcp_server.caller import beside_us
 from sayso.permissions.action import Action, AllowScope, action_from, asking
+from sayso.permissions.standing import StandingAllows
 from sayso.permissions.verdict import AllowedAction, Decision, allowed_by, verdict_of
 from sayso.protocol.messages import Json, RequestId
 from sayso.protocol.request import ClientInfo
@@ -70,8 +71,8 @@ class Permits:
         self._calls: dict[RequestId, asyncio.Task[None]] = {}
         self._offer: asyncio.Task[None] | None = None
         self._tasks = BackgroundTasks()
-        self._allowed: dict[tuple[str, str], str] = {}
-        """Which session was allowed which action from then on, and by which ask."""
+        self._allowed = StandingAllows()
+        """Which session was allowed which action from then on."""
         self._stopped = asyncio.Event()
         self._loop = asyncio.get_running_loop()
 
@@ -126,15 +127,15 @@ class Permits:
 
     async def _call_outcome(self, call: GuardedCall) -> GuardOutcome:
         action, asker = action_from(call.action), beside_us(call.client, call.meta, self._config)
-        known = (asker.session, action.digest)
         waiting, permissions = await self._backend.waiting(), (await self._backend.desks()).permissions
         ruled = await waiting.do(permissions.by_rules, action, asker)
-        if ruled.denied or ruled.allowed:
-            by_rule = GuardOutcome(digest=action.digest, ask=ruled.allowed.ask) if ruled.allowed else None
-            return by_rule or GuardOutcome(refusal=ruled.denied)
-        if ask := self._allowed.get(known):
-            await waiting.do(permissions.note_handed_over, AllowedAction(action=action, ask=ask), asker)
-            return GuardOutcome(digest=action.digest, ask=ask)
+        if ruled.denied:
+            return GuardOutcome(refusal=ruled.denied)
+        if ruled.allowed:
+            return GuardOutcome(digest=action.digest, ask=ruled.allowed.ask)
+        if before := self._allowed.find(asker.session, action.digest, ()):
+            await waiting.do(permissions.note_handed_over, AllowedAction(action=action, ask=before), asker)
+            return GuardOutcome(digest=action.digest, ask=before)
         limit = call_limit(call.client.name, call.meta, self._config)
         beat = self._tasks.start(self._beat(call)) if has_progress(call.meta) else None
         try:
@@ -165,7 +166,7 @@ class Permits:
             raise
         outcome = _outcome_in(ask, action)
         if outcome.digest and approve.is_for_the_rest(ask):
-            self._allowed[new.asker.session, outcome.digest] = ask.id
+            self._allowed.keep(new.asker.session, outcome.digest, (), ask.id)
         return outcome
 
     async def _ended(self, held: Held, waiting: Waiting, limit: float | None) -> Ask | None:

@@ -85,6 +85,30 @@ def test_the_same_call_is_allowed_again_for_the_rest_of_the_session(site: Guarde
         pipe.cancel(other)
 
 
+def test_rules_decide_the_routine(site: GuardedPlace, person: Person) -> None:
+    rules = site.home / ".config" / "sayso" / "rules.toml"
+    rules.parent.mkdir(parents=True)
+    rules.write_text(
+        '[[rule]]\nallow = ["mcp__plain__write"]\n[[rule]]\ndeny = ["mcp__plain__end"]\nbecause = "It stays."\n'
+    )
+    with site.guarded(person) as pipe:
+        assert not pipe.response(begin_write(pipe))["result"].get("isError")
+        denied = pipe.response(pipe.begin("tools/call", name="end", arguments={"code": 1}))["result"]
+        assert "A rule of the user's denies this" in denied["content"][0]["text"]
+        assert "It stays." in denied["content"][0]["text"]
+    assert (site.stage / "made").read_text() == "hello"
+
+
+def test_a_rule_accepts_no_tools(site: GuardedPlace, person: Person) -> None:
+    rules = site.home / ".config" / "sayso" / "rules.toml"
+    rules.parent.mkdir(parents=True)
+    rules.write_text('[[rule]]\nallow = ["*", "mcp__plain"]\n')
+    with site.pipe() as pipe:
+        pipe.connect("2025-06-18")
+        pipe.request("tools/list")
+        wanted(person, "tools of plain")
+
+
 def test_a_client_that_cancels_withdraws_what_it_wanted(site: GuardedPlace, person: Person) -> None:
     with site.guarded(person) as pipe:
         call = begin_write(pipe)
