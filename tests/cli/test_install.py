@@ -306,6 +306,7 @@ def test_a_server_that_a_client_has_is_put_behind_a_gate_and_off_it_to_the_byte(
     assert cursor.read_text() == with_sayso
 
     home.run("install", "cursor", "--guard", "files")
+    assert "Cursor (user): files is behind a gate" in home.run("doctor").out
     gone = home.run("uninstall", "cursor")
     assert gone.out.startswith("Cursor: gate of files: removed in ~/.cursor/mcp.json\nCursor: restored in")
     assert cursor.read_text() == text

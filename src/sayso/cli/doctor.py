@@ -15,7 +15,7 @@ from sayso.cli.program import settings
 from sayso.cli.terminal import bold, put, put_json
 from sayso.cli.texts import mark, plural, tr, translated
 from sayso.config import Config
-from sayso.doctor import connections, ground, surroundings
+from sayso.doctor import connections, ground, guards, surroundings
 from sayso.doctor.finding import Finding, Level, exit_code, fault, note, ok
 from sayso.errors import CannotEdit, ConfigError
 from sayso.install.machine import Machine, this_machine
@@ -83,6 +83,7 @@ def _all(config: Config, machine: Machine) -> Iterator[Finding]:
     yield from ground.state_folder(config)
     yield from ground.store(config)
     yield from connections.connections(config, machine, this_server())
+    yield from guards.guards(machine)
     yield from surroundings.tool_files(config)
     yield from surroundings.trust(config)
     yield from surroundings.rules(config)
