@@ -17,7 +17,7 @@ from functools import cache
 
 from bench.tables import setting, table
 
-from bench import commands, gates, lines
+from bench import commands, gates, guards, lines
 
 Samples = Sequence[float]
 
@@ -78,6 +78,11 @@ PROMISES = {
         says="A prompt that was allowed for the rest of its session is answered in at most 10 empty Python processes.",
         at_most=10,
         measure=lambda: gates.answered_at_once(ROUNDS),
+    ),
+    "guard-request": Promise(
+        says="Behind `sayso guard`, what calls no tool takes at most 4 times what the same small server takes alone.",
+        at_most=4,
+        measure=lambda: guards.requests(ROUNDS),
     ),
     "talk-line": Promise(
         says="A line that an agent prints is on the page's stream in at most 10 times what a bare stream takes (P-58).",

@@ -14,26 +14,14 @@ import pytest
 from tests.cli.program import SOMEONE
 from tests.e2e.clients.install import PINS, packages
 from tests.e2e.programs.fetch import node
+from tests.e2e.programs.machine import SECONDS, Machine
 from tests.e2e.programs.model import Json
-from tests.e2e.programs.real_clients import (
-    PATIENCE,
-    SEAT,
-    SECONDS,
-    Machine,
-    Talk,
-    await_asks,
-    fetched,
-    looking,
-    machine,
-    open_asks,
-)
+from tests.e2e.programs.real_clients import PATIENCE, SEAT, Talk, await_asks, looking, open_asks
 from tests.e2e.programs.seats import Seat, at_work, until
 
 from sayso.asks.desk import AskDesk
 from sayso.permissions.action import action_of
 from sayso.permissions.desk import PermissionDesk
-
-__all__ = ["fetched", "machine"]
 
 TOOLS = {"claude-code": "mcp__files__{}", "codex": "mcp__files/{}"}
 
