@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -380,6 +381,37 @@ def test_a_verdict_for_a_gate_that_was_killed_is_refused_as_too_late(home: Home)
             gate.allow()
         assert LogKind.TOO_LATE in gate.logged
         assert LogKind.HANDED_OVER not in gate.logged
+
+
+def test_however_gates_end_the_client_hears_of_an_allow_only_where_somebody_gave_it(home: Home) -> None:
+    chance, gates = random.Random(7), list[tuple[str, Ask, subprocess.Popen[bytes]]]()
+    for number in range(12):
+        process = started(home, prompt(home, given={"command": f"echo {number}"}))
+        with home.desk() as desk:
+            until(lambda desk=desk, n=number: len(desk.inbox(most=100)) > n, "the prompt")  # type: ignore[misc]
+            ask = max(desk.inbox(most=100), key=lambda each: each.created_at)
+        gates.append((chance.choice(["allow", "deny", "kill", "end", "allow and kill"]), ask, process))
+    chance.shuffle(gates)
+    with home.desk() as desk:
+        permissions = PermissionDesk(desk)
+        for fate, ask, process in gates:
+            if "allow" in fate:
+                permissions.allow(ask.id, ask.digest, SOMEONE)
+            elif fate == "deny":
+                permissions.deny(ask.id, SOMEONE)
+            if "kill" in fate:
+                process.kill()
+            elif fate == "end":
+                process.terminate()
+        told = [b'"allow"' in process.communicate(timeout=SECONDS)[0] for _, _, process in gates]
+        desk.release_the_dead()
+        log = PermissionLog(desk._store)
+        for (fate, ask, _), allowed in zip(gates, told, strict=True):
+            assert not desk.get(ask.id).state.answerable
+            kinds = [entry.event.kind for entry in log.find(ask.id).entries]
+            assert allowed == ("allow" in fate) or fate == "allow and kill"
+            assert not allowed or LogKind.HANDED_OVER in kinds
+        assert log.check().whole
 
 
 # No decision
