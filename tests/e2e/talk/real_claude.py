@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
+from tests.cli.program import BIN
 from tests.e2e.programs.fetch import programs
 from tests.e2e.programs.model import Json, Model, say, use
 from tests.e2e.talk.conftest import SignIn
@@ -20,6 +21,7 @@ from tests.e2e.talk.stage import say as go_on
 from tests.trusting import trust
 
 from sayso.agents.model import RunState
+from sayso.install.hooks import GatePart
 
 SECONDS = 90
 COLOUR = {"question": "Which colour?", "header": "Colour", "options": [], "multiSelect": False}
@@ -78,12 +80,16 @@ def test_a_real_headless_claude_asks_in_three_ways_and_is_answered_in_the_browse
         use("Write", "toolu_3", {"file_path": str(file), "content": "Hello\n"}),
         use("Bash", "toolu_4", {"command": "touch forbidden", "description": "Make a file"}),
     ]
+    # The person's own hook for prompts is there too, and stands back: here they come by the agent's line.
+    hook = GatePart(path=real.house.place.home / ".claude" / "settings.json", program=[str(BIN / "sayso")])
+    hook.path.parent.mkdir(exist_ok=True)
+    hook.path.write_text(hook.added("{}"))
     page = sign_in("/talk", to=real)
     conversation = begin(page, project, "Do as you are told.")
     _answer(page, "Which approach should I use?", "Option A")
     _answer(page, "Which colour?", "Green")
     change = card(page, str(file))
-    expect(change.locator("pre ins")).to_have_text("+Hello\n")
+    expect(change).to_contain_text("+Hello")
     change.get_by_role("button", name="Allow", exact=True).click()
     refused = card(page, "touch forbidden")
     refused.get_by_role("textbox").fill("Not here")
@@ -95,6 +101,7 @@ def test_a_real_headless_claude_asks_in_three_ways_and_is_answered_in_the_browse
     assert file.read_text() == "Hello\n"
     assert "Not here" in script.told[3]
     assert not (real.folder / "shop" / "forbidden").exists()
+    assert len(real.house.desk.history()) == 4
     expect(page.locator("#turn-1 .spoken strong")).to_have_text("all")
     summaries = page.locator("[data-card] [data-summary]")
     answered = ["You answered: Option A", "You answered: Green", "You allowed this", "You denied this: Not here"]
