@@ -29,7 +29,7 @@ VALUES = st.recursive(
     max_leaves=6,
 )
 ARGV = st.lists(TEXTS, min_size=1, max_size=4)
-PROGRAM = st.lists(TEXTS, max_size=2)
+PROGRAM = st.none() | st.lists(TEXTS, max_size=2)
 FOLDERS = st.just("/srv/shop") | TEXTS
 COMMANDS = st.builds(
     lambda **data: Action(kind=ActionKind.COMMAND, tool="git", folder="/srv/shop", data=data),

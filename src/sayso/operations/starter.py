@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from sayso.config import Config
 from sayso.errors import ToolUnavailable
 from sayso.operations.operation import BEFORE, Operation
 from sayso.operations.order import Order
-from sayso.operations.wanted_action import first_command
+from sayso.operations.wanted_action import place_among_first
 from sayso.permissions.action import Action
 from sayso.running.environment import Environments
 from sayso.running.folder import Status
@@ -29,6 +29,10 @@ from sayso.toolfiles.leaves import Leaf, Probe
 BEFORE_SECONDS = 60.0
 """How long the command that empties a log before it is followed may take."""
 
+NOT_ALLOWED_FIRST = (
+    "It was not run: a command that runs before it changed after it was allowed. "
+    "Call it again to have it allowed as it is now."
+)
 PROBE_SECONDS = 20.0
 _PROBE_BYTES = 4096
 
@@ -68,10 +72,18 @@ class Starter:
                 env=self.environment(project),
                 timeout_seconds=PROBE_SECONDS,
                 max_bytes=_PROBE_BYTES,
-                allowed=_allowed_first(allowed, probe.argv),
             )
-            # Bounded by the launch's own limit, and by how long a tree takes to end.
-            return self.spawner.start_operation(launch).result()
+            return self._run_first(launch, allowed)
+
+    def _run_first(self, launch: Launch, allowed: Action | None) -> Status:
+        """How a command ended that comes before another, if it is what was allowed, where somebody had to."""
+        if allowed:
+            place = place_among_first(allowed, launch.argv, launch.cwd)
+            if place is None:
+                return Status(reason="cancelled", text=NOT_ALLOWED_FIRST)
+            launch = replace(launch, allowed=_allowed(allowed, place))
+        # Bounded by the launch's own limit, and by how long a tree takes to end.
+        return self.spawner.start_operation(launch).result()
 
     def environment(self, project: Path) -> Mapping[str, str]:
         return self._environments.for_project(project)
@@ -95,16 +107,11 @@ class Starter:
         )
         if command.before:
             first = replace(launch, folder=operation.folder / BEFORE, argv=command.before, stdin=None)
-            first = replace(first, allowed=_allowed_first(allowed, command.before), timeout_seconds=BEFORE_SECONDS)
             # How it ends does not matter; how long it takes is bounded.
-            ended = self.spawner.start_operation(first).result()
+            ended = self._run_first(replace(first, timeout_seconds=BEFORE_SECONDS), allowed)
             if ended.refused:
                 return _at_once(ended)
         return self.spawner.start_operation(launch)
-
-
-def _allowed_first(action: Action | None, argv: Sequence[str]) -> Mapping[str, Any] | None:
-    return _allowed(action, first_command(action, argv)) if action else None
 
 
 def _allowed(action: Action | None, first: int | None) -> Mapping[str, Any] | None:

@@ -73,7 +73,7 @@ class WantedActions:
     def _steps(self, whole: Order, command: Invocation, folder: Path) -> Iterator[Action]:
         for number, step in enumerate(whole.tool.leaf.sequence, start=1):
             action = self._step(whole, number, folder)
-            data = dict(action.data) if number == 1 else _without_programs_to_come(action.data)
+            data = dict(action.data) if number == 1 else _with_programs_to_come(action.data)
             if skipped_if := _skipped_if(step, command.cwd):
                 data["skipped_if"] = skipped_if
             yield replace(action, data=data)
@@ -98,16 +98,18 @@ def tool_files(action: Action) -> tuple[tuple[str, str], ...]:
 
 def programs(action: Action) -> Iterator[tuple[str, ...]]:
     """The programs that are looked up on PATH, each with its word."""
-    argv, found = action.data.get("argv", ()), action.data.get("program", ())
+    argv, found = action.data.get("argv", ()), action.data.get("program") or ()
     if argv and "/" not in argv[0]:
         yield argv[0], *found
     for step in action.data.get("steps", ()):
         yield from programs(action_from(step))
 
 
-def first_command(action: Action, argv: Sequence[str]) -> int:
-    """Which of those that run first this is."""
-    return [each["argv"] for each in action.data["first"]].index(list(argv))
+def place_among_first(action: Action, argv: Sequence[str], cwd: Path) -> int | None:
+    """Which of those that run first this is; None if it is none of them."""
+    same = [place for place, each in enumerate(action.data["first"]) if each["argv"] == list(argv)]
+    here = [place for place in same if action.data["first"][place]["folder"] == os.path.realpath(cwd)]
+    return next(iter(here or same), None)
 
 
 def _described(argv: Sequence[str], cwd: Path, environment: Environment) -> dict[str, Any]:
@@ -123,14 +125,16 @@ def _program(name: str, environment: Environment, folder: str) -> list[str]:
         return []
 
 
-def _without_programs_to_come(data: Mapping[str, Any]) -> dict[str, Any]:
+def _with_programs_to_come(data: Mapping[str, Any]) -> dict[str, Any]:
     """An earlier step may bring what is not there yet."""
-    kept = {key: value for key, value in data.items() if key != "program" or value}
+    changed = dict(data)
+    if "program" in data:
+        changed["program"] = data["program"] or None
     if "first" in data:
-        kept["first"] = [_without_programs_to_come(each) for each in data["first"]]
+        changed["first"] = [_with_programs_to_come(each) for each in data["first"]]
     if "steps" in data:
-        kept["steps"] = [{**step, "data": _without_programs_to_come(step["data"])} for step in data["steps"]]
-    return kept
+        changed["steps"] = [{**step, "data": _with_programs_to_come(step["data"])} for step in data["steps"]]
+    return changed
 
 
 def _skipped_if(step: SequenceStep, cwd: Path) -> dict[str, str]:

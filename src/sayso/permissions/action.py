@@ -21,7 +21,8 @@ class ActionKind(StrEnum):
     """What is in the data of an action."""
 
     COMMAND = "command"
-    """`argv`, the `program` that its first word finds (its path, and where links lead from there), `stdin`, `files`
+    """`argv`, the `program` that its first word finds (its path, and where links lead from there; None where an earlier
+    step of the sequence may bring it), `stdin`, `files`
     (contents by path), `environment` (what the call sets), what runs `first` (each an `argv` with its `program` and
     `folder`), `tool_file` (`path`, `sha256`). A step of a sequence may also have `skipped_if`: the file whose being
     there (`exists`) or not (`missing`) makes it needless."""

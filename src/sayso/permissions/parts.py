@@ -31,6 +31,7 @@ class PartName(StrEnum):
     ENVIRONMENT = "Environment"
     FIRST = "Runs first"
     PROGRAM = "Program"
+    NO_PROGRAM = "Program not found yet"
     SKIPPED_IF_THERE = "Skipped if this file is there"
     SKIPPED_IF_MISSING = "Skipped if this file is missing"
     FOLDER = "Folder"
@@ -127,11 +128,13 @@ def _run_first(action: Action, told: dict[str, Any], programs: dict[str, str]) -
 
 def _program(argv: Sequence[str], told: dict[str, Any], programs: dict[str, str]) -> Iterator[ActionPart]:
     """Which file the first word stands for, unless it has just been told of the same word."""
-    if argv and told.get("program") and _is_words(told["program"]):
-        text = " -> ".join(map(words.word, told.pop("program")))
-        if programs.get(argv[0]) != text:
-            yield ActionPart(name=PartName.PROGRAM, text=text)
-        programs[argv[0]] = text
+    if not argv or "program" not in told or not _is_words(told["program"] or []):
+        return
+    found = told.pop("program")
+    text = " -> ".join(map(words.word, found or argv[:1]))
+    if programs.get(argv[0]) != text:
+        yield ActionPart(name=PartName.PROGRAM if found else PartName.NO_PROGRAM, text=text)
+    programs[argv[0]] = text
 
 
 def _skipped(told: dict[str, Any]) -> Iterator[ActionPart]:
@@ -219,9 +222,9 @@ def _rest(told: Mapping[str, Any]) -> Iterator[ActionPart]:
 
 def _is_command(value: object) -> bool:
     """One of those that run first, with nothing in it that would not be told."""
-    if not isinstance(value, Mapping) or not value.keys() <= {"argv", "program", "folder"}:
+    if not isinstance(value, Mapping) or not {"argv", "folder"} <= value.keys() <= {"argv", "program", "folder"}:
         return False
-    return _is_words(value.get("argv")) and _is_words(value.get("program", [])) and isinstance(value.get("folder"), str)
+    return _is_words(value.get("argv")) and _is_words(value.get("program") or []) and isinstance(value["folder"], str)
 
 
 def _is_words(value: object) -> bool:

@@ -53,8 +53,8 @@ def _about_to_run(
 
 
 def _command(shown: Mapping[str, Any], launch: Mapping[str, Any], found: str, here: str) -> dict[str, Any]:
-    """With the words and the program as they are now. Where none was shown, an earlier step may have brought it."""
-    program = {"program": identity(found, here)} if "program" in shown else {}
+    """With the words and the program as they are now. Where it is None, an earlier step may have brought it."""
+    program = {"program": identity(found, here)} if shown.get("program") is not None else {}
     return {**shown, "argv": launch["argv"], **program}
 
 

@@ -150,6 +150,7 @@ class Texts:
     part_environment: str = "Environment"
     part_first: str = "Runs first"
     part_program: str = "Program"
+    part_no_program: str = "Program not found yet"
     part_skipped_if_there: str = "Skipped if this file is there"
     part_skipped_if_missing: str = "Skipped if this file is missing"
     part_folder: str = "Folder"

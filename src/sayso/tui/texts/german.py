@@ -141,6 +141,7 @@ class German(Texts):
     part_environment = "Umgebung"
     part_first = "Läuft zuerst"
     part_program = "Programm"
+    part_no_program = "Programm noch nicht gefunden"
     part_skipped_if_there = "Entfällt, wenn es diese Datei gibt"
     part_skipped_if_missing = "Entfällt, wenn diese Datei fehlt"
     part_folder = "Ordner"
