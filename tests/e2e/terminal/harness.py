@@ -84,11 +84,12 @@ class Terminal:
         until(lambda: time.monotonic() - self._changed > READING, lambda: "time to pass")
 
     def hold(self, name: str, seconds: float) -> None:
-        """Hold a key down for so long, once what is shown could be read: it comes again and again."""
+        """Hold a key down for so long, once what is shown could be read: it comes thirty times a second."""
         self.read()
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self.tmux("send-keys", name)
+            select.select([], [], [], 0.033)
         self._pressed, self._changed = "", time.monotonic()
 
     def type(self, text: str) -> None:

@@ -456,15 +456,17 @@ def test_a_permission_too_long_for_the_screen_is_opened_before_it_is_allowed(pla
 
 
 @pytest.mark.finding("F-11")
-@pytest.mark.parametrize("blank", ["\u3164", "\uffa0", "\u1160", "\u2800", "\u0903", "\U0001f3fb"], ids=ascii)
-def test_no_character_pushes_the_end_of_a_command_off_the_screen(place: Place, blank: str) -> None:
+def test_no_character_pushes_the_end_of_a_command_off_the_screen(place: Place) -> None:
     with terminal(place, (100, 30)) as anna, agents(place) as others:
-        others.bash("git status " + blank * 60 + "; rm -rf ~/it")
         anna.start()
-        anna.sees("Allow")
-        anna.keys("Enter")
-        anna.sees("Shell command")
-        until(lambda: "; rm -rf ~/it" in _joined(anna.screen().split("Shell command", 1)[-1]), anna.screen)
+        for blank in ("\u3164", "\uffa0", "\u1160", "\u2800", "\u0903", "\U0001f3fb"):
+            anna.sees("No questions.")
+            others.bash("git status " + blank * 60 + "; rm -rf ~/it")
+            anna.sees("Allow")
+            anna.keys("Enter")
+            anna.sees("Shell command")
+            until(lambda: "; rm -rf ~/it" in _joined(anna.screen().split("Shell command", 1)[-1]), anna.screen)
+            anna.keys("n")
 
 
 @pytest.mark.finding("F-56")
