@@ -17,7 +17,7 @@ from functools import cache
 
 from bench.tables import setting, table
 
-from bench import commands, gates, guards, lines
+from bench import commands, gates, guards, lines, rules
 
 Samples = Sequence[float]
 
@@ -83,6 +83,11 @@ PROMISES = {
         says="Behind `sayso guard`, what calls no tool takes at most 4 times what the same small server takes alone.",
         at_most=4,
         measure=lambda: guards.requests(ROUNDS),
+    ),
+    "rules": Promise(
+        says="With a thousand rules a shell line and an edit are decided in at most 5 times what ten rules take.",
+        at_most=5,
+        measure=lambda: rules.decided(ROUNDS),
     ),
     "talk-line": Promise(
         says="A line that an agent prints is on the page's stream in at most 10 times what a bare stream takes (P-58).",

@@ -5,12 +5,16 @@ The strictest that matches wins, whatever file it is in: deny, then ask, then al
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from sayso.rules.pattern import About, Pattern
 from sayso.rules.rule import Effect, Rule, RulesFault, RulesFile
-from sayso.rules.use import Command, ToolUse
+from sayso.rules.use import Command, ToolUse, UsedPath
+
+_ANYWHERE = "(?:.*/)?"
 
 NO_RULE = "no rule is about it"
 FAULTY = "the rules are not used, because a file of them has an error"
@@ -72,6 +76,8 @@ class _Index:
     """Patterns by what they can be about, so that a thousand of them cost as little as ten."""
 
     named: dict[str, list[_Entry]] = field(default_factory=dict)
+    paths: dict[str, list[_Entry]] = field(default_factory=dict)
+    any_path: dict[str, re.Pattern[str]] = field(default_factory=dict)
     starred: list[_Entry] = field(default_factory=list)
     programs: dict[tuple[str, str], list[_Entry]] = field(default_factory=dict)
 
@@ -81,16 +87,37 @@ class _Index:
             self.starred.append(entry)
         elif pattern.about is About.WORDS:
             self.programs.setdefault((pattern.name, pattern.first_word), []).append(entry)
+        elif pattern.about is About.PATH:
+            self.paths.setdefault(pattern.name, []).append(entry)
         else:
             self.named.setdefault(pattern.name, []).append(entry)
 
-    def candidates(self, names: Iterable[str], commands: Iterable[Command]) -> list[_Entry]:
+    def _any_path(self, name: str) -> re.Pattern[str]:
+        if name not in self.any_path:
+            self.any_path[name] = _any_of(self.paths.get(name, ()))
+        return self.any_path[name]
+
+    def candidates(self, use: ToolUse, names: Iterable[str], commands: Iterable[Command]) -> list[_Entry]:
         """Those that may be about it, in the order in which they were written."""
         names = list(names)
+        ways = [way for path in use.paths for way in (path.named, path.real) if way]
         programs = {"", *(words[0].split()[0] for words in commands if words and words[0].split())}
         found = [entry for name in names for entry in self.named.get(name, ())]
         found += [entry for name in names for program in programs for entry in self.programs.get((name, program), ())]
+        for name in names if ways else ():
+            if any(map(self._any_path(name).match, ways)):
+                found += [entry for entry in self.paths[name] if any(map(entry.pattern.may_mean.match, ways))]
         return sorted((*found, *self.starred), key=lambda entry: entry.place)
+
+
+def _any_of(entries: Iterable[_Entry]) -> re.Pattern[str]:
+    """Matches whatever path one of them can be about: one look for however many there are."""
+    told = dict.fromkeys(entry.pattern.path_expression for entry in entries)
+    begins = [text.removeprefix(_ANYWHERE) for text in told if text.startswith(_ANYWHERE)]
+    others = [text for text in told if not text.startswith(_ANYWHERE)]
+    wherever = [f"{_ANYWHERE}(?:{'|'.join(begins)})"] if begins else []
+    whole = "|".join((*wherever, *others)) or "(?!)"
+    return re.compile(rf"(?:{whole})(?:/.*)?\Z", re.DOTALL | re.IGNORECASE)
 
 
 class RuleBook:
@@ -138,18 +165,31 @@ class RuleBook:
         return self._allowing(use, where)
 
     def _concerned(self, effect: Effect, use: ToolUse, where: Circumstances) -> _Entry | None:
-        entries = self._index[effect].candidates(use.strict_names, use.forms)
+        entries = self._index[effect].candidates(use, use.strict_names, use.forms)
         return next((entry for entry in entries if _may_hold(entry.rule, where) and _concerns(entry, use)), None)
 
     def _path_doubts(self, use: ToolUse, where: Circumstances) -> Iterator[str]:
-        guarding = [entry for entry in self._guarding if _may_hold(entry.rule, where)]
-        if guarding and use.hides_paths:
+        if use.hides_paths and any(_may_hold(entry.rule, where) for entry in self._guarding):
             yield HIDDEN
-        if any(entry.pattern.concerns_path(path) for entry in guarding for path in use.mentioned):
+        guarded = [path for path in use.mentioned if self._may_guard(path)]
+        if guarded and any(
+            entry.pattern.concerns_path(path)
+            for entry in self._guarding
+            if _may_hold(entry.rule, where)
+            for path in guarded
+        ):
             yield MENTIONED
 
+    def _may_guard(self, path: UsedPath) -> bool:
+        """Whether any of the guarding patterns can be about the path: one look for however many there are."""
+        return any(self._guarded.match(way) for way in (path.named, path.real) if way)
+
+    @cached_property
+    def _guarded(self) -> re.Pattern[str]:
+        return _any_of(self._guarding)
+
     def _allowing(self, use: ToolUse, where: Circumstances) -> Ruling:
-        candidates = self._index[Effect.ALLOW].candidates(use.names, use.commands)
+        candidates = self._index[Effect.ALLOW].candidates(use, use.names, use.commands)
         held = [entry for entry in candidates if _holds(entry.rule, where)]
         found: list[_Entry] = []
         for words in use.commands or ((),):

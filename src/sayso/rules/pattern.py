@@ -98,6 +98,16 @@ class Pattern:
         names = [] if self._is_absolute or self._is_anchored else [way.rpartition("/")[2] for way in ways]
         return any(self._path_below.fullmatch(each) for each in (*seen, *names))
 
+    @property
+    def path_expression(self) -> str:
+        """Matches, from the root or from anywhere in it, every path that may be meant, and perhaps others."""
+        own = self._path_text.removesuffix("/.*")
+        return own if self._is_absolute else f"(?:.*/)?{own.removeprefix('(?:.*/)?')}"
+
+    @cached_property
+    def may_mean(self) -> re.Pattern[str]:
+        return re.compile(rf"{self.path_expression}(?:/.*)?\Z", re.DOTALL | re.IGNORECASE)
+
     def _is_of(self, names: frozenset[str]) -> bool:
         return self.name in names or ("*" in self.name and any(map(self._named.fullmatch, names)))
 

@@ -52,6 +52,7 @@ _BLANK = re.compile(rb"(?:[ \t]|\\\n)*")
 _BLANK_LINES = re.compile(rb"(?:[ \t\n]|\\\n)*")
 _PLAIN = re.compile(r"(?:\\[ -~]|[^\\\s|&;()<>'\"`$\x00-\x1f\x7f-\U0010ffff])+")
 _NAME = re.compile(r"[A-Za-z0-9_./+:@%~^,\[\]-]+")
+_HIDDEN_OPTION = re.compile(r"-[^=]*\$")
 _STEADY = re.compile(r"\$(?:HOME|\{HOME\}|\?|\$)")
 """Expansions that no line can have changed, and that are one word."""
 _STEADY_IN_QUOTES = re.compile(r"\$(?:HOME|\{HOME\}|PWD|\{PWD\}|USER|\{USER\}|\?|\$)")
@@ -108,7 +109,8 @@ class _Word:
         """Whether it is one word, and not an option that nobody sees."""
         before, unknown, _ = self.text.partition(UNKNOWN)
         begins = bool(before) and (not before.startswith("-") or "=" in before)
-        return not self.loose and (begins or not unknown) and not (self.globs and self.text[:1] in "*?[")
+        hidden = _HIDDEN_OPTION.match(self.text) or (self.globs and self.text[:1] in "*?[")
+        return not self.loose and (begins or not unknown) and not hidden
 
 
 @cache

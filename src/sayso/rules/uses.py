@@ -83,7 +83,11 @@ def _shell(given: Mapping[str, Any], folder: str, names: frozenset[str], ground:
 def _like_paths(commands: Sequence[Command]) -> list[str]:
     """Words that may name a file, and what follows an option's `=` or an `@`."""
     words = {part for words in commands for word in words[1:] for part in (word, *re.split("[=@:]", word)[1:])}
-    return sorted(re.sub(r"^\$(?:HOME|\{HOME\})", "~", word) for word in words if word and UNKNOWN not in word)
+    return sorted(re.sub(r"^\$(?:HOME|\{HOME\})", "~", word) for word in words if _may_be_path(word))
+
+
+def _may_be_path(word: str) -> bool:
+    return bool(word) and not word.startswith("-") and UNKNOWN not in word
 
 
 def _edit(
