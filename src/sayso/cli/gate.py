@@ -8,7 +8,7 @@ from sayso.cli.gating import CLIENTS, run
 
 
 @click.command()
-@click.argument("client", type=click.Choice(list(CLIENTS)))
+@click.argument("client", type=click.Choice(list(CLIENTS)), metavar="CLIENT")
 def command(client: str) -> None:
     """Bring a client's permission prompts into the inbox. Its hook runs it.
 
