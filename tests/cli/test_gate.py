@@ -285,6 +285,8 @@ def test_a_no_in_the_terminal_ends_the_hook_and_withdraws_the_prompt(home: Home)
         assert (end.state, end.delivered) == (State.CANCELLED, True)
         assert end.outcome is not None
         assert end.outcome.reason == "denied in the terminal of Claude Code"
+        assert "Decided elsewhere by someone in the terminal of Claude Code" in home.run("show", end.id).out
+        assert "im Terminal von Claude Code abgelehnt" in home.run("history", SAYSO_LANGUAGE="de").out
         assert gate.logged == [LogKind.ASKED, LogKind.ELSEWHERE]
 
 

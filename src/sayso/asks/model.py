@@ -315,6 +315,11 @@ class Ask:
         return self.server if self.away and not self.wait and not over else ""
 
     @property
+    def withdrawn(self) -> str:
+        """What happened instead, where whoever asked did not want to know any more; nobody is told of it."""
+        return self.outcome.reason if self.outcome and self.state is State.CANCELLED else ""
+
+    @property
     def ran_out(self) -> bool:
         """Whether its time was over when it ended. The asker's clock and ours differ a little."""
         return bool(self.timeout_ms and self.ended_at and self.ended_at - self.created_at > self.timeout_ms - _SLACK)

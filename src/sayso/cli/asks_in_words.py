@@ -194,7 +194,7 @@ def _end(ask: Ask) -> str:
             said = "\n".join(answer_lines(question, ask.answer(question.id)))
             lines.append(f"  {number}. " + textwrap.indent(said, "     ").lstrip())
     elif ask.outcome and ask.outcome.reason:
-        lines.append(_after(tr("  Reason: "), ask.outcome.reason))
+        lines.append(_after(tr("  Reason: "), translated(ask.withdrawn) or ask.outcome.reason))
     return "\n".join([*lines, *edited_lines(ask)])
 
 
@@ -210,7 +210,9 @@ def _outcome_line(ask: Ask) -> str:
     got = tr("The agent has not fetched it yet.")
     if ask.delivered_at:
         got = tr("The agent got it {when}.", when=moment(ask.delivered_at))
-    return f"{bold(translated(status(ask)).capitalize())}{by}, {ended}{late}. {got}"
+    if ask.withdrawn:
+        got = ""
+    return f"{bold(translated(status(ask)).capitalize())}{by}, {ended}{late}. {got}".rstrip()
 
 
 def _after(start: str, text: str) -> str:

@@ -63,4 +63,5 @@ def _in_short(ask: Ask) -> str:
     if ask.state is State.ANSWERED and ask.questions and not ask.is_permission:
         said = "; ".join(", ".join(answer_lines(question, ask.answer(question.id))) for question in ask.questions)
         return f" → {one_line(said, 120)}"
-    return f" → {one_line(ask.outcome.reason, 120)}" if ask.outcome and ask.outcome.reason else ""
+    reason = translated(ask.withdrawn) or (ask.outcome.reason if ask.outcome else "")
+    return f" → {one_line(reason, 120)}" if reason else ""

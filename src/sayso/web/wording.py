@@ -138,7 +138,7 @@ def standing(ask: Ask) -> Standing:
             return Standing(word=decided.word.capitalize(), tone="done" if decided.allowed else "refused")
         case State.ANSWERED:
             return Standing(word="Answered", tone="done")
-        case State.CANCELLED if ask.outcome and ask.outcome.reason:
+        case State.CANCELLED if ask.withdrawn:
             return Standing(word="Decided elsewhere" if ask.is_permission else "Withdrawn", tone="quiet")
         case State.SUPERSEDED:
             return Standing(word="Superseded", tone="quiet", meaning="A newer question took the place of this one.")
@@ -164,8 +164,10 @@ def settled_by(ask: Ask, user: str) -> str:
 
 
 def handover(ask: Ask) -> str:
-    """Whether the agent has the outcome."""
+    """Whether the agent has the outcome; empty where there is none to tell it."""
     agent = client(ask)
+    if ask.withdrawn:
+        return ""
     match truth.handover(ask):
         case Handover.RECEIVED:
             return f"{agent} received it."
