@@ -56,6 +56,21 @@ def test_the_list_has_what_runs_first_and_tells_how_the_others_ended(house: Hous
         assert words in page
 
 
+def test_tool_files_that_nobody_has_trusted_are_named_with_the_way_to_trust_them(
+    house: House, browser: Browser
+) -> None:
+    assert "data-untrusted" not in browser.get("/commands").text
+    file = house.place.project / ".sayso" / "tools" / "deploy.json"
+    file.parent.mkdir(parents=True)
+    file.write_text("{}")
+    try:
+        page = browser.get("/commands").text
+    finally:
+        file.unlink()
+    assert "Agents do not see those tools" in page
+    assert f"sayso trust {house.place.project.resolve()}" in page
+
+
 def test_older_commands_are_on_the_next_page(house: House, browser: Browser) -> None:
     ended = [house.works.end(house.works.run("true", tool=f"t{number}")) for number in range(53)]
     first = browser.get("/commands").text

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
+from sayso.agents.model import Project
+from sayso.brought import Used, brought
+from sayso.config import Config
 from sayso.errors import NotFound
 from sayso.operations.operation import Operation
 from sayso.operations.reader import OperationReader, View
 from sayso.running.capture import STREAMS
 from sayso.running.output import Found, OutputLines
+from sayso.trust import real
 from sayso.web.fields import read_form
 from sayso.web.pages import page
 from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
@@ -54,6 +58,7 @@ async def show_list(request: Request) -> Response:
     await site.do(site.reader.desk.end_the_dead)
     before = await _before(request, visitor)
     overview = await site.do(site.reader.overview, person=visitor.user, before=before)
+    projects = await site.do(site.desks.projects.all, visitor.user)
     return page(
         request,
         "commands.html",
@@ -62,7 +67,16 @@ async def show_list(request: Request) -> Response:
         words=site.reader.words,
         older=f"commands?before={overview.ended[-1].id}" if overview.more else "",
         first_page=before is None,
+        untrusted=await site.read(_untrusted, site.config, projects) if before is None else [],
     )
+
+
+def _untrusted(config: Config, projects: Sequence[Project]) -> list[tuple[str, int]]:
+    """The folders whose tool files are not used because nobody has trusted them, and how many those are: of the
+    project that the server was started in, and of those in which agents may be started."""
+    folders = {real(config.project), *(real(project.directory) for project in projects)}
+    counted = [(str(folder), len(brought(config, folder).kept_from(Used.TOOLS))) for folder in sorted(folders)]
+    return [(folder, files) for folder, files in counted if files]
 
 
 async def show(request: Request) -> Response:
