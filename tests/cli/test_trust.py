@@ -123,6 +123,25 @@ def test_without_a_terminal_only_the_digest_of_what_was_shown_trusts(home: Home,
     assert set(standings(home).values()) == {"trusted"}
 
 
+def test_a_single_file_is_looked_at_and_trusted_alone(home: Home, clone: Path) -> None:
+    with Terminal(home, "trust", ".sayso/tools/deploy.json") as terminal:
+        shown = terminal.expect(PROMPT)
+        assert "deploy, without asking you: sh -c 'touch ran-tool'" in shown
+        assert "ran-hook" not in shown
+        terminal.type("y")
+        terminal.expect("Trusted: 1 file, as it is now.")
+        assert terminal.end() == 0
+    others = dict.fromkeys((".sayso/config.toml", ".mcp.json", ".claude/settings.json"), "not trusted")
+    assert standings(home) == {".sayso/tools/deploy.json": "trusted", **others}
+    seen = home.run("trust", ".mcp.json", "--show", "--json").data
+    assert [file["file"] for file in seen["files"]] == [".mcp.json"]
+    assert home.run("trust", ".mcp.json", "--digest", seen["digest"]).code == 0
+    assert standings(home) == {**others, ".sayso/tools/deploy.json": "trusted", ".mcp.json": "trusted"}
+    assert home.run("trust", ".sayso/tools/deploy.json", "--revoke").code == 0
+    assert standings(home) == {**others, ".sayso/tools/deploy.json": "not trusted", ".mcp.json": "trusted"}
+    assert "is nothing that Sayso would use" in home.run("trust", "tools/sayso", "--show").error
+
+
 def test_an_agent_cannot_trust_and_what_it_has_written_is_not_trusted(home: Home, clone: Path) -> None:
     (clone / ".sayso" / "config.toml").unlink()
     digest = home.run("trust", "--show", "--json").data["digest"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,22 +28,20 @@ from sayso.config import Config
 from sayso.desks import open_desks
 from sayso.errors import InvalidInput, NotFound, NotTrusted, Problem
 from sayso.text import iso_time, spelt_out
-from sayso.trust import TrustedProject, content_hash
+from sayso.trust import TrustedProject, content_hash, real, relative_name
 
 _YES = ("y", "yes", "j", "ja")
 
 
 @click.command()
-@click.argument(
-    "directory", metavar="[DIR]", required=False, type=click.Path(path_type=Path, exists=True, file_okay=False)
-)
+@click.argument("place", metavar="[DIR|FILE]", required=False, type=click.Path(path_type=Path, exists=True))
 @click.option("--show", "only_show", is_flag=True, help="Only show what it brings, whole.")
 @click.option("--digest", metavar="DIGEST", help="Trust what `--show --json` gave this digest, without a prompt.")
 @click.option("--list", "list_all", is_flag=True, help="Show the projects that you trust.")
-@click.option("--revoke", is_flag=True, help="Trust nothing in DIR any more.")
+@click.option("--revoke", is_flag=True, help="Trust nothing in DIR, or FILE, any more.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
-    directory: Path | None, only_show: bool, digest: str | None, list_all: bool, revoke: bool, as_json: bool
+    place: Path | None, only_show: bool, digest: str | None, list_all: bool, revoke: bool, as_json: bool
 ) -> None:
     """Look at what a project brings, and let Sayso use it.
 
@@ -50,12 +49,14 @@ def command(
     servers, permissions), are not used until you trust them. This shows each file whole with every command that it
     names, and asks. Trust is in the files as they are: it ends for a file when that changes.
 
-    Without DIR: the project at hand. Without a terminal, look at what `--show --json` prints and give its digest.
+    With FILE: that one of them alone, of the project at hand. Without either: all of that project. Without a terminal,
+    look at what `--show --json` prints and give its digest.
 
     \b
     Example:
       sayso trust                    look at this project, then say y or n
       sayso trust ~/shop --show      only look
+      sayso trust .mcp.json          this file alone
       sayso trust --list             what you trust
       sayso trust --revoke           trust nothing here any more
     """
@@ -65,31 +66,65 @@ def command(
     if list_all:
         _list(config, as_json)
         return
-    project = directory or config.project
+    file = place if place and place.is_file() else None
+    wish = TrustWish(config=config, project=place if place and file is None else config.project, file=file)
     if revoke:
-        _revoke(config, project)
+        _revoke(wish)
     elif only_show or (as_json and digest is None):
-        seen = brought(config, project)
+        seen = wish.look()
         put_json(_data(seen)) if as_json else _show(seen, seen.files)
     else:
-        _trust(config, project, digest, as_json)
+        _trust(wish, digest, as_json)
 
 
-def _trust(config: Config, project: Path, digest: str | None, as_json: bool) -> None:
-    with open_desks(config) as desks:
+@dataclass(frozen=True, kw_only=True)
+class TrustWish:
+    """What somebody wants to look at, and perhaps to trust: all that a project brings, or one file of it."""
+
+    config: Config
+    project: Path
+    file: Path | None
+
+    @property
+    def name(self) -> str:
+        """What the file is called in its project; empty for all of them."""
+        return relative_name(self.file, real(self.project)) if self.file else ""
+
+    def look(self) -> Brought:
+        seen = brought(self.config, self.project)
+        if self.file is None:
+            return seen
+        files = tuple(file for file in seen.files if file.name == self.name)
+        if not files:
+            raise NotFound(
+                f"{spelt_out(str(self.file))} is nothing that Sayso would use in {spelt_out(str(seen.folder))}. "
+                "`sayso trust --show` lists what is."
+            )
+        return replace(seen, files=files)
+
+    def give(self, seen: Brought) -> None:
+        """Trust exactly what was seen: instead of all before, or where it is one file, beside it."""
+        trust, trusted = self.config.trust, seen.as_trusted()
+        known = trust.of(self.project).files if self.file else {}
+        files = {**known, **trusted.files}
+        trust.give(TrustedProject(folder=trusted.folder, files=files, since=trusted.since))
+
+
+def _trust(wish: TrustWish, digest: str | None, as_json: bool) -> None:
+    with open_desks(wish.config) as desks:
         refuse_agents(desks, "trust a project's files")
-    seen = brought(config, project)
+    seen = wish.look()
     wanted = [file for file in seen.untrusted if not file.trouble]
     if digest is not None:
         _check(digest, seen)
     elif wanted:
-        _ask(config, project, seen)
+        _ask(wish, seen)
     else:
         _show(seen, seen.untrusted)
         return
-    config.trust.give(seen.as_trusted())
+    wish.give(seen)
     if as_json:
-        put_json(_data(brought(config, project)))
+        put_json(_data(wish.look()))
     said = plural(len(wanted), "Trusted: 1 file, as it is now.", "Trusted: {n} files, as they are now.")
     say(f"{said} {tr('When one changes, it is not used until you run this again.')}")
 
@@ -102,7 +137,7 @@ def _check(digest: str, seen: Brought) -> None:
         )
 
 
-def _ask(config: Config, project: Path, seen: Brought) -> None:
+def _ask(wish: TrustWish, seen: Brought) -> None:
     """Return when the person has agreed to exactly what they were shown."""
     if not is_interactive():
         raise InvalidInput(
@@ -123,7 +158,7 @@ def _ask(config: Config, project: Path, seen: Brought) -> None:
     if (read_line(question) or "").strip().lower() not in _YES:
         say(tr("Nothing was trusted."))
         raise click.exceptions.Exit(1)
-    now = brought(config, project)
+    now = wish.look()
     if now.digest != seen.digest:
         changed = ", ".join(spelt_out(name) for name in _differences(seen, now))
         raise NotTrusted(f"What you were shown has changed meanwhile: {changed}. Nothing was trusted. Look again.")
@@ -217,8 +252,16 @@ def _trusted_data(config: Config, project: TrustedProject) -> dict[str, Any]:
     return {"project": str(project.folder), "since": iso_time(project.since), "files": files}
 
 
-def _revoke(config: Config, project: Path) -> None:
-    folder = spelt_out(str(project))
-    if not config.trust.revoke(project):
+def _revoke(wish: TrustWish) -> None:
+    folder, trust = spelt_out(str(wish.project)), wish.config.trust
+    if wish.file is not None:
+        known = trust.of(wish.project)
+        if wish.name not in known.files:
+            raise NotFound(f"{spelt_out(wish.name)} was not trusted. `sayso trust --list` shows what is.")
+        others = {name: was for name, was in known.files.items() if name != wish.name}
+        trust.give(TrustedProject(folder=known.folder, files=others, since=known.since))
+        say(tr("{file} is not trusted any more.", file=spelt_out(wish.name)))
+        return
+    if not trust.revoke(wish.project):
         raise NotFound(f"Nothing in {folder} was trusted. `sayso trust --list` shows what is.")
     say(tr("Nothing in {folder} is trusted any more. Agents that are connected lose its tools at once.", folder=folder))
