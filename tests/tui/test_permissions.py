@@ -251,3 +251,22 @@ async def test_nothing_is_edited_where_it_would_not_be_done(place: Place) -> Non
         assert "edit, then allow" not in anna.screen()
         await anna.press("i", "u")
     assert place.now(held).state is State.PENDING
+
+
+async def test_words_for_a_no_that_were_written_in_an_editor_are_seen_and_told(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asker = Asker(client="claude-code", project="/home/anna/api", host="workbench")
+    question = Question(id="approve", text="May it?", kind=Kind.CONFIRM)
+    held = place.desk.hold(asking(NewAsk(tool="deploy", questions=(question,), asker=asker), PUSH))
+    monkeypatch.setattr("sayso.tui.step.edit", Editor("Not on a Friday."))
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.press("ctrl+g")
+        await anna.sees("Not on a Friday.")
+        await anna.press("escape", "y")
+        await anna.sees("You wrote words for a no.")
+        await anna.press("n")
+        await anna.sees("Denied.")
+    assert verdict(place, held).decision is Decision.DENIED
+    assert verdict(place, held).because == "Not on a Friday."

@@ -254,13 +254,18 @@ class Step(Vertical):
 
     def write_in_editor(self) -> None:
         """The answer, or the note, in the person's own editor. An OSError when it cannot start."""
-        field = self._note if self._note.has_focus else self._own
+        takes_words = self._question.takes_own_text or not self._question.choices
+        field = self._own if takes_words and not self._note.has_focus else self._note
         below = f"{self._shared.texts.editor_marker}\n\n{printable(self._question.text)}"
         text = edit(self.app, editor(self._shared.environ), field.text, below)
         field.put(text)
         self._writing = field is self._own
-        (self._noted if field is self._note else self._written)()
-        field.focus()
+        if field is self._own:
+            self._written()
+            field.focus()
+        else:
+            self._noted()
+            self.note()
 
     # Reading
 
