@@ -53,7 +53,13 @@ def used(kind: ActionKind, tool: str, given: Mapping[str, Any]) -> Action:
 
 
 TOOLS = st.builds(used, st.sampled_from(list(ActionKind)[2:]), TEXTS, INPUTS)
-SINGLE = st.one_of(COMMANDS, TOOLS, st.builds(used, st.just(ActionKind.EDIT), st.just("Edit"), EDITS))
+OFFERS = st.builds(
+    lambda **data: Action(kind=ActionKind.SERVER, tool="tools of files", folder="/srv/shop", data=data),
+    argv=ARGV,
+    tools=st.dictionaries(TEXTS, st.dictionaries(st.just("description") | TEXTS, VALUES, max_size=3), max_size=3),
+    diff=TEXTS,
+)
+SINGLE = st.one_of(COMMANDS, OFFERS, TOOLS, st.builds(used, st.just(ActionKind.EDIT), st.just("Edit"), EDITS))
 
 
 def sequence(*steps: Action) -> Action:
@@ -65,7 +71,7 @@ ACTIONS = SINGLE | st.lists(SINGLE, min_size=1, max_size=3).map(lambda steps: se
 
 OUR_NAMES = {
     *("argv", "program", "stdin", "files", "environment", "first", "folder", "skipped_if", "exists", "missing"),
-    *("tool_file", "path", "sha256", "input", "diff"),
+    *("tool_file", "path", "sha256", "input", "diff", "tools", "description"),
     *("command", "plan", "file_path", "notebook_path", "old_string", "new_string", "content"),
 }
 """What fields are called here and in agents' tools, which a part tells in its own words."""

@@ -8,11 +8,6 @@ from collections.abc import Sequence
 
 from sayso.cli.program import settings
 from sayso.errors import ConfigError, SaysoError
-from sayso.guard.calls import GuardedServer
-from sayso.guard.keeper import Keeper
-from sayso.guard.pump import Pump
-from sayso.log import set_up
-from sayso.mcp_server.claim import claim_stdio
 
 _NAME = re.compile(r"[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*")
 _LAUNCHERS = ("npx", "uvx", "uv", "run", "tool", "pipx", "node", "bun", "bunx", "deno", "docker", "sh", "bash", "env")
@@ -31,6 +26,13 @@ def guard(name: str, command: Sequence[str]) -> int:
     """Stand between the client on standard input and output and the server that this command starts; its exit code."""
     if os.name != "posix":
         raise SaysoError("`sayso guard` needs Linux or macOS: what the server starts could not be ended elsewhere.")
+    # Only now: they are for such systems alone.
+    from sayso.guard.calls import GuardedServer
+    from sayso.guard.keeper import Keeper
+    from sayso.guard.pump import Pump
+    from sayso.log import set_up
+    from sayso.mcp_server.claim import claim_stdio
+
     config = settings()
     set_up(config.log_level, config.log_file)
     server = GuardedServer(

@@ -103,7 +103,8 @@ class _Watch:
         os.setsid()
         adopt_orphans()
         _let_go_of_the_client()
-        self._line, self._pid, self._exit = line, 0, None
+        self._line, self._pid = line, 0
+        self._exit: int | None = None
         self._told = self._childless = False
         self._wake, waker = os.pipe()
         for end in (self._wake, waker):
@@ -113,8 +114,6 @@ class _Watch:
         signal.signal(signal.SIGTERM, self._end)
         signal.signal(signal.SIGCHLD, _noted)
         signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
-
-    _exit: int | None
 
     def run(self, command: Sequence[str], environment: dict[str, str], stdio: tuple[int, int, int]) -> int:
         self._pid = program.start(program.find(command[0], environment), list(command), environment, stdio)

@@ -69,6 +69,9 @@ class Pump:
     def _is_over(self) -> bool:
         if self._code is None:
             self._code = self._keeper.exit_code()
+            if self._code is not None:
+                # What it said last is passed on; nobody else who holds its pipe open is waited for.
+                self._end_at = time.monotonic() + LEAVING_SECONDS
         return self._code is not None and not self._from_server.is_open and not self._client.has_more
 
     def _turn(self) -> None:

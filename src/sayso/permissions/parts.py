@@ -14,7 +14,7 @@ from typing import Any
 from sayso.asks.model import Ask
 from sayso.permissions import words
 from sayso.permissions.action import Action, ActionKind, action_from, rules_say
-from sayso.text import exact, json_block
+from sayso.text import exact, json_block, json_line
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]{1,60}")
 
@@ -171,11 +171,13 @@ def _offered(told: dict[str, Any]) -> Iterator[ActionPart]:
     if not isinstance(told.get("tools"), Mapping):
         return
     for name, tool in told.pop("tools").items():
-        said = tool.get("description") if isinstance(tool, Mapping) else None
-        if isinstance(said, str):
+        fields = dict(tool) if isinstance(tool, Mapping) else {"": tool}
+        if isinstance(said := fields.get("description"), str):
             yield ActionPart(name=PartName.OFFERED, about=words.word(name), text=exact(said))
-            tool = {key: value for key, value in tool.items() if key != "description"}
-        yield ActionPart(name=PartName.OFFERED, about=words.word(name), text=json_block(tool), language="json")
+            del fields["description"]
+        # A line for each field: such a list is to be read whole, and nobody opens forty blocks with care.
+        lines = [f"{json_line(key)}: {json_line(value)}" for key, value in fields.items()]
+        yield ActionPart(name=PartName.MORE, about=words.word(name), text="\n".join(lines), language="json")
 
 
 def _before_and_after(diff: str) -> dict[str, str]:
