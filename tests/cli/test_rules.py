@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.program import Home
+from tests.cli.test_gate import prompt
 from tests.cli.test_log import decide
 
 RULES = """[[rule]]
@@ -108,3 +111,22 @@ def test_the_settings_of_a_client_are_proposed_as_rules_that_can_be_used(home: H
     assert home.run("rules", "check", "Skill").code == 10
     settings.write_text("{")
     assert home.run("rules", "import", "claude-code").code == 2
+
+
+def test_a_gate_that_rules_decide_asks_nobody_and_tells_its_client_why(home: Home) -> None:
+    write(home, RULES)
+
+    def told(line: str) -> dict[str, Any]:
+        ran = home.run("gate", "claude-code", stdin=json.dumps(prompt(home, given={"command": line})))
+        said: dict[str, Any] = json.loads(ran.out)["hookSpecificOutput"]["decision"]
+        return said
+
+    assert told("git status")["behavior"] == "allow"
+    denied = told("git push --force")
+    assert (denied["behavior"], "Use --force-with-lease." in denied["message"]) == ("deny", True)
+    assert home.run("list", "--json").data == []
+    assert [(one["what"], one["surface"]) for one in home.run("log", "--json").data] == [
+        ("allowed", "rule"),
+        ("denied", "rule"),
+    ]
+    assert [rule["decided"] for rule in home.run("rules", "--json").data["rules"]] == [1, 0, 1]

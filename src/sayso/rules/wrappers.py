@@ -162,7 +162,7 @@ def _find(words: Command) -> Inside:
     place = 1
     while place < len(words):
         if words[place] in ("-exec", "-execdir", "-ok", "-okdir"):
-            ends = [end for end in range(place + 1, len(words)) if words[end] in (";", "+")]
+            ends = [end for end in range(place + 1, len(words)) if _ends_command(words, end)]
             end = ends[0] if ends else len(words)
             inner.append(words[place + 1 : end])
             place = end
@@ -172,6 +172,11 @@ def _find(words: Command) -> Inside:
             doubts.append(f"`find {words[place]}` changes files")
         place += 1
     return Inside(commands=tuple(filter(None, inner)), doubts=tuple(doubts))
+
+
+def _ends_command(words: Command, place: int) -> bool:
+    """A plus is a word like any other unless the files stand before it."""
+    return words[place] == ";" or (words[place] == "+" and words[place - 1] == "{}")
 
 
 # Options

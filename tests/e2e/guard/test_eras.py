@@ -47,6 +47,19 @@ def test_a_guarded_server_works_as_it_does_alone(agent: Agent, person: Person) -
     assert list(action.data["tools"]) == ["grown"]
 
 
+def test_rules_decide_about_the_tools_of_a_guarded_server(site: GuardedPlace, agent: Agent, person: Person) -> None:
+    rules = site.home / ".config" / "sayso" / "rules.toml"
+    rules.parent.mkdir(parents=True, exist_ok=True)
+    rules.write_text(
+        '[[rule]]\nallow = ["mcp__plain__echo"]\n[[rule]]\ndeny = ["mcp__plain__say"]\nbecause = "Quiet."\n'
+    )
+    assert data_of(agent.call("echo", {"text": "hello"}).result(WAIT))["text"] == "hello"
+    denied = agent.call("say", {"text": "x"}).result(WAIT)
+    assert denied.is_error
+    assert "Quiet." in str(denied.content)
+    assert person.desk.inbox() == []
+
+
 def test_a_call_that_was_allowed_is_cancelled_at_the_server(agent: Agent, person: Person) -> None:
     waiting = agent.call("wait", {"label": "long"})
     allow(person, "wait")
