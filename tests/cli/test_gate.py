@@ -290,6 +290,14 @@ def test_a_no_in_the_terminal_ends_the_hook_and_withdraws_the_prompt(home: Home)
         assert gate.logged == [LogKind.ASKED, LogKind.ELSEWHERE]
 
 
+def test_a_client_without_a_terminal_that_ends_its_hook_has_denied_nothing(home: Home) -> None:
+    with waiting(home, env=HEADLESS) as gate:
+        gate.process.send_signal(signal.SIGTERM)
+        assert gate.printed() == ""
+        assert gate.end.state is State.EXPIRED
+        assert gate.logged == [LogKind.ASKED, LogKind.UNDECIDED]
+
+
 @pytest.mark.parametrize(
     ("line", "how"),
     [

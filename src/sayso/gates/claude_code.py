@@ -38,6 +38,8 @@ that a tool is really ours, so it is never allowed for its name; and a question 
 class ClaudeCode:
     name = "claude-code"
     title = "Claude Code"
+    patience = 86_400 - 5.0
+    """What `install/hooks.py` sets, less what starting takes."""
 
     def stands_back(self, event: Mapping[str, Any], environ: Mapping[str, str]) -> bool:
         return (

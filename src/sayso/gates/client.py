@@ -68,6 +68,11 @@ class GateClient(Protocol):
     @property
     def title(self) -> str: ...
 
+    @property
+    def patience(self) -> float:
+        """Seconds after which it ends a hook that has not decided."""
+        ...
+
     def stands_back(self, event: Mapping[str, Any], environ: Mapping[str, str]) -> bool:
         """Whether this prompt is none for the inbox, or comes there by another way."""
         ...

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 STORE_PATIENCE = 60.0
 """Seconds for which a store may be away before the gate gives up."""
+CLIENT_ENDED, LET_GO = "its client has ended", "its client let go of it"
+LEFT_TO_CLIENT, FAILED = "its client's own prompt decides", "its gate failed"
 _HOW = {
     DecidedThere.ALLOWED: "allowed in the terminal of {client}",
     DecidedThere.DENIED: "denied in the terminal of {client}",
@@ -76,7 +78,7 @@ class HeldPrompt:
     ) -> None:
         self._client, self._prompt, self._question = client, prompt, question
         self._held, self._trail, self._desks, self._watch = held, trail, desks, watch
-        self._away_since = 0.0
+        self._away_since, self._since = 0.0, time.monotonic()
 
     def hold_on(self, config: Config) -> None:
         _notify(config, self._held.ask)
@@ -84,7 +86,7 @@ class HeldPrompt:
         try:
             self._wait()
         except BaseException:
-            self._leave("its gate failed")
+            self._leave(FAILED)
             raise
         finally:
             listener.close()
@@ -101,9 +103,9 @@ class HeldPrompt:
                 return None
             match self._watch.wait(self._rest()):
                 case GateNews.TOLD_TO_END:
-                    return self._withdraw(self._last_words() or DecidedThere.DENIED)
+                    return self._end()
                 case GateNews.CLIENT_GONE:
-                    return self._leave(f"{self._client.title} has ended")
+                    return self._leave(CLIENT_ENDED)
 
     def _decided_there(self) -> DecidedThere | None:
         return self._trail.look() if self._trail else None
@@ -127,6 +129,15 @@ class HeldPrompt:
         until = self._held.wait.until
         return None if until is None else max(0.0, until / 1000 - time.time())
 
+    def _end(self) -> None:
+        """The client has ended its hook. In a terminal that is a No, unless it says otherwise or just waits no more."""
+        there = self._last_words()
+        waits_no_more = not self._prompt.has_terminal or time.monotonic() - self._since > self._client.patience
+        if there is None and waits_no_more:
+            self._leave(LET_GO)
+        else:
+            self._withdraw(there or DecidedThere.DENIED)
+
     def _last_words(self) -> DecidedThere | None:
         end = time.monotonic() + LAST_WORDS
         while not (there := self._decided_there()) and time.monotonic() < end:
@@ -140,7 +151,7 @@ class HeldPrompt:
             return
         verdict = self._question.verdict(ask)
         if verdict is None:
-            self._desks.asks.release(self._held, f"{self._client.title}'s own prompt decides")
+            self._desks.asks.release(self._held, LEFT_TO_CLIENT)
         elif _write(self._client.told(verdict, self._prompt)):
             self._desks.asks.delivered(self._held)
         else:
