@@ -142,6 +142,18 @@ def test_a_single_file_is_looked_at_and_trusted_alone(home: Home, clone: Path) -
     assert "is nothing that Sayso would use" in home.run("trust", "tools/sayso", "--show").error
 
 
+def test_what_install_writes_into_a_project_needs_no_second_question(home: Home) -> None:
+    assert home.run("install", "claude-code", "--project", "--hook").code == 0
+    assert standings(home) == {".mcp.json": "trusted", ".claude/settings.json": "trusted"}
+
+
+def test_what_lay_in_a_file_before_is_not_trusted_because_install_wrote_to_it(home: Home, clone: Path) -> None:
+    ran = home.run("install", "claude-code", "--project", "--hook")
+    assert ran.code == 0
+    assert "sayso trust .mcp.json" in ran.err
+    assert standings(home)[".mcp.json"] == standings(home)[".claude/settings.json"] == "not trusted"
+
+
 def test_an_agent_cannot_trust_and_what_it_has_written_is_not_trusted(home: Home, clone: Path) -> None:
     (clone / ".sayso" / "config.toml").unlink()
     digest = home.run("trust", "--show", "--json").data["digest"]

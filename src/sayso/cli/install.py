@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import click
 
+from sayso.brought import brought
 from sayso.cli.connecting import this_command
 from sayso.cli.guarding_clients import change_guards, show
 from sayso.cli.installing import (
@@ -25,6 +26,7 @@ from sayso.cli.installing import (
 from sayso.cli.program import settings
 from sayso.cli.terminal import bold, confirmed, flowing, is_interactive, put, say
 from sayso.cli.texts import explained, tr, translated
+from sayso.cli.trusting import trust_changes
 from sayso.errors import CannotEdit
 from sayso.install.foreground import ForegroundPart
 from sayso.install.grants import tools_of
@@ -115,6 +117,8 @@ def command(
         return
     if not (clients or dry_run) and is_interactive() and not _agreed(targets):
         raise click.exceptions.Exit(1)
+    config = settings()
+    before = brought(config, config.project) if for_project and not dry_run else None
     went_well = [_try(_show if dry_run else _connect, piece) for piece in pieces]
     ours = [*(piece.part for piece in pieces), *grants, *waits, *hooks, *gates, *skills]
     went_well += [_try(_show_part if dry_run else _adding(ours), part) for part in grants]
@@ -133,6 +137,8 @@ def command(
         ]
     }
     went_well += [_try(_show_part if dry_run else _adding(ours), part) for part in parts.values()]
+    if before is not None:
+        trust_changes(config, before, [part.path for part in ours])
     _say_next(dry_run)
     if not all(went_well):
         raise click.exceptions.Exit(CannotEdit.exit_code)

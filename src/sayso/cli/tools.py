@@ -10,12 +10,11 @@ from typing import Any
 
 import click
 
-from sayso.agent_guard import agent_behind
 from sayso.cli.program import settings
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.cli.texts import mark, plural, tr
+from sayso.cli.trusting import trust_written
 from sayso.config import Config
-from sayso.desks import open_desks
 from sayso.errors import InvalidInput, NotFound, Problem
 from sayso.text import did_you_mean, one_line, printable, spelt_out
 from sayso.toolfiles.catalog import Catalog, CommandTool
@@ -125,7 +124,7 @@ def init(names: tuple[str, ...], for_user: bool) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     written = {file: data for name in names if (data := _write_new(file := folder / f"{name}.json", ready[name]))}
     if written and not for_user:
-        _trust_written(config, written)
+        trust_written(config, written)
 
 
 @command.command()
@@ -184,15 +183,6 @@ def _write_new(file: Path, like: Path) -> bytes:
     size = plural(len(names), "1 tool", "{n} tools")
     say(tr("Wrote {file} with {tools}. Agents that are connected see them at once.", file=file, tools=size))
     return data
-
-
-def _trust_written(config: Config, files: Mapping[Path, bytes]) -> None:
-    """A person who has ready-made files written trusts them as they are. An agent cannot."""
-    with open_desks(config) as desks:
-        if not agent_behind(desks):
-            config.trust.add(config.project, files)
-            return
-    say(tr("An agent runs this, so they are not used until a person trusts them: sayso trust"))
 
 
 def _say_faults(faults: tuple[Fault, ...]) -> None:
