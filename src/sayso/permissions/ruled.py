@@ -40,7 +40,7 @@ def asked_because(ruling: Ruling) -> str:
     if ruling.faults:
         return FAULTY.format(fault=ruling.faults[0])
     if not ruling.rules:
-        return NOT_ALLOWED.format(why=ruling.why)
+        return NOT_ALLOWED.format(why=ruling.why) if ruling.is_in_doubt else ""
     said = [ASKED.format(rule=ruling.patterns[0], place=ruling.rules[0].place)]
     if ruling.not_kept:
         said.append(NOT_KEPT.format(keys=", ".join(ruling.not_kept)))

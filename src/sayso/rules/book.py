@@ -49,6 +49,11 @@ class Ruling:
         return self.effect is Effect.DENY
 
     @property
+    def is_in_doubt(self) -> bool:
+        """Whether something kept a rule from deciding; else there is none about it."""
+        return self.effect is Effect.ASK and not self.rules and self.why != NO_RULE
+
+    @property
     def is_demanded(self) -> bool:
         """Whether somebody wants this to be asked, who is not only not sure."""
         return self.effect is Effect.ASK and bool(self.rules or self.faults)
