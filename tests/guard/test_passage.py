@@ -294,6 +294,25 @@ def test_what_only_looks_like_the_next_round_of_an_allowed_call_is_asked(known: 
     assert [call.id for call in known.asked] == [1, 2]
 
 
+def test_the_next_round_of_a_call_that_a_person_has_changed_is_asked(known: Lines) -> None:
+    known.call(1, path="/etc/passwd")
+    known.allow(path="/tmp/x")
+    known.reply(id=1, result={"resultType": "input_required", "requestState": "s1"})
+    again = {"name": "write", "arguments": {"path": "/etc/passwd"}, "requestState": "s1"}
+    known.send(id=2, method="tools/call", params=again)
+    assert [call.id for call in known.asked] == [1, 2]
+    assert len(known.server) == 1
+
+
+def test_what_a_call_brings_of_a_round_that_nobody_knows_of_is_shown(known: Lines) -> None:
+    params = {"name": "write", "inputResponses": {"form": {"content": {"all": True}}}, "requestState": "s9"}
+    known.send(id=1, method="tools/call", params=params)
+    shown = known.asked[0].action["data"]["params"]
+    assert shown == {"inputResponses": {"form": {"content": {"all": True}}}, "requestState": "s9"}
+    known.allow()
+    assert json.loads(known.server[0])["params"] == params
+
+
 def test_when_nobody_can_be_asked_every_call_is_a_no(known: Lines) -> None:
     known.call(1)
     known.passage.give_up("the disk is full")
@@ -351,6 +370,22 @@ def test_of_arguments_that_are_given_twice_the_server_gets_what_was_shown(known:
     assert known.asked[0].action["data"]["input"] == {"p": "/b"}
     known.allow()
     assert b"/a" not in known.server[0]
+
+
+@pytest.mark.parametrize("end", ["\r", "\u2028", "\u2029", "\x85"])
+def test_a_call_cannot_be_hidden_between_ends_of_lines_that_only_some_programs_know(known: Lines, end: str) -> None:
+    call = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"write"}}'
+    text = f"{end}{call}{end}" if end == "\r" else json.dumps(f"{end}{call}{end}", ensure_ascii=False)
+    line = f'{{"jsonrpc":"2.0","method":"notifications/x","params":{{"a":{text}}}}}\r\n'
+    known.passage.from_client(line.encode())
+    assert end.encode() not in known.server[0].rstrip(b"\r\n")
+    assert json.loads(known.server[0]) == json.loads(line)
+
+
+@pytest.mark.parametrize("line", [b'x\r{"id":1,"result":{"tools":[{"name":"evil"}]}}\r\n', b'"\xe2\x80\xa8{}'])
+def test_nor_can_a_list_of_tools(lines: Lines, line: bytes) -> None:
+    lines.passage.from_server(line)
+    assert lines.client == []
 
 
 # Tools

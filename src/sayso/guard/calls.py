@@ -11,8 +11,10 @@ from sayso.guard.reading import encoded, meta_of, read
 from sayso.protocol.messages import Json, RequestId
 from sayso.protocol.request import ClientInfo
 
-_BESIDE = ("name", "arguments", "_meta", "inputResponses", "requestState")
-"""What is shown by itself, or belongs to how the call is carried: what it does is said by the rest."""
+_BESIDE = ("name", "arguments", "_meta")
+"""What is shown by itself, or belongs to how the call is carried."""
+_OF_A_ROUND = ("requestState", "inputResponses")
+"""What a client adds that comes again with the reply to a form."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,12 +56,14 @@ class GuardedCall:
     @property
     def comes_again(self) -> bool:
         """Whether its client says that it brings the reply to a form of an earlier round."""
-        return "requestState" in self.message["params"] or "inputResponses" in self.message["params"]
+        return any(name in self.message["params"] for name in _OF_A_ROUND)
 
     @property
     def round(self) -> tuple[str, str]:
         """What tells the next round of the same call, in which its client brings the reply to a form."""
-        return digest_of(self.action), canonical(self.message["params"].get("requestState"))
+        params = self.message["params"]
+        first = {name: value for name, value in params.items() if name not in _OF_A_ROUND}
+        return digest_of(_action(first, self.server)), canonical(params.get("requestState"))
 
     def line(self, arguments: Mapping[str, Any] | None) -> bytes:
         """What is sent to the server, with these arguments instead of its own if there are any. It is written anew:

@@ -23,6 +23,7 @@ from sayso.guard.reading import (
     faults_of,
     has_ambiguities,
     is_id,
+    is_one_line,
     meta_of,
     read,
     read_leniently,
@@ -118,12 +119,12 @@ class Passage:
             message, why = refused
             self._refuse(message.get("id"), INVALID_REQUEST, f"Not passed on by `sayso guard`: {why}.")
         else:
-            self._pass_on(batch, line)
+            self._pass_on(given, batch, line)
 
-    def _pass_on(self, batch: list[Json], line: bytes) -> None:
+    def _pass_on(self, given: Any, batch: list[Json], line: bytes) -> None:
         others = [message for message in batch if message.get("method") != CALL and not self._takes(message)]
         if len(others) == len(batch):
-            self._outside.to_server(line)
+            self._outside.to_server(line if is_one_line(line) else encoded(given))
         elif others:
             self._outside.to_server(encoded(others))
         for message in batch:
@@ -232,7 +233,8 @@ class Passage:
             self._outside.to_client(encoded(messages.notification("notifications/progress", told)))
 
     def _send(self, call: GuardedCall, line: bytes) -> None:
-        self._sent[call.id] = call
+        if line == call.line(None):  # else its client would come again with what nobody has allowed
+            self._sent[call.id] = call
         if len(self._sent) > MOST_ROUNDS:
             del self._sent[next(iter(self._sent))]
         self._outside.to_server(line)
@@ -255,17 +257,21 @@ class Passage:
     # From the server
 
     def from_server(self, line: bytes) -> None:
-        if not any(word in line for word in self._telling):
+        whole = is_one_line(line)
+        if whole and not any(word in line for word in self._telling):
             self._outside.to_client(line)
             return
         try:
             given = read_leniently(line)
         except ValueError:
-            self._outside.to_client(line)
+            if whole:
+                self._outside.to_client(line)
+            else:
+                logger.warning("A line of the server that some clients would take for several was not passed on")
             return
         batch = given if isinstance(given, list) else [given]
         passed = [told for message in batch if (told := self._heard(message)) is not None]
-        if len(passed) == len(batch) and all(one is other for one, other in zip(passed, batch, strict=True)):
+        if whole and len(passed) == len(batch) and all(one is other for one, other in zip(passed, batch, strict=True)):
             self._outside.to_client(line)
         elif passed:
             self._outside.to_client(encoded(passed if isinstance(given, list) else passed[0]))

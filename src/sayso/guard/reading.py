@@ -6,6 +6,7 @@ What two programs could understand in two ways is not passed on: one of them wou
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +14,7 @@ from sayso.protocol.messages import Json
 
 CALL = "tools/call"
 
+_LINE_ENDS = re.compile(rb"\r|\xc2\x85|\xe2\x80[\xa8\xa9]")
 _FIELDS = frozenset(("jsonrpc", "id", "method", "params", "result", "error"))
 _CALL_FIELDS = frozenset(("name", "arguments"))
 
@@ -81,6 +83,11 @@ def has_ambiguities(value: object) -> bool:
         return True
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return any(has_ambiguities(each) for each in inner)
+
+
+def is_one_line(line: bytes) -> bool:
+    """Whether every program takes it for one line. Some also end lines where JSON allows other characters."""
+    return not _LINE_ENDS.search(line, 0, len(line.rstrip(b"\r\n")))
 
 
 def encoded(message: object) -> bytes:
