@@ -135,7 +135,7 @@ def test(file: Path | None, as_json: bool) -> None:
 @command.command()
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
 def suggest(as_json: bool) -> None:
-    """Propose rules for what you allowed again and again, and never denied.
+    """Propose rules for what you often allowed, and never denied.
 
     It looks at the last 30 days of the log. Nothing is changed: copy what you want into your file.
 
