@@ -50,7 +50,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """What was read of five thousand tests stays to the end: Python need not look through it for what has gone."""
-    gc.collect()
     gc.freeze()
 
 
