@@ -162,7 +162,7 @@ def test_the_address_of_the_inbox_is_the_same_after_a_restart_and_the_tab_goes_o
 
 @pytest.mark.finding("F-30")
 def test_one_of_several_sessions_is_ended_from_the_settings(house: House, sign_in: SignIn) -> None:
-    lost, page = sign_in("/", user="grace"), sign_in("/settings", user="grace")
+    lost, page = sign_in("/", user="hedy"), sign_in("/settings", user="hedy")
     listed = page.locator(".sessions li")
     expect(listed).to_have_count(2)
     expect(listed.filter(has_text="This one")).to_have_count(1)
