@@ -76,6 +76,22 @@ def test_an_edited_action_is_shown_whole_with_what_was_changed() -> None:
 
 
 @pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ({"a": "x"}, {"a": "y"}, "-x\n+y"),
+        ({"a": "x\ny"}, {"a": "x\nz"}, "@@ -1,2 +1,2 @@\n x\n-y\n+z"),
+        ({"a": "x"}, {"a": "x\n"}, "-x\n\\ No newline at end of file\n+x"),
+        ({}, {"a": 5}, "+5"),
+        ({"a": ""}, {}, '-""\n+(not there)'),
+        ({"a": "5"}, {"a": 5}, '-"5"\n+5'),
+    ],
+)
+def test_whatever_was_changed_is_seen(before: dict[str, Any], after: dict[str, Any], told: str) -> None:
+    one, other = (action(ActionKind.OTHER, "Any", **given) for given in (before, after))
+    assert [part.text for part in difference(one, other)] == [told]
+
+
+@pytest.mark.parametrize(
     ("text", "why"),
     [
         ("{", "is no JSON"),

@@ -98,7 +98,7 @@ def difference(before: Action, after: Action) -> tuple[ActionPart, ...]:
         ActionPart(
             name=PartName.EDITED,
             about=exact(name),
-            text=exact(edits.unified(exact(name), *_both(_text(one, name), _text(other, name)))),
+            text=exact(_compared(*_texts(name, one, other))),
             language="diff",
         )
         for name in names
@@ -143,16 +143,28 @@ def _differs(name: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> boo
     return (name in one) != (name in other) or canonical(one.get(name)) != canonical(other.get(name))
 
 
+def _texts(name: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[str, str]:
+    """Both values of a field, as texts that differ."""
+    plain = [_text(given, name) for given in (one, other)]
+    if plain[0] != plain[1]:
+        return plain[0], plain[1]
+    spelt = [json_block(given[name]) if name in given else "(not there)" for given in (one, other)]
+    return spelt[0], spelt[1]
+
+
 def _text(given: Mapping[str, Any], name: str) -> str:
     if name not in given:
         return ""
     return given[name] if isinstance(given[name], str) else json_block(given[name])
 
 
-def _both(one: str, other: str) -> tuple[str, str]:
-    """Where neither ends its last line, that is no difference, and not worth a word."""
-    ended = one.endswith("\n") or other.endswith("\n") or not one or not other
-    return (one, other) if ended else (f"{one}\n", f"{other}\n")
+def _compared(one: str, other: str) -> str:
+    """The change, without the names that a diff begins with. Where neither ends its last line, that is no difference
+    and not worth a word; nor is the place, where there is but one line."""
+    if not one.endswith("\n") and not other.endswith("\n"):
+        one, other = (text and f"{text}\n" for text in (one, other))
+    lines = edits.unified("", one, other).split("\n")[2:]
+    return "\n".join(lines if max(one.count("\n"), other.count("\n")) > 1 else lines[1:])
 
 
 def _invalid(path: str, text: str) -> InvalidInput:

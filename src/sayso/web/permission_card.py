@@ -196,6 +196,7 @@ def _block(text: str, language: str) -> Markup:
 
 
 def _diff_looks(lines: Sequence[str]) -> list[str]:
-    """After the two lines that name the files, how each line begins says what becomes of it."""
+    """After the two lines that name the files, where they do, how each line begins says what becomes of it."""
     looks = {"+": " added", "-": " removed", "@": " hunk"}
-    return [" hunk" if place < _DIFF_HEAD else looks.get(line[:1], "") for place, line in enumerate(lines)]
+    named = [line[:4] for line in lines[:2]] == ["--- ", "+++ "]
+    return [" hunk" if named and place < _DIFF_HEAD else looks.get(line[:1], "") for place, line in enumerate(lines)]
