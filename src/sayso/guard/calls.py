@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from sayso.action_data import canonical, digest_of
 from sayso.guard.reading import encoded, meta_of, read
 from sayso.protocol.messages import Json, RequestId
 from sayso.protocol.request import ClientInfo
+from sayso.records import record
 
 _BESIDE = ("name", "arguments", "_meta")
 """What is shown by itself, or belongs to how the call is carried."""
@@ -17,7 +17,7 @@ _OF_A_ROUND = ("requestState", "inputResponses")
 """What a client adds that comes again with the reply to a form."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class GuardedServer:
     """A server behind a guard: what people call it, how it is started, and in which real folder."""
 
@@ -26,7 +26,7 @@ class GuardedServer:
     folder: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class GuardedCall:
     """One call while it is held. `message` is what the client sent."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import count
 from typing import Any, Protocol
 
@@ -33,6 +32,7 @@ from sayso.protocol import messages
 from sayso.protocol.messages import INVALID_REQUEST, PARSE_ERROR, Json, RequestId
 from sayso.protocol.request import ClientInfo
 from sayso.protocol.versions import CLIENT_KEY, PREFIX, SUBSCRIPTION_KEY, VERSION_KEY
+from sayso.records import record
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ _LIST_CHANGED = "notifications/tools/list_changed"
 _NOT_ALLOWED = -32000
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class GuardOutcome:
     """What became of something that a person was asked. `digest` is of what was allowed; nothing was without one.
     `arguments` are there where a person has changed them."""

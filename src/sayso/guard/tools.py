@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from sayso.action_data import canonical
@@ -18,11 +17,12 @@ from sayso.files import replace_file
 from sayso.guard.calls import GuardedServer
 from sayso.guard.reading import has_ambiguities
 from sayso.protocol.messages import Json
+from sayso.records import field, record
 
 Tools = Mapping[str, Json]
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Acceptance:
     """What was accepted of one server, by whom and when. The tools are whole, as it listed them."""
 
