@@ -37,6 +37,7 @@ def test_each_program_tells_its_version(home: Home, program: str) -> None:
         ["config"],
         ["install", "cursor", "--print"],
         ["hook"],
+        ["guard", "--", "true"],
     ],
     ids=lambda arguments: arguments[0],
 )
@@ -46,7 +47,7 @@ def test_quick_commands_import_nothing_heavy(home: Home, arguments: list[str]) -
     ran = home.run(*(ask.id if part == "ID" else part for part in arguments), PYTHONPATH=str(home.folder))
     assert ran.code == 0, ran.err
     imported = next(line for line in ran.err.splitlines() if line.startswith("IMPORTED")).split()
-    assert ("click" in imported) == (arguments != ["hook"])
+    assert ("click" in imported) == (arguments[0] not in ("hook", "guard"))
     assert not set(HEAVY) & set(imported)
 
 
