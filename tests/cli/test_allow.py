@@ -204,6 +204,27 @@ def test_a_bad_edit_is_told_and_what_was_typed_comes_back(home: Home, tmp_path: 
         assert home.ask_of(ask).state is State.PENDING
 
 
+def test_an_edit_that_was_left_without_a_last_line_break_takes_none_from_the_next(
+    home: Home, tmp_path: Path, editor: Path
+) -> None:
+    write = {"file_path": str(tmp_path / "new.txt"), "content": "a\n"}
+    action = Action(kind=ActionKind.EDIT, tool="Write", folder="/", data={"input": write})
+    (tmp_path / "typed.1").write_text("")
+    (tmp_path / "typed.2").write_text("a\nb\n")
+    with home.permission(action, takes_changes=True) as ask:
+        with Terminal(home, "allow", ask.id, "--edit", EDITOR=str(editor), VISUAL="") as terminal:
+            terminal.reply(PROMPT, "n")
+            assert terminal.end() == 1
+        with Terminal(home, "allow", ask.id, "--edit", EDITOR=str(editor), VISUAL="") as terminal:
+            assert "Your editor has what you wrote before." in terminal.expect(PROMPT)
+            while "Allowed as edited" not in _typed(terminal, "y"):
+                pass
+            assert terminal.end() == 0
+        found = verdict(home, ask)
+        assert found.action
+        assert found.action.data["input"]["content"] == "a\nb\n"
+
+
 def test_a_script_allows_another_input_by_the_digest_of_what_it_looked_at(home: Home, tmp_path: Path) -> None:
     file = tmp_path / "input.json"
     file.write_text('{"command": "git push --dry-run"}')

@@ -55,7 +55,7 @@ class Editor:
     def __init__(self, *typed: str) -> None:
         self._typed, self.seen = list(typed), list[str]()
 
-    def __call__(self, app: object, command: object, text: str, suffix: str) -> str:
+    def __call__(self, app: object, command: object, text: str, form: object) -> str:
         self.seen.append(text)
         return self._typed.pop(0)
 

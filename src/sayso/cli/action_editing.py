@@ -16,7 +16,7 @@ from sayso.desks import Desks
 from sayso.errors import InvalidInput, Problem
 from sayso.permissions.action import Action, action_of, takes_changes
 from sayso.permissions.desk import NO_CHANGES
-from sayso.permissions.editing import changed, edited, input_from, to_edit
+from sayso.permissions.editing import EditText, changed, edited, input_from, to_edit
 
 NOTHING_DECIDED = 1
 
@@ -31,8 +31,10 @@ def edited_by_person(desks: Desks, ask: Ask) -> Action:
     person, form = desks.config.person, to_edit(action)
     begun = from_json(ask, desks.asks.draft(ask.id, person))
     text = form.text if begun.edit is None else begun.edit
+    if text != form.text:
+        put(tr("Your editor has what you wrote before."))
     while True:
-        text = _in_editor(text, form.suffix)
+        text = _in_editor(text, form)
         desks.asks.keep_draft(ask.id, person, to_json(ask, replace(begun, edit=text)))
         try:
             return edited(action, text)
@@ -56,10 +58,10 @@ def _editable(ask: Ask, option: str) -> Action:
     return action
 
 
-def _in_editor(text: str, suffix: str) -> str:
-    """Editors end the last line of a file; where the text had no such end, that is not the person's change."""
-    found = click.edit(text, extension=suffix, require_save=False) or ""
-    return found if text.endswith("\n") else found.removesuffix("\n")
+def _in_editor(text: str, form: EditText) -> str:
+    """Editors end the last line of a file; where the agent's text had no such end, that is not the person's change."""
+    found = click.edit(text, extension=form.suffix, require_save=False) or ""
+    return found if form.text.endswith("\n") else found.removesuffix("\n")
 
 
 def _content(file: Path) -> str:

@@ -48,7 +48,8 @@ def command(ask_id: str, digest: str, scope: str | None, edit: bool, input_file:
     \b
     Example:
       sayso allow 3f2a91bc
-      sayso allow 3f2a91bc --digest "$(sayso show 3f2a91bc --json | jq -r .digest)"
+      sayso show 3f2a91bc --json > wanted.json
+      sayso allow 3f2a91bc --digest "$(jq -r .digest wanted.json)"
       sayso allow 3f2a91bc --edit
     """
     if edit and (input_file or digest):

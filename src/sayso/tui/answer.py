@@ -315,7 +315,7 @@ class AnswerScreen(SettlingScreen):
         form, environ = to_edit(action), self.shared.environ
         begun = form.text if self.draft.edit is None else self.draft.edit
         try:
-            text = edit_exactly(self.app, editor(environ), begun, form.suffix)
+            text = edit_exactly(self.app, editor(environ), begun, form)
         except OSError as error:
             self.warn(self.shared.texts.no_program.format(program=editor(environ)[0], error=error.strerror))
             return

@@ -15,6 +15,8 @@ from typing import Any
 
 from textual.app import App, SuspendNotSupported
 
+from sayso.permissions.editing import EditText
+
 _SECONDS = 5.0
 MARKER = "------------------------ >8 ------------------------"
 
@@ -46,13 +48,13 @@ def edit(app: App[Any], command: Sequence[str], text: str, below: str) -> str:
         return edited.partition(MARKER)[0].strip()
 
 
-def edit_exactly(app: App[Any], command: Sequence[str], text: str, suffix: str) -> str:
-    """The same for a text of which every character counts. Editors end the last line of a file; where the text had no
-    such end, that is not the person's change."""
-    ended = text.endswith("\n")
+def edit_exactly(app: App[Any], command: Sequence[str], text: str, form: EditText) -> str:
+    """The same for a text of which every character counts. Editors end the last line of a file; where the agent's text
+    had no such end, that is not the person's change."""
+    ended = form.text.endswith("\n")
     with tempfile.TemporaryDirectory(prefix="sayso-") as folder:
-        file = Path(folder) / f"edited{suffix}"
-        file.write_bytes((text if ended else f"{text}\n").encode())
+        file = Path(folder) / f"edited{form.suffix}"
+        file.write_bytes((text if text.endswith("\n") else f"{text}\n").encode())
         if _lend_terminal(app, [*command, str(file)]) != 0:
             return text
         edited = file.read_bytes().decode(errors="replace").replace("\r\n", "\n")
