@@ -16,16 +16,25 @@ _HEAD = re.compile(r"ref: refs/heads/(?P<branch>.+)|(?P<commit>[0-9a-f]{40,64})"
 
 def branch_of(folder: str) -> str:
     """The branch, or where none is checked out the beginning of the commit's id. Empty where there is no repository."""
-    if not os.path.isabs(folder):
-        return ""
-    above = ""
+    _, head = _repository(folder)
+    found = _HEAD.fullmatch(head.strip())
+    return one_line(found["branch"] or found["commit"][:8], LONGEST) if found else ""
+
+
+def top_of_repository(folder: str) -> str:
+    """The root of the repository, or worktree, that a folder is in; empty where there is none."""
+    return _repository(folder)[0]
+
+
+def _repository(folder: str) -> tuple[str, str]:
+    """The root of the repository that a folder is in, and what its HEAD says."""
+    above = "" if os.path.isabs(folder) else folder
     while folder != above:
         # No Path: this is looked up for every call, and most folders are no root of a repository.
         if head := _head(folder):
-            found = _HEAD.fullmatch(head.strip())
-            return one_line(found["branch"] or found["commit"][:8], LONGEST) if found else ""
+            return folder, head
         folder, above = os.path.dirname(folder), folder
-    return ""
+    return "", ""
 
 
 def _head(place: str) -> str:

@@ -259,6 +259,53 @@ def test_rules_decide_before_anybody_is_asked(home: Home, effect: str) -> None:
         assert desk.inbox() == []
 
 
+@pytest.mark.parametrize("told", [True, False], ids=["told by the client", "found by its repository"])
+def test_what_a_rule_means_does_not_follow_the_folder_that_an_agent_changes_to(home: Home, told: bool) -> None:
+    rules = home.folder / ".config" / "sayso" / "rules.toml"
+    rules.parent.mkdir(parents=True)
+    rules.write_text(
+        '[[rule]]\ndeny = ["Edit(infra/**)", "Read(x/own/**)"]\n'
+        '[[rule]]\nallow = ["Edit(**)", "Read(**)", "Bash(git log *)", "Bash(./run.sh)"]\n'
+    )
+    theirs = home.project / ".sayso" / "rules.toml"
+    theirs.parent.mkdir()
+    theirs.write_text('[[rule]]\ndeny = ["Bash(git log *)"]\n')
+    below = home.project / "infra" / "x"
+    for folder in (below / "x" / "own", home.project / ".git"):
+        folder.mkdir(parents=True)
+    (home.project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    env = {"CLAUDE_PROJECT_DIR": str(home.project)} if told else {}
+    folders = [home.project, below.parent, below, *([home.folder, Path("/")] if told else [])]
+    main, other = str(below / "main.tf"), str(home.project / "a.py")
+    log, near = {"command": "git log"}, {"file_path": "own/key"}
+    wanted = [(folder, "Edit", {"file_path": main}, "deny") for folder in folders]
+    wanted += [(folder, "Read", {"file_path": other}, "allow") for folder in folders]
+    wanted += [(folder, "Bash", log, "deny") for folder in folders]
+    # What denies also counts as seen from the folder.
+    wanted += [(below, "Read", {"file_path": "x/own/key"}, "deny"), (below / "x", "Read", near, "allow")]
+    wanted += [(home.project, "Bash", {"command": "./run.sh"}, "allow")]
+    for folder, tool, given, behavior in wanted:
+        event = prompt(home, tool, given, cwd=str(folder))
+        ran = home.run("gate", "claude-code", stdin=json.dumps(event), **env)
+        assert ran.data["hookSpecificOutput"]["decision"]["behavior"] == behavior, (folder, tool)
+
+
+def test_a_rule_allows_nothing_for_the_folder_that_an_agent_changes_to(home: Home) -> None:
+    rules = home.folder / ".config" / "sayso" / "rules.toml"
+    rules.parent.mkdir(parents=True)
+    rules.write_text('[[rule]]\nallow = ["Read(**)", "Bash(./run.sh)"]\n')
+    (home.project / "sub").mkdir()
+    env = {"CLAUDE_PROJECT_DIR": str(home.project)}
+    asked: list[tuple[Path, str, Json]] = [
+        (Path("/"), "Read", {"file_path": "/etc/hosts"}),
+        (home.project / "sub", "Bash", {"command": "./run.sh"}),
+    ]
+    for folder, tool, given in asked:
+        with waiting(home, prompt(home, tool, given, cwd=str(folder)), env) as gate:
+            gate.deny()
+            assert gate.decision()["behavior"] == "deny"
+
+
 @pytest.mark.parametrize(
     ("env", "said"), [(HEADLESS, "Nobody decided within 1 second, so this was not allowed."), ({}, "")]
 )

@@ -12,10 +12,12 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sayso.asks.happening import NOT_WRITTEN
 from sayso.asks.model import Ask, Settler, State
+from sayso.branches import top_of_repository
 from sayso.config import Config, load
 from sayso.desks import Desks, open_desks
 from sayso.errors import AlreadySettled, NotFound, StoreError
@@ -51,7 +53,7 @@ def serve(client: GateClient) -> None:
 def _decide(client: GateClient, event: Mapping[str, Any], watch: Watch) -> None:
     prompt = client.read(event, os.environ)
     trail = client.trail(event, prompt)
-    config = load(cwd=prompt.folder)
+    config = load(cwd=_project(prompt))
     with open_desks(config) as desks:
         asker = asker_of(client, prompt, config)
         question = asked(prompt, asker, config, desks)
@@ -61,6 +63,12 @@ def _decide(client: GateClient, event: Mapping[str, Any], watch: Watch) -> None:
             held = desks.asks.hold(question.new)
             watch.also({asker.pid, os.getppid()}, sys.stdout.fileno(), trail.path if trail else None)
             HeldPrompt(client, prompt, question, held, trail, desks, watch).hold_on(config)
+
+
+def _project(prompt: Prompt) -> Path:
+    """Where the client says nothing of the project: an agent that has changed to a folder in it is still at work there,
+    and the same rules hold."""
+    return Path(top_of_repository(str(prompt.folder.resolve())) or prompt.folder)
 
 
 class HeldPrompt:

@@ -35,19 +35,17 @@ class RuleJudge:
         """What holds for an action of this client; `machine` names the one that it is on, where that is not ours."""
         try:
             book = self._files.book(None if machine else Path(project))
-            use = use_of(action, self._elsewhere if machine else self._here)
-            where = Circumstances(project=project if machine else os.path.realpath(project), agent=client)
-            return book.judge(use, where)
+            top = project if machine else os.path.realpath(project)
+            use = use_of(action, self._elsewhere(top) if machine else self._here(top))
+            return book.judge(use, Circumstances(project=top, agent=client))
         except Exception:
             # A fault of ours allows nothing, and does not speak for the person either.
             logger.exception("The rules could not be applied")
             return Ruling(effect=Effect.ASK, why=FAILED)
 
-    @property
-    def _here(self) -> Ground:
+    def _here(self, project: str) -> Ground:
         folders = (self._config.user_dir, self._config.state_dir, settings.MACHINE_DIR)
-        return Ground(leads_to=os.path.realpath, guarded=tuple(map(os.path.realpath, folders)))
+        return Ground(leads_to=os.path.realpath, project=project, guarded=tuple(map(os.path.realpath, folders)))
 
-    @property
-    def _elsewhere(self) -> Ground:
-        return Ground(leads_to=lambda _: None, doubt=ELSEWHERE)
+    def _elsewhere(self, project: str) -> Ground:
+        return Ground(leads_to=lambda _: None, project=project, doubt=ELSEWHERE)

@@ -21,6 +21,8 @@ class UsedPath:
     """After links; None where that is not known."""
     project: str
     """The real folder that relative patterns are about."""
+    folder: str
+    """The one that the agent is in. It may change that, so nothing is allowed by what a pattern would mean there."""
     is_whole_folder: bool = False
     """Whether all below it is touched too."""
 

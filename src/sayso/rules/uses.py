@@ -9,7 +9,7 @@ import os.path
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sayso.rules.shell import UNKNOWN, forms_of, taken_apart
@@ -33,6 +33,8 @@ class Ground:
 
     leads_to: Callable[[str], str | None]
     """The real path behind a path; None where that is not known."""
+    project: str = ""
+    """The real folder that patterns are about; empty where it is the one that the action is in."""
     guarded: tuple[str, ...] = ()
     """Real folders whose files no rule lets an agent change."""
     doubt: str = ""
@@ -69,6 +71,8 @@ def _shell(given: Mapping[str, Any], folder: str, names: frozenset[str], ground:
     if not isinstance(line, str):
         return ToolUse(names=names, strict_names=names, doubts=("its input is not known", *doubts))
     found = taken_apart(line)
+    if ground.project not in ("", folder) and any(map(_is_relative_program, found.commands)):
+        doubts.append("its program is found from a folder that is not the project")
     return ToolUse(
         names=names,
         strict_names=names,
@@ -78,6 +82,10 @@ def _shell(given: Mapping[str, Any], folder: str, names: frozenset[str], ground:
         hides_paths=found.hides_paths,
         doubts=(*doubts, *found.doubts),
     )
+
+
+def _is_relative_program(words: Command) -> bool:
+    return "/" in words[0] and not words[0].startswith(("/", "~"))
 
 
 def _like_paths(commands: Sequence[Command]) -> list[str]:
@@ -99,7 +107,7 @@ def _edit(
     path = _path(named, action["folder"], ground)
     known = action["data"].get("file")
     if isinstance(known, Mapping):
-        path = UsedPath(named=path.named, real=known["path"], project=path.project)
+        path = replace(path, real=known["path"])
     ways = [way for way in (path.named, path.real) if way]
     if any(_EXECUTED.search(way) for way in ways) or any(_is_below(way, ground.guarded) for way in ways):
         doubts.append("what lies there is run by other programs, or says what agents may do")
@@ -121,7 +129,7 @@ def _read(
     if tool == "Glob" and (not isinstance(wanted, str) or ".." in wanted or wanted.startswith(("/", "~"))):
         doubts.append("where it would look is not known")
     path = _path(named, folder, ground)
-    path = UsedPath(named=path.named, real=path.real, project=path.project, is_whole_folder=searches)
+    path = replace(path, is_whole_folder=searches)
     return ToolUse(names=names, strict_names=names, paths=(path,), hides_paths=searches, doubts=tuple(doubts))
 
 
@@ -130,7 +138,8 @@ def _path(named: str, folder: str, ground: Ground) -> UsedPath:
     whole = os.path.normpath(os.path.join(folder or "/", home))
     # A name that the program may take for something else is not certain.
     certain = not named.startswith("~") and "\0" not in named
-    return UsedPath(named=whole, real=ground.leads_to(whole) if certain else None, project=folder)
+    real = ground.leads_to(whole) if certain else None
+    return UsedPath(named=whole, real=real, project=ground.project or folder, folder=folder)
 
 
 def _domain(url: object) -> str:
