@@ -188,6 +188,54 @@ def test_a_second_tap_in_the_list_does_not_reach_the_row_that_moves_up(house: Ho
     assert [decided(house, ask) for ask in asks] == [Decision.ALLOWED, None, None]
 
 
+def wait_for(button: Locator, patience: int = 500) -> None:
+    """Let the page's time go on until it can be pressed. The browser says in its own time that it came into view."""
+    for _ in range(patience):
+        button.page.clock.run_for(100)
+        if button.is_enabled():
+            return
+
+
+def list_that_stands_still(page: Page, words: str) -> list[Locator]:
+    """The Allows of the rows with these words, of which the first has just been pressed."""
+    expect(row(page, f"{words}-2")).to_be_visible()
+    page.clock.install()
+    stand_still(page)
+    first, *others = (allow(row(page, f"{words}-{number}")) for number in range(3))
+    first.scroll_into_view_if_needed()
+    wait_for(first)
+    place = first.bounding_box()
+    first.tap()
+    expect(row(page, f"{words}-0")).to_have_count(0)
+    assert others[0].bounding_box() == place
+    return others
+
+
+def test_a_tap_where_the_last_permission_was_allowed_does_not_allow_the_next(house: House, sign_in: SignIn) -> None:
+    asks = [permission(house, f"make same-place-{number}") for number in range(3)]
+    page = live(sign_in(**PHONE))
+    second, _ = list_that_stands_still(page, "same-place")
+    wait_for(second, patience=15)
+    expect(second).to_be_disabled()
+    second.tap(force=True)
+    page.goto("/settings")
+    assert [decided(house, ask) for ask in asks] == [Decision.ALLOWED, None, None]
+
+
+def test_whoever_waits_or_taps_elsewhere_allows_the_next_in_the_same_place(house: House, sign_in: SignIn) -> None:
+    asks = [permission(house, f"make read-first-{number}") for number in range(3)]
+    page = live(sign_in(**PHONE))
+    second, third = list_that_stands_still(page, "read-first")
+    wait_for(second)
+    second.tap()
+    expect(row(page, "read-first-1")).to_have_count(0)
+    page.touchscreen.tap(2, 2)
+    wait_for(third, patience=15)
+    third.tap(timeout=1000)
+    expect(row(page, "read-first-2")).to_have_count(0)
+    assert [decided(house, ask) for ask in asks] == [Decision.ALLOWED] * 3
+
+
 def test_words_of_a_no_that_were_written_elsewhere_keep_a_row_from_allowing(house: House, sign_in: SignIn) -> None:
     ask = permission(house, "make drafted-no")
     page = sign_in(f"/asks/{ask.id}")

@@ -1,9 +1,11 @@
 // Which presses count: none on a form that has only just appeared or moved, none by a key that is held down, and no yes
-// while the words of a no are written. So a second tap never decides what nobody has read.
+// while the words of a no are written, nor right where something was decided last. So a second tap never decides what
+// nobody has read.
 // Without this file the stylesheet hides the buttons of a page that has only just appeared, and the server refuses a yes
 // that comes with the words of a no.
 
 const STILL = 700;
+const STILL_WHERE_DECIDED = 3000;
 const PRESSABLE = "button, label, input[type=radio], input[type=checkbox]";
 const GUARDED = "[data-guard], [data-allow]";
 
@@ -17,7 +19,9 @@ function look(guarded) {
   const box = guarded.getBoundingClientRect();
   const place = `${Math.round(box.left + scrollX)} ${Math.round(box.top + scrollY)}`;
   if (seen.get(guarded)?.place !== place) restart(guarded, place);
-  return performance.now() - seen.get(guarded).since >= STILL;
+  const still = performance.now() - seen.get(guarded).since;
+  if (!isWhereDecided(guarded)) return still >= STILL;
+  return Math.min(still, Date.now() - decided.at) >= STILL_WHERE_DECIDED;
 }
 
 function restart(guarded, place = seen.get(guarded)?.place) {
@@ -26,7 +30,11 @@ function restart(guarded, place = seen.get(guarded)?.place) {
   seen.set(guarded, known);
   guarded.setAttribute("aria-disabled", "true");
   // A little later than needed, because timers may be early.
-  setTimeout(() => seen.get(guarded) === known && look(guarded) && guarded.removeAttribute("aria-disabled"), STILL + 20);
+  for (const wait of [STILL, STILL_WHERE_DECIDED]) setTimeout(() => seen.get(guarded) === known && free(guarded), wait + 20);
+}
+
+function free(guarded) {
+  if (look(guarded)) guarded.removeAttribute("aria-disabled");
 }
 
 // A permission may be longer than the screen: what counts is how long its own button could be seen.
@@ -56,6 +64,32 @@ function ready(control) {
   waiting.forEach((guarded) => restart(guarded));
   return waiting.length === 0;
 }
+
+// --- Where was something decided last? A hand that is still there may tap once more, also on the page that follows.
+
+const DECIDED = "sayso:decided";
+let decided = JSON.parse(sessionStorage.getItem(DECIDED));
+
+function rememberPlace(button) {
+  const { left, top, right, bottom } = button.getBoundingClientRect();
+  decided = { left, top, right, bottom, at: Date.now() };
+  sessionStorage.setItem(DECIDED, JSON.stringify(decided));
+}
+
+function isWhereDecided(guarded) {
+  if (!decided || !guarded.matches("[data-allow]")) return false;
+  const { left, top, right, bottom } = guarded.getBoundingClientRect();
+  return left < decided.right && right > decided.left && top < decided.bottom && bottom > decided.top;
+}
+
+function forgetPlaceElsewhere({ clientX: x, clientY: y }) {
+  if (!decided || (x >= decided.left && x <= decided.right && y >= decided.top && y <= decided.bottom)) return;
+  decided = null;
+  sessionStorage.removeItem(DECIDED);
+  $$("[data-allow]").forEach(free);
+}
+
+addEventListener("pointermove", forgetPlaceElsewhere, { capture: true, passive: true });
 
 // --- The words of a no, and what nobody has opened yet: neither goes with a yes
 
@@ -89,6 +123,7 @@ const guardedControl = (event) => {
 };
 
 addEventListener("pointerdown", (event) => {
+  forgetPlaceElsewhere(event);
   const control = guardedControl(event);
   pressed = { control, counts: control !== null && ready(control) };
 }, true);
@@ -106,7 +141,8 @@ addEventListener("submit", (event) => {
   const form = event.target;
   if (!form.matches("[data-guard]") || event.submitter?.value === "keep") return;
   weigh(form);
-  if (!ready(event.submitter ?? form) || event.submitter?.disabled) refuse(event);
+  if (!ready(event.submitter ?? form) || event.submitter?.disabled) return refuse(event);
+  if (pressed && event.submitter) rememberPlace(event.submitter);
 }, true);
 
 addEventListener("keydown", (event) => {
