@@ -21,7 +21,7 @@ ask = ["Bash(terraform *)"]
 approvers = ["ada"]
 
 [[rule]]
-allow = ["Bash(git status *)"]
+allow = ["Bash(git status *)", "Bash(cp *)"]
 """
 
 
@@ -42,7 +42,7 @@ def test_the_rules_are_listed_with_where_they_are_and_how_often_each_decided(hom
     assert f"{file.name}:1" in rows[0]
     assert "Bash(git push --force *) → Use --force-with-lease." in rows[0]
     data = home.run("rules", "--json").data
-    assert [rule["about"] for rule in data["rules"]][2] == ["Bash(git status *)"]
+    assert [rule["about"] for rule in data["rules"]][2] == ["Bash(git status *)", "Bash(cp *)"]
     assert data["rules"][1]["not_kept"] == ["approvers"]
 
 
@@ -52,6 +52,7 @@ def test_the_rules_are_listed_with_where_they_are_and_how_often_each_decided(hom
         ("Bash(git status)", 0, "rules.toml:10: Bash(git status *)"),
         ("Bash(git status > x)", 10, "it reads from or writes to a file"),
         ("Bash(terraform apply)", 10, "Not kept to yet: approvers. One yes is enough."),
+        ("Bash(cp x ~/.config/sayso/rules.toml)", 10, "says what agents may do"),
         ("Bash(ls)", 10, "no rule is about it"),
         ("Bash(ls; git push --force)", 11, "Use --force-with-lease."),
     ],

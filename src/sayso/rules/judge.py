@@ -45,7 +45,8 @@ class RuleJudge:
 
     def _here(self, project: str) -> Ground:
         folders = (self._config.user_dir, self._config.state_dir, settings.MACHINE_DIR)
-        return Ground(leads_to=os.path.realpath, project=project, guarded=tuple(map(os.path.realpath, folders)))
+        guarded = (*map(os.path.realpath, folders), *map(os.path.abspath, folders))
+        return Ground(leads_to=os.path.realpath, project=project, guarded=guarded)
 
     def _elsewhere(self, project: str) -> Ground:
         return Ground(leads_to=lambda _: None, project=project, doubt=ELSEWHERE)

@@ -14,6 +14,7 @@ from typing import Any
 
 from sayso.rules.shell import UNKNOWN, forms_of, taken_apart
 from sayso.rules.use import Command, ToolUse, UsedPath
+from sayso.rules.wrappers import only_reads
 
 PlainAction = Mapping[str, Any]
 """`kind`, `tool`, `folder` and `data` of an action."""
@@ -25,6 +26,9 @@ _SEARCHES = ("Grep", "Glob")
 _SHELL_INPUT = frozenset(("command", "description", "timeout", "run_in_background"))
 _EXECUTED = re.compile(r"(?:^|/)(?:\.git|\.sayso|\.claude|\.codex|\.husky|\.vscode|\.idea)(?:/|$)|(?:^|/)\.mcp\.json$")
 """What lies there is run by other programs, or says what agents may do."""
+PROTECTED = "what lies there is run by other programs, or says what agents may do"
+_MOST_GLUED = 12
+"""How many letters of a word of short options may stand before a value that is glued to them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +40,7 @@ class Ground:
     project: str = ""
     """The real folder that patterns are about; empty where it is the one that the action is in."""
     guarded: tuple[str, ...] = ()
-    """Real folders whose files no rule lets an agent change."""
+    """Folders whose files no rule lets an agent change, by every name of theirs."""
     doubt: str = ""
     """Why nothing of this agent's is allowed by a rule; empty: it may be."""
 
@@ -73,6 +77,9 @@ def _shell(given: Mapping[str, Any], folder: str, names: frozenset[str], ground:
     found = taken_apart(line)
     if ground.project not in ("", folder) and any(map(_is_relative_program, found.commands)):
         doubts.append("its program is found from a folder that is not the project")
+    changing = [words for words in found.commands if not only_reads(words)]
+    if any(_is_protected(_path(word, folder, ground), ground) for word in _like_paths(changing)):
+        doubts.append(PROTECTED)
     return ToolUse(
         names=names,
         strict_names=names,
@@ -89,9 +96,20 @@ def _is_relative_program(words: Command) -> bool:
 
 
 def _like_paths(commands: Sequence[Command]) -> list[str]:
-    """Words that may name a file, and what follows an option's `=` or an `@`."""
-    words = {part for words in commands for word in words[1:] for part in (word, *re.split("[=@:]", word)[1:])}
+    """Words that may name a file, and what follows an option's `=` or an `@`, or is glued to an option."""
+    words = {part for words in commands for word in words[1:] for part in (*_parts(word), *_glued(word))}
     return sorted(re.sub(r"^\$(?:HOME|\{HOME\})", "~", word) for word in words if _may_be_path(word))
+
+
+def _parts(word: str) -> list[str]:
+    return [word, *re.split("[=@:]", word)[1:]]
+
+
+def _glued(word: str) -> list[str]:
+    """What may be the value of a short option in `-f.env` or `-rf.env`."""
+    if not word.startswith("-") or word.startswith("--"):
+        return []
+    return [word[place:] for place in range(2, min(len(word), _MOST_GLUED))]
 
 
 def _may_be_path(word: str) -> bool:
@@ -108,10 +126,14 @@ def _edit(
     known = action["data"].get("file")
     if isinstance(known, Mapping):
         path = replace(path, real=known["path"])
-    ways = [way for way in (path.named, path.real) if way]
-    if any(_EXECUTED.search(way) for way in ways) or any(_is_below(way, ground.guarded) for way in ways):
-        doubts.append("what lies there is run by other programs, or says what agents may do")
+    if _is_protected(path, ground):
+        doubts.append(PROTECTED)
     return ToolUse(names=names, strict_names=names, paths=(path,), doubts=tuple(doubts))
+
+
+def _is_protected(path: UsedPath, ground: Ground) -> bool:
+    ways = [way for way in (path.named, path.real) if way]
+    return any(_EXECUTED.search(way) or _is_below(way, ground.guarded) for way in ways)
 
 
 def _is_below(way: str, folders: Sequence[str]) -> bool:

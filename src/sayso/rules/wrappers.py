@@ -250,3 +250,15 @@ def without_git_options(words: Command) -> Command:
     while place < len(words) and words[place].startswith("-"):
         place += 2 if _GIT_WITH_VALUE.fullmatch(words[place]) else 1
     return (words[0], *words[place:])
+
+
+# Reading
+
+_READERS = named("cat head tail wc ls stat grep egrep fgrep diff cmp echo")
+_GIT_READERS = named("status log show diff blame")
+
+
+def only_reads(words: Command) -> bool:
+    """Whether it is known that a command changes no file, with no option by which it might."""
+    reads = words[1:2] and words[1] in _GIT_READERS if words[0] == "git" else words[0] in _READERS
+    return bool(reads) and not risky_options(words)
