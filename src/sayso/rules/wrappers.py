@@ -55,6 +55,8 @@ def _inside(name: str, words: Command) -> Inside:
             return _xargs(words)
         case "find":
             return _find(words)
+        case "test" | "[":
+            return _test(words)
         case "eval":
             return Inside(lines=(" ".join(words[1:]),))
     return Inside()
@@ -174,6 +176,14 @@ def _find(words: Command) -> Inside:
     return Inside(commands=tuple(filter(None, inner)), doubts=tuple(doubts))
 
 
+def _test(words: Command) -> Inside:
+    """A shell may take the name of a variable, or a number, for a sum, and runs what stands in the brackets of that."""
+    told = words[1:-1] if words[0].endswith("[") else words[1:]
+    summed = any(re.fullmatch(r"-(?:v|R|eq|ne|lt|le|gt|ge)", word) for word in told)
+    strange = any(set(word) & set("[`") or "$(" in word or (summed and not word.isprintable()) for word in told)
+    return Inside(doubts=("`test` may run what is in its words",) if strange else ())
+
+
 def _ends_command(words: Command, place: int) -> bool:
     """A plus is a word like any other unless the files stand before it."""
     return words[place] == ";" or (words[place] == "+" and words[place - 1] == "{}")
@@ -209,6 +219,8 @@ _RISKY = {
     "perl": "-e -E -i",
     "ruby": "-e -r -i",
     "printf": "-v",
+    "wait": "-p",
+    "jobs": "-x",
 }
 """By which options a program runs others, reads other settings or writes files."""
 _BEFORE_THE_SUBCOMMAND = re.compile(r"-c|--config-env|--exec-path|-C|--git-dir|--work-tree")
