@@ -146,6 +146,25 @@ def test_the_server_takes_no_allow_without_the_digest_of_what_was_shown(house: H
     assert decided(house, shown) is Decision.ALLOWED
 
 
+@pytest.mark.parametrize("place", ["its page", "its row"])
+def test_enter_on_allow_does_nothing_and_space_presses_it(house: House, sign_in: SignIn, place: str) -> None:
+    ask = permission(house, f"make by-keyboard in {place}")
+    page = sign_in(f"/asks/{ask.id}" if place == "its page" else "/")
+    here = page.locator("form[data-answer]") if place == "its page" else row(page, "by-keyboard")
+    expect(allow(here)).to_be_enabled()
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url) if request.url.endswith(ask.id) else None)
+    allow(here).focus()
+    for keys in ("Enter", "NumpadEnter", "Shift+Enter", "Control+Enter"):
+        page.keyboard.press(keys)
+    # What the keys had sent would be under way by now.
+    page.evaluate("() => new Promise(requestAnimationFrame)")
+    assert (sent, decided(house, ask)) == ([], None)
+    page.keyboard.press("Space")
+    expect(page.get_by_role("button", name="Allow", exact=True)).to_have_count(0)
+    assert decided(house, ask) is Decision.ALLOWED
+
+
 def row(page: Page, words: str) -> Locator:
     return page.locator("[data-inbox] .row", has_text=words)
 

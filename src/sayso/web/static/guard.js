@@ -149,6 +149,8 @@ addEventListener("keydown", (event) => {
   const field = event.target;
   pressed = null;
   if (event.isComposing || !(field instanceof Element)) return;
+  // Enter is pressed by habit; Space on a button is meant.
+  if (event.key === "Enter" && field.closest("[data-allow]")) return refuse(event);
   const presses = event.key === "Enter" || event.key === " ";
   if (presses && event.repeat && field.closest("button, a, summary, input[type=radio], input[type=checkbox]")) return refuse(event);
   if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || !field.form) return;
