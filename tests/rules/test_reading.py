@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os.path
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from sayso.rules.book import Circumstances, RuleBook, Ruling
 from sayso.rules.places import RuleLevel
 from sayso.rules.reading import read_rules
 from sayso.rules.rule import Effect, RulesFile
-from sayso.rules.uses import Ground, example, use_of
+from sayso.rules.uses import PROTECTED, PROTECTED_NAMES, Ground, example, use_of
 
 FILE = Path("/etc/sayso/rules.toml")
 SPECIFIED = """
@@ -101,6 +102,9 @@ def test_what_wants_a_sandbox_is_asked_while_there_is_none() -> None:
         ("Edit(src/.git/hooks/pre-commit)", "ask"),
         ("Edit(src/.claude/settings.json)", "ask"),
         ("Edit(src/.sayso/rules.toml)", "ask"),
+        ("Edit(src/.GIT/config)", "ask"),
+        ("Edit(src/.gitignore)", "allow"),
+        ("Edit(src/.github/a.md)", "allow"),
         ("Read(src/a.py)", "ask"),
         ("Read(README.md)", "allow"),
         ("Read(docs/deep/README.md)", "allow"),
@@ -143,6 +147,16 @@ allow = ["Edit(src/**)", "Read(README.md)", "Read(//etc/hosts)", "Grep(logs/**)"
   "mcp__github__get_*", "deploy(./deploy.sh staging *)", "WebSearch"]
 """
     assert effect(rules, meant) == verdict
+
+
+def test_what_no_rule_allows_is_what_the_documents_list() -> None:
+    told = (Path(__file__).parents[2] / "docs" / "rules.md").read_text("utf-8").partition("## What no rule allows")[2]
+    listed = re.findall(r"`(.+?)`", told.partition("letters are cased:")[2].partition(";")[0])
+    assert listed == list(PROTECTED_NAMES)
+    rules = '[[rule]]\nallow = ["Edit(**)", "Bash(cp *)"]'
+    for name in (*listed, *map(str.upper, listed)):
+        for meant in (f"Edit({name})", f"Edit(src/{name}/x)", f"Bash(cp x src/{name})", f"Bash(cp x {name}/y)"):
+            assert ruling(rules, meant).why == PROTECTED, meant
 
 
 def test_an_exception_belongs_to_its_rule_alone() -> None:

@@ -24,8 +24,13 @@ _LOOKED_INTO = ("shell", "edit", "read", "fetch")
 """The kinds whose input matters; the others are known by their tool alone."""
 _SEARCHES = ("Grep", "Glob")
 _SHELL_INPUT = frozenset(("command", "description", "timeout", "run_in_background"))
-_EXECUTED = re.compile(r"(?:^|/)(?:\.git|\.sayso|\.claude|\.codex|\.husky|\.vscode|\.idea)(?:/|$)|(?:^|/)\.mcp\.json$")
-"""What lies there is run by other programs, or says what agents may do."""
+PROTECTED_NAMES = (
+    *(".git", ".github/workflows", ".husky", ".sayso", ".claude", ".codex", ".cursor", ".gemini", ".qwen", ".opencode"),
+    *(".kiro", ".vscode", ".idea", ".mcp.json", "opencode.json", "opencode.jsonc"),
+    *("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md"),
+)
+"""What lies there, in whichever folder, is run by other programs, or says what agents may do."""
+_EXECUTED = re.compile(rf"(?:^|/)(?:{'|'.join(map(re.escape, PROTECTED_NAMES))})(?:/|$)", re.IGNORECASE)
 PROTECTED = "what lies there is run by other programs, or says what agents may do"
 _MOST_GLUED = 12
 """How many letters of a word of short options may stand before a value that is glued to them."""
