@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sayso.text import age, exact, heading, iso_time, json_block, json_line, one_line, printable, quoted
+from sayso.text import age, exact, exact_diff, heading, iso_time, json_block, json_line, one_line, printable, quoted
 
 any_text = st.text(st.characters(exclude_categories=()))
 
@@ -129,3 +129,25 @@ def test_times_are_rfc_3339_in_utc() -> None:
 )
 def test_an_age_is_told_as_people_say_it(milliseconds: int, said: str) -> None:
     assert age(milliseconds) == said
+
+
+@pytest.mark.parametrize(
+    ("diff", "shown"),
+    [
+        ("-    c()\n+    c() ", "-    c()\n+    c()<U+0020>"),
+        ("-c()   \n+d()", "-c()  <U+0020>\n+d()"),
+        ("-\tc()\n+    c()", "-<U+0009>c()\n+    c()"),
+        ("-a b\n+a\u00a0b", "-a b\n+a<U+00A0>b"),
+        ("-\n+\t\t", "-\n+<U+0009><U+0009>"),
+        ("-\tc()\n+\td()", "-\tc()\n+\td()"),
+        (" same \n+a<U+0020>", " same \n+a<U+003C>U+0020>"),
+    ],
+)
+def test_a_diff_shows_what_changes_in_nothing_but_blanks(diff: str, shown: str) -> None:
+    assert exact_diff(diff) == shown
+
+
+@given(any_text)
+def test_a_diff_that_is_shown_can_be_read_back(diff: str) -> None:
+    read_back = re.sub(r"<U\+([0-9A-F]{4,6})>", lambda found: chr(int(found[1], 16)), exact_diff(diff))
+    assert read_back == diff

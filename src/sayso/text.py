@@ -37,6 +37,14 @@ def exact(text: str) -> str:
     return re.sub(f"{_UNSAFE}|{_LIKE_SPELT}", _spelt, text)
 
 
+def exact_diff(diff: str) -> str:
+    """The same of a diff, in which also blanks that change are seen: the last one at the end of a changed line, and
+    every one but the plain space in lines that differ in nothing else."""
+    lines = exact(diff).split("\n")
+    removed, added = ({"".join(line[1:].split()) for line in lines if line.startswith(mark)} for mark in "-+")
+    return "\n".join(_blanks_seen(line, removed & added) if line[:1] in ("-", "+") else line for line in lines)
+
+
 def one_line(text: str, width: int = 80) -> str:
     """The text as one safe line of at most `width` cells' worth of characters."""
     start = text[: width * 8]
@@ -132,6 +140,11 @@ def lasting(milliseconds: int) -> str:
     if seconds < 3600:
         return f"{seconds // 60} m {seconds % 60} s"
     return f"{seconds // 3600} h {seconds % 3600 // 60} m"
+
+
+def _blanks_seen(line: str, on_both_sides: set[str]) -> str:
+    only_blanks_differ = "".join(line[1:].split()) in on_both_sides
+    return re.sub(r"[^\S ]|\s$" if only_blanks_differ else r"\s$", _spelt, line)
 
 
 def _spelt(match: re.Match[str]) -> str:

@@ -16,7 +16,7 @@ from sayso.permissions import edits, words
 from sayso.permissions.action import Action, ActionKind
 from sayso.permissions.parts import ActionPart, PartName
 from sayso.permissions.seen_file import seen
-from sayso.text import exact, json_block, quoted
+from sayso.text import exact, exact_diff, json_block, quoted
 
 _TEXTS = {
     ActionKind.SHELL: ("command",),
@@ -98,7 +98,7 @@ def difference(before: Action, after: Action) -> tuple[ActionPart, ...]:
         ActionPart(
             name=PartName.EDITED,
             about=exact(name),
-            text=exact(_compared(*_texts(name, one, other))),
+            text=exact_diff(_compared(*_texts(name, one, other))),
             language="diff",
         )
         for name in names

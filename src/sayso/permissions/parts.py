@@ -14,7 +14,7 @@ from typing import Any
 from sayso.asks.model import Ask
 from sayso.permissions import words
 from sayso.permissions.action import Action, ActionKind, action_from, rules_say
-from sayso.text import exact, json_block, json_line
+from sayso.text import exact, exact_diff, json_block, json_line
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]{1,60}")
 
@@ -157,7 +157,7 @@ def _edit(told: dict[str, Any]) -> Iterator[ActionPart]:
     for key in ("file_path", "notebook_path"):
         yield from _taken(told, key, PartName.FILE, "")
     if isinstance(diff, str) and diff:
-        yield ActionPart(name=PartName.CHANGE, text=exact(diff), language="diff")
+        yield ActionPart(name=PartName.CHANGE, text=exact_diff(diff), language="diff")
         del told["diff"]
         if isinstance(given, Mapping):
             shown = _before_and_after(diff)
@@ -167,7 +167,7 @@ def _edit(told: dict[str, Any]) -> Iterator[ActionPart]:
 def _offered(told: dict[str, Any]) -> Iterator[ActionPart]:
     """What has changed of a server's tools, then each of them: what it says of itself, and all else."""
     if isinstance(told.get("diff"), str):
-        yield ActionPart(name=PartName.CHANGE, text=exact(told.pop("diff")), language="diff")
+        yield ActionPart(name=PartName.CHANGE, text=exact_diff(told.pop("diff")), language="diff")
     if not isinstance(told.get("tools"), Mapping):
         return
     for name, tool in told.pop("tools").items():
