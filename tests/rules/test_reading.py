@@ -159,6 +159,16 @@ def test_what_no_rule_allows_is_what_the_documents_list() -> None:
             assert ruling(rules, meant).why == PROTECTED, meant
 
 
+def test_what_reads_without_naming_files_is_asked_only_where_a_rule_guards_files_from_being_read() -> None:
+    rules = '[[rule]]\nallow = ["Bash(rg *)", "Bash(grep *)", "Bash(cat *)", "Bash(cp *)"]\n'
+    lines = ("rg foo", "grep -r foo src", 'cat "src/$X"')
+    assert [effect(rules, f"Bash({line})") for line in lines] == ["allow", "allow", "allow"]
+    for guarded in ('deny = ["Read(.env*)"]', 'ask = ["Read(secrets/**)"]'):
+        assert {effect(f"{rules}[[rule]]\n{guarded}", f"Bash({line})") for line in lines} == {"ask"}
+    assert effect(f'{rules}[[rule]]\ndeny = ["Edit(infra/**)"]', "Bash(rg foo)") == "allow"
+    assert effect(rules, 'Bash(cp a "src/$X")') == "ask"
+
+
 def test_an_exception_belongs_to_its_rule_alone() -> None:
     rules = '[[rule]]\nask = ["Bash(git *)"]\nexcept = ["Bash(git status *)"]\n[[rule]]\nallow = ["Bash(git *)"]'
     assert effect(rules, "Bash(git status)") == "allow"

@@ -176,6 +176,10 @@ class RuleBook:
     def _path_doubts(self, use: ToolUse, where: Circumstances) -> Iterator[str]:
         if use.hides_paths and any(_may_hold(entry.rule, where) for entry in self._guarding):
             yield HIDDEN
+        if use.reads_below and any(
+            _may_hold(each.rule, where) and each.pattern.is_of_reading for each in self._guarding
+        ):
+            yield HIDDEN
         guarded = [path for path in use.mentioned if self._may_guard(path)]
         if guarded and any(
             entry.pattern.concerns_path(path)

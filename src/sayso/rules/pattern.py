@@ -19,6 +19,7 @@ BETWEEN = "\0"
 
 _SPELT = re.compile(r"(?P<name>[A-Za-z_*][\w*.-]*)(?:\((?P<about>.*)\))?", re.DOTALL | re.ASCII)
 _PATHS = frozenset(("Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "Grep", "Glob"))
+_READING = frozenset(("Read", "Grep", "Glob"))
 _NAMES_ALONE = frozenset(("WebSearch", "ExitPlanMode", "Task", "Agent", "Skill", "TodoWrite", "LS", "NotebookRead"))
 
 
@@ -45,6 +46,10 @@ class Pattern:
         """The one program that it can be about; empty where there are several."""
         first = _words(self.spec)[:1] if self.about is About.WORDS else []
         return first[0] if first and "*" not in first[0] else ""
+
+    @property
+    def is_of_reading(self) -> bool:
+        return self.name in _READING
 
     def covers(self, use: ToolUse) -> bool:
         """Whether all of the use is certainly meant, but for what is said of single commands (`covers_command`)."""

@@ -55,7 +55,7 @@ _NAME = re.compile(r"[A-Za-z0-9_./+:@%~^,\[\]-]+")
 _HIDDEN_OPTION = re.compile(r"-[^=]*\$")
 _STEADY = re.compile(r"\$(?:HOME|\{HOME\}|\?|\$)")
 """Expansions that no line can have changed, and that are one word."""
-_STEADY_IN_QUOTES = re.compile(r"\$(?:HOME|\{HOME\}|PWD|\{PWD\}|USER|\{USER\}|\?|\$)")
+_STEADY_IN_QUOTES = re.compile(r"\$(?:HOME|\{HOME\}|PWD|\{PWD\}|\?|\$)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +67,8 @@ class ShellLine:
     doubts: tuple[str, ...] = ()
     hides_paths: bool = False
     """Whether its words may come to other files than they name."""
+    reads_below: bool = False
+    """Whether it reads what is in folders, or in files that others name."""
 
 
 def taken_apart(line: str) -> ShellLine:
@@ -78,7 +80,8 @@ def taken_apart(line: str) -> ShellLine:
         commands=tuple(dict.fromkeys(found.commands)),
         forms=tuple(dict.fromkeys(found.forms)),
         doubts=tuple(dict.fromkeys(found.doubts)),
-        hides_paths=found.globs or elsewhere,
+        hides_paths=found.hides_paths or elsewhere,
+        reads_below=any(map(wrappers.reads_below, found.commands)),
     )
 
 
@@ -94,7 +97,7 @@ class _Found:
     commands: list[Command] = field(default_factory=list)
     forms: list[Command] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
-    globs: bool = False
+    hides_paths: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,7 +210,9 @@ class _Walk:
             return
         if not all(word.is_certain for word in words):
             self._doubt("it has words that only the shell will know")
-        self._found.globs = self._found.globs or any(word.globs for word in words)
+        self._found.hides_paths |= any(word.globs or UNKNOWN in word.text for word in words) and (
+            words[0].text not in wrappers.WITHOUT_FILES
+        )
         _command(tuple(word.text for word in words), self._found, self._depth)
 
     def _assignment(self, node: Node) -> None:

@@ -44,6 +44,8 @@ class ToolUse:
     """What the words of its commands would be as paths."""
     hides_paths: bool = False
     """Whether it may come to other files than it names."""
+    reads_below: bool = False
+    """Whether it reads files in folders without naming them."""
     beyond_words: bool = False
     """Whether more of it matters than the words of its command: input, files, variables."""
     domain: str = ""

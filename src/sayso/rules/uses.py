@@ -10,6 +10,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Any
 
 from sayso.rules.shell import UNKNOWN, forms_of, taken_apart
@@ -32,6 +33,7 @@ PROTECTED_NAMES = (
 """What lies there, in whichever folder, is run by other programs, or says what agents may do."""
 _EXECUTED = re.compile(rf"(?:^|/)(?:{'|'.join(map(re.escape, PROTECTED_NAMES))})(?:/|$)", re.IGNORECASE)
 PROTECTED = "what lies there is run by other programs, or says what agents may do"
+MAY_BE_PROTECTED = "it may change what is run by other programs, or what says what agents may do, without naming it"
 _MOST_GLUED = 12
 """How many letters of a word of short options may stand before a value that is glued to them."""
 
@@ -83,15 +85,18 @@ def _shell(given: Mapping[str, Any], folder: str, names: frozenset[str], ground:
     if ground.project not in ("", folder) and any(map(_is_relative_program, found.commands)):
         doubts.append("its program is found from a folder that is not the project")
     changing = [words for words in found.commands if not only_reads(words)]
-    if any(_is_protected(_path(word, folder, ground), ground) for word in _like_paths(changing)):
+    if any(_is_protected(_path(word, folder, ground), ground) for word in _like_paths(changing, folder)):
         doubts.append(PROTECTED)
+    if any(_may_come_to_protected(word) for words in changing for word in words[1:]):
+        doubts.append(MAY_BE_PROTECTED)
     return ToolUse(
         names=names,
         strict_names=names,
         commands=found.commands,
         forms=found.forms,
-        mentioned=tuple(_path(word, folder, ground) for word in _like_paths(found.commands)),
+        mentioned=tuple(_path(word, folder, ground) for word in _like_paths(found.commands, folder)),
         hides_paths=found.hides_paths,
+        reads_below=found.reads_below,
         doubts=(*doubts, *found.doubts),
     )
 
@@ -100,10 +105,17 @@ def _is_relative_program(words: Command) -> bool:
     return "/" in words[0] and not words[0].startswith(("/", "~"))
 
 
-def _like_paths(commands: Sequence[Command]) -> list[str]:
+def _like_paths(commands: Sequence[Command], folder: str) -> list[str]:
     """Words that may name a file, and what follows an option's `=` or an `@`, or is glued to an option."""
     words = {part for words in commands for word in words[1:] for part in (*_parts(word), *_glued(word))}
-    return sorted(re.sub(r"^\$(?:HOME|\{HOME\})", "~", word) for word in words if _may_be_path(word))
+    return sorted(_filled_in(word, folder) for word in words if _may_be_path(word))
+
+
+def _filled_in(word: str, folder: str) -> str:
+    """With what the shell puts for those variables that are known."""
+    known = {"HOME": os.path.expanduser("~"), "PWD": folder}
+    word = re.sub(r"^\$(?:HOME|\{HOME\})(?=/|$)", "~", word)
+    return re.sub(r"\$(?:(HOME|PWD)\b|\{(HOME|PWD)\})", lambda found: known[found[1] or found[2]], word)
 
 
 def _parts(word: str) -> list[str]:
@@ -139,6 +151,13 @@ def _edit(
 def _is_protected(path: UsedPath, ground: Ground) -> bool:
     ways = [way for way in (path.named, path.real) if way]
     return any(_EXECUTED.search(way) or _is_below(way, ground.guarded) for way in ways)
+
+
+def _may_come_to_protected(word: str) -> bool:
+    """Whether the shell may make a protected name of it."""
+    starred = [part.lower() for part in re.split("[/=:]", word) if set(part) & set("*?[")]
+    names = {part.lower() for name in PROTECTED_NAMES for part in name.split("/")}
+    return UNKNOWN in word or any(fnmatchcase(name, part) for part in starred for name in names)
 
 
 def _is_below(way: str, folders: Sequence[str]) -> bool:

@@ -266,11 +266,37 @@ def without_git_options(words: Command) -> Command:
 
 # Reading
 
-_READERS = named("cat head tail wc ls stat grep egrep fgrep diff cmp echo")
-_GIT_READERS = named("status log show diff blame")
+WITHOUT_FILES = named("echo printf true false : pwd date")
+"""Whatever their words are, they open no file."""
+_READERS = named("cat head tail wc ls stat grep egrep fgrep rg find diff cmp") | WITHOUT_FILES
+_GIT_READERS = named("status log show diff blame grep ls-files")
 
 
 def only_reads(words: Command) -> bool:
     """Whether it is known that a command changes no file, with no option by which it might."""
     reads = words[1:2] and words[1] in _GIT_READERS if words[0] == "git" else words[0] in _READERS
-    return bool(reads) and not risky_options(words)
+    runs_others = words[0] == "find" and reads_below(words)
+    return bool(reads) and not runs_others and not risky_options(words)
+
+
+_READ_BELOW = named("rg ag ack tar bsdtar zip 7z rsync scp cpio")
+_BELOW_BY_OPTION = {
+    "grep": "-r -R -d --recursive --dereference-recursive --directories",
+    "egrep": "-r -R -d --recursive --dereference-recursive --directories",
+    "fgrep": "-r -R -d --recursive --dereference-recursive --directories",
+    "find": "-exec -execdir -ok -okdir",
+    "diff": "-r --recursive",
+    "cp": "-r -R -a --recursive --archive",
+    "wc": "--files0-from",
+    "sort": "--files0-from",
+    "du": "--files0-from",
+}
+
+
+def reads_below(words: Command) -> bool:
+    """Whether a command reads what is in folders, or in files that are named elsewhere."""
+    name = words[0].rpartition("/")[2]
+    if name == "git":
+        return words[1:2] in (("grep",), ("archive",))
+    told = _BELOW_BY_OPTION.get(name, "").split()
+    return name in _READ_BELOW or any(_is_option(word, option) for word in words[1:] for option in told)
