@@ -348,6 +348,10 @@ def test_when_nobody_can_be_asked_every_call_is_a_no(known: Lines) -> None:
         b"[[[" * 100_000,
         b"[]",
         b'[{"jsonrpc":"2.0","id":1,"method":"ping"}, "tools/call"]',
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/call\\u0000","params":{"name":"write"}}',
+        b'{"jsonrpc":"2.0","id":1,"method":"Tools/Call","params":{"name":"write"}}',
+        b'{"jsonrpc":"2.0","id":1,"method":" tools/call","params":{"name":"write"}}',
+        b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":1,"a":2}}',
     ],
 )
 def test_what_two_programs_could_read_in_two_ways_is_passed_to_neither(known: Lines, line: bytes) -> None:

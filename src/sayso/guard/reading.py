@@ -15,6 +15,7 @@ from sayso.protocol.messages import Json
 CALL = "tools/call"
 
 _LINE_ENDS = re.compile(rb"\r|\xc2\x85|\xe2\x80[\xa8\xa9]")
+_METHOD = re.compile(r"[!-~]+")
 _FIELDS = frozenset(("jsonrpc", "id", "method", "params", "result", "error"))
 _CALL_FIELDS = frozenset(("name", "arguments"))
 
@@ -59,13 +60,15 @@ def faults_of(message: Json) -> str:
         return "it has a field twice"
     if other := _misspelt(message, _FIELDS):
         return f"its field {other!r} is not spelt as the protocol spells it"
-    if message.get("method") != CALL:
-        return ""
-    params = message.get("params")
-    if not isinstance(params, dict) or not isinstance(params.get("name"), str):
-        return "a call of a tool needs params with its name"
+    method, params = message.get("method"), message.get("params")
     if isinstance(params, Ambiguous):
         return "its params have a field twice"
+    if isinstance(method, str) and (not _METHOD.fullmatch(method) or method.casefold() == CALL != method):
+        return f"its method {method!r} is not spelt as the protocol spells one"
+    if method != CALL:
+        return ""
+    if not isinstance(params, dict) or not isinstance(params.get("name"), str):
+        return "a call of a tool needs params with its name"
     if other := _misspelt(params, _CALL_FIELDS):
         return f"params.{other!r} is not spelt as the protocol spells it"
     if not isinstance(params.get("arguments") or {}, dict):
