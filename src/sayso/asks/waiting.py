@@ -111,6 +111,8 @@ class Waiting:
         try:
             await notice_cancel()
         except asyncio.CancelledError:
+            names = f"sessionId={held.ask.id} callId={held.ask.call_id}"
+            logger.info("Session failed: the client let go of it %s", names)
             self.leaving.let_go(held, "the client let go of the call")
             raise
         return held

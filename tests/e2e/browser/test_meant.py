@@ -67,7 +67,7 @@ def test_a_yes_with_a_reason_for_a_no_is_refused_until_the_reason_is_gone(house:
     expect(page.locator("#standing")).to_contain_text("Answered by you")
 
 
-@pytest.mark.finding("F-01")
+@pytest.mark.finding("F-01", "F-93")
 @pytest.mark.parametrize("script", [True, False])
 def test_words_of_a_no_make_it_impossible_to_allow(house: House, sign_in: SignIn, script: bool) -> None:
     ask = permission(house, f"rm -rf build/{script}")

@@ -113,17 +113,15 @@ def test_whatever_else_a_person_does_the_command_is_not_run(place: Place) -> Non
 
 
 @pytest.mark.finding("F-93")
-def test_a_note_beside_no_reaches_the_agent_and_one_beside_yes_is_refused(place: Place) -> None:
+def test_a_note_beside_no_reaches_the_agent_and_an_answer_decides_nothing(place: Place) -> None:
     waited_for(place, approve="always")
     with worker(place) as one, place.person() as person:
         call = one.call("fg", {"script": "touch never"})
         ask = person.wait_for_ask(about("touch never"))
-        said = Answer(question=ask.questions[0].id, chosen=("yes",), note="But not on Fridays.")
-        with pytest.raises(InvalidInput, match="your note would not reach it"):
-            person.answer(ask, said)
+        said = Answer(question=ask.questions[0].id, chosen=("yes",))
         with pytest.raises(InvalidInput, match="allow or deny it"):
-            person.desk.answer(ask.id, [replace(said, note="")], Settler(person="ada", surface="test"))
-        person.answer(ask, replace(said, chosen=("no",)))
+            person.desk.answer(ask.id, [said], Settler(person="ada", surface="test"))
+        person.answer(ask, replace(said, chosen=("no",), note="But not on Fridays."))
         assert "Reason: But not on Fridays." in text_of(call.result(WAIT))
     assert not (place.project / "never").exists()
 
