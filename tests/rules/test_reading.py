@@ -169,6 +169,87 @@ def test_what_reads_without_naming_files_is_asked_only_where_a_rule_guards_files
     assert effect(rules, 'Bash(cp a "src/$X")') == "ask"
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "go test -exec sh",
+        "go test --exec=sh",
+        "make --eval=x",
+        "make -E x",
+        "make SHELL=/x test",
+        "make test",
+        "tar -I sh -xf x",
+        "tar xIf sh x",
+        *(
+            f"curl {option} x"
+            for option in ["-o", "-D", "-c", "--trace", "--stderr", "--libcurl", "--etag-save", "--hsts"]
+        ),
+        "curl -w '%output{x}' y",
+        "wget -O x y",
+        "wget --use-askpass=x y",
+        "sed -i s/a/b/ x",
+        "sed '1e touch x' y",
+        "sed s/a/b/e y",
+        "sed 's/a/b/w x' y",
+        "sed 1r.env y",
+        "sed -n 'w x' y",
+        "sed -e p -e '1e touch x' y",
+        "sed '1p;1e touch x' y",
+        'sed "s/a/$X/" y',
+        'sed "s/a/\\\\$X/" y',
+        "git bisect run sh -c x",
+        "git submodule foreach x",
+        "git config core.pager x",
+        "man -P sh ls",
+        "less '+!sh' x",
+        "awk 'BEGIN { system(1) }'",
+        "zip -TT sh x y",
+        "gcc -wrapper sh x.c",
+        "cargo +x test",
+        "uv run x",
+        "npx x",
+        "sudo x",
+        "docker run x",
+        "docker ps",
+        "strace sh -c x",
+        "vim -c ':!sh' x",
+        "eslint --plugin x y",
+        "jest --config=x",
+        "prettier --plugin=x y",
+    ],
+)
+def test_the_name_of_a_program_alone_does_not_allow_the_programs_among_its_words(line: str) -> None:
+    name = line.partition(" ")[0]
+    assert effect(f'[[rule]]\nallow = ["Bash({name} *)"]', f"Bash({line})") == "ask"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "line"),
+    [
+        ("sed -n *", "sed -n 1,20p x"),
+        ("sed -n *", "sed -n '1,5p;/x/,$p' x"),
+        ("sed *", "sed -E 's/a+/b/g' x"),
+        ("sed *", "sed 's|/a|/b|' x"),
+        ("sed '1e date' *", "sed '1e date' x"),
+        ("awk '{print $1}' x", "awk '{print $1}' x"),
+        ("make test *", "make test"),
+        ("make *", "make"),
+        ("uv run pytest *", "uv run pytest -q"),
+        ("docker ps *", "docker ps -a"),
+        ("docker compose ps", "docker compose ps"),
+        ("npx eslint *", "npx eslint src"),
+        ("git config user.name *", "git config user.name"),
+        ("git *", "git log --oneline"),
+        ("go test *", "go test ./..."),
+        ("man *", "man ls"),
+        ("tar *", "tar tf x.tar"),
+        ("cargo test *", "cargo test --all"),
+    ],
+)
+def test_what_a_rule_names_it_allows(pattern: str, line: str) -> None:
+    assert effect(f'[[rule]]\nallow = ["""Bash({pattern})"""]', f"Bash({line})") == "allow"
+
+
 def test_an_exception_belongs_to_its_rule_alone() -> None:
     rules = '[[rule]]\nask = ["Bash(git *)"]\nexcept = ["Bash(git status *)"]\n[[rule]]\nallow = ["Bash(git *)"]'
     assert effect(rules, "Bash(git status)") == "allow"

@@ -141,7 +141,8 @@ class Pattern:
 
     @cached_property
     def _named_words(self) -> frozenset[str]:
-        return frozenset(_WORD.findall(self.spec))
+        """The words that stand there as they are, without quotes."""
+        return frozenset(_unquoted(word) for word in _WORD.findall(self.spec) if not _has_star(word))
 
     @cached_property
     def _named(self) -> re.Pattern[str]:
@@ -261,6 +262,17 @@ def _starred_word(word: str) -> str:
         return ".*" if piece["star"] else re.escape(quoted)
 
     return "".join(expression(piece) for piece in _PIECE.finditer(word))
+
+
+def _has_star(word: str) -> bool:
+    return any(piece["star"] for piece in _PIECE.finditer(word))
+
+
+def _unquoted(word: str) -> str:
+    return "".join(
+        piece["double"] or piece["single"] or piece["escaped"] or piece["other"] or ""
+        for piece in _PIECE.finditer(word)
+    )
 
 
 def _starred(text: str) -> str:

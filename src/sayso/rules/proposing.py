@@ -61,13 +61,16 @@ def _can_be_written(words: Command) -> bool:
 
 def _telling(words: Command) -> int:
     """How many words carry the meaning: the program, what it is to do, and options that matter."""
-    if risky_options(words):
-        return len(words)
     count = 1 + _WITH_SUBCOMMANDS.get(words[0], 0)
     if words[0] in _RUNS_A_SCRIPT and words[1:2] == ("run",):
         count += 1
     known = words[0] in _WITH_SUBCOMMANDS and not any(word.startswith("-") for word in words[1:count])
-    return min(count, len(words)) if known else len(words)
+    return min(count, len(words)) if known and _names_all(words, count) else len(words)
+
+
+def _names_all(words: Command, count: int) -> bool:
+    """Whether the first words hold all that a rule must name."""
+    return set(risky_options(words)) <= set(words[1:count])
 
 
 def _words(words: Command) -> str:

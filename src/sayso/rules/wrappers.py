@@ -202,13 +202,28 @@ _RISKY = {
     "rg": "--pre --hostname-bin",
     "fd": "-x -X --exec --exec-batch",
     "fdfind": "-x -X --exec --exec-batch",
-    "tar": "--to-command --checkpoint-action --use-compress-program --rsh-command --info-script -I -F",
+    "tar": "--to-command --checkpoint-action --use-compress-program --rsh-command --rmt-command --info-script "
+    "--new-volume-script -I -F",
     "sort": "-o --output --compress-program",
     "rsync": "-e --rsh --rsync-path",
-    "curl": "-o -O --output --remote-name -K --config -T --upload-file -D --dump-header -c --cookie-jar",
-    "sed": "-i --in-place",
+    "curl": "-o -O --output --remote-name -K --config -T --upload-file -D --dump-header -c --cookie-jar "
+    "-w --write-out --trace --trace-ascii --stderr --libcurl --etag-save --hsts --alt-svc --output-dir",
+    "wget": "-O -o -a -e -P -i --output-document --output-file --append-output --execute --directory-prefix "
+    "--input-file --use-askpass --config --save-cookies --hsts-file --warc-file --post-file --body-file",
+    "sed": "-i -I --in-place -e --expression -f --file",
+    "zip": "-T -TT -O --test --unzip-command --output-file",
+    "gcc": "-wrapper -fplugin -specs -B",
+    "g++": "-wrapper -fplugin -specs -B",
+    "cc": "-wrapper -fplugin -specs -B",
+    "clang": "-fplugin -fpass-plugin -Xclang -B",
+    "docker": "-H --host -c --context --config",
+    "eslint": "-c --config --plugin --rulesdir --parser --resolve-plugins-relative-to -f --format -o --output-file",
+    "prettier": "--config --plugin",
+    "jest": "-c --config --globalSetup --runner --testRunner --reporters --transform --setupFiles",
+    "php": "-r -B -R -E -d",
+    "lua": "-e -l",
     "tree": "-o",
-    "make": "--eval -f --file --makefile -C --directory",
+    "make": "--eval -E -I --include-dir -f --file --makefile -C --directory",
     "go": "-exec -toolexec -o -C",
     "cargo": "--config",
     "npm": "--script-shell --prefix -C --node-options --userconfig --globalconfig",
@@ -223,6 +238,41 @@ _RISKY = {
     "jobs": "-x",
 }
 """By which options a program runs others, reads other settings or writes files."""
+_NAMED_FIRST = _RUNNERS | named(
+    "uv uvx pipx pnpx bunx bun deno make gmake just cargo poetry pipenv hatch pdm rye bundle nix pnpm yarn npm"
+)
+"""Programs that do something else by each first word, or run it: a rule has to name it."""
+_NAMED_SECOND = frozenset(
+    f"{program} {word}"
+    for program, words in {
+        "uv": "run tool x",
+        "npm": "exec x",
+        "pnpm": "exec dlx",
+        "yarn": "exec dlx",
+        "bun": "run x",
+        "deno": "run eval",
+        "poetry": "run",
+        "pipenv": "run",
+        "hatch": "run",
+        "pdm": "run",
+        "rye": "run",
+        "pipx": "run",
+        "bundle": "exec",
+        "nix": "run shell develop",
+        "go": "run",
+        "docker": "run exec compose",
+        "podman": "run exec compose",
+        "kubectl": "run exec",
+        "git": "bisect submodule config difftool mergetool filter-branch",
+    }.items()
+    for word in words.split()
+)
+"""The same one word later."""
+_WHOLLY_NAMED = named(
+    "awk gawk mawk nawk vim vi nvim view ex ed emacs gdb lldb strace ltrace script parallel expect osascript"
+)
+"""Programs whose words are programs: a star stands for none of them."""
+_OPTIONS_NAMED = named("less more man")
 _BEFORE_THE_SUBCOMMAND = re.compile(r"-c|--config-env|--exec-path|-C|--git-dir|--work-tree")
 """By which git works elsewhere or otherwise."""
 
@@ -232,10 +282,46 @@ def risky_options(words: Command) -> tuple[str, ...]:
     name = words[0].rpartition("/")[2]
     told = [*_RISKY.get(name, "").split(), *_RISKY.get(" ".join((name, *words[1:2])), "").split()]
     found = [word for word in words[1:] if any(_is_option(word, option) for option in told)]
+    found += _programs_among(name, words)
     if name == "git":
         before = words[1 : len(words) - len(without_git_options(words)) + 1]
         found += [word for word in before if _BEFORE_THE_SUBCOMMAND.fullmatch(word.partition("=")[0])]
     return tuple(found)
+
+
+def _programs_among(name: str, words: Command) -> Command:
+    """The words that are programs, or say which."""
+    if name in _WHOLLY_NAMED:
+        return words[1:]
+    if name in _OPTIONS_NAMED:
+        return tuple(word for word in words[1:] if word.startswith(("-", "+")))
+    if name == "sed":
+        return tuple(word for word in _sed_script(words) if not _SED_HARMLESS.fullmatch(word))
+    strange = {"make": r"\w+[:+?!]*=.*", "gmake": r"\w+[:+?!]*=.*", "cargo": r"\+.*"}
+    found = [word for word in words[1:] if name in strange and re.fullmatch(strange[name], word, re.DOTALL)]
+    if name == "tar" and set("".join(words[1:2])) & set("IF"):
+        # Its options may stand there without a dash.
+        found += words[1:2]
+    how_many = 2 if " ".join((name, *words[1:2])) in _NAMED_SECOND else int(name in _NAMED_FIRST)
+    return (*words[1 : 1 + how_many], *found)
+
+
+_SED_PLACE = r"(?:\d+|\$|/(?:\\[^\x00-\x1f]|[^/\\\x00-\x1f])*/)"
+_SED_WHERE = rf"(?:{_SED_PLACE}(?:,\+?{_SED_PLACE})?)?!?"
+_SED_TEXT = r"(?:\\[^\x00-\x1f]|(?!\1)[^\\\x00-\x1f])*"
+_SED_HARMLESS = re.compile(
+    rf"{_SED_WHERE}s([/|,#:@]){_SED_TEXT}\1{_SED_TEXT}\1[gpI0-9]*|{_SED_WHERE}[pdq=](?:; ?{_SED_WHERE}[pdq=])*",
+    re.ASCII,
+)
+"""A script of sed that neither runs, reads nor writes anything."""
+
+
+def _sed_script(words: Command) -> Command:
+    """The script of a sed, or whatever may be one."""
+    told = tuple(word for word in words[1:] if not word.startswith("-"))
+    return (
+        told if any(_is_option(word, option) for word in words[1:] for option in ("-e", "--expression")) else told[:1]
+    )
 
 
 def _is_option(word: str, option: str) -> bool:
@@ -244,7 +330,7 @@ def _is_option(word: str, option: str) -> bool:
         given = word.partition("=")[0]
         return len(given) > 2 and given.startswith("--") and option.startswith(given)
     if len(option) > 2:
-        return word.partition("=")[0] == option
+        return word.partition("=")[0] in (option, f"-{option}")
     if option == "-":
         return word == "-"
     return word.startswith("-") and not word.startswith("--") and option[1] in word[1:].partition("=")[0]
