@@ -105,7 +105,10 @@ def test_what_agents_say_is_shown_and_never_obeyed(stage: Stage, sign_in: SignIn
     first = page.locator("[data-card]").first
     first.get_by_role("radio").first.check()
     first.get_by_role("button", name="Send answer").click()
-    page.get_by_role("button", name="Allow", exact=True).click()
+    allow = page.get_by_role("button", name="Allow", exact=True)
+    # It is offered only while it is in view.
+    allow.scroll_into_view_if_needed()
+    allow.click()
     stage.ended(conversation)
     for _ in range(2):
         expect(page.locator("#turn-1 [data-footer]")).to_contain_text("Done")
