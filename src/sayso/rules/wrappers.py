@@ -193,7 +193,7 @@ def _ends_command(words: Command, place: int) -> bool:
 
 _RISKY = {
     "git": "--upload-pack --receive-pack --exec --ext-diff --textconv --output --open-files-in-pager --template "
-    "--separate-git-dir --config",
+    "--separate-git-dir --config --pathspec-from-file",
     "git clone": "-u -c",
     "git rebase": "-x",
     "git grep": "-O",
@@ -220,6 +220,10 @@ _RISKY = {
     "eslint": "-c --config --plugin --rulesdir --parser --resolve-plugins-relative-to -f --format -o --output-file",
     "prettier": "--config --plugin",
     "jest": "-c --config --globalSetup --runner --testRunner --reporters --transform --setupFiles",
+    "mypy": "--python-executable --config-file --install-types --junit-xml",
+    "ruff": "--config --output-file",
+    "bat": "--pager",
+    "openssl": "-engine -provider -provider-path",
     "php": "-r -B -R -E -d",
     "lua": "-e -l",
     "tree": "-o",
@@ -227,7 +231,7 @@ _RISKY = {
     "go": "-exec -toolexec -o -C",
     "cargo": "--config",
     "npm": "--script-shell --prefix -C --node-options --userconfig --globalconfig",
-    "pytest": "-c -p -o --rootdir --confcutdir --override-ini",
+    "pytest": "-c -p -o --rootdir --confcutdir --override-ini --basetemp --junitxml --junit-xml",
     "python": "-c -m -",
     "python3": "-c -m -",
     "node": "-e --eval -p --print -r --require --import --loader",
@@ -239,7 +243,8 @@ _RISKY = {
 }
 """By which options a program runs others, reads other settings or writes files."""
 _NAMED_FIRST = _RUNNERS | named(
-    "uv uvx pipx pnpx bunx bun deno make gmake just cargo poetry pipenv hatch pdm rye bundle nix pnpm yarn npm"
+    "uv uvx pipx pnpx bunx bun deno make gmake just cargo poetry pipenv hatch pdm rye bundle nix pnpm yarn npm "
+    "go gh pip"
 )
 """Programs that do something else by each first word, or run it: a rule has to name it."""
 _NAMED_SECOND = frozenset(
@@ -259,7 +264,8 @@ _NAMED_SECOND = frozenset(
         "pipx": "run",
         "bundle": "exec",
         "nix": "run shell develop",
-        "go": "run",
+        "go": "run env",
+        "gh": "alias extension api",
         "docker": "run exec compose",
         "podman": "run exec compose",
         "kubectl": "run exec",
@@ -297,7 +303,7 @@ def _programs_among(name: str, words: Command) -> Command:
         return tuple(word for word in words[1:] if word.startswith(("-", "+")))
     if name == "sed":
         return tuple(word for word in _sed_script(words) if not _SED_HARMLESS.fullmatch(word))
-    strange = {"make": r"\w+[:+?!]*=.*", "gmake": r"\w+[:+?!]*=.*", "cargo": r"\+.*"}
+    strange = {"make": r"\w+[:+?!]*=.*", "gmake": r"\w+[:+?!]*=.*", "cargo": r"\+.*", "git": r"ext::.*", "gcc": r"@.*"}
     found = [word for word in words[1:] if name in strange and re.fullmatch(strange[name], word, re.DOTALL)]
     if name == "tar" and set("".join(words[1:2])) & set("IF"):
         # Its options may stand there without a dash.
