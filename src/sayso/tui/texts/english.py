@@ -163,6 +163,7 @@ class Texts:
     part_more: str = "More"
     part_edited: str = "Edited"
     edited_title: str = "As edited"
+    empty_part: str = "(empty)"
     edit_begun: str = "You began to edit this. {edit} goes on with it, {undo} takes it back."
     bad_edit: str = "{error} What you typed is kept; {key} opens it again."
     too_soon: str = "Not taken: that key came before this could be read, or was held down. Press it again."

@@ -154,6 +154,7 @@ class German(Texts):
     part_more = "Mehr"
     part_edited = "Geändert"
     edited_title = "Wie geändert"
+    empty_part = "(leer)"
     edit_begun = "Sie haben begonnen, das zu ändern. {edit} macht damit weiter, {undo} nimmt es zurück."
     bad_edit = "{error} Was Sie geschrieben haben, ist aufgehoben; {key} öffnet es wieder."
     too_soon = "Nicht angenommen: Die Taste kam, bevor das hier zu lesen war, oder wurde gehalten. Bitte noch einmal."
