@@ -90,6 +90,17 @@ async def test_every_part_is_shown_and_nothing_in_it_leaves_its_block(place: Pla
     assert verdict(place, held).digest == held.ask.digest
 
 
+async def test_enter_decides_nothing_and_says_which_keys_do(place: Place) -> None:
+    held = wanted(place, Action(kind=ActionKind.COMMAND, tool="sh", folder="/srv", data={"argv": ["make"]}))
+    async with place.inbox((100, 60)) as anna:
+        await anna.open()
+        await anna.sees("y allows it")
+        before = anna.screen().count("y allows it")
+        await anna.press("space", "enter")
+        await until(lambda: anna.screen().count("y allows it") > before, anna.screen)
+        assert place.now(held).state is State.PENDING
+
+
 @pytest.mark.finding("F-11")
 async def test_a_part_that_is_cut_must_be_opened_before_it_can_be_allowed(place: Place) -> None:
     held = wanted(place, shell("echo hello; " * 2_000 + "rm -rf ~"))

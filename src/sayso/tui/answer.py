@@ -32,7 +32,7 @@ from sayso.tui.ticker import Ticker
 
 _SHARE, _SHARE_OF_A_PERMISSION = 2, 4
 """One part in so many of the room is for options, however long the text. What is to be allowed needs more of it."""
-_NOT_FOR_PERMISSIONS = ("choose", "submit", "send", "accept", "skip", "next", "previous", "go_to")
+_NOT_FOR_PERMISSIONS = ("submit", "send", "accept", "skip", "next", "previous", "go_to")
 
 
 _SCOPES = {"always": AllowScope.SESSION}
@@ -161,9 +161,11 @@ class AnswerScreen(SettlingScreen):
 
     def _how_to_decide(self) -> str:
         """Where there is hardly any room, the keys at the bottom have to do."""
+        return "" if self.has_class("-short") else self._keys_that_decide()
+
+    def _keys_that_decide(self) -> str:
         keys = self.shared.keys
-        told = self.shared.texts.decide_hint.format(allow=keys.shown("allow"), deny=keys.shown("deny"))
-        return "" if self.has_class("-short") else told
+        return self.shared.texts.decide_hint.format(allow=keys.shown("allow"), deny=keys.shown("deny"))
 
     def _unread(self) -> str:
         """What is to be read before a permission can be allowed: all of it must have been in view."""
@@ -190,6 +192,7 @@ class AnswerScreen(SettlingScreen):
     def _looked(self) -> None:
         withheld = set() if self.step.unseen else {"read_down"}
         if self.ask.is_permission:
+            withheld.add("choose")
             self.step.hint(self._hint(self.ask.questions[0]))
             if self._may_be_allowed:
                 self.shared.reflexes.present(self, REST)
@@ -209,7 +212,12 @@ class AnswerScreen(SettlingScreen):
     # Answering
 
     def action_choose(self) -> None:
-        if self.meant():
+        if not self.meant():
+            return
+        if self.ask.is_permission:
+            # No key that is pressed by habit decides it.
+            self.warn(self._unread() or self._keys_that_decide())
+        else:
             self.step.choose()
 
     def action_mark(self) -> None:
@@ -404,7 +412,7 @@ class AnswerScreen(SettlingScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only what makes sense at this step is offered."""
         question = self.question
-        if action in ("allow", "deny"):
+        if action in ("allow", "deny") or (action == "choose" and self.ask.is_permission):
             return self.ask.is_permission and self.answerable
         if action in ("edit", "unedit"):
             begun = self.draft.edit is not None
