@@ -83,6 +83,8 @@ def _read(place: Place) -> _Left:
     try:
         desk, operations = AskDesk(store), OperationDesk(store, config.operations_dir)
         operations.adopt_orphans()
+        # What a process held that had to leave without its store is let go of by whoever looks next.
+        desk.release_the_dead()
         asks = [*desk.inbox(most=MANY), *(ask for ask in desk.history(most=MANY) if not ask.state.answerable)]
         return _Left(
             asks={ask.id: ask for ask in asks},
