@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Coroutine, Iterable
 from functools import partial
 from typing import Any
@@ -12,10 +11,9 @@ from typing import Any
 from sayso.asks.model import Ask, Asker
 from sayso.asks.waiting import Waiting
 from sayso.bridge import seen_through
-from sayso.desks import LOOK_EVERY
 from sayso.errors import AmbiguousId, NotFound, SaysoError
 from sayso.mcp_server.backend import Backend
-from sayso.mcp_server.collect import MOST_QUIET
+from sayso.mcp_server.collect import QuietAgents
 from sayso.mcp_server.context import CallContext
 from sayso.operations.approval import Approvals
 from sayso.operations.desk import OperationDesk
@@ -42,8 +40,7 @@ class AgentCommands:
         self._opening = asyncio.Lock()
         self._supervisor: OperationSupervisor | None = None
         self._offered: set[str] = set()
-        self._quiet: dict[Asker, float] = {}
-        """Agents of which nothing had ended, and until when that is believed."""
+        self._quiet = QuietAgents()
 
     async def supervisor(self) -> OperationSupervisor:
         """The supervisor. Nothing is opened, listened to or started before somebody asks for it."""
@@ -107,13 +104,12 @@ class AgentCommands:
         only what was begun through servers before this one could have ended."""
         if self._supervisor:
             return True
-        now = time.monotonic()
-        if now < self._quiet.get(asker, now):
+        if self._quiet.holds(asker):
             return False
         operations = (await self.backend.desks()).operations
         if await (await self.backend.waiting()).do(_has_ended, operations, asker):
             return True
-        self._quiet = {**({} if len(self._quiet) >= MOST_QUIET else self._quiet), asker: now + LOOK_EVERY}
+        self._quiet.add(asker)
         return False
 
     async def alerts(self, asker: Asker) -> list[tuple[Operation, list[str]]]:

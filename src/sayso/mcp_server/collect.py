@@ -28,13 +28,30 @@ logger = logging.getLogger(__name__)
 MOST_QUIET = 256
 
 
+class QuietAgents:
+    """Agents that were owed nothing, which is believed for a moment: only what other processes of the same agent do
+    could be missed, and that not for long."""
+
+    def __init__(self) -> None:
+        self._until: dict[Asker, tuple[int, float]] = {}
+
+    def holds(self, asker: Asker, opened: int = 0) -> bool:
+        """Whether that is still believed, when so many asks have been opened here."""
+        before, until = self._until.get(asker, (opened, 0.0))
+        return opened == before and time.monotonic() < until
+
+    def add(self, asker: Asker, opened: int = 0) -> None:
+        if len(self._until) >= MOST_QUIET:
+            self._until.clear()
+        self._until[asker] = opened, time.monotonic() + LOOK_EVERY
+
+
 class CollectCalls:
     """Serves `get_answers` of one server process."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._quiet: dict[Asker, tuple[int, float]] = {}
-        """Agents that were owed nothing: how many asks had been opened here, and until when that is believed."""
+        self._quiet = QuietAgents()
         self._met: set[tuple[str, str, str]] = set()
         """The sessions that have called, by the names their clients have for them."""
 
@@ -79,24 +96,17 @@ class CollectCalls:
         """Say in another tool's reply that answers to earlier questions of this agent wait for it."""
         try:
             waiting, asker = await self._backend.waiting(), self._backend.asker_of(ctx)
-            opened, now = waiting.desk.opened, time.monotonic()
-            before, until = self._quiet.get(asker, (-1, now))
-            if opened == before and now < until:
+            opened = waiting.desk.opened
+            if self._quiet.holds(asker, opened):
                 return
             owed = await waiting.do(waiting.desk.owed, asker)
         except SaysoError as error:
             logger.warning("Could not look for late answers: %s", error)
             return
         if not owed.anything:
-            self._believe_quiet(asker, opened, now + LOOK_EVERY)
+            self._quiet.add(asker, opened)
         if owed.late or owed.perhaps:
             add(told, "late_answers", " ".join(dialect.mention(owed)))
-
-    def _believe_quiet(self, asker: Asker, opened: int, until: float) -> None:
-        """Only asks of other processes of the same agent could be missed, and those not for long."""
-        if len(self._quiet) >= MOST_QUIET:
-            self._quiet.clear()
-        self._quiet[asker] = opened, until
 
     async def _asked(self, waiting: Waiting, asker: Asker, ask_id: str | None) -> list[Ask]:
         """One ask by its id; or all that this agent is owed, without those that calls of its are waiting for."""
