@@ -238,45 +238,53 @@ def _wants_wait(waits: Sequence[Part], foreground: bool | None) -> bool:
     """Offered where there is somebody to ask, unless it is set in whatever way."""
     if foreground is not None or not waits or not look(waits[0]).is_needed:
         return bool(foreground)
-    if is_interactive():
-        text = tr(
+    return _offered(
+        tr(
             "Claude Code in a terminal moves a call to the background after two minutes. A later answer of yours is "
             "then presented to the agent as no user input. A setting of Claude Code prevents it, for all MCP servers, "
             "not only for Sayso: their long calls keep the agent waiting too."
-        )
-        put(f"\n{flowing(text)}")
-        return confirmed(tr("Add the setting?"))
-    command = f"{this_command()} install claude-code --foreground"
-    say(tr("Answers after two minutes need a setting of Claude Code: {command}", command=command))
-    return False
+        ),
+        tr("Add the setting?"),
+        tr("Answers after two minutes need a setting of Claude Code: {command}", command=_by("--foreground")),
+    )
 
 
 def _wants_hook(hooks: Sequence[Part], hook: bool | None) -> bool:
     """Offered where there is somebody to ask, unless it is there."""
     if hook is not None or not hooks or look(hooks[0]).was_in:
         return bool(hook)
-    if is_interactive():
-        text = tr("An answer that comes after its call has ended can reach Claude Code at its next step, by a hook.")
-        put(f"\n{flowing(text)}")
-        return confirmed(tr("Add the hook?"))
-    say(tr("Late answers can come by a hook: {command}", command=f"{this_command()} install claude-code --hook"))
-    return False
+    return _offered(
+        tr("An answer that comes after its call has ended can reach Claude Code at its next step, by a hook."),
+        tr("Add the hook?"),
+        tr("Late answers can come by a hook: {command}", command=_by("--hook")),
+    )
 
 
 def _wants_gate(gates: Sequence[Part], approvals: bool | None) -> bool:
     """Offered where there is somebody to ask, unless it is there."""
     if approvals is not None or not gates or look(gates[0]).was_in:
         return bool(approvals)
-    if is_interactive():
-        text = tr(
+    return _offered(
+        tr(
             "Whenever Claude Code asks for a permission, or asks you something, in whatever project, the same prompt "
             "can stand in your inbox too. Its own stays open in the terminal; the first that you answer counts."
-        )
+        ),
+        tr("Bring its prompts into your inbox?"),
+        tr("Its permission prompts can stand in your inbox too: {command}", command=_by("--approvals")),
+    )
+
+
+def _offered(text: str, question: str, otherwise: str) -> bool:
+    """Explained and asked where there is somebody to ask; else only told how to have it."""
+    if is_interactive():
         put(f"\n{flowing(text)}")
-        return confirmed(tr("Bring its prompts into your inbox?"))
-    command = f"{this_command()} install claude-code --approvals"
-    say(tr("Its permission prompts can stand in your inbox too: {command}", command=command))
+        return confirmed(question)
+    say(otherwise)
     return False
+
+
+def _by(option: str) -> str:
+    return f"{this_command()} install claude-code {option}"
 
 
 def _adding(ours: Sequence[Part]) -> Callable[[Part], None]:
