@@ -303,8 +303,13 @@ class Config:
     away_after: int = _setting(
         300_000,
         duration,
-        "How long you count as looking at an inbox, in a browser or a terminal, after you last touched a key or moved "
-        "the pointer in it.",
+        "How long you count as being there, in front of an inbox or an agent's terminal, after you last touched a key "
+        "or moved the pointer in it.",
+    )
+    notify_after_typing: int = _setting(
+        30_000,
+        duration,
+        "How long after your last key in an agent's own terminal you are notified of what it asks.",
     )
     history: bool = _setting(
         True, switch, "Keep asks after they were delivered. `false` wipes their texts on delivery.", anywhere=True

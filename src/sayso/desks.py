@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sayso.operations.supervisor import OperationSupervisor
     from sayso.permissions.desk import PermissionDesk
     from sayso.permissions.log import PermissionLog
+    from sayso.presence import PresenceDesk
     from sayso.toolfiles.catalog import Catalog
 
 __all__ = ["LOOK_EVERY", "Bell", "Desks", "Listener", "open_desks", "take_down_bells"]
@@ -95,6 +96,12 @@ class Desks:
         from sayso.accounts import Accounts
 
         return Accounts(self._store)
+
+    @cached_property
+    def presence(self) -> PresenceDesk:
+        from sayso.presence import PresenceDesk
+
+        return PresenceDesk(self._store, away_after=self.config.away_after)
 
     @cached_property
     def operations(self) -> OperationDesk:

@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+KEY_READ = 0x1
+"""In the device of a terminal: the program in it has read what was typed."""
 MODIFIED, ATTRIBUTES, MOVED_FROM, MOVED_TO, CREATED, DELETED = 0x2, 0x4, 0x40, 0x80, 0x100, 0x200
 SELF_DELETED, SELF_MOVED = 0x400, 0x800
 GONE = SELF_DELETED | SELF_MOVED

@@ -1,6 +1,7 @@
 """Telling the person that a question waits when no surface shows it: a command of theirs, a webhook, apprise.
 
-Bursts become one message. A failure is logged and never delays an ask. Answers are never part of it.
+Who is away is told at once, who is typing in the agent's own terminal only when they have stopped. Bursts become one
+message. A failure is logged and never delays an ask. Answers are never part of it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import asyncio
 import json
 import logging
 import os
+import socket
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -16,13 +18,17 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from sayso.asks.crowds import FEW, Quiet
-from sayso.asks.model import Ask
+from sayso.asks.desk import AskDesk
+from sayso.asks.model import Ask, Asker, State
 from sayso.asks.words import headline as about
 from sayso.asks.words import project_name
-from sayso.bridge import Threads
+from sayso.bridge import Patience, Rings, Threads, listening
 from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.errors import NotificationFailed
+from sayso.presence import PresenceDesk
+from sayso.store.bell import Bell
+from sayso.terminals import terminal_of
 from sayso.text import one_line
 
 if TYPE_CHECKING:
@@ -105,6 +111,37 @@ class Notifier:
     def _body(self, asks: Sequence[Ask]) -> str:
         """What leaves the machine: the questions' own words only where the person wants that."""
         return details(asks) if self._config.notify_details else "Open your inbox to answer: sayso"
+
+
+async def is_to_be_told(left: Callable[[], Awaitable[float | None]], bell: Bell) -> bool:
+    """Wait until the person is to be told of an ask; False when they need not be. `left` is `seconds_left`."""
+    seconds = await left()
+    if seconds:
+        rings = Rings()
+        async with listening(bell, rings.ring):
+            while seconds:
+                rung = rings.next
+                if seconds := await left():
+                    async with Patience(seconds):
+                        await rung.wait()
+    return seconds is not None
+
+
+def seconds_left(ask_id: str, config: Config, desk: AskDesk, presence: PresenceDesk) -> float | None:
+    """How long the person is left alone before they are told of an ask; None where it is settled, or on a surface."""
+    ask = desk.get(ask_id)
+    if ask.state is not State.PENDING:
+        return None
+    if presence.absence(ask.asker.owner or config.person):
+        return 0
+    if desk.open_surfaces():
+        return None
+    return max(0, config.notify_after_typing - presence.still_for(terminal_here(ask.asker))) / 1000
+
+
+def terminal_here(asker: Asker) -> str:
+    """The terminal that an agent works in; empty where it has none, or is on another machine."""
+    return terminal_of(asker.pid) if asker.pid and asker.host == socket.gethostname() else ""
 
 
 def headline(asks: Sequence[Ask]) -> str:

@@ -80,6 +80,15 @@ def command_line(pid: int) -> list[str]:
     return _read(pid, "cmdline").decode(errors="replace").split("\0")[:-1]
 
 
+def terminal_device(pid: int) -> str:
+    """The terminal that it belongs to, as the system writes it: a number on Linux, else a name. Empty when there is no
+    such process."""
+    if sys.platform != "linux":
+        return "".join(_ps("-p", str(pid), "-o", "tty=")).strip()
+    text = _read(pid, "stat")
+    return text[text.rindex(b")") + 2 :].split()[4].decode() if text else ""
+
+
 def environment(pid: int) -> bytes:
     """Its environment as it was started with it, if it can be seen."""
     return _read(pid, "environ")

@@ -12,6 +12,7 @@ from sayso.asks.lookalikes import Lookalikes
 from sayso.asks.model import Ask
 from sayso.cli.asks_in_words import MEANINGS, headline, short_place, status
 from sayso.cli.connecting import typed_here, ways_to_connect
+from sayso.cli.presence_words import say_absence
 from sayso.cli.program import settings
 from sayso.cli.shared import MOST_OPEN, project_name
 from sayso.cli.terminal import listed, put, put_json, say, table
@@ -82,6 +83,7 @@ def _open_asks(config: Config, project: str | None, most: int) -> list[Ask]:
     with open_desks(config) as desks:
         # Only then is it true who still waits.
         desks.asks.release_the_dead()
+        say_absence(config, desks)
         return desks.asks.inbox(project=project, most=most)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
+from functools import partial
 
 from sayso import records
 from sayso.asks.desk import Held
@@ -23,7 +24,7 @@ from sayso.mcp_server.elicit import Round
 from sayso.mcp_server.forms import KEYS, Form
 from sayso.mcp_server.heartbeat import held_call
 from sayso.mcp_server.replies import add, failure, pending, result, say_stopping
-from sayso.notify import Notifier
+from sayso.notify import Notifier, is_to_be_told, seconds_left
 from sayso.protocol.results import InputRequired, ToolResult
 
 logger = logging.getLogger(__name__)
@@ -113,14 +114,16 @@ class AskCalls:
             return
         await self.backend.pause(after)
         try:
-            seen = await waiting.do(waiting.desk.open_surfaces)
+            desks = await self.backend.desks()
+            left = partial(waiting.do, seconds_left, ask.id, self.config, waiting.desk, desks.presence)
+            if not await is_to_be_told(left, await waiting.do(desks.bell)):
+                return
             now = await waiting.do(waiting.desk.get, ask.id)
             open_of_agent = await waiting.do(waiting.desk.open_of, now.asker)
         except SaysoError as error:
             logger.warning("Could not look who sees ask %s: %s", ask.id, error)
             return
-        if not seen and now.state is State.PENDING:
-            await self._notifier.tell(now, open_of_agent)
+        await self._notifier.tell(now, open_of_agent)
 
     async def somebody_looks(self, waiting: Waiting) -> bool:
         """Whether a person can answer elsewhere than in the client's form."""

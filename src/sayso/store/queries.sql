@@ -213,6 +213,14 @@ SELECT * FROM surfaces ORDER BY since;
 -- name: drop_surface
 DELETE FROM surfaces WHERE process = :process;
 
+-- name: put_presence
+INSERT INTO presence (person, away, since, until, surface) VALUES (:person, :away, :now, :until, :surface)
+ON CONFLICT (person) DO UPDATE
+SET away = excluded.away, since = excluded.since, until = excluded.until, surface = excluded.surface;
+
+-- name: presence
+SELECT * FROM presence WHERE person = :person;
+
 -- name: put_meta_once
 INSERT INTO meta (key, value) VALUES (:key, :value) ON CONFLICT (key) DO NOTHING;
 

@@ -76,6 +76,15 @@ CREATE TABLE surfaces (
     since BIGINT NOT NULL
 );
 
+-- What people last said of themselves: that they are away, or back.
+CREATE TABLE presence (
+    person TEXT PRIMARY KEY,
+    away INTEGER NOT NULL,
+    since BIGINT NOT NULL,
+    until BIGINT,
+    surface TEXT NOT NULL
+);
+
 -- What may be done once only.
 CREATE TABLE claims (
     key TEXT PRIMARY KEY,

@@ -35,7 +35,7 @@ from sayso.tui.inbox import InboxScreen
 from sayso.tui.inbox_watcher import InboxWatcher
 from sayso.tui.keys import shown_key
 from sayso.tui.markdown import load_parser
-from sayso.tui.presence import Presence
+from sayso.tui.onlooker import Onlooker
 from sayso.tui.programs import give_to_tmux, pager, read, terminal_behind_tmux
 from sayso.tui.screen import Copy, Open, OpenNear, Read, SaysoScreen, Settled, Trouble
 from sayso.tui.shared import Shared
@@ -122,7 +122,7 @@ class SaysoApp(App[int], inherit_bindings=False):
         self.shared.typing.begin(self, super().on_event)
         self.shared.reflexes.ask_terminal(self._ask_for_echo)
         self._away: bool | None = None
-        self._presence = Presence(self.shared.link, config.away_after, ticks, self.set_timer)
+        self._onlooker = Onlooker(self.shared.link, config.away_after, ticks, self.set_timer)
         self._interrupted = 0.0
         self._quiet = Quiet(clock)
         self._looked = asyncio.Event()
@@ -149,14 +149,14 @@ class SaysoApp(App[int], inherit_bindings=False):
         for name in ("SIGTERM", "SIGHUP"):
             with suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(getattr(signal, name), self._leave)
-        self.app_suspend_signal.subscribe(self, lambda _: self._presence.covered(), immediate=True)
-        self.app_resume_signal.subscribe(self, lambda _: self._presence.used())
+        self.app_suspend_signal.subscribe(self, lambda _: self._onlooker.covered(), immediate=True)
+        self.app_resume_signal.subscribe(self, lambda _: self._onlooker.used())
         self.signals.take_title()
         self.shared.link.heard = from_threads(self._watcher.look_soon)
         self._watcher.look_soon()
         self.run_worker(self._watch(), group="watch")
         self.set_interval(_ROUNDS_EVERY, self._make_rounds)
-        self._presence.used()
+        self._onlooker.used()
         self.set_timer(_WARM_UP_AFTER, self._warm_up)
 
     def _warm_up(self) -> None:
@@ -179,7 +179,7 @@ class SaysoApp(App[int], inherit_bindings=False):
         if isinstance(
             event, events.Key | events.Paste | events.MouseDown | events.MouseScrollUp | events.MouseScrollDown
         ):
-            self._presence.used()
+            self._onlooker.used()
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
             await self.shared.typing.take(event)
             return
@@ -281,11 +281,11 @@ class SaysoApp(App[int], inherit_bindings=False):
 
     def on_app_focus(self, event: events.AppFocus) -> None:
         self._away = False
-        self._presence.used()
+        self._onlooker.used()
 
     def on_app_blur(self, event: events.AppBlur) -> None:
         self._away = True
-        self._presence.lost_focus()
+        self._onlooker.lost_focus()
 
     def _write(self, data: str) -> None:
         if self._driver is not None and not self.is_headless:

@@ -24,7 +24,7 @@ from sayso.errors import InvalidInput, SaysoError
 from sayso.web import api, attempts, commands, log, settings, sign_in, talk, talk_events, views
 from sayso.web.boards import Drawing
 from sayso.web.conversations import Conversations
-from sayso.web.events import News, events, presence
+from sayso.web.events import News, events, sight
 from sayso.web.pages import asset, command_row, conversation_row, page, row
 from sayso.web.private_path import PrivatePath, own_path
 from sayso.web.refusal import error_data, status_of, wants_json
@@ -117,7 +117,7 @@ def _routes() -> list[BaseRoute]:
         Route("/sign-in", sign_in.sign_in, methods=["POST"]),
         Route("/sign-out", sign_in.sign_out, methods=["POST"]),
         Route("/events", events),
-        Route("/presence", presence, methods=["POST"]),
+        Route("/sight", sight, methods=["POST"]),
         *api.routes(),
         Route("/manifest.webmanifest", _manifest),
         Route("/worker.js", _worker),

@@ -26,9 +26,9 @@ from sayso.operations.reader import Overview
 from sayso.web.boards import PAGE, Drawing, OpenStream, StreamBoard
 from sayso.web.conversations import ConversationPage, Conversations
 from sayso.web.fields import read_form
-from sayso.web.presence import GRACE, Tabs, Told, told
 from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
 from sayso.web.site import Site, site_of
+from sayso.web.tabs import GRACE, Tabs, Told, told
 from sayso.web.watching import Watching
 
 logger = logging.getLogger(__name__)
@@ -137,14 +137,14 @@ class News:
         board.readers.add(reader)
         # Something may have changed since that look.
         self._rung.set()
-        await self._show_presence()
+        await self._show_onlookers()
 
     async def note(self, visitor: Visitor, told: Told) -> None:
         """Whether somebody can be looking at one of this browser's tabs."""
         self._tabs.note(visitor, told, time.monotonic())
-        await self._show_presence()
+        await self._show_onlookers()
 
-    async def _show_presence(self) -> None:
+    async def _show_onlookers(self) -> None:
         """Count as a place where asks are seen only while a page is live and somebody can be looking at it."""
         async with self._showing:
             now = time.monotonic()
@@ -200,7 +200,7 @@ class News:
             await asyncio.sleep(_GATHER)
 
     async def _look(self) -> None:
-        await self._show_presence()
+        await self._show_onlookers()
         if not self._boards:
             return
         now = time.monotonic()
@@ -263,7 +263,7 @@ async def events(request: Request) -> Response:
     return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
-async def presence(request: Request) -> Response:
+async def sight(request: Request) -> Response:
     """A tab tells whether somebody can be looking at it."""
     visitor = await required_browser(request)
     fields = await read_form(request)

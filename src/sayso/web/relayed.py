@@ -24,7 +24,7 @@ from sayso.desks import open_desks
 from sayso.dialects import relay as dialect
 from sayso.dialects.outcomes import is_wiped
 from sayso.errors import NotFound, SaysoError
-from sayso.notify import Notifier
+from sayso.notify import Notifier, seconds_left
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ class RelayedQuestions:
         """On a store of its own: a process tells a store only once what it waits for."""
         desks = await in_thread(open_desks, self._config)
         self._key = await in_thread(desks.secret, relay_file.KEY)
-        self._desk, self.runs = desks.asks, desks.runs
+        self._desk, self.runs, self._presence = desks.asks, desks.runs, desks.presence
         try:
             async with desks.waiting(desks.asks) as self._waiting:
                 self.do = self._waiting.do
@@ -201,7 +201,8 @@ class RelayedQuestions:
 
     async def _notify(self, ask: Ask) -> None:
         try:
-            if not await self.do(self._desk.open_surfaces):
+            left = await self.do(seconds_left, ask.id, self._config, self._desk, self._presence)
+            if left is not None:
                 await self._notifier.tell(ask, await self.do(self._desk.open_of, ask.asker))
         except SaysoError as error:
             logger.warning("Could not look who sees ask %s: %s", ask.id, error)

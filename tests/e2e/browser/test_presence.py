@@ -89,10 +89,10 @@ def test_one_tab_in_front_counts_whichever_holds_the_stream(own_house: House, si
     second.goto("/history")
     live(second)
     looked_at(own_house)
-    with first.expect_response("**/presence"):
+    with first.expect_response("**/sight"):
         show(first, "hidden")
     assert own_house.desk.open_surfaces()
-    with second.expect_response("**/presence"):
+    with second.expect_response("**/sight"):
         show(second, "hidden")
     forgotten(own_house)
 

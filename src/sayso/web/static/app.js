@@ -362,7 +362,7 @@ function tellSight(what) {
   const ago = Math.max(Date.now() - sight.used, 0);
   const body = new URLSearchParams({ csrf, tab: sight.tab, number: (sight.number += 1), sight: what, ago });
   // The next use, or the next event stream, tells it again.
-  reach("presence", { method: "POST", body, keepalive: true }).catch(() => (sight.told = 0));
+  reach("sight", { method: "POST", body, keepalive: true }).catch(() => (sight.told = 0));
 }
 
 function noteUse() {

@@ -11,7 +11,7 @@ CallIn = Callable[[float, Callable[[], None]], object]
 """Calls something so many seconds from now."""
 
 
-class Presence:
+class Onlooker:
     """Shows this process to others as a place where asks are seen, for as long as that is so."""
 
     def __init__(self, link: Link, away_after_ms: int, ticks: Callable[[], float], call_in: CallIn) -> None:

@@ -1,0 +1,54 @@
+"""`sayso away`: you are not at your terminals; what agents ask waits in the inbox, and you are notified at once."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import click
+
+from sayso.agent_guard import refuse_agents
+from sayso.cli.presence_words import absence_line, presence_data
+from sayso.cli.program import settings
+from sayso.cli.shared import SURFACE
+from sayso.cli.terminal import put_json, say
+from sayso.cli.texts import tr
+from sayso.desks import open_desks
+from sayso.moments import milliseconds, moment
+
+
+@click.command()
+@click.option("--until", metavar="WHEN", help="Come back by yourself then: 18:00, 2h, tomorrow, monday, a date.")
+@click.option("--json", "as_json", is_flag=True, help="Print what holds now as JSON.")
+def command(until: str | None, as_json: bool) -> None:
+    """Say that you are away: what agents ask waits in the inbox.
+
+    You are notified of it at once. Clients that can ask in one place only ask in the inbox while you are away, and in
+    their own terminal while you are there. It holds until you say sayso back, or until WHEN. Answering from your phone
+    does not end it.
+
+    \b
+    Example:
+      sayso away
+      sayso away --until 18:00
+      sayso away --until monday
+    """
+    config = settings()
+    end = _moment(until) if until else None
+    with open_desks(config) as desks:
+        refuse_agents(desks, "say whether a person is there")
+        said = desks.presence.go_away(config.person, SURFACE, end)
+    if as_json:
+        put_json(presence_data(said))
+    else:
+        say(absence_line(said))
+        say(tr("Say that you are here again: sayso back"))
+
+
+def _moment(until: str) -> int:
+    try:
+        return milliseconds(moment(until, datetime.now()))
+    except ValueError as error:
+        raise click.BadParameter(
+            tr("{given} is not a moment to come. It takes {allowed}.", given=repr(until), allowed=tr(str(error))),
+            param_hint="--until",
+        ) from error

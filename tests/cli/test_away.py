@@ -1,0 +1,45 @@
+"""`sayso away` and `sayso back`."""
+
+from __future__ import annotations
+
+import pytest
+from tests.cli.program import Home, choice
+
+from sayso.clock import now_ms
+
+
+def test_away_is_said_wherever_asks_are_listed_until_one_is_back(home: Home) -> None:
+    home.leave(choice("Which database?"))
+    said = home.run("away")
+    assert said.code == 0
+    assert said.err.startswith("You are away since ")
+    listed = home.run("list")
+    assert "You are away since" in listed.err
+    assert "sayso back" in listed.err
+    assert "Which database?" in listed.out
+    assert home.run("back").err.startswith("You are here.")
+    assert "away" not in home.run("list").err
+
+
+def test_away_can_have_an_end_and_is_told_to_scripts(home: Home) -> None:
+    data = home.run("away", "--until", "2h", "--json").data
+    assert data["away"] is True
+    assert 0 <= data["until"] - data["since"] - 2 * 3_600_000 + 60_000 < 120_000
+    assert data["until"] > now_ms()
+    back = home.run("back", "--json").data
+    assert back["away"] is False
+
+
+def test_a_moment_that_nobody_understands_is_refused_with_those_that_are_understood(home: Home) -> None:
+    ran = home.run("away", "--until", "noonish")
+    assert ran.code == 2
+    assert "'noonish' is not a moment to come" in ran.err
+    assert "monday" in ran.err
+    assert "away" not in home.run("list").err
+
+
+@pytest.mark.parametrize("command", ["away", "back"])
+def test_an_agent_cannot_say_it_for_its_person(home: Home, command: str) -> None:
+    ran = home.run(command, CLAUDECODE="1")
+    assert ran.code != 0
+    assert "an agent may not say whether a person is there" in ran.err
