@@ -16,7 +16,7 @@ from sayso.terminals import last_key
 
 
 @dataclass(frozen=True, kw_only=True)
-class Said:
+class Whereabouts:
     """What a person has said of themselves: that they are away, or back."""
 
     away: bool
@@ -33,23 +33,23 @@ class PresenceDesk:
         """`away_after`: milliseconds for which somebody counts as here after a key."""
         self._store, self._away_after, self._clock = store, away_after, clock
 
-    def go_away(self, person: str, surface: str, until: int | None = None) -> Said:
+    def go_away(self, person: str, surface: str, until: int | None = None) -> Whereabouts:
         """The person is away, until this moment if there is one. Whoever waits is woken."""
-        return self._say(person, Said(away=True, since=self._clock(), until=until, surface=surface))
+        return self._say(person, Whereabouts(away=True, since=self._clock(), until=until, surface=surface))
 
-    def come_back(self, person: str, surface: str) -> Said:
+    def come_back(self, person: str, surface: str) -> Whereabouts:
         """The person is here, and will count as away again after a while without a key. Whoever waits is woken."""
         now = self._clock()
-        return self._say(person, Said(away=False, since=now, until=now + self._away_after, surface=surface))
+        return self._say(person, Whereabouts(away=False, since=now, until=now + self._away_after, surface=surface))
 
-    def said(self, person: str) -> Said | None:
+    def said(self, person: str) -> Whereabouts | None:
         """What this person has said of themselves, as long as it holds."""
         row = self._store.read(lambda tx: tx.one("presence", person=person))
         if row is None or (row["until"] is not None and row["until"] <= self._clock()):
             return None
-        return Said(away=bool(row["away"]), since=row["since"], until=row["until"], surface=row["surface"])
+        return Whereabouts(away=bool(row["away"]), since=row["since"], until=row["until"], surface=row["surface"])
 
-    def absence(self, person: str) -> Said | None:
+    def absence(self, person: str) -> Whereabouts | None:
         """That this person has said that they are away, if that is so."""
         said = self.said(person)
         return said if said and said.away else None
@@ -65,7 +65,7 @@ class PresenceDesk:
         last = last_key(terminal)
         return float("inf") if last is None else max(0, self._clock() - last)
 
-    def _say(self, person: str, said: Said) -> Said:
+    def _say(self, person: str, said: Whereabouts) -> Whereabouts:
         values = {"away": int(said.away), "now": said.since, "until": said.until, "surface": said.surface}
         self._store.write(lambda tx: tx.run("put_presence", person=person, **values))
         return said

@@ -10,7 +10,7 @@ from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.desks import Desks
 from sayso.moments import local, told
-from sayso.presence import Said
+from sayso.presence import Whereabouts
 
 
 def say_absence(config: Config, desks: Desks) -> None:
@@ -19,7 +19,7 @@ def say_absence(config: Config, desks: Desks) -> None:
         say(f"{absence_line(said)} {tr('Say that you are here again: sayso back')}")
 
 
-def absence_line(said: Said) -> str:
+def absence_line(said: Whereabouts) -> str:
     now = local(now_ms())
     since = told(local(said.since), now)
     if said.until is None:
@@ -27,7 +27,7 @@ def absence_line(said: Said) -> str:
     return tr("You are away since {since}, until {until}.", since=since, until=told(local(said.until), now))
 
 
-def presence_data(said: Said | None) -> dict[str, Any]:
+def presence_data(said: Whereabouts | None) -> dict[str, Any]:
     if said is None:
         return {"away": None, "since": None, "until": None}
     return {"away": said.away, "since": said.since, "until": said.until}
