@@ -45,7 +45,7 @@ def _patterns(action: PlainAction, use: ToolUse) -> Iterator[str]:
     kind, tool = action["kind"], action["tool"]
     if kind == "shell":
         yield from (f"Bash({_words(words)})" for words in use.commands if _can_be_written(words))
-    elif kind in ("edit", "read") and use.paths:
+    elif kind in ("edit", "read") and len(use.paths) == 1:
         yield from _path("Edit" if kind == "edit" else "Read", use)
     elif kind == "fetch" and use.domain:
         yield f"WebFetch(domain:{use.domain})"

@@ -138,7 +138,9 @@ def _edit(
 ) -> ToolUse:
     named = next((given[key] for key in ("file_path", "notebook_path") if isinstance(given.get(key), str)), "")
     if not named:
-        return ToolUse(names=names, strict_names=names, doubts=("which file it would change is not known", *doubts))
+        several = tuple(_path(name, action["folder"], ground) for name in _changed_files(given))
+        doubts.append("it changes several files" if several else "which file it would change is not known")
+        return ToolUse(names=names, strict_names=names, paths=several, doubts=tuple(doubts))
     path = _path(named, action["folder"], ground)
     known = action["data"].get("file")
     if isinstance(known, Mapping):
@@ -146,6 +148,14 @@ def _edit(
     if _is_protected(path, ground):
         doubts.append(PROTECTED)
     return ToolUse(names=names, strict_names=names, paths=(path,), doubts=tuple(doubts))
+
+
+def _changed_files(given: Mapping[str, Any]) -> list[str]:
+    """The files of a patch, and where it would move them, so that what is denied of one of them is denied."""
+    changes = given.get("changes")
+    found = [change for change in changes if isinstance(change, Mapping)] if isinstance(changes, list) else []
+    names = [change.get(key) for change in found for key in ("path", "move_path")]
+    return [name for name in names if isinstance(name, str) and name]
 
 
 def _is_protected(path: UsedPath, ground: Ground) -> bool:
