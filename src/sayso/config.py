@@ -499,6 +499,11 @@ class Config:
         return self.state_dir / "relay"
 
     @property
+    def gates_dir(self) -> Path:
+        """Which gates of servers that sessions share are running."""
+        return self.state_dir / "gates"
+
+    @property
     def guarded_dir(self) -> Path:
         """What was accepted of the servers behind `sayso guard`."""
         return self.state_dir / "guarded"

@@ -30,7 +30,7 @@ def _quick() -> Callable[[], int]:
             return _guard
         case ["hook"]:
             return _hand_over
-        case ["gate", "claude-code"]:
+        case ["gate", "claude-code" | "codex"]:
             return _gate
     return _run
 
@@ -90,7 +90,7 @@ def _gate() -> int:
     gc.disable()
     from sayso.cli.gating import run
 
-    run("claude-code")
+    run(sys.argv[2])
     return 0
 
 

@@ -13,6 +13,11 @@ CLIENTS: dict[str, type[GateClient]] = {"claude-code": ClaudeCode}
 
 def run(name: str) -> None:
     """Serve one prompt of this client. A fault of ours is no decision: its own prompt goes on."""
+    if name == "codex":
+        from sayso.gates import codex
+
+        codex.serve()
+        return
     client = CLIENTS[name]()
     try:
         serve(client)

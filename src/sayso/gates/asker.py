@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 
 from sayso.asks.model import Asker
-from sayso.branches import branch_of
+from sayso.branches import branch_of, top_of_repository
 from sayso.config import Config
 from sayso.gates.client import GateClient, Prompt
 from sayso.processes import ancestry, leader_of
@@ -20,8 +21,8 @@ def asker_of(client: GateClient, prompt: Prompt, config: Config) -> Asker:
     process = next((each for each in line[1:] if each.pid == prompt.process), parent)
     return Asker(
         client=client.name,
-        version=_kept(prompt.version),
-        session=_kept(prompt.session),
+        version=kept(prompt.version),
+        session=kept(prompt.session),
         project=config.project_name,
         host=socket.gethostname(),
         pid=process.pid if process else 0,
@@ -31,6 +32,12 @@ def asker_of(client: GateClient, prompt: Prompt, config: Config) -> Asker:
     )
 
 
-def _kept(text: str) -> str:
+def kept(text: str) -> str:
     """A name from outside, fit for a column."""
     return text.replace("\x00", "")[:_LONGEST]
+
+
+def project_of(folder: Path) -> Path:
+    """Where the client says nothing of the project: an agent that has changed to a folder in it is still at work there,
+    and the same rules hold."""
+    return Path(top_of_repository(str(folder.resolve())) or folder)

@@ -20,6 +20,8 @@ class DecidedThere(StrEnum):
     ALLOWED = "allowed"
     DENIED = "denied"
     ANSWERED = "answered"
+    UNKNOWN = "decided"
+    """Somebody has decided there, and the client does not say how."""
 
 
 @record

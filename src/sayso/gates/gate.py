@@ -12,16 +12,14 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sayso.asks.happening import NOT_WRITTEN
 from sayso.asks.model import Ask, Settler, State
-from sayso.branches import top_of_repository
 from sayso.config import Config, load
 from sayso.desks import Desks, open_desks
 from sayso.errors import AlreadySettled, NotFound, StoreError
-from sayso.gates.asker import asker_of
+from sayso.gates.asker import asker_of, project_of
 from sayso.gates.client import DecidedThere, GateClient, Prompt, Trail
 from sayso.gates.prompts import AskedPrompt, asked
 from sayso.gates.watch import GateNews, Watch
@@ -53,7 +51,7 @@ def serve(client: GateClient) -> None:
 def _decide(client: GateClient, event: Mapping[str, Any], watch: Watch) -> None:
     prompt = client.read(event, os.environ)
     trail = client.trail(event, prompt)
-    config = load(cwd=_project(prompt))
+    config = load(cwd=project_of(prompt.folder))
     with open_desks(config) as desks:
         asker = asker_of(client, prompt, config)
         question = asked(prompt, asker, config, desks)
@@ -63,12 +61,6 @@ def _decide(client: GateClient, event: Mapping[str, Any], watch: Watch) -> None:
             held = desks.asks.hold(question.new)
             watch.also({asker.pid, os.getppid()}, sys.stdout.fileno(), trail.path if trail else None)
             HeldPrompt(client, prompt, question, held, trail, desks, watch).hold_on(config)
-
-
-def _project(prompt: Prompt) -> Path:
-    """Where the client says nothing of the project: an agent that has changed to a folder in it is still at work there,
-    and the same rules hold."""
-    return Path(top_of_repository(str(prompt.folder.resolve())) or prompt.folder)
 
 
 class HeldPrompt:
@@ -89,7 +81,7 @@ class HeldPrompt:
         self._away_since, self._since = 0.0, time.monotonic()
 
     def hold_on(self, config: Config) -> None:
-        _notify(config, self._held.ask)
+        notify(config, self._held.ask)
         listener = self._desks.listen_for_own(self._watch.ring)
         try:
             self._wait()
@@ -203,7 +195,7 @@ def _write(told: Mapping[str, Any]) -> bool:
     return True
 
 
-def _notify(config: Config, ask: Ask) -> None:
+def notify(config: Config, ask: Ask) -> None:
     """Have the person told in their own way, by another process: what that takes is too large to be kept here."""
     if config.notify_command or config.notify_url or config.notify_apprise:
         words = [sys.executable, "-m", "sayso.gates.telling", ask.id]

@@ -1,0 +1,317 @@
+"""The gate of all sessions that share one server of Codex: a second client beside their terminals.
+
+What is asked there stands in the inbox as well. Whoever decides first wins: the terminal's prompt closes with our
+answer, and the server says when the terminal was first. It sleeps in one wait, and ends with the server.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from sayso.asks.model import Asker, State
+from sayso.branches import branch_of
+from sayso.config import Config, load
+from sayso.desks import Desks, open_desks
+from sayso.dialects.approve import Permission
+from sayso.errors import SaysoError, StoreError
+from sayso.gates.asker import kept, project_of
+from sayso.gates.client import DecidedThere, GateVerdict, Prompt
+from sayso.gates.codex_asks import AskedAction, AskedInput, change_action, command_action, takes_accept
+from sayso.gates.codex_server import CHANGE, COMMAND, QUESTIONS, CodexServer, Json
+from sayso.gates.gate import CLIENT_ENDED, FAILED, LET_GO, notify
+from sayso.gates.open_prompt import OpenPrompt
+from sayso.gates.prompts import AskedPrompt
+from sayso.processes import leader_of, name_of
+
+NAME, TITLE = "codex-mcp-client", "Codex"
+LAST_WORDS = 0.5
+"""Seconds in which the server may say how the terminal has decided."""
+LOOK_SELDOM, LOOK_OFTEN = 15.0, 1.0
+"""Seconds between two looks at the store: the bell tells of what happens, unless the store is away."""
+_DONE_THERE = {"completed": DecidedThere.ALLOWED, "failed": DecidedThere.ALLOWED, "declined": DecidedThere.DENIED}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedPrompt:
+    """One request of the server that stands in the inbox."""
+
+    request: int | str
+    method: str
+    thread: str
+    turn: str
+    item: str
+    opened: OpenPrompt
+
+
+@dataclass(kw_only=True)
+class JoinedThread:
+    """A session at work."""
+
+    folder: Path
+    version: str
+    changes: dict[str, list[Json]] = field(default_factory=dict)
+    """Of the files that it would change, by the item that does it."""
+
+
+class CodexGate:
+    def __init__(self, server: CodexServer) -> None:
+        self._server = server
+        self.joining: set[str] = set()
+        self.threads: dict[str, JoinedThread] = {}
+        """The sessions that are at work, by the server's names for them."""
+        self._open: dict[int | str, SharedPrompt] = {}
+        self._decided: dict[int | str, tuple[SharedPrompt, float]] = {}
+        """Those that were decided in the terminal, and until when it may be said how."""
+        self._desks: dict[Path, tuple[Config, Desks]] = {}
+        self._here, self._there = os.pipe()
+        os.set_blocking(self._here, False)
+        os.set_blocking(self._there, False)
+        self._told_to_end = False
+        self._to_close = ExitStack()
+        self._ready: Callable[[], None] | None = None
+        server.request("thread/loaded/list")
+
+    def serve(self, ready: Callable[[], None]) -> None:
+        """Endless: until the server ends, or this process is told to. `ready` is called when it has joined the sessions
+        that were there when it came."""
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._note_signal)
+        self._ready = ready
+        why = FAILED
+        try:
+            while not (self._told_to_end or self._server.is_broken):
+                self.turn(self._rest())
+            why = LET_GO if self._told_to_end else CLIENT_ENDED
+        finally:
+            self.close(why)
+
+    def close(self, why: str) -> None:
+        """Let go of all that is open."""
+        for prompt in self._open.values():
+            prompt.opened.leave(why)
+        for request in list(self._decided):
+            self._withdraw(request, DecidedThere.UNKNOWN)
+        self._open.clear()
+        self._to_close.close()
+
+    def turn(self, seconds: float | None) -> None:
+        """Do what has come up by now, or once something does within so many seconds."""
+        self._wait(seconds)
+        for said in self._server.read():
+            try:
+                self._hear(said)
+            except (SaysoError, LookupError, TypeError, ValueError, AttributeError):
+                continue  # whatever it is, nothing was decided by it, and the terminal's own prompt is there
+        for request in [request for request, (_, until) in self._decided.items() if time.monotonic() > until]:
+            self._withdraw(request, DecidedThere.UNKNOWN)
+        for prompt in list(self._open.values()):
+            self._look(prompt)
+
+    def ring(self) -> None:
+        """Have the wait end now. From any thread."""
+        with suppress(BlockingIOError):
+            os.write(self._there, b"!")
+
+    def _note_signal(self, number: int, frame: FrameType | None) -> None:
+        self._told_to_end = True
+        self.ring()
+
+    def _wait(self, seconds: float | None) -> None:
+        poll = select.poll()
+        poll.register(self._here, select.POLLIN)
+        poll.register(self._server.fileno(), select.POLLIN)
+        if self._here in dict(poll.poll(None if seconds is None else seconds * 1000)):
+            os.read(self._here, 4096)
+
+    def _rest(self) -> float | None:
+        """Seconds until something has to be looked at by itself; None while nothing is open."""
+        opened = [prompt.opened for prompt in self._open.values()]
+        times = [rest for prompt in opened if (rest := prompt.rest()) is not None]
+        times += [until - time.monotonic() for _, until in self._decided.values()]
+        if opened:
+            times.append(LOOK_OFTEN if any(prompt.store_is_away for prompt in opened) else LOOK_SELDOM)
+        return max(0.0, min(times)) if times else None
+
+    # What the server says
+
+    def _hear(self, said: Json) -> None:
+        params = said.get("params") or {}
+        match said["method"]:
+            case "thread/loaded/list" if said.get("is_result"):
+                for thread in (said["result"] or {}).get("data", ()):
+                    self._join(thread)
+                self._say_if_ready()
+            case "thread/resume" if said.get("is_result"):
+                self._note_joined(said["asked"]["threadId"], said["result"])
+            case "thread/status/changed":
+                self._note_status(params["threadId"], params["status"]["type"])
+            case "thread/closed":
+                self.threads.pop(params["threadId"], None)
+            case "item/started":
+                self._note_changes(params["threadId"], params["item"]["id"], params["item"].get("changes"))
+            case "item/fileChange/patchUpdated":
+                self._note_changes(params["threadId"], params["itemId"], params.get("changes"))
+            case "item/completed":
+                self._note_end(params["threadId"], params["item"])
+            case "turn/completed":
+                self._note_turn(params["threadId"], params["turn"])
+            case "serverRequest/resolved":
+                self._note_decided(params["requestId"])
+            case method if method in (COMMAND, CHANGE, QUESTIONS) and "id" in said:
+                self._put(said["id"], method, params)
+
+    def _join(self, thread: str) -> None:
+        if thread not in self.threads and thread not in self.joining:
+            self.joining.add(thread)
+            self._server.request("thread/resume", threadId=thread, excludeTurns=True)
+
+    def _note_joined(self, name: str, result: Json | None) -> None:
+        """Some cannot be joined: those by which Codex finds a title, and those that nobody has spoken in yet."""
+        self.joining.discard(name)
+        if result:
+            thread = result["thread"]
+            self.threads[name] = JoinedThread(folder=Path(thread["cwd"]), version=str(thread.get("cliVersion") or ""))
+            if thread["status"]["type"] != "active":
+                self._leave(name)
+        self._say_if_ready()
+
+    def _say_if_ready(self) -> None:
+        if self._ready and not self.joining:
+            self._ready()
+            self._ready = None
+
+    def _note_status(self, thread: str, status: str) -> None:
+        if status == "active":
+            self._join(thread)
+        else:
+            self._leave(thread)
+
+    def _leave(self, thread: str) -> None:
+        """A session that rests is nobody's business; and whoever listens keeps Codex from ending it."""
+        if self.threads.pop(thread, None):
+            self._server.request("thread/unsubscribe", threadId=thread)
+
+    def _note_changes(self, thread: str, item: str, changes: Any) -> None:
+        if isinstance(changes, list) and thread in self.threads:
+            self.threads[thread].changes[item] = changes
+
+    def _note_end(self, thread: str, item: Json) -> None:
+        if thread in self.threads:
+            self.threads[thread].changes.pop(item["id"], None)
+        for request, (prompt, _) in list(self._decided.items()):
+            if (prompt.thread, prompt.item) == (thread, item["id"]):
+                self._withdraw(request, _DONE_THERE.get(item.get("status", ""), DecidedThere.UNKNOWN))
+
+    def _note_turn(self, thread: str, turn: Json) -> None:
+        how = DecidedThere.DENIED if turn["status"] == "interrupted" else DecidedThere.UNKNOWN
+        for request, (prompt, _) in list(self._decided.items()):
+            if (prompt.thread, prompt.turn) == (thread, turn["id"]):
+                self._withdraw(request, how)
+
+    def _note_decided(self, request: int | str) -> None:
+        if prompt := self._open.pop(request, None):
+            self._decided[request] = prompt, time.monotonic() + LAST_WORDS
+            if prompt.method == QUESTIONS:
+                self._withdraw(request, DecidedThere.ANSWERED)
+
+    def _withdraw(self, request: int | str, there: DecidedThere) -> None:
+        prompt, _ = self._decided.pop(request)
+        prompt.opened.withdraw(there)
+
+    # What is asked
+
+    def _put(self, request: int | str, method: str, params: Json) -> None:
+        if request in self._open or request in self._decided or not takes_accept(params):
+            return
+        thread = self.threads[params["threadId"]]
+        config, desks = self._desks_of(thread.folder)
+        asker = self._asker(params["threadId"], thread, config)
+        question = _question(method, params, thread, asker, config, desks)
+        turn, item = params["turnId"], params["itemId"]
+        if verdict := question.decided_before():
+            self._tell(request, method, params["threadId"], turn, verdict)
+            return
+        opened = OpenPrompt(TITLE, NAME, question, desks.asks.hold(question.new), desks)
+        self._open[request] = SharedPrompt(
+            request=request, method=method, thread=params["threadId"], turn=turn, item=item, opened=opened
+        )
+        notify(config, opened.ask)
+
+    def _desks_of(self, folder: Path) -> tuple[Config, Desks]:
+        project = project_of(folder)
+        if project not in self._desks:
+            config = load(cwd=project)
+            desks = self._to_close.enter_context(open_desks(config))
+            self._to_close.callback(desks.listen_for_own(self.ring).close)
+            self._desks[project] = config, desks
+        return self._desks[project]
+
+    def _asker(self, thread: str, joined: JoinedThread, config: Config) -> Asker:
+        """The same as that of the MCP server which Codex has started for the session."""
+        process = name_of(self._server.process)
+        return Asker(
+            client=NAME,
+            version=kept(joined.version),
+            session=kept(thread),
+            project=config.project_name,
+            host=socket.gethostname(),
+            pid=process.pid if process else 0,
+            started=process.started if process else "",
+            leader=leader_of(process.pid) if process else "",
+            branch=branch_of(config.project_name),
+        )
+
+    def _look(self, prompt: SharedPrompt) -> None:
+        ask = prompt.opened.look()
+        if prompt.opened.is_given_up:
+            del self._open[prompt.request]
+        elif ask and ask.state is not State.PENDING:
+            del self._open[prompt.request]
+            with suppress(StoreError):  # nothing was told, then
+                prompt.opened.hand_over(
+                    ask, lambda verdict: self._tell(prompt.request, prompt.method, prompt.thread, prompt.turn, verdict)
+                )
+
+    def _tell(self, request: int | str, method: str, thread: str, turn: str, verdict: GateVerdict) -> bool:
+        """Whether it was taken. A plain yes, and never one for the rest of the session or a rule of Codex's."""
+        if not verdict.allowed and verdict.message:
+            # Its answers have no place for words. First, so that they are there when the agent hears of the no.
+            text = [{"type": "text", "text": verdict.message}]
+            self._server.request("turn/steer", threadId=thread, expectedTurnId=turn, input=text)
+        if method == QUESTIONS:
+            return self._server.answer(request, verdict.given if verdict.allowed else {"answers": {}})
+        return self._server.answer(request, {"decision": "accept" if verdict.allowed else "decline"})
+
+
+def _question(
+    method: str, params: Json, thread: JoinedThread, asker: Asker, config: Config, desks: Desks
+) -> AskedPrompt:
+    if method == QUESTIONS:
+        return AskedInput(params, asker, config, desks)
+    changes = thread.changes.get(params["itemId"], [])
+
+    def wanted() -> Any:
+        if method == COMMAND:
+            return command_action(params, thread.folder)
+        return change_action(changes, params, thread.folder)
+
+    action = wanted()
+    prompt = Prompt(
+        permission=Permission(tool=action.tool, given=action.data["input"]),
+        session=params["threadId"],
+        version=thread.version,
+        process=asker.pid,
+        folder=Path(action.folder),
+        has_terminal=True,
+    )
+    return AskedAction(wanted, prompt, asker, config, desks)

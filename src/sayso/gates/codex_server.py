@@ -1,0 +1,104 @@
+"""A line to the server that sessions of Codex share, as its terminals have: JSON-RPC over a WebSocket on a unix socket.
+
+As tried with 0.166. Each of its clients may join any session, and is then asked whatever is asked there; the first
+answer counts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from sayso import __version__
+from sayso.gates.websocket import WebSocket
+from sayso.process_table import command_line
+
+COMMAND = "item/commandExecution/requestApproval"
+CHANGE = "item/fileChange/requestApproval"
+QUESTIONS = "item/tool/requestUserInput"
+_SOCKET = Path("app-server-control", "app-server-control.sock")
+_LISTEN = "unix://"
+_NOT_WANTED = (
+    *("item/agentMessage/delta", "item/plan/delta", "item/reasoning/summaryTextDelta", "item/reasoning/textDelta"),
+    *("item/reasoning/summaryPartAdded", "item/commandExecution/outputDelta", "item/fileChange/outputDelta"),
+    *("command/exec/outputDelta", "process/outputDelta", "item/mcpToolCall/progress", "turn/diff/updated"),
+    *("turn/plan/updated", "thread/tokenUsage/updated", "account/rateLimits/updated", "hook/started", "hook/completed"),
+)
+"""What it would tell at every word of an agent's."""
+
+Json = Mapping[str, Any]
+
+
+def codex_home(environ: Mapping[str, str]) -> Path:
+    return Path(environ.get("CODEX_HOME") or os.path.expanduser("~/.codex"))
+
+
+def shared_socket(pid: int, environ: Mapping[str, str]) -> Path | None:
+    """Where this process serves sessions that several clients share; None where it is no such server."""
+    words = command_line(pid)
+    listening = words.index("--listen") + 1 if "app-server" in words and "--listen" in words else len(words)
+    address = words[listening] if listening < len(words) else ""
+    if not address.startswith(_LISTEN):
+        return None
+    return Path(address.removeprefix(_LISTEN) or codex_home(environ) / _SOCKET)
+
+
+class CodexServer:
+    """OSError where it is not there. Once the line is broken, nothing is taken and nothing comes."""
+
+    def __init__(self, socket: Path) -> None:
+        self._line = WebSocket(socket)
+        self._number = 0
+        self._sent: dict[int, tuple[str, Json]] = {}
+        self.is_broken = False
+        about = {"name": "sayso", "title": "Sayso", "version": __version__}
+        wanted = {"experimentalApi": True, "optOutNotificationMethods": list(_NOT_WANTED)}
+        self.request("initialize", clientInfo=about, capabilities=wanted)
+        self._send({"method": "initialized"})
+
+    def fileno(self) -> int:
+        return self._line.fileno()
+
+    @property
+    def process(self) -> int:
+        """0 where the system does not say which it is."""
+        return self._line.peer
+
+    def close(self) -> None:
+        self._line.close()
+
+    def request(self, method: str, **params: Any) -> None:
+        self._number += 1
+        self._sent[self._number] = method, params
+        self._send({"id": self._number, "method": method, "params": params})
+
+    def answer(self, request: int | str, result: Json) -> bool:
+        """Whether it was taken."""
+        return self._send({"id": request, "result": result})
+
+    def read(self) -> Iterator[Json]:
+        """What it has said by now: requests and notifications as they are, and the result of a request of ours with
+        that request's `method` and `asked`, its parameters."""
+        try:
+            for text in self._line.read():
+                said = json.loads(text)
+                if isinstance(said, dict):
+                    yield self._with_request(said)
+        except (OSError, ValueError):
+            self.is_broken = True
+
+    def _with_request(self, said: dict[str, Any]) -> Json:
+        if "method" in said:
+            return said
+        method, asked = self._sent.pop(said.get("id", 0), ("", {}))
+        return {"method": method, "asked": asked, "result": said.get("result"), "is_result": True}
+
+    def _send(self, message: Json) -> bool:
+        try:
+            self._line.send(json.dumps(message))
+        except OSError:
+            self.is_broken = True
+        return not self.is_broken
