@@ -372,6 +372,32 @@ def test_what_was_entered_while_the_server_was_away_survives_a_reload(own_house:
     expect(page.get_by_role("textbox", name="Question")).to_have_value("typed in the dark")
 
 
+TELL_THE_NOTE = """
+const note = document.querySelector("[data-draft-note]");
+new MutationObserver(() => console.log(note.textContent)).observe(note, { childList: true });
+"""
+
+
+def test_what_was_entered_last_is_there_though_the_next_page_was_made_before_it_was_kept(
+    house: House, sign_in: SignIn
+) -> None:
+    ask = house.ask(text())
+    page = live(sign_in(f"/asks/{ask.id}"))
+    before = page.evaluate("fetch(location).then((reply) => reply.text())")
+    page.evaluate(TELL_THE_NOTE)
+    held: dict[str, Route] = {}
+    page.route(re.compile(f"/asks/{ask.id}"), lambda route: held.update({route.request.method: route}))
+    page.get_by_role("textbox", name="Question").fill("typed at the last moment")
+    assert wait_until(lambda: bool(page.context.cookies() and "POST" in held), WAIT)
+    page.evaluate("setTimeout(() => location.reload())")
+    assert wait_until(lambda: bool(page.context.cookies() and "GET" in held), WAIT)
+    with page.expect_console_message(lambda message: message.text == "Kept as a draft"):
+        held["POST"].continue_()
+    with page.expect_event("domcontentloaded"):
+        held["GET"].fulfill(body=before, content_type="text/html; charset=utf-8")
+    expect(page.get_by_role("textbox", name="Question")).to_have_value("typed at the last moment")
+
+
 def test_what_was_entered_in_the_dark_for_an_ask_that_ended_is_shown_as_not_sent(
     own_house: House, sign_in_to: SignInTo
 ) -> None:

@@ -394,7 +394,7 @@ function tellWhetherSeen() {
 
 const UNKNOWN = "It is not known whether this arrived.";
 const SIGN_IN_AGAIN = "You are signed out. Sign in again in another tab, then reload this one.";
-const draft = { timer: null, saving: Promise.resolve() };
+const draft = { timer: null, saving: Promise.resolve(), leaving: false };
 let following = null;
 let changedSince = false; // something has changed since that look began
 
@@ -471,8 +471,8 @@ function keepNow(form, options = {}) {
     .then(() => reach(`${form.action}/draft`, { method: "POST", body: new URLSearchParams(body), ...options }))
     .then((reply) => {
       if (!reply.ok) return;
-      // What the server has, this browser need not remember.
-      if (localStorage.getItem(key) === body) localStorage.removeItem(key);
+      // What the server has, this browser need not remember; unless the next page was made before the server had it.
+      if (localStorage.getItem(key) === body && !draft.leaving) localStorage.removeItem(key);
       if (!draft.timer) noteDraft(form, "Kept as a draft");
     })
     .catch(() => noteDraft(form, "Kept in this browser only, because the server cannot be reached"));
@@ -996,6 +996,10 @@ function forgetOnSignOut() {
     }
   });
 }
+
+addEventListener("beforeunload", () => {
+  draft.leaving = true;
+});
 
 addEventListener("pagehide", () => {
   const form = answerForm();
