@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from sayso.cli.demo_stage import GRACE_SECONDS, START_SECONDS, said, start
+from sayso.cli.demo_stage import START_SECONDS, end, said, start
 from sayso.config import Config
 from sayso.errors import SaysoError
 
@@ -36,6 +36,7 @@ def page(config: Config, port: int) -> Iterator[DemoPage]:
     """The page, served on the stage's store until the end of the block."""
     log = config.state_dir / "page.log"
     process = start(config, log, "sayso.cli.demo_page", "web", "--port", str(port), "--json")
+    assert process.stdout is not None
     try:
         told = _told(process)
         if told is None:
@@ -44,7 +45,8 @@ def page(config: Config, port: int) -> Iterator[DemoPage]:
     finally:
         # Meanwhile a second Ctrl-C would only keep it from cleaning up.
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-        _end(process)
+        end(process)
+        process.stdout.close()
         signal.signal(signal.SIGINT, before)
 
 
@@ -63,18 +65,6 @@ def _told(process: subprocess.Popen[bytes]) -> dict[str, str] | None:
     finally:
         patience.cancel()
     return None
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.close()
-    try:
-        process.wait(GRACE_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    process.stdout.close()
 
 
 def _leave_when_alone() -> None:

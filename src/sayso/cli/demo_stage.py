@@ -74,13 +74,7 @@ class ScriptedAgent:
 
     def leave(self) -> None:
         """Let it end by itself, and its server with it; see to it that it does."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        try:
-            self._process.wait(GRACE_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        end(self._process)
         self._listener.join(GRACE_SECONDS)
         self._ring.close()
         self._rung.close()
@@ -123,6 +117,21 @@ def start(config: Config, log: Path, module: str, *arguments: str) -> subprocess
             env=environment(config.state_dir),
             start_new_session=True,
         )
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Let a program on the stage end by itself, or end it with all that it started: a server that lives on would make
+    the stage's folder again."""
+    assert process.stdin is not None
+    process.stdin.close()
+    try:
+        process.wait(GRACE_SECONDS)
+    except subprocess.TimeoutExpired:
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+        process.wait()
 
 
 @contextmanager
