@@ -1,7 +1,7 @@
 """How often a test may be tried again under `--reruns`: nowhere near the store and the waits, rarely elsewhere.
 
 A race there is a fault to be found, and a second try hides it. Elsewhere whole programs meet a busy machine: what was
-tried again is named at the end, and more than a few fail the run.
+tried again is named at the very end, where little is shown of a run, and more than a few fail the run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Reruns:
 
     never_in: Sequence[str]
     most: int = MOST
-    tried_again: list[str] = field(default_factory=list)
+    tried_again: list[tuple[str, str]] = field(default_factory=list)
     """Each with the reason why."""
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -41,7 +41,7 @@ class Reruns:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         # The word is that of pytest-rerunfailures, which pytest's own types do not know.
         if str(report.outcome) == "rerun":
-            self.tried_again.append(f"{report.nodeid}\n{report.longreprtext[-LONGEST:]}")
+            self.tried_again.append((report.nodeid, report.longreprtext[-LONGEST:]))
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if len(self.tried_again) > self.most and session.exitstatus == pytest.ExitCode.OK:
@@ -51,9 +51,17 @@ class Reruns:
         if not self.tried_again:
             return
         terminalreporter.section("tried again")
-        for name in self.tried_again:
-            terminalreporter.write_line(name)
+        for name, reason in self.tried_again:
+            terminalreporter.write_line(f"{name}\n{reason}")
         if len(self.tried_again) > self.most:
             terminalreporter.write_line(
                 f"{len(self.tried_again)} reruns; more than {self.most} fail the run.", red=True
             )
+
+    def pytest_unconfigure(self, config: pytest.Config) -> None:
+        """A worker has no reporter: it is all told once, by the process that started the workers."""
+        terminalreporter = config.pluginmanager.get_plugin("terminalreporter")
+        if terminalreporter and self.tried_again:
+            terminalreporter.write_line("Tried again:")
+            for name in dict.fromkeys(name for name, _ in self.tried_again):
+                terminalreporter.write_line(name)
