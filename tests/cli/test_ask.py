@@ -7,11 +7,13 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from tests.cli.program import SECONDS, Home
 from tests.cli.pseudo_terminal import Terminal
+from tests.running.processes import eventually
 
 from sayso import __version__
 from sayso.asks.model import Answer, Ask, Settler, State
@@ -236,8 +238,9 @@ def test_answering_tells_that_the_agent_has_it_when_it_waits(home: Home) -> None
 def test_old_asks_are_tidied_away_while_one_waits(home: Home) -> None:
     home.run("ask", "Old?", "--timeout", "10ms")
     ask = only_ask(home)
-    home.run("ask", "New?", "--timeout", "10ms", SAYSO_KEEP_ENDED="1ms", SAYSO_KEEP_UNDELIVERED="1ms")
-    assert home.run("show", ask.id).code == 3
+    keeps_nothing = replace(home, extra={"SAYSO_KEEP_ENDED": "1ms", "SAYSO_KEEP_UNDELIVERED": "1ms"})
+    with asking(keeps_nothing, "New?"):
+        eventually(lambda: home.run("show", ask.id).code == 3)
 
 
 @pytest.mark.parametrize(
