@@ -32,9 +32,14 @@ if TYPE_CHECKING:
     from sayso.permissions.desk import PermissionDesk
     from sayso.permissions.log import PermissionLog
     from sayso.presence import PresenceDesk
+    from sayso.roster import AgentAtWork, Roster
     from sayso.toolfiles.catalog import Catalog
 
 __all__ = ["LOOK_EVERY", "Bell", "Desks", "Listener", "open_desks", "take_down_bells"]
+
+
+_MOST_ASKS = 1000
+"""Open asks that are looked at for those who wait; of an agent that has more open it is known that it waits."""
 
 
 class Desks:
@@ -102,6 +107,17 @@ class Desks:
         from sayso.presence import PresenceDesk
 
         return PresenceDesk(self._store, away_after=self.config.away_after)
+
+    @cached_property
+    def roster(self) -> Roster:
+        from sayso.roster import Roster
+
+        return Roster(self._store)
+
+    def agents_at_work(self, person: str | None = None) -> list[AgentAtWork]:
+        """Each session of an agent that is there, those that wait for a person first."""
+        asks = self.asks.inbox(person=person, most=_MOST_ASKS)
+        return self.roster.at_work(asks, self.operations.under_way(person=person), person)
 
     @cached_property
     def operations(self) -> OperationDesk:

@@ -349,6 +349,10 @@ class AskDesk:
         place = {"before_time": time_, "before_id": id_}
         return self._all("history", project=project, person=person, pattern=pattern, most=most, **place)
 
+    def ended_of(self, asker: Asker, since: int, *, person: str | None = None, most: int = 100) -> list[Ask]:
+        """What has ended since then of what was put from the terminal, by the run or with the token of an asker."""
+        return self._all("asks_of_agent", put_by=asker.source, since=since, person=person, most=most)
+
     def runs_that_wait(self, owner: str) -> set[str]:
         """The runs of a user that are blocked until somebody answers."""
         return {row["run_id"] for row in self._store.read(lambda tx: tx.all("runs_that_wait", owner=owner))}

@@ -10,7 +10,20 @@ from sayso import __version__
 from sayso.cli.texts import mark
 
 GROUPS = {
-    mark("Answering"): ("list", "show", "answer", "reject", "allow", "deny", "history", "log", "rules", "away", "back"),
+    mark("Answering"): (
+        "list",
+        "show",
+        "answer",
+        "reject",
+        "allow",
+        "deny",
+        "history",
+        "log",
+        "rules",
+        "agents",
+        "away",
+        "back",
+    ),
     mark("Asking, and running commands"): ("ask", "tools", "ops", "trust"),
     mark("Connecting agents"): ("install", "uninstall", "doctor", "server", "guard", "hook", "gate"),
     mark("In the browser, and over the network"): ("web", "project", "sync-workspaces", "user", "token"),

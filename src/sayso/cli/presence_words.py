@@ -11,6 +11,7 @@ from sayso.config import Config
 from sayso.desks import Desks
 from sayso.moments import local, told
 from sayso.presence import Whereabouts
+from sayso.text import iso_time
 
 
 def say_absence(config: Config, desks: Desks) -> None:
@@ -27,7 +28,5 @@ def absence_line(said: Whereabouts) -> str:
     return tr("You are away since {since}, until {until}.", since=since, until=told(local(said.until), now))
 
 
-def presence_data(said: Whereabouts | None) -> dict[str, Any]:
-    if said is None:
-        return {"away": None, "since": None, "until": None}
-    return {"away": said.away, "since": said.since, "until": said.until}
+def presence_data(said: Whereabouts) -> dict[str, Any]:
+    return {"away": said.away, "since": iso_time(said.since), "until": iso_time(said.until)}

@@ -57,8 +57,10 @@ def _decide(client: GateClient, event: Mapping[str, Any], watch: Watch) -> None:
         question = asked(prompt, asker, config, desks)
         if verdict := question.decided_before():
             _write(client.told(verdict, prompt))
+            note_at_work(desks, question)
         elif not watch.told_to_end:
             held = desks.asks.hold(question.new)
+            note_at_work(desks, question)
             watch.also({asker.pid, os.getppid()}, sys.stdout.fileno(), trail.path if trail else None)
             HeldPrompt(client, prompt, question, held, trail, desks, watch).hold_on(config)
 
@@ -193,6 +195,12 @@ def _write(told: Mapping[str, Any]) -> bool:
     except OSError:
         return False
     return True
+
+
+def note_at_work(desks: Desks, question: AskedPrompt) -> None:
+    """Have it known what this agent is at."""
+    with suppress(StoreError):
+        desks.roster.note_gate(question.new.asker, question.doing)
 
 
 def notify(config: Config, ask: Ask) -> None:

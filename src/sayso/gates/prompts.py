@@ -23,6 +23,8 @@ class AskedPrompt(Protocol):
     """What is put to people for a prompt."""
 
     new: NewAsk
+    doing: str
+    """What the agent is at, in one line."""
 
     def decided_before(self) -> GateVerdict | None:
         """What need not be asked again."""
@@ -48,6 +50,7 @@ class AskedPermission:
         self._prompt, self._asker, self._config, self._desks = prompt, asker, config, desks
         self._action = self._as_it_is()
         self.new = approve.ask_for(self._action, asker, config)
+        self.doing = self._action.title
 
     def decided_before(self) -> GateVerdict | None:
         """By rules, or by a person for the rest of the session."""
@@ -87,6 +90,7 @@ class AskedQuestions:
         given = {"tool_name": prompt.permission.tool, "input": dict(prompt.permission.given)}
         self._request = approve.question_tool().read(given, asker, config)
         self.new = self._request.new
+        self.doing = ""
 
     def decided_before(self) -> GateVerdict | None:
         return None

@@ -127,6 +127,7 @@ class Permits:
 
     async def _call_outcome(self, call: GuardedCall) -> GuardOutcome:
         action, asker = action_from(call.action), beside_us(call.client, call.meta, self._config)
+        self._backend.note_at_work(asker)
         waiting, permissions = await self._backend.waiting(), (await self._backend.desks()).permissions
         ruled = await waiting.do(permissions.by_rules, action, asker)
         if ruled.denied:

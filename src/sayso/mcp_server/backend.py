@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager, nullcontext
 from pathlib import Path
@@ -29,6 +30,9 @@ Ts = TypeVarTuple("Ts")
 
 ERRANDS_GRACE = 1.0
 """Seconds that a notification under way may keep an ending process: clients kill what does not end within two."""
+
+NOTE_EVERY, MOST_NOTED = 60.0, 256
+"""Seconds after which a session that calls is noted again as being at work; how many are remembered."""
 
 AskerOf = Callable[[CallContext], Asker]
 """Tells who is behind a request; each transport knows that in its own way."""
@@ -73,6 +77,7 @@ class Backend:
         """Does something beside the calls; leaving waits for it."""
         self.send_out = self._errands.start
         """Does something that may take long or come to nothing; leaving waits a moment at most."""
+        self._noted: dict[Asker, float] = {}
         self._leaving = asyncio.Event()
         self._cleaning: asyncio.Task[None] | None = None
         self._ending = threading.Event()
@@ -148,6 +153,23 @@ class Backend:
         assert self._waiting is not None
         ctx.when_written(self._waiting.leaving.hand_over(held))
         ctx.when_written(self._handed_over)
+
+    def note_at_work(self, asker: Asker) -> None:
+        """Have it known that this session is at work, once a minute at most. What needs no store opens none for it."""
+        last, now = self._noted.get(asker), time.monotonic()
+        if self._waiting is None or (last is not None and now - last < NOTE_EVERY):
+            return
+        if len(self._noted) >= MOST_NOTED:
+            self._noted.clear()
+        self._noted[asker] = now
+        self.send_out(self._note(asker))
+
+    async def _note(self, asker: Asker) -> None:
+        try:
+            waiting, desks = await self.waiting(), await self.desks()
+            await waiting.do(desks.roster.note_server, asker)
+        except SaysoError as error:
+            logger.warning("Could not note who is at work: %s", error)
 
     def clean_up(self) -> None:
         """Tidy up behind a call's back, one at a time. The call is already open and does not wait for it."""

@@ -86,6 +86,7 @@ class Calls:
             # The top: an agent must always hear that nothing came of its call, and never see our insides.
             logger.exception("Session failed: a call of %s ended in a fault", ctx.tool)
             told = fault(self._offer.tool(ctx.client, ctx.tool))
+        self._backend.note_at_work(self._backend.asker_of(ctx))
         if isinstance(told, InputRequired):
             told.state = self._seal.seal(told.state, ctx.params, self._holder(ctx))
         return told if isinstance(told, dict) else told.on_the_wire()
@@ -107,6 +108,7 @@ class Calls:
     async def _told(self, ctx: CallContext) -> Result | Json:
         if not self._relay:
             await self._collect.meet(ctx)
+            self._backend.note_at_work(self._backend.asker_of(ctx))
         if self._commands and self._commands.serves(ctx.tool):
             return await self._commands.call(ctx)
         return await self._serve(self._tool(ctx), ctx)

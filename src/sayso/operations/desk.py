@@ -208,6 +208,10 @@ class OperationDesk(DetachedDesk[Operation]):
             most=most,
         )
 
+    def ended_of(self, asker: Asker, since: int, *, person: str | None = None, most: int = 100) -> list[Operation]:
+        """What has ended since then of what was run from the terminal, by the run or with the token of an asker."""
+        return self._all("operations_of_agent", put_by=asker.source, since=since, person=person, most=most)
+
     def wanted_cancelled(self) -> list[Operation]:
         """What this process sees through and somebody wants to end."""
         return self._all("cancelled_operations", process=self._store.bell().process)

@@ -221,6 +221,32 @@ SET away = excluded.away, since = excluded.since, until = excluded.until, surfac
 -- name: presence
 SELECT * FROM presence WHERE person = :person;
 
+-- name: put_on_roster
+INSERT INTO roster (id, owner, process, body, doing, since, seen_at)
+VALUES (:id, :owner, :process, :body, :doing, :now, :now)
+ON CONFLICT (id) DO UPDATE
+SET owner = excluded.owner, body = excluded.body, seen_at = excluded.seen_at,
+    process = CASE WHEN excluded.process = '' THEN roster.process ELSE excluded.process END,
+    doing = CASE WHEN excluded.doing = '' THEN roster.doing ELSE excluded.doing END;
+
+-- name: roster
+SELECT * FROM roster ORDER BY since, id;
+
+-- name: drop_from_roster
+DELETE FROM roster WHERE id = :id AND seen_at = :seen_at;
+
+-- name: asks_of_agent
+SELECT * FROM asks
+WHERE ended_at IS NOT NULL AND ended_at >= :since AND put_by = :put_by
+  AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
+ORDER BY ended_at DESC, id DESC LIMIT :most;
+
+-- name: operations_of_agent
+SELECT * FROM operations
+WHERE ended_at IS NOT NULL AND ended_at >= :since AND put_by = :put_by AND parent = ''
+  AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
+ORDER BY ended_at DESC, id DESC LIMIT :most;
+
 -- name: put_meta_once
 INSERT INTO meta (key, value) VALUES (:key, :value) ON CONFLICT (key) DO NOTHING;
 

@@ -1,0 +1,218 @@
+"""The roster: the agents at work. Each session that a gate or a server has seen is on it until it has ended, with what
+it is doing and what it waits for.
+
+Nobody has to sign off: a session has ended when its client's process has, or its server on another machine; one that
+comes over the network is believed to be there for a while after its last call. Whoever looks takes the ended ones off.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import socket
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from sayso.asks.model import Ask, Asker, asker_from_json
+from sayso.asks.sessions import Owned
+from sayso.asks.truth import session_of
+from sayso.clock import Clock, now_ms
+from sayso.errors import AmbiguousId, NotFound
+from sayso.process_table import is_running
+from sayso.text import one_line
+
+if TYPE_CHECKING:
+    from sayso.operations.operation import Operation
+    from sayso.store import Row, Store, Transaction
+
+T = TypeVar("T", bound="Owned")
+
+BELIEVED = 600_000
+"""Milliseconds for which a session is believed to be there that no process tells of."""
+_LONGEST = 200
+"""Characters that are kept of what an agent is doing."""
+
+
+def agent_id(asker: Asker) -> str:
+    """The same for all that one session of an agent does, through whatever gate or server; empty where nothing is known
+    of it."""
+    named = f"session\n{asker.agent}\n{asker.client}\n{asker.session}" if asker.session else asker.source
+    return hashlib.sha256(named.encode()).hexdigest()[:12] if named else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentAtWork:
+    """One session of an agent."""
+
+    id: str
+    asker: Asker
+    since: int
+    """When it was first seen."""
+    seen_at: int
+    doing: str = ""
+    """What it last wanted to do, as far as a gate has seen it."""
+    asks: tuple[Ask, ...] = ()
+    """What it has open in the inbox; what it waits for first."""
+    commands: tuple[Operation, ...] = ()
+    """What it runs."""
+
+    @property
+    def name(self) -> str:
+        """Tells it from others of the same client in the same project, and stays."""
+        return session_of(self.asker) or self.id[:6]
+
+    @property
+    def waits(self) -> bool:
+        """Whether it goes on only when a person has decided."""
+        return any(ask.attended for ask in self.asks)
+
+    @property
+    def version(self) -> str:
+        """Another one whenever it is told differently."""
+        asks = [f"{ask.id}.{ask.version}" for ask in self.asks]
+        commands = [f"{command.id}.{command.version}" for command in self.commands]
+        told = "\n".join((*asks, *commands, self.doing, self.asker.branch, str(self.since)))
+        return hashlib.sha256(told.encode()).hexdigest()[:8]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Noted:
+    id: str
+    asker: Asker
+    process: str
+    doing: str
+    since: int
+    seen_at: int
+
+
+class Roster:
+    """Who is at work in one store."""
+
+    def __init__(self, store: Store, clock: Clock = now_ms) -> None:
+        self._store, self._clock = store, clock
+
+    def note_server(self, asker: Asker) -> None:
+        """A session has called a tool of this process."""
+        self._note(asker, self._store.bell().process, "")
+
+    def note_gate(self, asker: Asker, doing: str) -> None:
+        """A session has asked whether it may do something."""
+        self._note(asker, "", one_line(doing, _LONGEST))
+
+    def at_work(
+        self, asks: Iterable[Ask], commands: Iterable[Operation], person: str | None = None
+    ) -> list[AgentAtWork]:
+        """Everybody who is at work, given what is open and what runs: first those who wait for a person, the longest
+        first; then the others, each oldest first. With a person: those that person may see."""
+        asked, run = _by_agent(asks), _by_agent(commands)
+        noted = self._present({*asked, *run})
+        known = {each.id for each in noted}
+        waiting = {agent: ask for agent, found in asked.items() for ask in found if ask.attended}
+        noted += [_from_ask(agent, ask) for agent, ask in waiting.items() if agent not in known]
+        agents = [_agent(each, asked.get(each.id, []), run.get(each.id, [])) for each in noted]
+        seen = [each for each in agents if person is None or each.asker.owner in ("", person)]
+        return sorted(seen, key=lambda each: (not each.waits, each.asks[0].created_at if each.waits else each.since))
+
+    # Within the store
+
+    def _note(self, asker: Asker, process: str, doing: str) -> None:
+        agent, now = agent_id(asker), self._clock()
+        if not agent:
+            return
+        body = json.dumps(asdict(asker), ensure_ascii=False)
+        values = {"owner": asker.owner, "process": process, "body": body, "doing": doing, "now": now}
+
+        def work(tx: Transaction) -> None:
+            tx.run("put_on_roster", id=agent, **values)
+            tx.wake_only()
+
+        self._store.write(work)
+
+    def _present(self, busy: Set[str]) -> list[_Noted]:
+        """Those who have not ended. The others are taken off."""
+        noted = [_noted(row) for row in self._store.read(lambda tx: tx.all("roster"))]
+        servers = {each.process for each in noted if each.process}
+        living = self._store.bell().alive(servers) if servers else set()
+        now, there, ended = self._clock(), list[_Noted](), list[_Noted]()
+        newest = {_process(each.asker): each.id for each in sorted(noted, key=lambda each: each.seen_at)}
+        for each in noted:
+            recent = now - each.seen_at < BELIEVED or each.id in busy
+            is_there = _lives(each, living, recent) and (recent or newest[_process(each.asker)] == each.id)
+            (there if is_there else ended).append(each)
+        if ended:
+            self._drop(ended)
+        return there
+
+    def _drop(self, ended: Sequence[_Noted]) -> None:
+        def work(tx: Transaction) -> None:
+            for each in ended:
+                tx.run("drop_from_roster", id=each.id, seen_at=each.seen_at)
+            tx.wake_only()
+
+        self._store.write(work)
+
+
+def of_agent(things: Iterable[T], agent: str) -> list[T]:
+    """Those of one session."""
+    return [thing for thing in things if agent_id(thing.asker) == agent]
+
+
+def find_agent(agents: Sequence[AgentAtWork], name: str) -> AgentAtWork:
+    """The one that is called so, or whose id begins so."""
+    found = [each for each in agents if name and (each.name == name or each.id.startswith(name))]
+    if len(found) > 1:
+        raise AmbiguousId(name, [each.id for each in found])
+    if not found:
+        raise NotFound(f"No agent at work is called {name!r}. `sayso agents` lists them.")
+    return found[0]
+
+
+def _lives(noted: _Noted, living: Set[str], recent: bool) -> bool:
+    asker = noted.asker
+    if asker.pid and asker.host == socket.gethostname():
+        return is_running(asker.pid, asker.started)
+    # Over the network one process serves many.
+    return noted.process in living if asker.pid and noted.process else recent
+
+
+def _process(asker: Asker) -> tuple[str, ...]:
+    """One process may have several sessions, one after the other or side by side."""
+    return (asker.host, str(asker.pid), asker.started) if asker.pid else (agent_id(asker),)
+
+
+def _by_agent(things: Iterable[T]) -> dict[str, list[T]]:
+    found: dict[str, list[T]] = {}
+    for thing in things:
+        if agent := agent_id(thing.asker):
+            found.setdefault(agent, []).append(thing)
+    return found
+
+
+def _agent(noted: _Noted, asks: list[Ask], commands: list[Operation]) -> AgentAtWork:
+    ordered = sorted(asks, key=lambda ask: (not ask.attended, ask.created_at))
+    return AgentAtWork(
+        id=noted.id,
+        asker=noted.asker,
+        since=noted.since,
+        seen_at=noted.seen_at,
+        doing=noted.doing,
+        asks=tuple(ordered),
+        commands=tuple(commands),
+    )
+
+
+def _from_ask(agent: str, ask: Ask) -> _Noted:
+    """A session that waits, though nobody has noted it."""
+    return _Noted(id=agent, asker=ask.asker, process="", doing="", since=ask.created_at, seen_at=ask.changed_at)
+
+
+def _noted(row: Row) -> _Noted:
+    return _Noted(
+        id=row["id"],
+        asker=asker_from_json(json.loads(row["body"])),
+        process=row["process"],
+        doing=row["doing"],
+        since=row["since"],
+        seen_at=row["seen_at"],
+    )

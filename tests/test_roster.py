@@ -1,0 +1,184 @@
+"""Who is at work: each session that a gate or a server has seen, until it has ended; those that need a person first."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+from tests.asks.samples import AGENT, ANNA, RED, FakeClock, ask
+from tests.conftest import OpenStore, die
+
+from sayso.asks.desk import AskDesk
+from sayso.asks.model import Asker
+from sayso.errors import AmbiguousId, NotFound
+from sayso.process_table import started
+from sayso.roster import BELIEVED, AgentAtWork, Roster, agent_id, find_agent, of_agent
+from sayso.store import Store, Transaction
+from sayso.store.sqlite import SqliteStore
+
+SECONDS = 60.0
+HERE = replace(AGENT, host=socket.gethostname(), pid=os.getpid(), started=started(os.getpid()))
+OVER_HTTP = Asker(client="cloud", agent="a token", session="over-http", host="elsewhere", project="/p")
+
+Clients = Callable[[], subprocess.Popen[bytes]]
+
+
+@pytest.fixture
+def clients() -> Iterator[Clients]:
+    """Starts processes that live until they are ended, and sees to it that they are."""
+    begun: list[subprocess.Popen[bytes]] = []
+
+    def start() -> subprocess.Popen[bytes]:
+        begun.append(subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE))
+        return begun[-1]
+
+    yield start
+    for process in begun:
+        with process:
+            process.kill()
+
+
+def asker_for(process: subprocess.Popen[bytes], session: str) -> Asker:
+    return replace(HERE, pid=process.pid, started=started(process.pid), session=session)
+
+
+def names(agents: list[AgentAtWork]) -> list[str]:
+    return [each.asker.session for each in agents]
+
+
+def test_a_session_is_listed_once_however_it_was_seen(store: Store, clock: FakeClock) -> None:
+    roster = Roster(store, clock)
+    roster.note_gate(HERE, "Bash: npm test")
+    clock.forward(1000)
+    roster.note_server(HERE)
+    (agent,) = roster.at_work([], [])
+    assert (agent.asker, agent.doing, agent.since) == (HERE, "Bash: npm test", clock() - 1000)
+    assert agent.seen_at == clock()
+    assert agent.name == "ession"
+
+
+@pytest.mark.finding("F-70")
+def test_two_sessions_of_one_client_in_one_project_are_told_apart(clients: Clients) -> None:
+    store = SqliteStore.in_memory()
+    roster = Roster(store)
+    for number in (1, 2):
+        roster.note_gate(asker_for(clients(), f"the-same-beginning-{number}"), f"Bash: echo {number}")
+    first, second = roster.at_work([], [])
+    assert first.name != second.name
+    assert find_agent([first, second], first.name) == first
+    assert find_agent([first, second], second.id[:8]) == second
+    with pytest.raises(NotFound, match="sayso agents"):
+        find_agent([first, second], "nobody")
+    with pytest.raises(AmbiguousId):
+        find_agent([first, replace(first, id=first.id + "x")], first.name)
+    store.close()
+
+
+def test_an_agent_leaves_when_its_client_has_ended(clients: Clients) -> None:
+    store = SqliteStore.in_memory()
+    roster, ending = Roster(store), clients()
+    roster.note_gate(asker_for(ending, "one"), "")
+    roster.note_gate(asker_for(clients(), "two"), "")
+    assert names(roster.at_work([], [])) == ["one", "two"]
+    ending.kill()
+    ending.wait(SECONDS)
+    assert names(roster.at_work([], [])) == ["two"]
+    assert [row["id"] for row in store.read(lambda tx: tx.all("roster"))] == [agent_id(replace(HERE, session="two"))]
+    store.close()
+
+
+def test_an_agent_on_another_machine_leaves_with_its_server(open_shared: OpenStore) -> None:
+    here, there = open_shared(), open_shared()
+    Roster(there).note_server(replace(HERE, host="another machine"))
+    assert len(Roster(here).at_work([], [])) == 1
+    die(there, here)
+    assert Roster(here).at_work([], []) == []
+
+
+def test_an_agent_over_the_network_stays_while_it_calls_or_waits(clock: FakeClock) -> None:
+    store = SqliteStore.in_memory()
+    roster, desk = Roster(store, clock), AskDesk(store, clock=clock)
+    roster.note_server(OVER_HTTP)
+    held = desk.hold(replace(ask(), asker=OVER_HTTP))
+    clock.forward(BELIEVED)
+    (waiting,) = roster.at_work(desk.inbox(), [])
+    assert waiting.waits
+    desk.answer(held.ask.id, RED, ANNA)
+    assert roster.at_work(desk.inbox(), []) == []
+    store.close()
+
+
+def test_a_session_that_its_client_has_left_for_another_leaves_after_a_while(clock: FakeClock) -> None:
+    store = SqliteStore.in_memory()
+    roster = Roster(store, clock)
+    roster.note_gate(replace(HERE, session="before"), "")
+    clock.forward(BELIEVED // 2)
+    roster.note_gate(replace(HERE, session="after"), "")
+    assert len(roster.at_work([], [])) == 2
+    clock.forward(BELIEVED)
+    assert names(roster.at_work([], [])) == ["after"]
+    store.close()
+
+
+def test_those_that_wait_for_a_person_come_first_the_longest_wait_before_the_others(
+    clients: Clients, clock: FakeClock
+) -> None:
+    store = SqliteStore.in_memory()
+    roster, desk = Roster(store, clock), AskDesk(store, clock=clock)
+    askers = {name: asker_for(clients(), name) for name in ("busy", "late", "early")}
+    for asker in askers.values():
+        roster.note_server(asker)
+        clock.forward(1)
+    for name in ("early", "late"):
+        desk.hold(replace(ask(), asker=askers[name]))
+        clock.forward(1)
+    agents = roster.at_work(desk.inbox(), [])
+    assert names(agents) == ["early", "late", "busy"]
+    assert [each.waits for each in agents] == [True, True, False]
+    store.close()
+
+
+def test_a_person_sees_the_agents_that_ask_them_or_anybody() -> None:
+    store = SqliteStore.in_memory()
+    roster = Roster(store)
+    roster.note_server(replace(OVER_HTTP, session="ours", owner="anna"))
+    roster.note_server(replace(OVER_HTTP, session="theirs", owner="ben"))
+    roster.note_server(replace(OVER_HTTP, session="anybody's"))
+    assert sorted(names(roster.at_work([], [], "anna"))) == ["anybody's", "ours"]
+    store.close()
+
+
+def test_what_has_ended_of_an_agent_is_found_from_its_beginning_on(clock: FakeClock) -> None:
+    store = SqliteStore.in_memory()
+    desk = AskDesk(store, clock=clock)
+    before = desk.leave(replace(ask("Before?"), asker=HERE))
+    desk.answer(before.id, RED, ANNA)
+    clock.forward(1000)
+    since = clock()
+    for session in (HERE.session, "another"):
+        desk.answer(desk.leave(replace(ask(f"{session}?"), asker=replace(HERE, session=session))).id, RED, ANNA)
+    found = of_agent(desk.ended_of(HERE, since), agent_id(HERE))
+    assert [each.questions[0].text for each in found] == [f"{HERE.session}?"]
+    store.close()
+
+
+def test_ten_thousand_that_ended_are_taken_off_at_one_look(clock: FakeClock) -> None:
+    store = SqliteStore.in_memory()
+    roster = Roster(store, clock)
+
+    def fill(tx: Transaction) -> None:
+        values = {"owner": "", "process": "", "doing": "", "now": clock()}
+        for number in range(10_000):
+            tx.run("put_on_roster", id=f"ended-{number}", body=f'{{"client": "gone", "session": "{number}"}}', **values)
+
+    store.write(fill)
+    clock.forward(BELIEVED)
+    roster.note_gate(HERE, "")
+    assert names(roster.at_work([], [])) == [HERE.session]
+    assert len(store.read(lambda tx: tx.all("roster"))) == 1
+    store.close()
