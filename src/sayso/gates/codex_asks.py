@@ -190,6 +190,7 @@ class AskedInput:
             raise ValueError("it asks nothing")
         asked = tuple(_question(question) for question in questions)
         self.new = NewAsk(tool=OWN_QUESTIONS, questions=asked, asker=asker, timeout_ms=config.approve_timeout)
+        self.doing = ""
 
     def decided_before(self) -> GateVerdict | None:
         return None

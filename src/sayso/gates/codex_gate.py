@@ -28,7 +28,7 @@ from sayso.gates.asker import kept, project_of
 from sayso.gates.client import DecidedThere, GateVerdict, Prompt
 from sayso.gates.codex_asks import AskedAction, AskedInput, change_action, command_action, takes_accept
 from sayso.gates.codex_server import CHANGE, COMMAND, QUESTIONS, CodexServer, Json
-from sayso.gates.gate import CLIENT_ENDED, FAILED, LET_GO, notify
+from sayso.gates.gate import CLIENT_ENDED, FAILED, LET_GO, note_at_work, notify
 from sayso.gates.open_prompt import OpenPrompt
 from sayso.gates.prompts import AskedPrompt
 from sayso.processes import leader_of, name_of
@@ -240,11 +240,13 @@ class CodexGate:
         turn, item = params["turnId"], params["itemId"]
         if verdict := question.decided_before():
             self._tell(request, method, params["threadId"], turn, verdict)
+            note_at_work(desks, question)
             return
         opened = OpenPrompt(TITLE, NAME, question, desks.asks.hold(question.new), desks)
         self._open[request] = SharedPrompt(
             request=request, method=method, thread=params["threadId"], turn=turn, item=item, opened=opened
         )
+        note_at_work(desks, question)
         notify(config, opened.ask)
 
     def _desks_of(self, folder: Path) -> tuple[Config, Desks]:
