@@ -30,7 +30,7 @@ def _quick() -> Callable[[], int]:
             return _guard
         case ["hook"]:
             return _hand_over
-        case ["gate", "claude-code" | "codex"]:
+        case ["gate", _]:
             return _gate
     return _run
 
@@ -88,8 +88,10 @@ def _gate() -> int:
     import gc
 
     gc.disable()
-    from sayso.cli.gating import run
+    from sayso.cli.gating import CLIENTS, run
 
+    if sys.argv[2] not in CLIENTS:
+        return _run()
     run(sys.argv[2])
     return 0
 

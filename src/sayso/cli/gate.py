@@ -14,7 +14,7 @@ def command(client: str) -> None:
 
     It reads the event that the client hands to its hook, and waits until somebody decides: in the inbox, or in the
     prompt that the client shows itself. The first of the two wins. Where anything goes wrong it prints nothing, and the
-    client's own prompt decides. `sayso install claude-code --approvals` sets it up.
+    client's own prompt decides. `sayso install CLIENT --approvals` sets it up.
 
     \b
     Example:

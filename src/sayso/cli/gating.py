@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from sayso.gates.claude_code import ClaudeCode
 from sayso.gates.client import GateClient
 from sayso.gates.gate import serve
 
-CLIENTS: dict[str, type[GateClient]] = {"claude-code": ClaudeCode}
+CLIENTS = ("claude-code", "codex", "copilot", "opencode", "qwen")
 
 
 def run(name: str) -> None:
@@ -18,8 +17,28 @@ def run(name: str) -> None:
 
         codex.serve()
         return
-    client = CLIENTS[name]()
+    client = _client(name)
     try:
         serve(client)
     except Exception as error:  # the top: whatever it is, nothing was allowed by it
         print(f"sayso gate: {error}. {client.title}'s own prompt decides.", file=sys.stderr)
+
+
+def _client(name: str) -> GateClient:
+    """Only the one that is named is imported."""
+    match name:
+        case "copilot":
+            from sayso.gates.copilot import Copilot
+
+            return Copilot()
+        case "opencode":
+            from sayso.gates.opencode import Opencode
+
+            return Opencode()
+        case "qwen":
+            from sayso.gates.qwen import Qwen
+
+            return Qwen()
+    from sayso.gates.claude_code import ClaudeCode
+
+    return ClaudeCode()

@@ -106,8 +106,8 @@ def permission_ask(permission: Permission, asker: Asker, config: Config, file: S
     return ask_for(wanted_action(permission, asker.project, file), asker, config)
 
 
-def ask_for(action: Action, asker: Asker, config: Config, rules_say: str = "") -> NewAsk:
-    """The ask by which a person decides about this action."""
+def ask_for(action: Action, asker: Asker, config: Config, rules_say: str = "", *, takes_changes: bool = True) -> NewAsk:
+    """The ask by which a person decides about this action. `takes_changes`: see `asking`."""
     # Over HTTP many conversations may share a token, and none of them has an end that we would hear of.
     options = (ALLOW, DENY) if asker.agent else (ALLOW, DENY, ALWAYS)
     question = Question(
@@ -125,7 +125,7 @@ def ask_for(action: Action, asker: Asker, config: Config, rules_say: str = "") -
         timeout_ms=config.approve_timeout,
     )
     scopes = (AllowScope.ONCE,) if asker.agent else (AllowScope.ONCE, AllowScope.SESSION)
-    return asking(new, action, scopes, takes_changes=True, rules_say=rules_say)
+    return asking(new, action, scopes, takes_changes=takes_changes, rules_say=rules_say)
 
 
 def wanted_action(permission: Permission, folder: str, file: SeenFile | None) -> Action:

@@ -17,22 +17,17 @@ from typing import Any
 from sayso.clients import RUN_VARIABLE
 from sayso.dialects import approve
 from sayso.dialects.approve import Permission
-from sayso.gates.client import GateVerdict, Prompt
+from sayso.gates.client import GateVerdict, OwnPrompt, Prompt
+from sayso.gates.hook_words import EVENT, behavior, own_tools, permission, told
 from sayso.gates.transcript import SessionTranscript
 from sayso.process_table import command_line
 
-EVENT = "PermissionRequest"
 _NEEDS_INPUT = (approve.NATIVE_QUESTIONS, "ExitPlanMode")
 _IN_TERMINAL = "cli"
 _PROMPT_TOOL = "--permission-prompt-tool"
 _AGENT = re.compile(r"claude-code_(\d+-\d+-\d+)_")
 _AGENT_ID = re.compile(r"[\w-]{1,100}")
-OWN_TOOLS = re.compile(
-    r"mcp__(?:plugin_sayso_)?(?:sayso|auq|ask-user)__"
-    r"(?:ask_user|ask_person|ask_user_questions|question_ask|question_summary|get_answers|approve)"
-)
-"""The tools by which its agents ask. Whether they may is for the client's settings: by its name alone nobody can tell
-that a tool is really ours, so it is never allowed for its name; and a question whether to ask would be absurd."""
+OWN_TOOLS = own_tools("mcp__(?:plugin_sayso_)?{server}__{tool}")
 
 
 class ClaudeCode:
@@ -51,14 +46,15 @@ class ClaudeCode:
         )
 
     def read(self, event: Mapping[str, Any], environ: Mapping[str, str]) -> Prompt:
-        permission = approve.read({"tool_name": event.get("tool_name"), "input": event.get("tool_input")})
+        entrypoint = environ.get("CLAUDE_CODE_ENTRYPOINT", _IN_TERMINAL)
         return Prompt(
-            permission=permission,
+            permission=permission(event.get("tool_name"), event.get("tool_input"), {}),
             session=str(event.get("session_id") or ""),
             version=_version(environ.get("AI_AGENT", "")),
             process=_number(environ.get("CLAUDE_PID", "")),
             folder=Path(str(event.get("cwd") or ".")),
-            has_terminal=environ.get("CLAUDE_CODE_ENTRYPOINT", _IN_TERMINAL) == _IN_TERMINAL,
+            own_prompt=OwnPrompt.BESIDE if entrypoint == _IN_TERMINAL else OwnPrompt.NEVER,
+            takes_changes=True,
         )
 
     def trail(self, event: Mapping[str, Any], prompt: Prompt) -> SessionTranscript | None:
@@ -72,15 +68,13 @@ class ClaudeCode:
         return SessionTranscript(path, prompt.permission)
 
     def told(self, verdict: GateVerdict, prompt: Prompt) -> Mapping[str, Any]:
-        return {"hookSpecificOutput": {"hookEventName": EVENT, "decision": _decision(verdict, prompt.permission)}}
+        return told(_decision(verdict, prompt.permission))
 
 
-def _decision(verdict: GateVerdict, permission: Permission) -> Mapping[str, Any]:
-    if not verdict.allowed:
-        return {"behavior": "deny", "message": verdict.message}
-    if permission.tool in _NEEDS_INPUT or verdict.given != permission.given:
+def _decision(verdict: GateVerdict, wanted: Permission) -> Mapping[str, Any]:
+    if verdict.allowed and (wanted.tool in _NEEDS_INPUT or verdict.given != wanted.given):
         return {"behavior": "allow", "updatedInput": dict(verdict.given)}
-    return {"behavior": "allow"}
+    return behavior(verdict)
 
 
 def _asks_by_tool(words: Sequence[str]) -> bool:

@@ -24,6 +24,17 @@ class DecidedThere(StrEnum):
     """Somebody has decided there, and the client does not say how."""
 
 
+class OwnPrompt(StrEnum):
+    """When a client shows a prompt of its own for what a gate asks."""
+
+    BESIDE = "beside"
+    """At the same time: whichever is decided first wins."""
+    AFTERWARDS = "afterwards"
+    """Once the gate has ended without a decision. Until then nothing shows at the client."""
+    NEVER = "never"
+    """No person sits at it: what nobody decides here does not happen."""
+
+
 @record
 class Prompt:
     """What a client asks of whoever sits in front of it: a permission, or questions of its agent."""
@@ -36,8 +47,9 @@ class Prompt:
     """Of the client; 0 where it does not say."""
     folder: Path
     """Where the agent is at work at the moment."""
-    has_terminal: bool
-    """Whether the client shows a prompt of its own beside the gate. Where nobody decides, that goes on."""
+    own_prompt: OwnPrompt
+    takes_changes: bool = False
+    """Whether the client runs the tool with an input that a person has edited."""
 
 
 @record

@@ -25,7 +25,7 @@ from sayso.desks import Desks, open_desks
 from sayso.dialects.approve import Permission
 from sayso.errors import SaysoError, StoreError
 from sayso.gates.asker import kept, project_of
-from sayso.gates.client import DecidedThere, GateVerdict, Prompt
+from sayso.gates.client import DecidedThere, GateVerdict, OwnPrompt, Prompt
 from sayso.gates.codex_asks import AskedAction, AskedInput, change_action, command_action, takes_accept
 from sayso.gates.codex_server import CHANGE, COMMAND, QUESTIONS, CodexServer, Json
 from sayso.gates.gate import CLIENT_ENDED, FAILED, LET_GO, note_at_work, notify
@@ -314,6 +314,6 @@ def _question(
         version=thread.version,
         process=asker.pid,
         folder=Path(action.folder),
-        has_terminal=True,
+        own_prompt=OwnPrompt.BESIDE,
     )
     return AskedAction(wanted, prompt, asker, config, desks)

@@ -15,14 +15,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from sayso.asks.happening import NOT_WRITTEN
-from sayso.asks.model import Ask, Settler, State
+from sayso.asks.model import Ask, Asker, Settler, State
 from sayso.config import Config, load
 from sayso.desks import Desks, open_desks
 from sayso.errors import AlreadySettled, NotFound, StoreError
 from sayso.gates.asker import asker_of, project_of
-from sayso.gates.client import DecidedThere, GateClient, Prompt, Trail
+from sayso.gates.client import DecidedThere, GateClient, OwnPrompt, Prompt, Trail
 from sayso.gates.prompts import AskedPrompt, asked
 from sayso.gates.watch import GateNews, Watch
+from sayso.terminals import terminal_of
 
 if TYPE_CHECKING:
     from sayso.asks.desk import Held
@@ -58,11 +59,19 @@ def _decide(client: GateClient, event: Mapping[str, Any], watch: Watch) -> None:
         if verdict := question.decided_before():
             _write(client.told(verdict, prompt))
             note_at_work(desks, question)
+        elif _is_seen_there(prompt, asker, desks):
+            note_at_work(desks, question)
         elif not watch.told_to_end:
             held = desks.asks.hold(question.new)
             note_at_work(desks, question)
             watch.also({asker.pid, os.getppid()}, sys.stdout.fileno(), trail.path if trail else None)
             HeldPrompt(client, prompt, question, held, trail, desks, watch).hold_on(config)
+
+
+def _is_seen_there(prompt: Prompt, asker: Asker, desks: Desks) -> bool:
+    """Whether the person is there to see the client's own prompt, which comes only once the gate has ended."""
+    is_held_back = prompt.own_prompt is OwnPrompt.AFTERWARDS
+    return is_held_back and not desks.presence.is_away(desks.config.person, terminal_of(asker.pid))
 
 
 class HeldPrompt:
@@ -84,7 +93,9 @@ class HeldPrompt:
 
     def hold_on(self, config: Config) -> None:
         notify(config, self._held.ask)
-        listener = self._desks.listen_for_own(self._watch.ring)
+        is_held_back = self._prompt.own_prompt is OwnPrompt.AFTERWARDS
+        listen = self._desks.listen if is_held_back else self._desks.listen_for_own
+        listener = listen(self._watch.ring)
         try:
             self._wait()
         except BaseException:
@@ -94,13 +105,16 @@ class HeldPrompt:
             listener.close()
 
     def _wait(self) -> None:
-        """Endless: until a person decides here or there, its time is over, or its client ends."""
+        """Endless: until a person decides here or there, or is there to be asked, its time is over, or its client
+        ends."""
         while True:
             if there := self._decided_there():
                 return self._withdraw(there)
             ask = self._look()
             if ask and ask.state is not State.PENDING:
                 return self._hand_over(ask)
+            if ask and _is_seen_there(self._prompt, ask.asker, self._desks):
+                return self._leave(LEFT_TO_CLIENT)
             if self._away_since and time.monotonic() > self._away_since + STORE_PATIENCE:
                 return None
             match self._watch.wait(self._rest()):
@@ -110,6 +124,8 @@ class HeldPrompt:
                     return self._leave(CLIENT_ENDED)
 
     def _decided_there(self) -> DecidedThere | None:
+        if self._watch.told_of_yes:
+            return DecidedThere.ANSWERED if self._prompt.permission.is_question else DecidedThere.ALLOWED
         return self._trail.look() if self._trail else None
 
     def _look(self) -> Ask | None:
@@ -132,16 +148,18 @@ class HeldPrompt:
         return None if until is None else max(0.0, until / 1000 - time.time())
 
     def _end(self) -> None:
-        """The client has ended its hook. In a terminal that is a No, unless it says otherwise or just waits no more."""
+        """The client has ended its hook. Where its own prompt stood beside it, that is a No, unless the client says
+        otherwise or just waits no more."""
         there = self._last_words()
-        waits_no_more = not self._prompt.has_terminal or time.monotonic() - self._since > self._client.patience
+        stood_beside = self._prompt.own_prompt is OwnPrompt.BESIDE
+        waits_no_more = not stood_beside or time.monotonic() - self._since > self._client.patience
         if there is None and waits_no_more:
             self._leave(LET_GO)
         else:
             self._withdraw(there or DecidedThere.DENIED)
 
     def _last_words(self) -> DecidedThere | None:
-        end = time.monotonic() + LAST_WORDS
+        end = time.monotonic() + (LAST_WORDS if self._trail else 0)
         while not (there := self._decided_there()) and time.monotonic() < end:
             self._watch.pause(end - time.monotonic())
         return there

@@ -9,7 +9,7 @@ from sayso.asks.model import Ask, Asker, NewAsk, Settler, State
 from sayso.config import Config
 from sayso.dialects import approve
 from sayso.dialects.dialect import ToolReply
-from sayso.gates.client import GateVerdict, Prompt
+from sayso.gates.client import GateVerdict, OwnPrompt, Prompt
 from sayso.permissions.action import Action, differing_parts
 from sayso.permissions.edits import path_of
 from sayso.permissions.seen_file import seen
@@ -49,7 +49,7 @@ class AskedPermission:
     def __init__(self, prompt: Prompt, asker: Asker, config: Config, desks: Desks) -> None:
         self._prompt, self._asker, self._config, self._desks = prompt, asker, config, desks
         self._action = self._as_it_is()
-        self.new = approve.ask_for(self._action, asker, config)
+        self.new = self._ask("")
         self.doing = self._action.title
 
     def decided_before(self) -> GateVerdict | None:
@@ -60,12 +60,12 @@ class AskedPermission:
             return GateVerdict(allowed=False, given={}, message=ruled.denied)
         if ruled.allowed or permissions.allow_again(self._action, self._asker):
             return GateVerdict(allowed=True, given=self._prompt.permission.given)
-        self.new = approve.ask_for(self._action, self._asker, self._config, ruled.asked)
+        self.new = self._ask(ruled.asked)
         return None
 
     def verdict(self, ask: Ask) -> GateVerdict | None:
         found = verdict_of(ask)
-        if found is None or (found.decision is Decision.UNDECIDED and self._prompt.has_terminal):
+        if found is None or (found.decision is Decision.UNDECIDED and self._prompt.own_prompt is not OwnPrompt.NEVER):
             return None
         changed = differing_parts(self._action, self._as_it_is()) if found.allowed else ()
         if changed:
@@ -76,6 +76,10 @@ class AskedPermission:
 
     def withdraw(self, ask: Ask, by: Settler, how: str) -> None:
         self._desks.permissions.note_decided_elsewhere(ask.id, by, how)
+
+    def _ask(self, rules_say: str) -> NewAsk:
+        changes = self._prompt.takes_changes
+        return approve.ask_for(self._action, self._asker, self._config, rules_say, takes_changes=changes)
 
     def _as_it_is(self) -> Action:
         """What the agent wants to do, as things stand now."""
@@ -96,7 +100,7 @@ class AskedQuestions:
         return None
 
     def verdict(self, ask: Ask) -> GateVerdict | None:
-        if ask.state is State.TIMED_OUT and self._prompt.has_terminal:
+        if ask.state is State.TIMED_OUT and self._prompt.own_prompt is not OwnPrompt.NEVER:
             return None
         return _read(self._request.render(ask))
 

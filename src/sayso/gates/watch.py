@@ -21,6 +21,8 @@ LOOK_SELDOM = 15.0
 """And where it does: of a file on a shared disk it does not."""
 
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_YES = getattr(signal, "SIGUSR1", None)
+"""By which a plugin of ours tells of a yes in its client's own prompt."""
 
 
 class GateNews(Enum):
@@ -37,7 +39,7 @@ class Watch:
         self._here, self._there = os.pipe()
         os.set_blocking(self._here, False)
         os.set_blocking(self._there, False)
-        self.told_to_end = False
+        self.told_to_end = self.told_of_yes = False
         self._parent = os.getppid()
         self._poll = select.poll()
         self._poll.register(self._here, select.POLLIN)
@@ -45,7 +47,7 @@ class Watch:
         self._outputs: set[int] = set()
         self._trail: Path | None = None
         self._changes = -1
-        for number in _ENDING:
+        for number in (*_ENDING, _YES) if _YES else _ENDING:
             signal.signal(number, self._note_signal)
 
     def __enter__(self) -> Watch:
@@ -100,7 +102,7 @@ class Watch:
         return LOOK_SELDOM if told else LOOK_EVERY
 
     def _note_signal(self, number: int, frame: FrameType | None) -> None:
-        self.told_to_end = True
+        self.told_to_end, self.told_of_yes = True, self.told_of_yes or number == _YES
         self.ring()
 
     def _arm(self) -> None:

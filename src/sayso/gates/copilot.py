@@ -1,0 +1,57 @@
+"""Copilot CLI's `permissionRequest` hook, as tried with 1.0.102.
+
+It runs before anything that the client decides itself: before its own prompt, which comes when the hook has not decided
+and is missing in `copilot -p`, and before its own rules, so that an allow of ours wins over a denial of theirs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sayso.clients import RUN_VARIABLE
+from sayso.gates.client import GateVerdict, OwnPrompt, Prompt, Trail
+from sayso.gates.hook_words import behavior, own_tools, permission
+from sayso.process_table import command_line
+
+EVENT = "permissionRequest"
+OWN_TOOLS = own_tools("{server}-{tool}")
+_SAME = {"bash": "Bash", "edit": "Edit"}
+_HEADLESS = ("-p", "--prompt")
+_DECIDED = ("--deny-tool", "--allow-all", "--yolo")
+"""How options begin by which a person has decided at its command line: a hook would overrule the first, and ask in vain
+with the others."""
+
+
+class Copilot:
+    name = "copilot-cli"
+    title = "Copilot CLI"
+    patience = 86_400 - 5.0
+
+    def stands_back(self, event: Mapping[str, Any], environ: Mapping[str, str]) -> bool:
+        started_with = command_line(os.getppid())
+        return (
+            event.get("hookName") != EVENT
+            or OWN_TOOLS.fullmatch(str(event.get("toolName"))) is not None
+            or bool(environ.get(RUN_VARIABLE))
+            or any(word.startswith(_DECIDED) for word in started_with)
+        )
+
+    def read(self, event: Mapping[str, Any], environ: Mapping[str, str]) -> Prompt:
+        is_headless = any(word in _HEADLESS for word in command_line(os.getppid()))
+        return Prompt(
+            permission=permission(event.get("toolName"), event.get("toolInput"), _SAME),
+            session=str(event.get("sessionId") or ""),
+            version="",
+            process=0,
+            folder=Path(str(event.get("cwd") or ".")),
+            own_prompt=OwnPrompt.NEVER if is_headless else OwnPrompt.AFTERWARDS,
+        )
+
+    def trail(self, event: Mapping[str, Any], prompt: Prompt) -> Trail | None:
+        return None
+
+    def told(self, verdict: GateVerdict, prompt: Prompt) -> Mapping[str, Any]:
+        return behavior(verdict)

@@ -1,0 +1,243 @@
+"""`sayso gate` for the clients that are not Claude Code: their words in, their words out, and who is asked where."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.program import BIN, SECONDS, SOMEONE, Home
+
+from sayso.asks.model import Answer, Ask, State
+from sayso.config import load
+from sayso.errors import InvalidInput
+from sayso.gates.client import GateClient, GateVerdict, OwnPrompt
+from sayso.gates.copilot import Copilot
+from sayso.gates.opencode import Opencode
+from sayso.gates.qwen import Qwen
+from sayso.permissions.desk import PermissionDesk
+from sayso.presence import PresenceDesk
+
+Json = dict[str, Any]
+HELD = ("copilot", "qwen")
+QUESTIONS: Json = {
+    "questions": [
+        {"question": "Which harbour?", "header": "Harbour", "options": [{"label": "North"}, {"label": "South"}]},
+        {"question": "Which cargo?", "header": "Cargo", "options": [{"label": "Tea"}], "multiple": True},
+    ]
+}
+CLIENTS: Mapping[str, GateClient] = {"copilot": Copilot(), "opencode": Opencode(), "qwen": Qwen()}
+
+
+def event(client: str, folder: Path, tool: str, given: Json) -> Json:
+    """What each client hands over for the use of a tool, as it was seen of the real program."""
+    match client:
+        case "copilot":
+            called = {"toolName": tool, "toolInput": given, "permissionSuggestions": []}
+            return {"hookName": "permissionRequest", "sessionId": "s-1", "cwd": str(folder), **called}
+        case "opencode":
+            asked = {"id": "per_1", "sessionID": "s-1", "permission": tool, "patterns": [], "metadata": {}}
+            use = {"tool": tool, "input": given}
+            return {"type": "permission.asked", "properties": asked, "use": use, "directory": str(folder)}
+    called = {"tool_name": tool, "tool_input": given}
+    return {"hook_event_name": "PermissionRequest", "session_id": "s-1", "cwd": str(folder), **called}
+
+
+SHELL = {"copilot": "bash", "opencode": "bash", "qwen": "run_shell_command"}
+
+
+def shell(client: str, home: Home) -> Json:
+    return event(client, home.project, SHELL[client], {"command": "make deploy"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    home: Home
+    process: subprocess.Popen[bytes]
+    ask: Ask
+
+    def told(self) -> Json:
+        out, err = self.process.communicate(timeout=SECONDS)
+        assert (self.process.returncode, err) == (0, b"")
+        said: Json = json.loads(out) if out else {}
+        return said
+
+
+@contextmanager
+def waiting(home: Home, client: str, asked: Json) -> Iterator[Gate]:
+    """A gate whose prompt is in the inbox."""
+    words = [str(BIN / "sayso"), "gate", client]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, cwd=home.project, env=home.env)
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(asked).encode())
+    process.stdin.close()
+    process.stdin = None
+    try:
+        yield Gate(home=home, process=process, ask=home.wait_for_ask())
+    finally:
+        process.kill()
+        process.communicate(timeout=SECONDS)
+
+
+# Their words
+
+
+@pytest.mark.parametrize(
+    ("client", "tool", "given", "known_as", "known"),
+    [
+        ("copilot", "bash", {"command": "ls"}, "Bash", {"command": "ls"}),
+        ("copilot", "edit", {"file_path": "/p/a", "diff": "+b"}, "Edit", {"file_path": "/p/a", "diff": "+b"}),
+        ("copilot", "github-create_issue", {"title": "x"}, "github-create_issue", {"title": "x"}),
+        ("qwen", "run_shell_command", {"command": "ls", "directory": "/"}, "Bash", {"command": "ls", "directory": "/"}),
+        ("qwen", "write_file", {"file_path": "/a", "content": "b"}, "Write", {"file_path": "/a", "content": "b"}),
+        ("qwen", "mcp__files__read", {"path": "a"}, "mcp__files__read", {"path": "a"}),
+        (
+            *("opencode", "edit", {"filePath": "/a", "oldString": "b", "newString": "c"}),
+            *("Edit", {"file_path": "/a", "old_string": "b", "new_string": "c"}),
+        ),
+        # With two that would come to one name, nothing is renamed.
+        (
+            *("opencode", "write", {"filePath": "/a", "file_path": "/b", "content": "c"}),
+            *("write", {"filePath": "/a", "file_path": "/b", "content": "c"}),
+        ),
+        ("opencode", "files_read", {"filePath": "/a"}, "files_read", {"filePath": "/a"}),
+    ],
+)
+def test_a_tool_that_does_what_one_of_claudes_does_is_known_by_its_name_with_its_whole_input(
+    client: str, tool: str, given: Json, known_as: str, known: Json
+) -> None:
+    found = CLIENTS[client].read(event(client, Path("/p"), tool, given), {})
+    assert (found.permission.tool, found.permission.given) == (known_as, known)
+    assert (found.session, found.folder, found.takes_changes) == ("s-1", Path("/p"), False)
+
+
+def test_what_opencode_asks_besides_is_shown_with_all_that_it_says_and_the_use_it_is_about() -> None:
+    asked = event("opencode", Path("/p"), "bash", {"command": "ls /etc"})
+    asked["properties"] |= {"permission": "external_directory", "patterns": ["/etc/*"]}
+    found = Opencode().read(asked, {}).permission
+    assert found.tool == "external_directory"
+    assert found.given == {"patterns": ["/etc/*"], "use": {"tool": "bash", "input": {"command": "ls /etc"}}}
+
+
+def test_a_command_that_opencode_tells_in_two_ways_is_shown_in_both() -> None:
+    asked = event("opencode", Path("/p"), "bash", {"command": "ls"})
+    asked["properties"]["metadata"] = {"command": "rm -r ."}
+    found = Opencode().read(asked, {}).permission
+    assert found.tool == "bash"
+    assert found.given == {"metadata": {"command": "rm -r ."}, "use": {"tool": "bash", "input": {"command": "ls"}}}
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_what_cannot_be_read_is_refused_and_never_asked_as_something_else(client: str) -> None:
+    with pytest.raises(InvalidInput):
+        CLIENTS[client].read(event(client, Path("/p"), "", {}), {})
+
+
+@pytest.mark.parametrize(
+    ("client", "tool"),
+    [
+        ("copilot", "sayso-ask_user"),
+        ("opencode", "sayso_get_answers"),
+        ("qwen", "mcp__sayso__ask_user"),
+        ("qwen", "ask_user_question"),
+        ("qwen", "exit_plan_mode"),
+    ],
+)
+def test_a_gate_stands_back_for_our_own_tools_and_for_what_only_the_terminal_can_answer(client: str, tool: str) -> None:
+    assert CLIENTS[client].stands_back(event(client, Path("/p"), tool, {}), {})
+    assert not CLIENTS[client].stands_back(event(client, Path("/p"), SHELL[client], {}), {})
+    assert CLIENTS[client].stands_back(event(client, Path("/p"), SHELL[client], {}), {"SAYSO_RUN": "a-run"})
+
+
+@pytest.mark.parametrize("option", ["--deny-tool=shell(rm)", "--deny-tool", "--allow-all-tools", "--yolo"])
+def test_what_a_person_has_decided_at_copilots_command_line_is_left_to_copilot(
+    option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = event("copilot", Path("/p"), "bash", {"command": "ls"})
+    monkeypatch.setattr("sayso.gates.copilot.command_line", lambda _: ["copilot", "-p", "Go on."])
+    assert not Copilot().stands_back(asked, {})
+    assert Copilot().read(asked, {}).own_prompt is OwnPrompt.NEVER
+    monkeypatch.setattr("sayso.gates.copilot.command_line", lambda _: ["copilot", option])
+    assert Copilot().stands_back(asked, {})
+
+
+def test_a_question_of_opencode_that_nobody_wants_to_answer_is_rejected() -> None:
+    asked = {"type": "question.asked", "properties": {"id": "que_1", "sessionID": "s-1", **QUESTIONS}}
+    found = Opencode().read(asked, {})
+    assert Opencode().told(GateVerdict(allowed=False, given={}), found) == {"to": "reject", "body": {}}
+
+
+# Their prompts in the inbox
+
+
+ALLOWED: Mapping[str, Json] = {
+    "copilot": {"behavior": "allow"},
+    "opencode": {"to": "reply", "body": {"reply": "once"}},
+    "qwen": {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow"}}},
+}
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_an_allow_from_the_inbox_is_told_in_the_clients_words(home: Home, client: str) -> None:
+    assert home.run("away").code == 0
+    with waiting(home, client, shell(client, home)) as gate, home.desk() as desk:
+        assert gate.ask.wanted is not None
+        assert gate.ask.wanted["action"]["data"] == {"input": {"command": "make deploy"}}
+        PermissionDesk(desk).allow(gate.ask.id, gate.ask.digest, SOMEONE)
+        assert gate.told() == ALLOWED[client]
+        assert desk.get(gate.ask.id).delivered
+
+
+def test_a_denial_reaches_opencode_with_its_words_so_that_its_agent_goes_on(home: Home) -> None:
+    with waiting(home, "opencode", shell("opencode", home)) as gate, home.desk() as desk:
+        PermissionDesk(desk).deny(gate.ask.id, SOMEONE, "use the other pier")
+        said = "The user did not allow this. They said: use the other pier"
+        assert gate.told() == {"to": "reply", "body": {"reply": "reject", "message": said}}
+
+
+def test_questions_of_opencode_are_answered_in_their_order(home: Home) -> None:
+    asked = {"type": "question.asked", "properties": {"id": "que_1", "sessionID": "s-1", **QUESTIONS}}
+    with waiting(home, "opencode", {**asked, "directory": str(home.project)}) as gate, home.desk() as desk:
+        answers = [Answer(question="1", chosen=("2",)), Answer(question="2", text="Salt")]
+        desk.answer(gate.ask.id, answers, SOMEONE)
+        assert gate.told() == {"to": "reply", "body": {"answers": [["South"], ["Salt"]]}}
+
+
+@pytest.mark.parametrize(("number", "how"), [(signal.SIGUSR1, "allowed"), (signal.SIGTERM, "denied")])
+def test_what_was_decided_in_the_terminal_of_opencode_leaves_the_inbox_which_says_how(
+    home: Home, number: signal.Signals, how: str
+) -> None:
+    with waiting(home, "opencode", shell("opencode", home)) as gate:
+        gate.process.send_signal(number)
+        assert gate.told() == {}
+        end = home.ask_of(gate.ask)
+        assert end.outcome is not None
+        assert end.outcome.reason == f"{how} in the terminal of opencode"
+
+
+# Where a prompt is held back
+
+
+@pytest.mark.parametrize("client", HELD)
+def test_while_the_person_is_here_the_clients_own_prompt_comes_at_once(home: Home, client: str) -> None:
+    assert home.run("back").code == 0
+    ran = home.run("gate", client, stdin=json.dumps(shell(client, home)))
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
+    with home.desk() as desk:
+        assert desk.inbox() == []
+
+
+def test_a_prompt_that_is_held_back_is_let_go_when_the_person_comes_back(home: Home) -> None:
+    assert home.run("away").code == 0
+    with waiting(home, "qwen", shell("qwen", home)) as gate, home.desk() as desk:
+        # What its own client's family runs cannot speak for a person, and that is what this test is here.
+        PresenceDesk(desk._store, away_after=600_000).come_back(load(environ=home.env, cwd=home.project).person, "test")
+        assert gate.told() == {}
+        assert home.ask_of(gate.ask).state is State.EXPIRED
