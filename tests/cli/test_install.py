@@ -138,6 +138,41 @@ def test_the_hook_for_prompts_is_added_beside_others_and_taken_back_to_the_byte(
     assert home.run("install", "claude-code", "--project", "--approvals").code == 2
 
 
+@pytest.mark.parametrize(
+    ("client", "file", "words"),
+    [
+        ("copilot", ".copilot/hooks/sayso-approvals.json", '"timeoutSec": 86400'),
+        ("opencode", ".config/opencode/plugin/sayso.js", "permission"),
+        # It reads such a number as milliseconds.
+        ("qwen", ".qwen/settings.json", '"timeout": 86400000'),
+    ],
+)
+def test_what_brings_a_clients_prompts_is_told_added_tried_and_taken_back_to_the_byte(
+    home: Home, client: str, file: str, words: str
+) -> None:
+    folder = (home.folder / file).parent
+    folder.mkdir(parents=True)
+    (folder / "settings.json").write_text('{"theme": "dark"}')
+
+    def files() -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+    before = files()
+    assert home.run("install", client, "--approvals", "--dry-run").code == 0
+    assert files() == before
+    assert f"install {client} --approvals" in home.run("install", client).err
+    assert "prompts in your inbox: added in" in home.run("install", client, "--approvals").out
+    text = (home.folder / file).read_text()
+    assert words in text
+    assert str(BIN / "sayso") in text
+    assert "already there" in home.run("install", client, "--approvals").out
+    assert home.run("away").code == 0
+    tried = home.run("doctor", "--client", client)
+    assert "a prompt was in your inbox, and its denial came back" in tried.out
+    assert home.run("uninstall", client).code == 0
+    assert files() == before
+
+
 def test_the_hook_and_the_skill_come_with_a_client_and_go_with_it(home: Home) -> None:
     settings = home.folder / ".claude" / "settings.json"
     settings.parent.mkdir()
@@ -185,7 +220,7 @@ def test_in_a_terminal_the_clients_and_the_hook_are_offered(home: Home) -> None:
         terminal.reply("Connect Sayso to each of them? [Y/n]", "y")
         terminal.reply("Add the setting? [Y/n]", "n")
         terminal.reply("Add the hook? [Y/n]", "n")
-        terminal.reply("Bring its prompts into your inbox? [Y/n]", "n")
+        terminal.reply("Bring these prompts into your inbox? [Y/n]", "n")
         assert terminal.end() == 0
     assert files(home) == {".claude.json", ".claude/settings.json"}
 
@@ -230,7 +265,7 @@ def test_calls_stay_in_the_foreground_where_a_person_wants_that(home: Home) -> N
     with Terminal(home, "install", "claude-code") as terminal:
         terminal.reply("not only for Sayso", "")
         terminal.reply("Add the hook? [Y/n]", "n")
-        terminal.reply("Bring its prompts into your inbox? [Y/n]", "n")
+        terminal.reply("Bring these prompts into your inbox? [Y/n]", "n")
         assert terminal.end() == 0
     env = json.loads((home.folder / SETTINGS).read_text())["env"]
     assert env == {"CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS": "0"}

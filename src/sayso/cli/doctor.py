@@ -121,11 +121,11 @@ def _with_client(target: Target, config: Config, machine: Machine) -> Iterator[F
 
 def _with_gate(target: Target, config: Config, machine: Machine) -> Iterator[Finding]:
     """The way of a prompt as well, where its hook is set up."""
-    command = connections.gate_command(machine) if target.key == "claude-code" else None
+    command = connections.gate_command(target, machine)
     if command:
         from sayso.doctor.gate_probe import probe_gate
 
-        yield from probe_gate(command, config)
+        yield from probe_gate(target, command, config)
 
 
 def _show(findings: list[Finding]) -> None:

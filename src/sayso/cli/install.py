@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 import click
@@ -29,6 +29,7 @@ from sayso.cli.texts import explained, tr, translated
 from sayso.cli.trusting import trust_changes
 from sayso.errors import CannotEdit
 from sayso.install.foreground import ForegroundPart
+from sayso.install.gates import CopilotGate, GateSetUp, OpencodeGate
 from sayso.install.grants import tools_of
 from sayso.install.guarding import GuardedEntry
 from sayso.install.hooks import GatePart, HookPart
@@ -37,7 +38,7 @@ from sayso.install.machine import Machine
 from sayso.install.part import Done, Part, add, look
 from sayso.install.registration import Registration
 from sayso.install.skill import ParagraphPart, SkillPart
-from sayso.install.targets import BY_KEY, Scope, Target
+from sayso.install.targets import BY_KEY, TARGETS, Scope, Target
 from sayso.text import printable
 
 Piece = TypeVar("Piece")
@@ -47,7 +48,7 @@ Piece = TypeVar("Piece")
 @click.argument("clients", metavar="[CLIENT]...", nargs=-1, shell_complete=complete_client)
 @click.option("--project", "for_project", is_flag=True, help="In this project's files instead of your own.")
 @click.option("--hook/--no-hook", default=None, help="Claude Code: hand late answers over at the agent's next step.")
-@click.option("--approvals/--no-approvals", default=None, help="Claude Code: its permission prompts in your inbox too.")
+@click.option("--approvals/--no-approvals", default=None, help="Their permission prompts in your inbox too.")
 @click.option("--allow/--no-allow", default=True, help="Let agents call the tools that ask you unprompted (default).")
 @click.option(
     "--foreground/--no-foreground", default=None, help="Claude Code: keep long calls, of all servers, waiting."
@@ -102,7 +103,7 @@ def command(
     grants = [grant for piece in pieces if (grant := _leave_to_ask(piece))] if allow else []
     waits = [part for target in targets for part in foreground_parts(target, scope, machine)]
     hooks = [part for target in targets for part in hook_parts(target, scope, machine)]
-    gates = [part for target in targets for part in gate_parts(target, scope, machine)]
+    gates = {target.key: part for target in targets for part in gate_parts(target, scope, machine)}
     skills = [part for target in targets for part in skill_parts(target, scope, machine)] if skill else []
     _check_extras((hook or foreground) and not hooks, approvals and not gates, skill and not skills)
     if only_print:
@@ -110,7 +111,7 @@ def command(
             *grants,
             *(waits if foreground else ()),
             *(hooks if hook else ()),
-            *(gates if approvals else ()),
+            *(gates.values() if approvals else ()),
             *skills,
         )
         put("\n\n".join([*map(_to_paste, pieces), *map(_text_of, extras)]))
@@ -120,7 +121,7 @@ def command(
     config = settings()
     before = brought(config, config.project) if for_project and not dry_run else None
     went_well = [_try(_show if dry_run else _connect, piece) for piece in pieces]
-    ours = [*(piece.part for piece in pieces), *grants, *waits, *hooks, *gates, *skills]
+    ours = [*(piece.part for piece in pieces), *grants, *waits, *hooks, *gates.values(), *skills]
     went_well += [_try(_show_part if dry_run else _adding(ours), part) for part in grants]
     _say_what_is_allowed(pieces, grants)
     wants_wait = bool(foreground) if dry_run else _wants_wait(waits, foreground)
@@ -132,7 +133,7 @@ def command(
         for part in [
             *(waits if wants_wait else []),
             *(hooks if wants_hook else []),
-            *(gates if wants_gate else []),
+            *(gates.values() if wants_gate else []),
             *skills,
         ]
     }
@@ -159,7 +160,8 @@ def _check_extras(hook_in_vain: bool | None, gate_in_vain: bool | None, skill_in
     if hook_in_vain:
         raise click.UsageError("--hook and --foreground are for Claude Code. Name claude-code too, or leave them out.")
     if gate_in_vain:
-        raise click.UsageError("--approvals is for your own Claude Code: sayso install claude-code --approvals")
+        able = ", ".join(target.key for target in TARGETS if target.gate)
+        raise click.UsageError(f"--approvals is for your own clients, not for a project's, and only for {able}.")
     if skill_in_vain:
         raise click.UsageError("None of these clients reads skills or instructions from a file. Leave --skill out.")
 
@@ -239,10 +241,12 @@ def _wants_wait(waits: Sequence[Part], foreground: bool | None) -> bool:
     if foreground is not None or not waits or not look(waits[0]).is_needed:
         return bool(foreground)
     return _offered(
-        tr(
-            "Claude Code in a terminal moves a call to the background after two minutes. A later answer of yours is "
-            "then presented to the agent as no user input. A setting of Claude Code prevents it, for all MCP servers, "
-            "not only for Sayso: their long calls keep the agent waiting too."
+        flowing(
+            tr(
+                "Claude Code in a terminal moves a call to the background after two minutes. A later answer of yours "
+                "is then presented to the agent as no user input. A setting of Claude Code prevents it, for all MCP "
+                "servers, not only for Sayso: their long calls keep the agent waiting too."
+            )
         ),
         tr("Add the setting?"),
         tr("Answers after two minutes need a setting of Claude Code: {command}", command=_by("--foreground")),
@@ -254,37 +258,50 @@ def _wants_hook(hooks: Sequence[Part], hook: bool | None) -> bool:
     if hook is not None or not hooks or look(hooks[0]).was_in:
         return bool(hook)
     return _offered(
-        tr("An answer that comes after its call has ended can reach Claude Code at its next step, by a hook."),
+        flowing(tr("An answer that comes after its call has ended can reach Claude Code at its next step, by a hook.")),
         tr("Add the hook?"),
         tr("Late answers can come by a hook: {command}", command=_by("--hook")),
     )
 
 
-def _wants_gate(gates: Sequence[Part], approvals: bool | None) -> bool:
+def _wants_gate(gates: Mapping[str, GateSetUp], approvals: bool | None) -> bool:
     """Offered where there is somebody to ask, unless it is there."""
-    if approvals is not None or not gates or look(gates[0]).was_in:
+    missing = [BY_KEY[key] for key, part in gates.items() if not look(part).was_in]
+    if approvals is not None or not missing:
         return bool(approvals)
-    return _offered(
+    beside = ", ".join(target.title for target in missing if target.gate and target.gate.stays_open)
+    held = ", ".join(target.title for target in missing if target.gate and not target.gate.stays_open)
+    texts = [
         tr(
-            "Whenever Claude Code asks for a permission, or asks you something, in whatever project, the same prompt "
-            "can stand in your inbox too. Its own stays open in the terminal; the first that you answer counts."
+            "Whenever {clients} asks for a permission, or asks you something, in whatever project, the same prompt "
+            "can stand in your inbox too. Its own stays open in the terminal; the first that you answer counts.",
+            clients=beside,
         ),
-        tr("Bring its prompts into your inbox?"),
-        tr("Its permission prompts can stand in your inbox too: {command}", command=_by("--approvals")),
+        tr(
+            "What {clients} asks while you are away from its terminal can wait in your inbox. While you are there, its "
+            "own prompts come as ever.",
+            clients=held,
+        ),
+    ]
+    names = " ".join(target.key for target in missing)
+    return _offered(
+        "\n\n".join(flowing(text) for text, named in zip(texts, (beside, held), strict=True) if named),
+        tr("Bring these prompts into your inbox?"),
+        tr("Permission prompts can come to your inbox too: {command}", command=_by("--approvals", names)),
     )
 
 
 def _offered(text: str, question: str, otherwise: str) -> bool:
     """Explained and asked where there is somebody to ask; else only told how to have it."""
     if is_interactive():
-        put(f"\n{flowing(text)}")
+        put(f"\n{text}")
         return confirmed(question)
     say(otherwise)
     return False
 
 
-def _by(option: str) -> str:
-    return f"{this_command()} install claude-code {option}"
+def _by(option: str, clients: str = "claude-code") -> str:
+    return f"{this_command()} install {clients} {option}"
 
 
 def _adding(ours: Sequence[Part]) -> Callable[[Part], None]:
@@ -303,7 +320,7 @@ def _named(part: Part) -> str:
     match part:
         case SkillPart() | ParagraphPart():
             return ""
-        case GatePart():
+        case GatePart() | CopilotGate() | OpencodeGate():
             return tr("prompts in your inbox: ")
         case HookPart():
             return tr("hook: ")

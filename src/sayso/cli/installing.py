@@ -11,7 +11,8 @@ from sayso.cli.ask import EXIT_CODES
 from sayso.cli.connecting import CARRIED, our_program, shared_server, this_command, this_server, words_for
 from sayso.cli.program import settings
 from sayso.install.foreground import ForegroundPart
-from sayso.install.hooks import GatePart, HookPart
+from sayso.install.gates import GateSetUp
+from sayso.install.hooks import HookPart
 from sayso.install.machine import Machine, this_machine
 from sayso.install.part import Part
 from sayso.install.registration import Registration
@@ -59,12 +60,12 @@ def hook_parts(target: Target, scope: Scope, machine: Machine) -> Iterator[Part]
         yield HookPart(path=claude_settings(machine, scope), program=words)
 
 
-def gate_parts(target: Target, scope: Scope, machine: Machine) -> Iterator[Part]:
-    """The hook for its permission prompts. A person's own alone: of two that are set up, each would ask."""
-    if target.key == "claude-code" and scope is Scope.USER:
+def gate_parts(target: Target, scope: Scope, machine: Machine) -> Iterator[GateSetUp]:
+    """What brings its prompts here. A person's own alone: of two that are set up, each would ask."""
+    if target.gate and scope is Scope.USER:
         carried = [f"{name}={machine.environ[name]}" for name in CARRIED if machine.environ.get(name)]
         program = [*(["env", *carried] if carried else []), *words_for(our_program())]
-        yield GatePart(path=claude_settings(machine, scope), program=program)
+        yield target.gate.set_up(machine, program)
 
 
 def skill_parts(target: Target, scope: Scope, machine: Machine) -> Iterator[Part]:

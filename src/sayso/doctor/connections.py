@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from sayso.install.entry import Registered, ServerProgram
 from sayso.install.foreground import NEVER, VARIABLE
 from sayso.install.foreground import value as foreground_value
 from sayso.install.grants import ApprovalsPart, RulesPart, tools_of
-from sayso.install.hooks import registered_command, registered_gate
+from sayso.install.hooks import registered_command
 from sayso.install.machine import Machine
 from sayso.install.part import about, look
 from sayso.install.registration import Registration
@@ -254,25 +255,29 @@ def hook(machine: Machine) -> Iterator[Finding]:
 
 
 def approvals(machine: Machine) -> Iterator[Finding]:
-    """The hook for Claude Code's permission prompts, where it is set up."""
-    command = gate_command(machine)
-    if not command:
-        return
-    program = program_of(command)
-    if shutil.which(program, path=machine.environ.get("PATH")):
-        yield ok("approvals", "what Claude Code asks in its terminal stands in your inbox too")
-    else:
-        path, fix = claude_settings(machine, Scope.USER), "sayso install claude-code --approvals"
-        yield fault("approvals", f"{path} runs {program}, which is not there.", fix)
+    """What brings clients' permission prompts here, where it is set up."""
+    for target in TARGETS:
+        command = gate_command(target, machine)
+        if not command:
+            continue
+        program = program_of(command)
+        if not shutil.which(program, path=machine.environ.get("PATH")):
+            fix = f"sayso install {target.key} --approvals"
+            yield fault("approvals", f"{target.title} runs {program}, which is not there.", fix)
+        elif target.gate and target.gate.stays_open:
+            yield ok("approvals", f"what {target.title} asks in its terminal stands in your inbox too")
+        else:
+            yield ok("approvals", f"what {target.title} asks while you are away waits in your inbox")
 
 
-def gate_command(machine: Machine) -> str | None:
-    """What Claude Code runs for its prompts, by the person's own settings."""
-    try:
-        text = files.as_text(files.content(claude_settings(machine, Scope.USER)))
-        return registered_gate(text.removeprefix(files.BOM))
-    except CannotEdit:
-        return None  # told with the other hook, which is in the same file
+def gate_command(target: Target, machine: Machine) -> str | None:
+    """What a client runs for its prompts, by the person's own files."""
+    if not target.gate:
+        return None
+    part = target.gate.set_up(machine, ())
+    with suppress(CannotEdit):  # told with the entry or the hook that is in the same file
+        return part.command(files.as_text(files.content(part.path)).removeprefix(files.BOM))
+    return None
 
 
 def program_of(command: str) -> str:

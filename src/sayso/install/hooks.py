@@ -1,5 +1,5 @@
-"""The hooks of Claude Code that start Sayso, as entries for some events in its settings file: one hands late answers to
-its agent, one brings its permission prompts into the inbox."""
+"""The hooks that start Sayso, as entries for some events in a client's settings file, spelt as Claude Code spells them:
+one hands late answers to its agent, one brings its permission prompts into the inbox."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from sayso.errors import CannotEdit
 from sayso.install import in_json
@@ -28,7 +28,7 @@ PROMPTS = "PermissionRequest"
 PROMPT_SECONDS = 86_400
 """After which the client gives up on a prompt in the inbox, and its own goes on alone."""
 
-LATE_ANSWERS, GATE = "hook", "gate claude-code"
+LATE_ANSWERS = "hook"
 """What our program is started with."""
 
 
@@ -38,8 +38,14 @@ class HookPart:
 
     path: Path
     program: Sequence[str]
-    events: ClassVar[Sequence[str]] = EVENTS
-    arguments: ClassVar[str] = LATE_ANSWERS
+
+    @property
+    def events(self) -> Sequence[str]:
+        return EVENTS
+
+    @property
+    def arguments(self) -> str:
+        return LATE_ANSWERS
 
     def entry(self) -> dict[str, Any]:
         return hook_entry(self.program)
@@ -74,24 +80,44 @@ class HookPart:
         return any(_starts(hook, self.arguments) for hook in _commands(item))
 
 
+@dataclass(frozen=True, kw_only=True)
 class GatePart(HookPart):
-    """The hook for permission prompts."""
+    """The hook for permission prompts, of a client that has Claude Code's way to name one."""
 
-    events = (PROMPTS,)
-    arguments = GATE
+    client: str = "claude-code"
+    event: str = PROMPTS
+    limit: int = PROMPT_SECONDS
+    """After which the client gives up, in its own unit."""
+
+    @property
+    def events(self) -> Sequence[str]:
+        return (self.event,)
+
+    @property
+    def arguments(self) -> str:
+        return f"gate {self.client}"
 
     def entry(self) -> dict[str, Any]:
-        return gate_entry(self.program)
+        return gate_entry(self.program, self.client, self.limit)
+
+    def command(self, text: str) -> str | None:
+        """What starts the gate, by the text of the file."""
+        found = (hook for item in _hooks(text, self.event) for hook in _commands(item))
+        return next((str(hook["command"]) for hook in found if _starts(hook, self.arguments)), None)
 
 
 def hook_entry(program: Sequence[str]) -> dict[str, Any]:
     return _entry(_line([*program, LATE_ANSWERS]), SECONDS)
 
 
-def gate_entry(program: Sequence[str]) -> dict[str, Any]:
-    line = _line([*program, *GATE.split()])
-    # In the place of the shell, so that the client ends this very process when its own prompt was answered.
-    return _entry(f"exec {line}" if os.name == "posix" else line, PROMPT_SECONDS)
+def gate_entry(program: Sequence[str], client: str = "claude-code", limit: int = PROMPT_SECONDS) -> dict[str, Any]:
+    return _entry(gate_line(program, client), limit)
+
+
+def gate_line(program: Sequence[str], client: str) -> str:
+    """In the place of the shell, so that the client ends this very process when its own prompt was answered."""
+    line = _line([*program, "gate", client])
+    return f"exec {line}" if os.name == "posix" else line
 
 
 def _line(argv: Sequence[str]) -> str:
@@ -104,17 +130,8 @@ def _entry(command: str, seconds: int) -> dict[str, Any]:
 
 def registered_command(text: str) -> str | None:
     """The command for late answers that a settings file names."""
-    return _registered(text, EVENTS, LATE_ANSWERS)
-
-
-def registered_gate(text: str) -> str | None:
-    """The command for permission prompts that a settings file names."""
-    return _registered(text, (PROMPTS,), GATE)
-
-
-def _registered(text: str, events: Sequence[str], arguments: str) -> str | None:
-    found = (hook for event in events for item in _hooks(text, event) for hook in _commands(item))
-    return next((str(hook["command"]) for hook in found if _starts(hook, arguments)), None)
+    found = (hook for event in EVENTS for item in _hooks(text, event) for hook in _commands(item))
+    return next((str(hook["command"]) for hook in found if _starts(hook, LATE_ANSWERS)), None)
 
 
 def _hooks(text: str, event: str) -> list[Any]:

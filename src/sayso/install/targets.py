@@ -5,14 +5,16 @@ Places and units as the clients had them in autumn 2026. How long each lets a ca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
 from sayso.clients import known
 from sayso.install.entry import EntryShape, Limit, ServerProgram
+from sayso.install.gates import GateSetUp, copilot_gate, opencode_gate
 from sayso.install.grants import ApprovalsPart, FilePart, RulesPart, copilot_hook, gemini_policy, tools_of
+from sayso.install.hooks import PROMPT_SECONDS, GatePart
 from sayso.install.machine import Machine
 from sayso.install.part import Part
 
@@ -41,6 +43,17 @@ class OwnCommand:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PromptGate:
+    """How a client's own prompts come into the inbox."""
+
+    set_up: Callable[[Machine, Sequence[str]], GateSetUp]
+    """From the words that start our program to what makes the client start a gate."""
+    stays_open: bool
+    """Whether the client's prompt stands open meanwhile. Else the gate must hold it back, and does so only while nobody
+    is at that terminal."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Target:
     """One client."""
 
@@ -59,6 +72,7 @@ class Target:
     """A folder whose presence shows that the client is used here; by default that of its file."""
     own: OwnCommand | None = None
     grant: Grant | None = None
+    gate: PromptGate | None = None
     skills: tuple[Place, str] | None = None
     """Where it reads skills: the person's folder, and the project's."""
     notes: tuple[Place, str] | None = None
@@ -212,6 +226,27 @@ def _copilot_grant(machine: Machine, scope: Scope, server: str, tools: tuple[str
     return FilePart(path=_copilot_home(machine) / "hooks" / f"{server}.json", text=copilot_hook(server, tools))
 
 
+CLAUDE_GATE = PromptGate(
+    set_up=lambda machine, program: GatePart(path=claude_settings(machine, Scope.USER), program=program),
+    stays_open=True,
+)
+OPENCODE_GATE = PromptGate(
+    set_up=lambda machine, program: opencode_gate(_opencode_home(machine) / "plugin" / "sayso.js", program),
+    stays_open=True,
+)
+QWEN_GATE = PromptGate(
+    # It takes such a number for milliseconds.
+    set_up=lambda machine, program: GatePart(
+        path=_qwen_home(machine) / "settings.json", program=program, client="qwen", limit=PROMPT_SECONDS * 1000
+    ),
+    stays_open=False,
+)
+COPILOT_GATE = PromptGate(
+    set_up=lambda machine, program: copilot_gate(_copilot_home(machine) / "hooks" / "sayso-approvals.json", program),
+    stays_open=False,
+)
+
+
 TARGETS: tuple[Target, ...] = (
     Target(
         key="claude-code",
@@ -225,6 +260,7 @@ TARGETS: tuple[Target, ...] = (
         shape=EntryShape(extras={"type": "stdio", "alwaysLoad": True}),
         own=CLAUDE_COMMAND,
         grant=_claude_grant,
+        gate=CLAUDE_GATE,
         skills=(lambda machine: _claude_home(machine) / "skills", ".claude/skills"),
         notes=(lambda machine: _claude_home(machine) / "CLAUDE.md", "CLAUDE.md"),
     ),
@@ -295,6 +331,7 @@ TARGETS: tuple[Target, ...] = (
             limit=Limit(key="timeout", seconds=DAY, units=1000),
             disabled=("enabled", False),
         ),
+        gate=OPENCODE_GATE,
         skills=(lambda machine: _opencode_home(machine) / "skills", ".opencode/skills"),
         notes=(lambda machine: _opencode_home(machine) / "AGENTS.md", "AGENTS.md"),
     ),
@@ -308,6 +345,7 @@ TARGETS: tuple[Target, ...] = (
         # Else the tools are found by a search only.
         shape=EntryShape(extras={"alwaysLoadTools": True}, limit=QWEN_LIMIT),
         grant=_qwen_grant,
+        gate=QWEN_GATE,
         skills=(lambda machine: _qwen_home(machine) / "skills", ".qwen/skills"),
         notes=(lambda machine: _qwen_home(machine) / "QWEN.md", "QWEN.md"),
     ),
@@ -319,6 +357,7 @@ TARGETS: tuple[Target, ...] = (
         user_file=lambda machine: _copilot_home(machine) / "mcp-config.json",
         shape=EntryShape(extras={"type": "local", "tools": ["*"]}, limit=Limit(key="timeout", seconds=DAY, units=1000)),
         grant=_copilot_grant,
+        gate=COPILOT_GATE,
     ),
     Target(
         key="claude-desktop",
