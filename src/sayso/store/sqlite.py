@@ -103,16 +103,22 @@ class SqliteStore(Store):
 
     def _open(self) -> sqlite3.Connection:
         with self._explained():
-            if self._file is not None:
-                _make_private(self._file)
-            connection = _connect(self._file)
-            try:
-                self._bring_up_to_date(connection)
-                self._opened = _identity(self._file)
-            except BaseException:
+            while True:
+                if self._file is not None:
+                    _make_private(self._file)
+                before = _identity(self._file)
+                connection = _connect(self._file)
+                try:
+                    self._bring_up_to_date(connection)
+                    after = _identity(self._file)
+                except BaseException:
+                    connection.close()
+                    raise
+                if after == before:
+                    self._opened = after
+                    return connection
+                # Replaced meanwhile: this may be the file that is gone.
                 connection.close()
-                raise
-            return connection
 
     def _current(self) -> sqlite3.Connection:
         """The connection, opened again if the file was removed or replaced: nobody else would see what it writes."""

@@ -79,12 +79,15 @@ def fails(agent: Agent, text: str, *words: str) -> None:
 
 
 def works(agent: Agent, place: Place, text: str) -> None:
-    """A call is answered, and it is the only one with this text that was ever opened."""
+    """A call is answered, it is the only one with this text that was ever opened, and the server has nothing more to
+    write about it."""
     call = agent.ask(question(text))
     with place.person() as person:
-        person.answer(person.wait_for_ask(text), "Yes")
+        ask = person.wait_for_ask(text)
+        person.answer(ask, "Yes")
         assert data_of(call.result(WAIT))["outcome"] == "answered"
-        assert [ask.questions[0].text for ask in person.asks()].count(text) == 1
+        person.wait_until_delivered(ask)
+        assert [each.questions[0].text for each in person.asks()].count(text) == 1
 
 
 def a_file_for_a_folder(place: Place) -> Callable[[], None]:
@@ -192,7 +195,7 @@ def test_a_full_disk_fails_the_call_and_not_the_server(place: Place) -> None:
         unlimited = resource.prlimit(agent.server.pid, resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
         fails(agent, text, str(place.database))
         with place.person() as person:
-            assert [ask.questions[0].text for ask in person.asks()] == ["Is there room?"]
+            assert [each.questions[0].text for each in person.asks()] == ["Is there room?"]
         resource.prlimit(agent.server.pid, resource.RLIMIT_FSIZE, unlimited)
         works(agent, place, text)
 
