@@ -40,6 +40,8 @@ class AgentCommands:
         self._opening = asyncio.Lock()
         self._supervisor: OperationSupervisor | None = None
         self._offered: set[str] = set()
+        self._unwritten = 0
+        """How many replies were never written."""
         self._quiet = QuietAgents()
 
     async def supervisor(self) -> OperationSupervisor:
@@ -100,17 +102,25 @@ class AgentCommands:
         ]
 
     async def has_news(self, asker: Asker) -> bool:
-        """Whether there may be something to tell. Opens no supervisor: most who ask a question run no commands, and
-        only what was begun through servers before this one could have ended."""
-        if self._supervisor:
+        """Whether there may be something to tell. While no command of this server is at work, nothing ends but what
+        was begun through others, and most replies need not look. Opens no supervisor: most who ask a question run no
+        commands."""
+        if self._supervisor and self._supervisor.jobs:
             return True
-        if self._quiet.holds(asker):
+        changes = self._unwritten + (self._supervisor.taken_on if self._supervisor else 0)
+        if self._quiet.holds(asker, changes):
             return False
-        operations = (await self.backend.desks()).operations
-        if await (await self.backend.waiting()).do(_has_ended, operations, asker):
+        if await self._looked(asker):
             return True
-        self._quiet.add(asker)
+        self._quiet.add(asker, changes)
         return False
+
+    async def _looked(self, asker: Asker) -> bool:
+        """Whether the store has something to tell."""
+        if self._supervisor:
+            return bool(await self.owed(asker))
+        operations = (await self.backend.desks()).operations
+        return await (await self.backend.waiting()).do(_has_ended, operations, asker)
 
     async def alerts(self, asker: Asker) -> list[tuple[Operation, list[str]]]:
         """Lines that running commands have reported since the agent was last told."""
@@ -140,6 +150,7 @@ class AgentCommands:
             self.backend.start(self._note_delivered(ids))
         else:
             self._offered.difference_update(ids)
+            self._unwritten += 1
 
     async def _note_delivered(self, ids: list[str]) -> None:
         supervisor = await self.supervisor()

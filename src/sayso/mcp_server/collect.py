@@ -35,15 +35,16 @@ class QuietAgents:
     def __init__(self) -> None:
         self._until: dict[Asker, tuple[int, float]] = {}
 
-    def holds(self, asker: Asker, opened: int = 0) -> bool:
-        """Whether that is still believed, when so many asks have been opened here."""
-        before, until = self._until.get(asker, (opened, 0.0))
-        return opened == before and time.monotonic() < until
+    def holds(self, asker: Asker, changes: int) -> bool:
+        """Whether that is still believed, when this process itself has changed things so many times."""
+        before, until = self._until.get(asker, (changes, 0.0))
+        return changes == before and time.monotonic() < until
 
-    def add(self, asker: Asker, opened: int = 0) -> None:
+    def add(self, asker: Asker, changes: int) -> None:
+        """Nothing was owed at a look that began after so many changes."""
         if len(self._until) >= MOST_QUIET:
             self._until.clear()
-        self._until[asker] = opened, time.monotonic() + LOOK_EVERY
+        self._until[asker] = changes, time.monotonic() + LOOK_EVERY
 
 
 class CollectCalls:

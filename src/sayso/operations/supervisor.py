@@ -66,6 +66,9 @@ class OperationSupervisor:
         self.desk = OperationDesk(store, config.operations_dir, most_open=config.max_open_commands)
         self.excerpts = Excerpts.of(config)
         self.jobs: dict[str, Job] = {}
+        """Those whose end has not been noted."""
+        self.taken_on = 0
+        """How many jobs there have been."""
         self.observers: list[Observer] = []
         """Called on the event loop when a job begins to run, has something to report, or has ended."""
         self._starter = Starter(config)
@@ -401,6 +404,7 @@ class OperationSupervisor:
         tool = self.tools.get(operation.tool)
         job = Job(operation, self.excerpts, tool.file.livelog if tool else None)
         self.jobs[job.id] = job
+        self.taken_on += 1
         return job
 
     def tell(self, job: Job) -> None:
