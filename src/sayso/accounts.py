@@ -71,6 +71,11 @@ class Refusal:
     why: str
 
 
+def user_name(person: str) -> str:
+    """The name by which somebody is a user, who has not chosen another."""
+    return re.sub(r"[^\w.@+-]+", ".", person).strip("._@+-")[:64] or "me"
+
+
 class Accounts:
     """Users, links, sessions and tokens of one store."""
 

@@ -45,6 +45,10 @@ class LogKind(StrEnum):
     """It was not executed after all: it was no longer what had been allowed, or could not be started."""
     RUN_IN_PART = "run_in_part"
     """Only the command that runs before it was executed, and then not itself."""
+    RULE_ADDED = "rule_added"
+    """A person has made a rule of an action that they allowed; `scope` says where it holds, `about` has its place."""
+    RULE_ENDED = "rule_ended"
+    """A person has taken back a rule that a session had."""
     SHORTENED = "shortened"
     """Rows that were older than they are to be kept are gone from the front: `seq` and `hash` in `about` are those of
     the last one, and all that were written at `before` or later are there."""

@@ -5,11 +5,21 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
 def replace_file(path: Path, data: bytes, *, new_mode: int = 0o600) -> None:
     """Put the data in the file's place. One that is there keeps its mode; a link is replaced, not what it leads to."""
+    with prepared_file(path, data, new_mode=new_mode) as beside:
+        os.replace(beside, path)
+
+
+@contextmanager
+def prepared_file(path: Path, data: bytes, *, new_mode: int = 0o600) -> Iterator[Path]:
+    """The data beside the file, safe on the disk. Whoever moves it into the file's place needs no more room for that;
+    what was not moved is gone afterwards."""
     beside = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
     try:
         with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, new_mode), "wb") as file:
@@ -18,7 +28,7 @@ def replace_file(path: Path, data: bytes, *, new_mode: int = 0o600) -> None:
             os.fsync(file.fileno())
         if path.exists() and not path.is_symlink():
             beside.chmod(stat.S_IMODE(path.stat().st_mode))
-        os.replace(beside, path)
+        yield beside
     finally:
         beside.unlink(missing_ok=True)
 

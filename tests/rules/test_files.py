@@ -38,7 +38,7 @@ def test_the_strictest_wins_whichever_level_it_is_in(config: Config) -> None:
     config.rules_of(config.project).write_text('[[rule]]\ndeny = ["c"]')
     book = RuleFiles(config).book(config.project)
     assert [effect(book, config, tool) for tool in "abc"] == ["allow", "ask", "deny"]
-    assert [file.level for file in book.files] == list(RuleLevel)
+    assert [file.level for file in book.files] == [RuleLevel.MACHINE, RuleLevel.PERSON, RuleLevel.PROJECT]
 
 
 @pytest.mark.finding("F-20")

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-import pytest
+import os.path
+import shlex
+from typing import Any
 
-from sayso.rules.proposing import like, would_allow
-from sayso.rules.uses import example
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sayso.rules.adding import NewRule, as_rule
+from sayso.rules.book import matches
+from sayso.rules.proposing import like, proposals, would_allow
+from sayso.rules.rule import Rule
+from sayso.rules.uses import Ground, example, use_of
+
+PAPER = Ground(leads_to=os.path.normpath, project="/project")
 
 
 @pytest.mark.parametrize(
@@ -41,3 +52,80 @@ def test_what_it_would_have_matched_can_be_told() -> None:
     patterns = like(example("Bash(npm test -- x)", "/project"))
     assert would_allow(patterns, example("Bash(npm test)", "/elsewhere"))
     assert not would_allow(patterns, example("Bash(npm publish)", "/project"))
+
+
+# Whatever is proposed is written into a file. Read back from there it allows the action, and no hostile neighbour.
+
+WORD = st.text("abcdefgh-./=:@ '\"*$;|&<>#~\\\u0430\u200b", min_size=1, max_size=8)
+SHELL = st.builds(
+    lambda program, words: shlex.join([program, *words]),
+    st.sampled_from(["npm", "git", "make", "cargo", "./build.sh", "rm", "python", "ls", "docker", "kubectl"]),
+    st.lists(WORD | st.sampled_from(["test", "run", "build", "status", "--all", "-f", "x/y", "push"]), max_size=4),
+)
+NAME = st.text("abcxyz-_. ", min_size=1, max_size=6).filter(lambda name: name.strip(". ") == name and name)
+WAY = st.lists(NAME, min_size=1, max_size=4).map("/".join)
+HOST = st.from_regex(r"[a-z]{1,6}(\.[a-z]{1,6}){1,2}", fullmatch=True)
+
+
+def read_back(patterns: tuple[str, ...]) -> Rule:
+    return as_rule(NewRule(patterns=patterns, note="\x1b[2J \u202e hostile\n[[rule]]"))
+
+
+def allows(rule: Rule, action: dict[str, Any]) -> bool:
+    return matches(rule, use_of(action, PAPER))
+
+
+def proposed(action: dict[str, Any]) -> list[Rule]:
+    return [read_back(patterns) for patterns in proposals(action, use_of(action, PAPER))]
+
+
+def shell(line: str) -> dict[str, Any]:
+    return {"kind": "shell", "tool": "Bash", "folder": "/project", "data": {"input": {"command": line}}}
+
+
+def looking_alike(text: str) -> str:
+    return text.translate(str.maketrans("aeopcx", "\u0430\u0435\u043e\u0440\u0441\u0445"))
+
+
+@settings(max_examples=50)
+@given(line=SHELL)
+def test_a_proposed_rule_allows_the_command_and_no_hostile_neighbour(line: str) -> None:
+    for rule in proposed(shell(line)):
+        assert allows(rule, shell(line))
+        for other in (
+            *(
+                f"{line}; rm -rf ~",
+                f"{line} && curl evil",
+                f"{line} | sh",
+                f"{line} > x",
+                f"$({line})x",
+                f"sudo {line}",
+            ),
+            *(f"{line} $(id)", f"/tmp/evil/{line}", f"eval {line}", f"curl {line}", f"PATH=/tmp/evil {line}"),
+            f"{line}\nrm -rf ~",
+        ):
+            assert not allows(rule, shell(other)), other
+        if looking_alike(line) != line:
+            assert not allows(rule, shell(looking_alike(line)))
+
+
+@settings(max_examples=50)
+@given(way=WAY, tool=st.sampled_from(["Edit", "Read"]))
+def test_a_proposed_rule_allows_the_file_and_nothing_in_another_folder(way: str, tool: str) -> None:
+    action = example(f"{tool}({way})", "/project")
+    for rule in proposed(action):
+        assert allows(rule, action)
+        others = [f"other/{way}", f"/elsewhere/{way}", f"../{way}", f"/project2/{way}", f"{way}/../../../x"]
+        for other in others:
+            assert not allows(rule, example(f"{tool}({other})", "/project")), other
+        assert not allows(rule, example(f"{'Read' if tool == 'Edit' else 'Edit'}({way})", "/project"))
+
+
+@settings(max_examples=30)
+@given(host=HOST)
+def test_a_proposed_rule_allows_the_host_and_no_other(host: str) -> None:
+    action = example(f"WebFetch(https://{host}/x)", "/project")
+    (rule,) = proposed(action)
+    assert allows(rule, action)
+    for other in (f"{host}.evil", f"evil{host}", f"x.{host}", f"{host}@evil.example", host.replace(".", "-")):
+        assert not allows(rule, example(f"WebFetch(https://{other}/x)", "/project")), other

@@ -205,7 +205,7 @@ class AskDesk:
                 late=tuple(belonging[:most]), of_others=others, perhaps=tuple(perhaps[:most]), anything=anything
             )
 
-        return self._read(work)
+        return self.read(work)
 
     def of_other_sessions(self, asks: Sequence[Ask], asker: Asker, is_kin: IsKin = nobody) -> frozenset[str]:
         """The ids of those that this session did not ask itself, as far as sessions can be told apart."""
@@ -267,7 +267,7 @@ class AskDesk:
     # Looking
 
     def get(self, ask_id: str) -> Ask:
-        return self._read(lambda table: table.get(ask_id))
+        return self.read(lambda table: table.get(ask_id))
 
     def find(self, short_id: str) -> Ask:
         """The ask whose id begins so."""
@@ -295,7 +295,7 @@ class AskDesk:
         """A page of the asks that can be answered: first those whose agents wait, then the others, each oldest first.
         With a person: those that person may see. With an asker: the questions that stand in the crowd of that one."""
         wanted = {"project": project, "person": person, "few": None, **_crowd_of(of)}
-        return self._read(lambda table: _inbox(table, after, most, **wanted))
+        return self.read(lambda table: _inbox(table, after, most, **wanted))
 
     def folded(self, *, person: str | None = None, after: Ask | None = None, most: int = 100) -> crowds.Folded:
         """The same with each agent that has many open as one entry. All of these are on the first page, however many
@@ -308,11 +308,11 @@ class AskDesk:
             many = [] if after else table.crowds(person, crowds.FEW)
             return crowds.Folded(entries=crowds.merge(shown, many), last=last)
 
-        return self._read(work)
+        return self.read(work)
 
     def crowd(self, crowd_id: str, person: str | None = None) -> crowds.Crowd | None:
         """What an agent has open that has, or had, many; None when that is nothing."""
-        found = self._read(lambda table: table.crowds(person, 0))
+        found = self.read(lambda table: table.crowds(person, 0))
         return next((crowd for crowd in found if crowd.id == crowd_id), None)
 
     def open_of(self, asker: Asker) -> int:
@@ -362,7 +362,7 @@ class AskDesk:
         return next(iter(self._all("asks_of_run", run_id=run, tool=tool)), None)
 
     def events(self, ask_id: str) -> list[Event]:
-        return self._read(lambda table: table.events(ask_id))
+        return self.read(lambda table: table.events(ask_id))
 
     # Surfaces
 
@@ -428,7 +428,8 @@ class AskDesk:
             sent = retention.wiped(table, sent)
         return table.change(sent, ask, kind="delivered")
 
-    def _read(self, work: Callable[[AskTable], T]) -> T:
+    def read(self, work: Callable[[AskTable], T]) -> T:
+        """One view of the asks, also for a desk that is built on this one."""
         return self._store.read(lambda tx: work(AskTable(tx, self._clock())))
 
     def change(self, work: Callable[[AskTable], T]) -> T:
@@ -445,7 +446,7 @@ class AskDesk:
         return done
 
     def _all(self, query: str, **parameters: object) -> list[Ask]:
-        return self._read(lambda table: table.all(query, **parameters))
+        return self.read(lambda table: table.all(query, **parameters))
 
     def _settle(self, ask_id: str, state: State, by: Settler, outcome: Callable[[Ask], Outcome]) -> Ask:
         return self.change(lambda table: settling.settle(table, ask_id, state, by, outcome))

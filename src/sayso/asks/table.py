@@ -115,6 +115,10 @@ class AskTable:
         if keeps and (action := happening.action(ask)):
             self._told.append(action)
 
+    def add_to_log(self, event: chain.LogEvent) -> None:
+        """Log it with what this transaction has changed, after that."""
+        self._happened.append(event)
+
     def close(self) -> None:
         """Log what became of permissions, last of all in the transaction: from there on all others wait for it."""
         chain.append(self.tx, self._happened, self._told)

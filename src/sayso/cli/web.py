@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import click
 
-from sayso.accounts import LINK_LIFE, SESSION_LIFE, Accounts
+from sayso.accounts import LINK_LIFE, SESSION_LIFE, Accounts, user_name
 from sayso.agent_guard import refuse_agents
 from sayso.cli.program import settings
 from sayso.cli.terminal import bold, draw_link, put, put_json, say
@@ -108,7 +107,7 @@ def _tell_of_agents(desks: Desks) -> None:
 
 def yourself(accounts: Accounts, person: str) -> str:
     """You as a user, added when you first come. Whoever was revoked stays so until they are added on purpose."""
-    name = re.sub(r"[^\w.@+-]+", ".", person).strip("._@+-")[:64] or "me"
+    name = user_name(person)
     known = {user.name: user for user in accounts.users()}
     if name not in known:
         accounts.add_user(name)

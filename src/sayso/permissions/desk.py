@@ -7,9 +7,10 @@ was shown; whoever shows something else than what is wanted can only say no. Dou
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from sayso import chain
@@ -25,7 +26,9 @@ from sayso.permissions.verdict import AllowedAction, Decision
 from sayso.store import Transaction
 
 if TYPE_CHECKING:
+    from sayso.permissions.like_rule import LikeRule, LikeRules
     from sayso.permissions.rules_here import Rules
+    from sayso.permissions.session_rules import SessionRule
     from sayso.rules.book import Ruling
 
 _MOST_LOOKED_AT = 100
@@ -58,7 +61,7 @@ class PermissionDesk:
 
     def ruling(self, action: Action, asker: Asker) -> Ruling | None:
         """The same without a word to anybody; None where there are no rules at all."""
-        return self._rules.ruling(action, asker) if self._rules else None
+        return self._rules.ruling(action, asker, self._given(asker)) if self._rules else None
 
     def may_be_strict(self, asker: Asker) -> bool:
         """Whether rules may deny or ask for something of this asker's that needs nobody's say-so otherwise."""
@@ -96,6 +99,50 @@ class PermissionDesk:
 
         return self._decide(ask_id, by, outcome)
 
+    def allow_like(self, ask_id: str, digest: str, by: Settler, rule: LikeRule) -> Ask:
+        """Allow the action that was shown, once, and by a rule from now on what is like it. Where that rule cannot be
+        made, nothing is decided."""
+        self._asks.release_the_dead()
+        with self._noting_refusals(ask_id, by):
+            ask = self._asks.get(ask_id)
+            if ask.state.answerable:
+                _shown(ask, digest)
+                self.likes.check(ask, rule, by.person)
+            with self.likes.made_ready(ask, rule, by) as made:
+                once = partial(_allowed_once, digest=digest)
+                allowed = self._asks.change(
+                    lambda table: made.note(settle(table, ask_id, State.ANSWERED, by, once), table.tx, table.add_to_log)
+                )
+                made.put()
+        return allowed
+
+    @cached_property
+    def likes(self) -> LikeRules:
+        """What rules can be made of actions."""
+        from sayso.permissions.like_rule import LikeRules
+
+        assert self._rules is not None
+        return LikeRules(self._rules)
+
+    def session_rules(self) -> list[SessionRule]:
+        """Rules that were given to sessions which are still on, as far as that is known here."""
+        from sayso.permissions import session_rules
+
+        found = self._asks.read(lambda table: session_rules.everyone(table.tx, table.now))
+        return [rule for rule in found if session_rules.may_be_on(rule)]
+
+    def end_session_rule(self, rule: SessionRule, by: Settler) -> bool:
+        """Take it back. Whether it held until now."""
+        from sayso.permissions import session_rules
+
+        return self._asks.change(lambda table: session_rules.end(table.tx, rule, by, table.now))
+
+    def _given(self, asker: Asker) -> Sequence[SessionRule]:
+        from sayso.permissions import session_rules
+
+        key = session_rules.session_key(asker)
+        return self._asks.read(lambda table: session_rules.of_session(table.tx, key, table.now)) if key else ()
+
     def deny(self, ask_id: str, by: Settler, because: str = "") -> Ask:
         """Deny it; the agent is told why."""
         problems = Problems()
@@ -128,8 +175,13 @@ class PermissionDesk:
     def _decide(self, ask_id: str, by: Settler, outcome: Callable[[Ask], Outcome]) -> Ask:
         # Nobody is told of a verdict whose call is over; a wait of a dead process is none.
         self._asks.release_the_dead()
-        try:
+        with self._noting_refusals(ask_id, by):
             return self._asks.change(lambda table: settle(table, ask_id, State.ANSWERED, by, outcome))
+
+    @contextmanager
+    def _noting_refusals(self, ask_id: str, by: Settler) -> Iterator[None]:
+        try:
+            yield
         except AlreadySettled as error:
             self._note_refusal(ask_id, by, f"{TOO_LATE}: {error}")
             raise
@@ -200,6 +252,10 @@ def _allowed(ask: Ask, action: Action, scope: AllowScope | None) -> Outcome:
         changed=action.plain if edited else None,
         changed_title=action.title if edited else "",
     )
+
+
+def _allowed_once(ask: Ask, digest: str) -> Outcome:
+    return _allowed(ask, _shown(ask, digest), AllowScope.ONCE)
 
 
 def _denied(ask: Ask, because: str) -> Outcome:

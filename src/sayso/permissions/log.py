@@ -181,11 +181,13 @@ class PermissionLog:
                 counts[name] = counts.get(name, 0) + 1
         return counts
 
-    def decided_actions(self, since: int) -> list[tuple[LogEvent, Action]]:
-        """What was allowed and denied, as far as the whole action was kept. For comparing only: nothing is hidden."""
+    def decided_actions(self, since: int, person: str | None = None) -> list[tuple[LogEvent, Action]]:
+        """What was allowed and denied, as far as the whole action was kept; with a person, what they may see. Actions
+        are for comparing only: nothing is hidden in them."""
 
         def work(tx: Transaction) -> list[tuple[LogEvent, Action]]:
-            events = [chain.read(row).event for row in tx.all("log_verdicts", since=since)]
+            read = [self._read(row).event for row in tx.all("log_verdicts", since=since)]
+            events = [event for event in read if person is None or event.owner in ("", person)]
             kept = {digest: tx.one("kept_action", digest=digest) for digest in {event.digest for event in events}}
             return [(event, action_from(json.loads(row["body"]))) for event in events if (row := kept[event.digest])]
 

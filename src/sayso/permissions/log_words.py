@@ -26,6 +26,8 @@ WHAT = {
     LogKind.RUN: "run",
     LogKind.NOT_RUN: "not run",
     LogKind.RUN_IN_PART: "run in part",
+    LogKind.RULE_ADDED: "rule added",
+    LogKind.RULE_ENDED: "rule ended",
     LogKind.SHORTENED: "shortened",
 }
 """What happened, in a word or two."""
@@ -51,6 +53,18 @@ FAULTS = {
 def what(entry: LogEntry) -> str:
     """What happened: also whether it is as the agent wanted it that something was allowed."""
     return ALLOWED_AS_EDITED if edited(entry) else WHAT[entry.event.kind]
+
+
+def subject(entry: LogEntry) -> str:
+    """What it is about: an action in one line, or a rule."""
+    event = entry.event
+    return event.rule if event.kind in (LogKind.RULE_ADDED, LogKind.RULE_ENDED) else event.title or event.tool
+
+
+def rule_place(entry: LogEntry) -> str:
+    """Where the rule stands that was added; empty where it is in no file."""
+    about = entry.event.about or {}
+    return f"{about['file']}:{about['line']}" if entry.event.kind is LogKind.RULE_ADDED and about else ""
 
 
 def edited(entry: LogEntry) -> list[str]:
@@ -124,6 +138,7 @@ def entry_data(entry: LogEntry) -> dict[str, Any]:
         "person": event.person,
         "rule": event.rule,
         "rules_file": event.rules_file,
+        "rule_place": rule_place(entry),
         "surface": event.surface,
         "scope": event.scope,
         "operation": event.operation,

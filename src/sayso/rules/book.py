@@ -142,6 +142,10 @@ class RuleBook:
                 if pattern.about is About.PATH and rule.effect is not Effect.ALLOW:
                     self._guarding.append(entry)
 
+    def with_file(self, file: RulesFile) -> RuleBook:
+        """The same rules, and those of one more."""
+        return RuleBook((*self.files, file))
+
     @property
     def rules(self) -> tuple[Rule, ...]:
         """Those that count: of files without a fault, and what allows only where that is trusted."""

@@ -43,7 +43,7 @@ class RuleFiles:
         return known[1]
 
     def _read(self, places: dict[RuleLevel, Path], project: Path | None) -> list[RulesFile]:
-        found = [_file(path, level) for level, path in places.items()]
+        found = [read_file(path, level) for level, path in places.items()]
         return [self._as_trusted(*each, project) for each in found if each]
 
     def _as_trusted(self, file: RulesFile, data: bytes, project: Path | None) -> RulesFile:
@@ -52,7 +52,7 @@ class RuleFiles:
         return replace(file, trusted=self._config.trust.of(project).trusts(file.file, data))
 
 
-def _file(path: Path, level: RuleLevel) -> tuple[RulesFile, bytes] | None:
+def read_file(path: Path, level: RuleLevel) -> tuple[RulesFile, bytes] | None:
     """The file with what was in it; None where there is none."""
     try:
         data = read_regular(path, MOST_BYTES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,10 @@ from sayso import config as settings
 from sayso.config import Config
 from sayso.rules.book import Circumstances, RuleBook, Ruling
 from sayso.rules.files import RuleFiles
-from sayso.rules.rule import Effect
+from sayso.rules.pattern import pattern
+from sayso.rules.places import RuleLevel
+from sayso.rules.rule import Effect, Rule, RulesFile
+from sayso.rules.use import ToolUse
 from sayso.rules.uses import Ground, use_of
 
 logger = logging.getLogger(__name__)
@@ -31,17 +34,31 @@ class RuleJudge:
         """The rules that hold in a project; None for one that is on another machine."""
         return self._files.book(project)
 
-    def ruling(self, action: Mapping[str, Any], project: str, client: str, *, machine: str = "") -> Ruling:
-        """What holds for an action of this client; `machine` names the one that it is on, where that is not ours."""
+    def ruling(
+        self,
+        action: Mapping[str, Any],
+        project: str,
+        client: str,
+        *,
+        machine: str = "",
+        session: Mapping[str, Sequence[str]] | None = None,
+    ) -> Ruling:
+        """What holds for an action of this client; `machine` names the one that it is on, where that is not ours.
+        `session` has the patterns that a person lets its session do, by the names of those rules."""
         try:
             book = self._files.book(None if machine else Path(project))
+            if session:
+                book = book.with_file(_of_session(session))
             top = project if machine else os.path.realpath(project)
-            use = use_of(action, self._elsewhere(top) if machine else self._here(top))
-            return book.judge(use, Circumstances(project=top, agent=client))
+            return book.judge(self.use(action, project, machine), Circumstances(project=top, agent=client))
         except Exception:
             # A fault of ours allows nothing, and does not speak for the person either.
             logger.exception("The rules could not be applied")
             return Ruling(effect=Effect.ASK, why=FAILED)
+
+    def use(self, action: Mapping[str, Any], project: str, machine: str = "") -> ToolUse:
+        """What rules look at in an action of an agent that works in this project."""
+        return use_of(action, self._elsewhere(project) if machine else self._here(os.path.realpath(project)))
 
     def _here(self, project: str) -> Ground:
         folders = (self._config.user_dir, self._config.state_dir, settings.MACHINE_DIR)
@@ -50,3 +67,12 @@ class RuleJudge:
 
     def _elsewhere(self, project: str) -> Ground:
         return Ground(leads_to=lambda _: None, project=project, doubt=ELSEWHERE)
+
+
+def _of_session(given: Mapping[str, Sequence[str]]) -> RulesFile:
+    """Rules that are in no file."""
+    rules = [
+        Rule(effect=Effect.ALLOW, patterns=tuple(map(pattern, patterns)), file=Path(name), level=RuleLevel.SESSION)
+        for name, patterns in given.items()
+    ]
+    return RulesFile(file=Path(), level=RuleLevel.SESSION, rules=tuple(rules))

@@ -15,6 +15,8 @@ class RuleLevel(StrEnum):
     MACHINE = "machine"
     PERSON = "person"
     PROJECT = "project"
+    SESSION = "session"
+    """In no file: a person has given it to one session of an agent."""
 
 
 def rules_places(config: Config, project: Path | None) -> dict[RuleLevel, Path]:

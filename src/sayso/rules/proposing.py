@@ -1,4 +1,4 @@
-"""The narrowest rule that is of use for actions like one: what `sayso rules suggest` and "allow like this" begin with.
+"""Rules that are of use for actions like one: what `sayso rules suggest` and "Allow like this" begin with.
 
 It never proposes what cannot be told for certain: where there is a doubt about an action, there is no rule for it.
 """
@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import os.path
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from sayso.rules.book import matches
 from sayso.rules.pattern import pattern
 from sayso.rules.rule import Effect, Rule
-from sayso.rules.use import Command, ToolUse
+from sayso.rules.use import Command, ToolUse, UsedPath
 from sayso.rules.uses import Ground, PlainAction, use_of
 from sayso.rules.wrappers import named, risky_options
+from sayso.text import exact
 
 _WITH_SUBCOMMANDS = {
     **dict.fromkeys(
@@ -27,36 +28,61 @@ _RUNS_A_SCRIPT = named("npm pnpm yarn bun")
 _PLAIN = re.compile(r"[\w./:@%+,=-]+", re.ASCII)
 _ON_PAPER = Ground(leads_to=os.path.normpath)
 
+Patterns = tuple[str, ...]
+"""Those of one rule."""
+_Written = Callable[[Command], str]
+"""The words of a command as a pattern has them; empty where it cannot."""
 
-def like(action: PlainAction) -> tuple[str, ...]:
+
+def proposals(action: PlainAction, use: ToolUse) -> tuple[Patterns, ...]:
+    """Rules that would allow this action, the narrowest first: for nothing but the same, and for the like of it."""
+    told = (_rule(action, use, _exactly, _whole_path), _rule(action, use, _words, _folder))
+    return tuple(dict.fromkeys(found for found in told if found))
+
+
+def like(action: PlainAction) -> Patterns:
     """The patterns that would allow this action and the like of it, one for each command; none where no rule should."""
-    use = use_of(action, _ON_PAPER)
-    found = tuple(dict.fromkeys(_patterns(action, use)))
-    return found if found and not use.doubts and would_allow(found, action) else ()
+    return _rule(action, use_of(action, _ON_PAPER), _words, _folder)
 
 
 def would_allow(patterns: Iterable[str], action: PlainAction) -> bool:
     """Whether a rule of these patterns would allow an action, wherever that is wanted."""
-    rule = Rule(effect=Effect.ALLOW, patterns=tuple(map(pattern, patterns)))
-    return matches(rule, use_of(action, _ON_PAPER))
+    return covers(patterns, use_of(action, _ON_PAPER))
 
 
-def _patterns(action: PlainAction, use: ToolUse) -> Iterator[str]:
+def covers(patterns: Iterable[str], use: ToolUse) -> bool:
+    """The same of what is made of an action already."""
+    return matches(Rule(effect=Effect.ALLOW, patterns=tuple(map(pattern, patterns))), use)
+
+
+def _rule(action: PlainAction, use: ToolUse, words: _Written, way: Callable[[UsedPath], str]) -> Patterns:
+    found = tuple(dict.fromkeys(_patterns(action, use, words, way)))
+    return found if found and not use.doubts and _can_be_read(found) and covers(found, use) else ()
+
+
+def _patterns(action: PlainAction, use: ToolUse, words: _Written, way: Callable[[UsedPath], str]) -> Iterator[str]:
     kind, tool = action["kind"], action["tool"]
     if kind == "shell":
-        yield from (f"Bash({_words(words)})" for words in use.commands if _can_be_written(words))
+        yield from (f"Bash({written})" for each in use.commands if (written := words(each)))
     elif kind in ("edit", "read") and len(use.paths) == 1:
-        yield from _path("Edit" if kind == "edit" else "Read", use)
+        yield from (f"{'Edit' if kind == 'edit' else 'Read'}({found})" for path in use.paths if (found := way(path)))
     elif kind == "fetch" and use.domain:
         yield f"WebFetch(domain:{use.domain})"
-    elif kind == "command" and use.commands and not use.beyond_words and _can_be_written(use.commands[0]):
-        yield f"{tool}({' '.join(use.commands[0])})"
+    elif kind == "command" and use.commands and not use.beyond_words:
+        yield from (f"{tool}({written})" for each in use.commands if (written := _exactly(each)))
     elif kind in ("mcp", "command", "sequence"):
         yield tool
 
 
-def _can_be_written(words: Command) -> bool:
-    return all(_PLAIN.fullmatch(word) for word in words[: _telling(words)])
+def _can_be_read(patterns: Patterns) -> bool:
+    """Whether each is seen for what it is, and means something to those who read rules."""
+    try:
+        return all(text.isprintable() and exact(text) == text and pattern(text) for text in patterns)
+    except ValueError:
+        return False
+
+
+# Commands
 
 
 def _telling(words: Command) -> int:
@@ -74,18 +100,45 @@ def _names_all(words: Command, count: int) -> bool:
 
 
 def _words(words: Command) -> str:
+    """The words that carry meaning, and whatever may follow."""
     count = _telling(words)
+    if not all(_PLAIN.fullmatch(word) for word in words[:count]):
+        return ""
     return " ".join(words[:count]) + (" *" if count < len(words) else "")
 
 
-def _path(name: str, use: ToolUse) -> Iterator[str]:
+def _exactly(words: Command) -> str:
+    """Every word, in quotes where it is more than letters."""
+    told = [_in_quotes(word) for word in words]
+    return " ".join(told) if all(told) else ""
+
+
+def _in_quotes(word: str) -> str:
+    if _PLAIN.fullmatch(word):
+        return word
+    quote = next((quote for quote in "'\"" if quote not in word), "")
+    return f"{quote}{word}{quote}" if quote else ""
+
+
+# Files
+
+
+def _folder(path: UsedPath) -> str:
     """The folder of the file, or the file itself where that lies at the top of the project or outside of it."""
-    (path,) = use.paths
-    if not path.real:
-        return
-    inside = path.real.startswith(f"{path.project}/")
-    way = path.real[len(path.project) + 1 :] if inside else f"/{path.real}"
-    folder = way.rpartition("/")[0]
-    if set(way) & set("[]{}!\\*?"):
-        return
-    yield f"{name}({folder}/**)" if inside and folder else f"{name}({'/' if inside else ''}{way})"
+    way = _whole_path(path)
+    if not way or path.is_whole_folder or way.startswith("/"):
+        return way
+    return f"{way.rpartition('/')[0]}/**"
+
+
+def _whole_path(path: UsedPath) -> str:
+    """The file as a pattern names it, or all of the folder."""
+    if not path.real or set(path.real) & set("[]{}!\\*?"):
+        return ""
+    below = "**" if path.is_whole_folder else ""
+    if path.real == path.project:
+        return below
+    if not path.real.startswith(f"{path.project}/"):
+        return "/".join(filter(None, (f"/{path.real}", below)))
+    way = path.real[len(path.project) + 1 :]
+    return "/".join(filter(None, (way if "/" in way or below else f"/{way}", below)))

@@ -536,8 +536,9 @@ SELECT body FROM permission_actions WHERE digest = :digest;
 -- name: log_outcomes
 -- What was decided or refused, newest first.
 SELECT * FROM permission_log
-WHERE kind IN ('allowed', 'denied', 'undecided', 'decided_elsewhere', 'too_late', 'refused') AND seq < :before AND at >= :since
-  AND (CAST(:only_refused AS INTEGER) IS NULL OR kind <> 'allowed')
+WHERE kind IN ('allowed', 'denied', 'undecided', 'decided_elsewhere', 'too_late', 'refused', 'rule_added', 'rule_ended')
+  AND seq < :before AND at >= :since
+  AND (CAST(:only_refused AS INTEGER) IS NULL OR kind NOT IN ('allowed', 'rule_added', 'rule_ended'))
   AND (CAST(:project AS TEXT) IS NULL OR project = :project)
   AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
 ORDER BY seq DESC LIMIT :most;
@@ -605,3 +606,19 @@ DELETE FROM permission_log WHERE seq <= :through;
 -- name: drop_action
 DELETE FROM permission_actions
 WHERE digest = :digest AND NOT EXISTS (SELECT 1 FROM permission_log WHERE permission_log.digest = :digest AND permission_log.digest <> '');
+
+-- name: insert_session_rule
+INSERT INTO session_rules (id, patterns, ask, person, client, host, project, session, process, owner, created_at)
+VALUES (:id, :patterns, :ask, :person, :client, :host, :project, :session, :process, :owner, :created_at);
+
+-- name: rules_of_session
+SELECT * FROM session_rules
+WHERE ended_at IS NULL AND created_at >= :since AND session = :session AND process = :process
+  AND client = :client AND host = :host AND project = :project
+ORDER BY created_at, id;
+
+-- name: session_rules
+SELECT * FROM session_rules WHERE ended_at IS NULL AND created_at >= :since ORDER BY created_at, id;
+
+-- name: end_session_rule
+UPDATE session_rules SET ended_at = :now WHERE id = :id AND ended_at IS NULL;
