@@ -21,7 +21,7 @@ from starlette.types import Scope
 
 from sayso.desks import Desks
 from sayso.errors import InvalidInput, SaysoError
-from sayso.web import api, attempts, commands, log, settings, sign_in, talk, talk_events, views
+from sayso.web import api, attempts, commands, like, log, settings, sign_in, talk, talk_events, views
 from sayso.web.boards import Drawing
 from sayso.web.conversations import Conversations
 from sayso.web.events import News, events, sight
@@ -96,6 +96,8 @@ def _routes() -> list[BaseRoute]:
         Route("/asks/{ask}", views.show_ask, methods=["GET"]),
         Route("/asks/{ask}", views.settle, methods=["POST"]),
         Route("/asks/{ask}/row", views.show_row, methods=["GET"]),
+        Route("/asks/{ask}/like", like.show, methods=["GET"]),
+        Route("/asks/{ask}/like", like.save, methods=["POST"]),
         Route("/asks/{ask}/draft", views.keep_draft, methods=["POST"]),
         Route("/attempts", attempts.call_off, methods=["POST"]),
         Route("/asks/{ask}/questions/{place:int}", views.whole_text),

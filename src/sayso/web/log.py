@@ -12,7 +12,7 @@ from sayso.chain import LogEntry, LogKind
 from sayso.clock import now_ms
 from sayso.permissions import log_words
 from sayso.permissions.log import LoggedOutcome
-from sayso.permissions.log_words import edited, ran, what, why
+from sayso.permissions.log_words import edited, ran, rule_place, subject, what, why
 from sayso.text import counted, one_line
 from sayso.web.pages import page
 from sayso.web.sessions import required_browser
@@ -29,6 +29,8 @@ _RAN = {
     log_words.HANDED_OVER: "handed to its client",
     log_words.NOT_RUN: "did not run",
 }
+_HOW_FAR = {"": "", "once": "", "everywhere": "everywhere"}
+_RULES = (LogKind.RULE_ADDED, LogKind.RULE_ENDED)
 _NUMBER = re.compile(r"[0-9]{1,15}")
 
 
@@ -88,7 +90,7 @@ class LogWording:
         return Standing(word=what(entry).capitalize(), tone=_TONES.get(kind, "quiet"))
 
     def title(self, entry: LogEntry) -> str:
-        return one_line(entry.event.title or entry.event.tool, 200)
+        return one_line(subject(entry), 200)
 
     def by(self, entry: LogEntry) -> str:
         """Who, and where."""
@@ -109,8 +111,9 @@ class LogWording:
     def line(self, entry: LogEntry) -> str:
         """What else is known of one entry."""
         event = entry.event
-        far = f"for {event.scope}" if event.scope not in ("", "once") else ""
+        far = _HOW_FAR.get(event.scope, f"for {event.scope}")
         operation = f"operation {event.operation}" if event.operation else ""
         changes = f"edited: {', '.join(edited(entry))}" if edited(entry) else ""
-        known = (self.by(entry), far, operation, changes, one_line(event.why, 300))
+        rule = one_line(subject(entry), 300) if event.kind in _RULES else ""
+        known = (rule, self.by(entry), far, rule_place(entry), operation, changes, one_line(event.why, 300))
         return "; ".join(filter(None, known))

@@ -157,6 +157,11 @@ def refusal(card: PermissionCard, editing: Editing | None, fields: Fields) -> st
         return editing.problem if editing and editing.problem else EDIT_NOT_SHOWN
     if fields.one("q0-note").strip():
         return WORDS_OF_A_NO
+    return unopened_refusal(shown, fields)
+
+
+def unopened_refusal(shown: PermissionCard, fields: Fields) -> str:
+    """Which parts nobody has opened; empty when all were."""
     unopened = shown.unopened(fields.all("seen"))
     return NOT_OPENED.format(parts=", ".join(part.label for part in unopened)) if unopened else ""
 

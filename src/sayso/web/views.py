@@ -115,7 +115,7 @@ async def show_row(request: Request) -> Response:
 
 async def settle(request: Request) -> Response:
     """Answer or reject. What cannot be sent comes back as it was entered, with what is wrong."""
-    visitor, site, ask, fields = await _form_of(request)
+    visitor, site, ask, fields = await form_of(request)
     entries = from_form(ask, fields)
     if card := card_of(ask):
         wish = await _decision(site, visitor, ask, card, fields)
@@ -127,7 +127,7 @@ async def settle(request: Request) -> Response:
             return await show(ask, entries, problems=wish.problems, refused=wish.refused, status=422)
         if fields.one("settle") == AS_ASKED:
             await site.do(site.desk.keep_draft, ask.id, visitor.user, to_json(ask, replace(entries, edit=None)))
-            return RedirectResponse(_page_of(ask, _crowd_of(ask, fields.one("crowd"))), 303)
+            return RedirectResponse(_page_of(ask, crowd_of(ask, fields.one("crowd"))), 303)
         if wish.work is None:
             await site.do(site.desk.keep_draft, ask.id, visitor.user, to_json(ask, entries))
             return await show(ask, entries, kept=wish.editing is None)
@@ -140,8 +140,8 @@ async def settle(request: Request) -> Response:
     except InvalidInput as error:
         return await show(ask, entries, refused=str(error), status=422)
     await site.do(site.desk.keep_draft, ask.id, visitor.user, "")
-    await _news(request).delivered(settled)
-    return RedirectResponse(await _after(request, visitor, ask, fields.one("crowd")), 303)
+    await news_of(request).delivered(settled)
+    return RedirectResponse(await after_settling(request, visitor, ask, fields.one("crowd")), 303)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,14 +174,14 @@ async def _decision(site: Site, visitor: Visitor, ask: Ask, card: PermissionCard
         editing = looked_at(ask, editing)
     if scope is None:
         return FormWish(editing=editing)
-    elsewhere = "" if fields.all("q0-note") else await _begun_elsewhere(site, visitor, ask)
+    elsewhere = "" if fields.all("q0-note") else await begun_elsewhere(site, visitor, ask)
     allow = partial(site.permissions.allow, ask.id, fields.one("digest"), scope=scope)
     if editing and editing.action:
         allow = partial(allow, changed_input=editing.action.data["input"], edited_digest=editing.action.digest)
     return FormWish(work=allow, editing=editing, refused=elsewhere or refusal(card, editing, fields))
 
 
-async def _begun_elsewhere(site: Site, visitor: Visitor, ask: Ask) -> str:
+async def begun_elsewhere(site: Site, visitor: Visitor, ask: Ask) -> str:
     """Why what this person has begun on its page keeps a row from allowing it; empty when nothing does."""
     draft = from_json(ask, await site.do(site.desk.draft, ask.id, visitor.user))
     if any(said.note.strip() for said in draft.said.values()):
@@ -191,7 +191,7 @@ async def _begun_elsewhere(site: Site, visitor: Visitor, ask: Ask) -> str:
 
 async def keep_draft(request: Request) -> Response:
     """Remember a half-filled form, so that any browser or terminal of this person can go on with it."""
-    visitor, site, ask, fields = await _form_of(request)
+    visitor, site, ask, fields = await form_of(request)
     entries = from_form(ask, fields)
     # Another tab of theirs may have sent the very same.
     if not _was_sent(ask, entries, fields):
@@ -216,7 +216,7 @@ def _is_what_was_allowed(ask: Ask, edit: str | None) -> bool:
     return verdict is not None and instead is not None and verdict.allows(instead)
 
 
-async def _form_of(request: Request) -> tuple[Visitor, Site, Ask, Fields]:
+async def form_of(request: Request) -> tuple[Visitor, Site, Ask, Fields]:
     """Who sent a form about which ask, and what it says."""
     visitor, site = await required_browser(request), site_of(request)
     fields = await read_form(request)
@@ -247,7 +247,7 @@ async def _ask_page(
     editing: Editing | None = None,
     status: int = 200,
 ) -> Response:
-    site, crowd = site_of(request), _crowd_of(ask, request.query_params.get("crowd", ""))
+    site, crowd = site_of(request), crowd_of(ask, request.query_params.get("crowd", ""))
     inbox = await site.do(site.desk.folded, person=visitor.user, most=PAGE)
     render = partial(
         page,
@@ -274,9 +274,9 @@ async def _ask_page(
     return await site.read(render)
 
 
-async def _after(request: Request, visitor: Visitor, ask: Ask, crowd: str) -> str:
+async def after_settling(request: Request, visitor: Visitor, ask: Ask, crowd: str) -> str:
     """Where to go once an ask is settled."""
-    site, crowd = site_of(request), _crowd_of(ask, crowd)
+    site, crowd = site_of(request), crowd_of(ask, crowd)
     if look_of(request).after == "stay":
         return _page_of(ask, crowd)
     inbox = await site.do(site.desk.folded, person=visitor.user, most=PAGE)
@@ -295,7 +295,7 @@ async def _next(site: Site, visitor: Visitor, ask: Ask, crowd: str, inbox: Folde
     return f"asks/{others[0]}?crowd={crowd}" if others else goes_on_with(inbox)
 
 
-def _crowd_of(ask: Ask, named: str) -> str:
+def crowd_of(ask: Ask, named: str) -> str:
     """The crowd that a person works through, if this ask is one of it."""
     return named if named == short_name(ask.asker.crowd) else ""
 
@@ -308,6 +308,6 @@ async def _marker(request: Request, name: str, visitor: Visitor) -> Ask | None:
         return None
 
 
-def _news(request: Request) -> News:
+def news_of(request: Request) -> News:
     news: News = request.app.state.news
     return news
