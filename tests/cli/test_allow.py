@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
+import socket
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,10 +16,11 @@ from tests.asks.samples import AGENT
 from tests.cli.program import Home, confirm
 from tests.cli.pseudo_terminal import Terminal
 
-from sayso.asks.model import Ask, State
+from sayso.asks.model import Ask, Asker, State
 from sayso.cli.action_card import action_card
 from sayso.permissions.action import Action, ActionKind, AllowScope
 from sayso.permissions.verdict import Decision, Verdict, verdict_of
+from sayso.process_table import started
 from sayso.text import exact
 
 PUSH = Action(kind=ActionKind.SHELL, tool="Bash", folder="/srv/shop", data={"input": {"command": "git push --force"}})
@@ -345,3 +349,77 @@ def _asking_for(action: Action) -> Ask:
     return Ask(
         id="a", call_id="c", tool="t", questions=(), asker=AGENT, created_at=0, changed_at=0, bound=True, wanted=wanted
     )
+
+
+# Allow like this
+
+
+def shell(home: Home, line: str) -> Action:
+    return Action(kind=ActionKind.SHELL, tool="Bash", folder=str(home.project), data={"input": {"command": line}})
+
+
+@pytest.fixture
+def agent(home: Home) -> Iterator[Asker]:
+    """An agent whose client runs, so that its session lasts, and has not started us."""
+    with subprocess.Popen(["/bin/sh", "-c", "read _"], stdin=subprocess.PIPE) as client:
+        yield Asker(
+            client="claude-code",
+            project=str(home.project),
+            session="s-1",
+            host=socket.gethostname(),
+            pid=client.pid,
+            started=started(client.pid),
+        )
+        client.kill()
+
+
+def rules_of(home: Home) -> Path:
+    return home.folder / ".config" / "sayso" / "rules.toml"
+
+
+def test_in_a_terminal_a_rule_is_proposed_shown_and_added_with_a_y(home: Home, agent: Asker) -> None:
+    action = shell(home, "npm test -- --watch")
+    with home.permission(action, asker=agent) as ask, Terminal(home, "allow", ask.id, "--like") as terminal:
+        shown = terminal.expect("nothing leaves it open: ")
+        assert "  1) Bash(npm test -- --watch)" in shown
+        assert "  2) Bash(npm test *)" in shown
+        terminal.type("2")
+        assert "2) this project" in terminal.expect("A number; nothing leaves it open: ")
+        terminal.type("2")
+        asked = terminal.expect("y does both, anything else leaves it open: ")
+        assert "The rule, for this project:" in asked
+        assert "nothing was decided that this rule would have matched" in asked
+        while "Allowed" not in _typed(terminal, "y"):
+            pass
+        assert terminal.end() == 0
+        assert verdict(home, ask).allows(action)
+    assert 'allow = ["Bash(npm test *)"]' in rules_of(home).read_text()
+    checked = home.run("rules", "check", "Bash(npm test)", "--json")
+    assert checked.data["verdict"] == "allow"
+
+
+def test_a_script_names_rule_reach_and_digest_or_nothing_happens(home: Home, agent: Asker) -> None:
+    action = shell(home, "npm test")
+    with home.permission(action, asker=agent) as ask:
+        for incomplete in (
+            ["--like"],
+            ["--like", "Bash(npm test)"],
+            ["--like", "--for", "project"],
+            ["--for", "project"],
+        ):
+            assert home.run("allow", ask.id, *incomplete).code == 2
+        assert home.run("allow", ask.id, "--like", "--digest", ask.digest).code == 2
+        wrong = home.run("allow", ask.id, "--like", "Bash(rm *)", "--for", "project", "--digest", ask.digest)
+        assert "this rule does not allow what the agent wants to do here." in wrong.error
+        assert home.ask_of(ask).state is State.PENDING
+        assert not rules_of(home).exists()
+        done = home.run("allow", ask.id, "--like", "Bash(npm test)", "--for", "session", "--digest", ask.digest)
+        assert done.code == 0, done.err
+        assert verdict(home, ask).allows(action)
+    (rule,) = home.run("rules", "--json").data["session_rules"]
+    assert (rule["about"], rule["ask"]) == (["Bash(npm test)"], ask.id)
+    assert f"session rule {rule['id'][:8]}" in home.run("rules").out
+    assert "rule added" in home.run("log").out
+    assert home.run("rules", "end", "0" * 32).code == 2
+    assert "It holds no longer: Bash(npm test)" in home.run("rules", "end", rule["id"][:8]).err
+    assert home.run("rules", "--json").data["session_rules"] == []

@@ -65,14 +65,15 @@ def _how_far(scopes: Sequence[AllowScope], tool: str) -> Iterator[str]:
         yield from barred(tool)
 
 
-def confirmed_by_person(card: Sequence[str]) -> bool:
+def confirmed_by_person(card: Sequence[str], prompt: str = "") -> bool:
     """Whether the person at this terminal allows what this shows them to the end. What they type before it could
     be read counts for nothing, and there is no default."""
+    wanted = prompt or tr("Allow exactly this? y allows it, anything else leaves it open: ")
     if not put_pages(card):
         return False
     forget_typed_ahead()
     shown = time.monotonic()
-    while (line := read_line(tr("Allow exactly this? y allows it, anything else leaves it open: "))) is not None:
+    while (line := read_line(wanted)) is not None:
         if line.strip().lower() not in ("y", "yes"):
             return False
         if time.monotonic() - shown >= READING_SECONDS:

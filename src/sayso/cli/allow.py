@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import click
 
 from sayso.asks.model import Ask
 from sayso.cli.action_card import action_card, confirmed_by_person, edit_card
 from sayso.cli.asks_in_words import asked_by
 from sayso.cli.program import settings
-from sayso.cli.settling import allow, check_permission, what_happens
+from sayso.cli.settling import allow, allow_like, check_permission, what_happens
 from sayso.cli.shared import complete_permission
 from sayso.cli.terminal import is_interactive, put, put_json, say
 from sayso.cli.texts import tr
@@ -17,6 +19,7 @@ from sayso.dialects.asks_as_data import ask_data
 from sayso.permissions.action import Action, AllowScope
 
 NOTHING_DECIDED = 1
+REACHES = ("session", "project", "everywhere")
 _ONE_WAY = "--edit goes neither with --input nor with --digest: you look at what you have edited, and say y."
 
 
@@ -35,8 +38,31 @@ _ONE_WAY = "--edit goes neither with --input nor with --digest: you look at what
     metavar="FILE",
     help="Allow it with the input in FILE instead, as JSON. With - it is read from standard input.",
 )
+@click.option(
+    "--like",
+    "rule",
+    is_flag=False,
+    flag_value="",
+    metavar="[RULE]",
+    help="Allow from now on what RULE means, too. Without it, rules are proposed.",
+)
+@click.option(
+    "--for",
+    "reach",
+    type=click.Choice(REACHES),
+    help="Where the rule of --like holds: this session, this project, or everywhere.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the allowed ask as JSON.")
-def command(ask_id: str, digest: str, scope: str | None, edit: bool, input_file: str | None, as_json: bool) -> None:
+def command(
+    ask_id: str,
+    digest: str,
+    scope: str | None,
+    edit: bool,
+    input_file: str | None,
+    rule: str | None,
+    reach: str | None,
+    as_json: bool,
+) -> None:
     """Allow what an agent wants to do, exactly as it is shown.
 
     ID is the ask's id or the beginning of it. In a terminal the whole action is shown, and y allows it. Without one,
@@ -45,26 +71,55 @@ def command(ask_id: str, digest: str, scope: str | None, edit: bool, input_file:
     Where the agent's client takes it, you can change what would be done and allow that: --edit, or --input from a
     script. What is recorded, and done, is the changed action.
 
+    --like also adds a rule, so that you are not asked again for what it means. You see what it would have matched in
+    the last 30 days before you say y. Several patterns stand on a line each.
+
     \b
     Example:
       sayso allow 3f2a91bc
       sayso show 3f2a91bc --json > wanted.json
       sayso allow 3f2a91bc --digest "$(jq -r .digest wanted.json)"
       sayso allow 3f2a91bc --edit
+      sayso allow 3f2a91bc --like
+      sayso allow 3f2a91bc --like 'Bash(npm test *)' --for project
     """
+    _check_options(rule, reach, edit or input_file or scope)
     if edit and (input_file or digest):
         raise click.UsageError(_ONE_WAY)
     with open_desks(settings()) as desks:
         ask = desks.asks.find(ask_id)
         check_permission(desks, ask)
-        instead = _instead(desks, ask, edit, input_file)
-        if not digest and not _agreed(ask, instead):
-            say(tr("Nothing was decided. Deny it: sayso deny {id}", id=ask.id[:8]))
-            raise click.exceptions.Exit(NOTHING_DECIDED)
-        allowed = allow(desks, ask, digest or ask.digest, AllowScope(scope) if scope else None, instead)
+        if rule is not None:
+            allowed = _allowed_like(desks, ask, digest, rule, reach)
+        else:
+            instead = _instead(desks, ask, edit, input_file)
+            if not digest and not _agreed(ask, instead):
+                _leave(ask)
+            allowed = allow(desks, ask, digest or ask.digest, AllowScope(scope) if scope else None, instead)
     say(what_happens(allowed))
     if as_json:
         put_json(ask_data(allowed))
+
+
+def _check_options(rule: str | None, reach: str | None, others: object) -> None:
+    if reach and rule is None:
+        raise click.UsageError("--for says where the rule of --like holds; give --like as well.")
+    if rule is not None and others:
+        raise click.UsageError("--like goes with none of --edit, --input and --scope: it allows this once, as it is.")
+
+
+def _allowed_like(desks: Desks, ask: Ask, digest: str, text: str, reach: str | None) -> Ask:
+    from sayso.cli.like_prompts import rule_of_person, rule_of_script  # only for those who make a rule
+
+    rule = rule_of_script(text, reach) if digest else rule_of_person(desks, ask, text, reach)
+    if rule is None:
+        _leave(ask)
+    return allow_like(desks, ask, digest or ask.digest, rule)
+
+
+def _leave(ask: Ask) -> NoReturn:
+    say(tr("Nothing was decided. Deny it: sayso deny {id}", id=ask.id[:8]))
+    raise click.exceptions.Exit(NOTHING_DECIDED)
 
 
 def _instead(desks: Desks, ask: Ask, edit: bool, input_file: str | None) -> Action | None:

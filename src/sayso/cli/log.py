@@ -30,7 +30,9 @@ from sayso.permissions.log_words import (
     outcome_data,
     permission_data,
     ran,
+    rule_place,
     since_when,
+    subject,
     what,
     why,
 )
@@ -39,6 +41,7 @@ from sayso.text import one_line, quoted
 HEADER = ("ID", "WHEN", "VERDICT", "RAN", "BY", "ACTION")
 COLOURS = {LogKind.ALLOWED: "green", LogKind.DENIED: "red"}
 _OTHERS = "yellow"
+_RULES = (LogKind.RULE_ADDED, LogKind.RULE_ENDED)
 _MOST_OFFERED = 50
 _HASH = re.compile("[0-9a-f]{16,64}")
 
@@ -182,7 +185,7 @@ def _row(outcome: LoggedOutcome) -> tuple[str, ...]:
         _coloured(tr(what(outcome.entry)), event.kind),
         _ran(outcome),
         _by(outcome.entry) or "-",
-        f"{one_line(event.title or event.tool, 120)}{because}",
+        f"{one_line(subject(outcome.entry), 120)}{because}",
     )
 
 
@@ -201,8 +204,10 @@ def _line(entry: LogEntry) -> str:
     """One entry: when, what, by whom, from where, how far, as which operation, why."""
     event = entry.event
     facts = [
+        one_line(subject(entry), 300) if event.kind in _RULES else "",
         _by(entry),
         translated(event.scope) if event.scope not in ("", "once") else "",
+        one_line(rule_place(entry), 300),
         tr("operation {id}", id=event.operation) if event.operation else "",
         tr("digest {digest}", digest=event.digest[:16]) if event.digest else "",
         tr("edited: {parts}", parts=", ".join(edited(entry))) if edited(entry) else "",

@@ -9,13 +9,16 @@ from typing import Any
 
 import click
 
+from sayso.cli.asks_in_words import place
 from sayso.cli.program import settings
+from sayso.cli.shared import settler
 from sayso.cli.terminal import bold, put, put_json, say, table
 from sayso.cli.texts import plural, tr, translated
 from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.desks import open_desks
 from sayso.errors import InvalidInput, Problem
+from sayso.permissions.session_rules import SessionRule
 from sayso.rules.book import RuleBook, Ruling
 from sayso.rules.files import RuleFiles
 from sayso.rules.judge import RuleJudge
@@ -23,7 +26,7 @@ from sayso.rules.places import RuleLevel
 from sayso.rules.reading import read_rules
 from sayso.rules.rule import Effect, Rule, RulesFault, RulesFile
 from sayso.rules.uses import example
-from sayso.text import one_line, quoted, spelt_out
+from sayso.text import iso_time, one_line, quoted, spelt_out
 
 HEADER = ("RULE", "DECIDED", "PLACE", "ABOUT")
 EXIT_CODES = {Effect.ALLOW: 0, Effect.ASK: 10, Effect.DENY: 11}
@@ -54,18 +57,22 @@ def command(ctx: click.Context, as_json: bool) -> None:
     book = RuleFiles(config).book(config.project)
     with open_desks(config) as desks:
         counts = desks.log.decided_by_rules(now_ms() - COUNTED)
+        given = desks.permissions.session_rules()
     if as_json:
-        put_json(_data(book, counts))
+        put_json({**_data(book, counts), "session_rules": [_session_data(rule) for rule in given]})
         return
-    if not book.files:
+    if not book.files and not given:
         say(
             tr("There are no rules, so everything is asked. Write some: {file}", file=spelt_out(str(config.user_rules)))
         )
         return
     rows = [_row(rule, counts, config) for file in book.files for rule in file.rules]
+    rows += [_session_row(rule, counts) for rule in given]
     if rows:
         put(table(HEADER, rows))
         say("\n" + tr("DECIDED counts the last 30 days. Try an action: sayso rules check 'Bash(git push)'"))
+    if given:
+        say(tr("A rule of a session ends with it, or now: sayso rules end {id}", id=given[0].id[:8]))
     _say_what_does_not_count(book)
 
 
@@ -160,6 +167,28 @@ def suggest(as_json: bool) -> None:
     say(tr("Copy what you want into {file}.", file=spelt_out(str(config.user_rules))))
 
 
+@command.command()
+@click.argument("rule_id", metavar="ID")
+def end(rule_id: str) -> None:
+    """End a rule that holds for one session.
+
+    ID is the id that `sayso rules` shows, or the beginning of it. A rule in a file ends when you take it out.
+
+    \b
+    Example:
+      sayso rules end 3f2a91bc
+    """
+    with open_desks(settings()) as desks:
+        found = [rule for rule in desks.permissions.session_rules() if rule.id.startswith(rule_id.lower())]
+        if len(found) != 1 or not rule_id:
+            text = tr(
+                "there is no one rule of a session with the id {id}; `sayso rules` lists them.", id=quoted(rule_id)
+            )
+            raise InvalidInput([Problem(path="ID", text=text)])
+        desks.permissions.end_session_rule(found[0], settler(desks.config))
+    say(tr("It holds no longer: {rule}", rule=spelt_out(", ".join(found[0].patterns))))
+
+
 @command.command("import")
 @click.argument("client", metavar="CLIENT", type=click.Choice(["claude-code", "codex", "gemini", "opencode"]))
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as one JSON object.")
@@ -209,6 +238,30 @@ def _row(rule: Rule, counts: dict[str, int], config: Config) -> tuple[str, ...]:
         _short(rule, config),
         f"{shown}{because}",
     )
+
+
+def _session_row(rule: SessionRule, counts: dict[str, int]) -> tuple[str, ...]:
+    text = ", ".join(rule.patterns)
+    return (
+        click.style(tr(Effect.ALLOW.value), fg=COLOURS[Effect.ALLOW]),
+        str(counts.get(f"{Effect.ALLOW.value} {text}", 0)),
+        tr("session rule {id}", id=rule.id[:8]),
+        f"{one_line(text, 100)} → {one_line(rule.client, 30)}, {place(rule.project)}",
+    )
+
+
+def _session_data(rule: SessionRule) -> dict[str, Any]:
+    return {
+        "id": rule.id,
+        "about": list(rule.patterns),
+        "client": rule.client,
+        "session": rule.session,
+        "project": rule.project,
+        "host": rule.host,
+        "person": rule.person,
+        "ask": rule.ask,
+        "since": iso_time(rule.created_at),
+    }
 
 
 def _decided(rule: Rule, counts: dict[str, int]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from sayso.agent_guard import refuse_agents_settling
 from sayso.asks.model import Answer, Ask, State
@@ -15,6 +16,9 @@ from sayso.cli.texts import mark, tr, translated
 from sayso.desks import Desks
 from sayso.errors import InvalidInput, Problem
 from sayso.permissions.action import Action, AllowScope
+
+if TYPE_CHECKING:
+    from sayso.permissions.like_rule import LikeRule
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +74,15 @@ def allow(desks: Desks, ask: Ask, digest: str, scope: AllowScope | None, instead
     else:
         given = instead.data["input"]
         allowed = desks.permissions.allow(ask.id, digest, by, scope, given, instead.digest)
+    desks.asks.keep_draft(ask.id, by.person, "")
+    return _handed_over(desks, allowed)
+
+
+def allow_like(desks: Desks, ask: Ask, digest: str, rule: LikeRule) -> Ask:
+    """Allow the action with this digest, and by a rule what is like it."""
+    _look_who_waits(desks)
+    by = settler(desks.config)
+    allowed = desks.permissions.allow_like(ask.id, digest, by, rule)
     desks.asks.keep_draft(ask.id, by.person, "")
     return _handed_over(desks, allowed)
 
