@@ -91,6 +91,10 @@ class RunningCommand:
         reason = self._watch(None if timeout is None else begun + timeout)
         self._end_tree(launch["grace_seconds" if reason == "exit" else "stop_grace_seconds"])
         self._drain()
+        if launch.get("sandbox"):
+            from sayso.running import confined
+
+            confined.clear(launch["folder"])
         return self._status(reason, "")
 
     def fail(self, error: Exception) -> dict[str, Any]:
@@ -130,7 +134,13 @@ class RunningCommand:
     def _start(self, found: str, launch: dict[str, Any], stdin: int | None) -> None:
         stdin = self._nothing if stdin is None else stdin
         stdio = [stdin, *(write for _, write in self._pipes)]
-        self._pid = program.start(found, launch["argv"], {**launch["env"], tree.MARK: self._mark}, stdio)
+        environment = {**launch["env"], tree.MARK: self._mark}
+        if sandbox := launch.get("sandbox"):
+            from sayso.running import confined  # only for those that have one: no other command pays for it
+
+            self._pid = confined.start(found, launch["argv"], environment, stdio, sandbox, launch["folder"])
+        else:
+            self._pid = program.start(found, launch["argv"], environment, stdio)
         self._childless = False
         for fd in stdio:
             os.close(fd)

@@ -36,6 +36,8 @@ class Launch:
     allowed: Mapping[str, Any] | None = None
     """What a person allowed, if somebody had to: the `action` as data, its `digest`, and which of its `first` commands
     this is; None for the command itself. The runner compares it with what it is about to execute."""
+    sandbox: Mapping[str, Any] | None = None
+    """What the kernel is to keep it to, as `confined.py` reads it; None for nothing."""
 
     def __post_init__(self) -> None:
         if problems := list(self._problems()):
@@ -93,4 +95,6 @@ class Launch:
         }
         if self.allowed:
             fields["allowed"] = dict(self.allowed)
+        if self.sandbox:
+            fields["sandbox"] = dict(self.sandbox)
         return json.dumps(fields).encode() + b"\n"

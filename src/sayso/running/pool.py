@@ -20,7 +20,7 @@ from functools import partial
 
 from sayso.errors import SpawnerUnavailable
 from sayso.running import isolated
-from sayso.running.runner import BORN, COMPARE, FORK, main
+from sayso.running.runner import BORN, FORK, main
 from sayso.running.runner_line import RunnerLine
 
 logger = logging.getLogger(__name__)
@@ -53,7 +53,8 @@ class RunnerPool:
         self._waiting = 0
         self._deaths = 0
         self._fault = ""
-        self._closed = self._compares = False
+        self._closed = False
+        self._taught = b""
         self._last_taken = time.monotonic()
         self._process, self._control = _start_process()
         self._selector = selectors.DefaultSelector()
@@ -91,13 +92,13 @@ class RunnerPool:
             self._starting.add(runner)
             return runner
 
-    def compare(self) -> None:
-        """Let the runners to come be ready to compare what was allowed with what they are about to run."""
+    def teach(self, what: bytes) -> None:
+        """Let the runners to come be ready for this, `COMPARE` or `CONFINE`, before they are needed for it."""
         with self._changed:
-            if not self._compares:
-                self._compares = True
+            if what not in self._taught:
+                self._taught += what
                 with contextlib.suppress(OSError):  # then it is gone, which is noticed elsewhere
-                    self._control.sendall(COMPARE)
+                    self._control.sendall(what)
 
     def see_started(self, runner: RunnerLine) -> None:
         """Hear the first word of a runner that was given its launch. By then it may all be over."""

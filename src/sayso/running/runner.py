@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 BORN = struct.Struct("=i")
 """What comes back for a byte: the pid of a runner, with the line to it, or a negative errno."""
 
-FORK, COMPARE = b"+", b"="
-"""What is said over the control line: one more runner, or that those to come will have to compare what was allowed."""
+FORK, COMPARE, CONFINE = b"+", b"=", b"#"
+"""What is said over the control line: one more runner, or that those to come will have to compare what was allowed, or
+to keep commands in a sandbox."""
 
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -58,7 +59,12 @@ def main() -> None:
     # Endless on purpose: this process lives exactly as long as the server holds the other end.
     while asked := control.recv(256):
         for byte in asked:
-            _learn_to_compare() if byte == COMPARE[0] else _fork(control)
+            if byte == COMPARE[0]:
+                _learn_to_compare()
+            elif byte == CONFINE[0]:
+                _learn_to_confine()
+            else:
+                _fork(control)
 
 
 def _learn_to_compare() -> None:
@@ -66,6 +72,15 @@ def _learn_to_compare() -> None:
     from sayso.running import recheck
 
     recheck.get_ready()
+
+
+def _learn_to_confine() -> None:
+    """The same for sandboxes."""
+    import shutil
+
+    from sayso.running import confined
+
+    del shutil, confined
 
 
 def _fork(control: socket.socket) -> None:

@@ -20,6 +20,7 @@ from sayso.running.command import KILL_SECONDS
 from sayso.running.folder import Status, cancel
 from sayso.running.launch import Launch
 from sayso.running.pool import CLOSE_SECONDS, START_SECONDS, RunnerPool
+from sayso.running.runner import COMPARE, CONFINE
 from sayso.running.runner_line import RunnerLine, endless, follow
 
 MOST_TRIES = 3
@@ -102,7 +103,9 @@ class Spawner:
         for _ in range(MOST_TRIES):
             pool = self._open_pool()
             if launch.allowed:
-                pool.compare()
+                pool.teach(COMPARE)
+            if launch.sandbox:
+                pool.teach(CONFINE)
             while runner := pool.take():
                 if runner.give(launch.folder, message):
                     return pool, runner
