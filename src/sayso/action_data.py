@@ -18,6 +18,7 @@ _PARTS = {
     "argv": "the command line",
     "program": "the program that is found",
     "stdin": "its standard input",
+    "sandbox": "the sandbox that it runs in",
     "first": "a command that runs before it",
     "skipped_if": "when it is skipped",
     "tool_file": "the tool file",

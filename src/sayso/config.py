@@ -27,6 +27,10 @@ RELAYED_PROFILE = "promptmanager"
 TRUST = "trust"
 """The folder of the state in which it is noted which files of projects may be used."""
 RULES = "rules.toml"
+SANDBOXES = ("none", "workspace", "read-only")
+"""What commands may be kept to, the strictest last."""
+NETWORKS = ("all", "loopback", "none")
+"""What of the network they may use there, the strictest last."""
 MACHINE_DIR = Path("/etc/sayso")
 """Where the owner of a machine says what holds for all of its users."""
 MOST_SETTINGS = 1024 * 1024
@@ -427,6 +431,31 @@ class Config:
     keep_operations: int = _setting(7 * _DAY, duration, "How long a command's result and output are kept.")
     keep_operations_bytes: int = _setting(
         1024**3, whole(1024 * 1024, 2**50), "The most bytes that results and outputs take; the oldest go first."
+    )
+
+    # The sandbox of commands
+
+    sandbox: str = _setting(
+        "none",
+        choice(*SANDBOXES),
+        "What commands may change: `workspace` is the project alone, `read-only` nothing. A project's tool file can be "
+        "stricter, not more lenient; your own can be either.",
+    )
+    sandbox_network: str = _setting(
+        "none",
+        choice(*NETWORKS),
+        "What of the network a command in a sandbox may use: `none`, `loopback` (one of its own), or `all`.",
+    )
+    sandbox_write: tuple[Path, ...] = _setting(
+        (), paths, "Directories besides the project that commands in the sandbox `workspace` may change."
+    )
+    sandbox_hide: tuple[Path, ...] = _setting(
+        (), paths, "Files and directories that no command in a sandbox may read, besides those that none may."
+    )
+    sandbox_missing: str = _setting(
+        "refuse",
+        choice("refuse", "run"),
+        "What becomes of a command whose sandbox this machine cannot enforce: it is refused, or run without.",
     )
 
     # Talk

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os.path
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sayso.rules.book import Circumstances, RuleBook, Ruling
+from sayso.rules.judge import sandbox_of
 from sayso.rules.places import RuleLevel
 from sayso.rules.reading import read_rules
 from sayso.rules.rule import Effect, RulesFile
@@ -82,7 +84,41 @@ def test_a_rule_holds_only_where_it_says() -> None:
     assert effect(strict, "git_status", agent="") == "deny"
 
 
-def test_what_wants_a_sandbox_is_asked_while_there_is_none() -> None:
+@pytest.mark.parametrize(
+    ("wanted", "in_force", "verdict"),
+    [
+        ("workspace", "none", "ask"),
+        ("workspace", "workspace", "allow"),
+        ("workspace", "read-only", "allow"),
+        ("read-only", "workspace", "ask"),
+        ("none", "none", "allow"),
+    ],
+)
+def test_what_is_allowed_in_a_sandbox_is_allowed_in_that_one_and_in_stricter_ones(
+    wanted: str, in_force: str, verdict: str
+) -> None:
+    file = read(f'[[rule]]\nallow = ["npm_test"]\nwhen = {{ sandbox = "{wanted}" }}')
+    use = use_of(example("npm_test", "/srv/shop"), Ground(leads_to=os.path.normpath))
+    where = Circumstances(project="/srv/shop", agent="claude-code", sandbox=in_force)
+    assert RuleBook([file]).judge(use, where).effect == verdict
+
+
+def test_what_an_action_runs_in_is_the_most_lenient_sandbox_of_its_parts() -> None:
+    def command(profile: str) -> dict[str, Any]:
+        data = {"argv": ["x"], "first": [], **({"sandbox": {"profile": profile}} if profile else {})}
+        return {"kind": "command", "tool": "x", "folder": "/", "data": data}
+
+    def sequence(*profiles: str, **more: Any) -> dict[str, Any]:
+        return {"kind": "sequence", "data": {"steps": [command(each) for each in profiles], "first": [], **more}}
+
+    assert [sandbox_of(command(each)) for each in ("", "workspace", "read-only")] == ["none", "workspace", "read-only"]
+    assert sandbox_of(sequence("workspace", "read-only")) == "workspace"
+    assert sandbox_of(sequence("workspace", "")) == "none"
+    assert sandbox_of(sequence("workspace", first=[{"argv": ["x"]}])) == "none"
+    assert sandbox_of({**command("workspace"), "kind": "shell"}) == "none", "what a client runs, we know nothing of"
+
+
+def test_what_wants_a_sandbox_is_asked_where_there_is_none() -> None:
     text = '[[rule]]\nallow = ["Bash(npm test *)"]\nwhen = { sandbox = "workspace" }'
     asked = ruling(text, "Bash(npm test)")
     assert (asked.effect, "sandbox" in asked.why) == (Effect.ASK, True)
@@ -293,7 +329,7 @@ def test_an_exception_belongs_to_its_rule_alone() -> None:
         ('[[rule]]\nask = ["x"]\napprovers = ["@nobody"]', 'there is no group "nobody"'),
         ('[[rule]]\nask = ["x"]\ntimeout = "soon"', ":3: timeout: it is"),
         ('[[rule]]\nask = ["x"]\nwhen = { os = "linux" }', ":3: when: it is"),
-        ('[[rule]]\nask = ["x"]\nwhen = { sandbox = "all" }', "sandbox one of workspace"),
+        ('[[rule]]\nask = ["x"]\nwhen = { sandbox = "all" }', "sandbox one of none"),
         ('[[rule]]\nask = ["x"]\nwhen = { project = "shop" }', "from the root or from your home"),
         ('[[rule]]\ndeny = ["Bash(rm *)"]\nmatch = ["Bash(ls)"]', ':3: match: "Bash(ls)" does not match this rule'),
         (

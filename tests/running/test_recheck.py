@@ -19,6 +19,7 @@ from sayso.running.output import read
 from sayso.running.program import identity
 from sayso.running.spawner import Spawner
 
+READ_ONLY = {"profile": "read-only", "network": "none", "write": [], "read": [], "hidden": [], "home": "/"}
 SCRIPT = 'cat - "$1"; printf %s "$COLOUR"; pwd'
 
 
@@ -105,6 +106,7 @@ CHANGES: dict[str, tuple[Callable[[Launch], Launch], str]] = {
     "folder": (_elsewhere, "the folder"),
     "tool file": (_written("tool.json"), "the tool file"),
     "no tool file": (_removed, "the tool file"),
+    "sandbox": (lambda launch: replace(launch, sandbox=READ_ONLY), "the sandbox that it runs in"),
 }
 
 

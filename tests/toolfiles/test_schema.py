@@ -78,6 +78,8 @@ SETTINGS = {
         "openWorldHint": False,
     },
     "inline_ms": 100,
+    "sandbox": "workspace",
+    "sandbox_network": "loopback",
     "approve": "once",
     "enabled": True,
     "sequence": [STEP],

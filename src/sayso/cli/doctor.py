@@ -87,6 +87,7 @@ def _all(config: Config, machine: Machine) -> Iterator[Finding]:
     yield from surroundings.tool_files(config)
     yield from surroundings.trust(config)
     yield from surroundings.rules(config)
+    yield from surroundings.sandbox(config)
     yield from surroundings.notifications(config)
     yield from surroundings.browser(config)
     yield from surroundings.enforcement(config)

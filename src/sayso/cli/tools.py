@@ -14,8 +14,9 @@ from sayso.cli.program import settings
 from sayso.cli.terminal import put, put_json, say, table
 from sayso.cli.texts import mark, plural, tr
 from sayso.cli.trusting import trust_written
-from sayso.config import Config
+from sayso.config import NETWORKS, SANDBOXES, Config
 from sayso.errors import InvalidInput, NotFound, Problem
+from sayso.records import replace
 from sayso.text import did_you_mean, one_line, printable, spelt_out
 from sayso.toolfiles.catalog import Catalog, CommandTool
 from sayso.toolfiles.leaves import leaves
@@ -130,8 +131,14 @@ def init(names: tuple[str, ...], for_user: bool) -> None:
 @command.command()
 @click.argument("name")
 @click.argument("arguments", nargs=-1, metavar="[NAME=VALUE]...")
+@click.option(
+    "--sandbox",
+    type=click.Choice(SANDBOXES),
+    help="What it may change: the project alone (workspace), nothing (read-only), or what you may (none).",
+)
+@click.option("--network", type=click.Choice(NETWORKS), help="What of the network it may use in its sandbox.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
-def run(name: str, arguments: tuple[str, ...], as_json: bool) -> None:
+def run(name: str, arguments: tuple[str, ...], sandbox: str | None, network: str | None, as_json: bool) -> None:
     """Run a tool as an agent would.
 
     Its arguments are checked, its time limit holds, and no process is left behind.
@@ -142,8 +149,9 @@ def run(name: str, arguments: tuple[str, ...], as_json: bool) -> None:
     Example:
       sayso tools run cargo_test package=core
       sayso tools run git_log max-count=5
+      sayso tools run npm_test --sandbox workspace --network loopback
     """
-    config = settings()
+    config = settings(sandbox=sandbox, sandbox_network=network)
     loaded = Catalog(config).load()
     tool = loaded.tools.get(name)
     if tool is None:
@@ -152,9 +160,19 @@ def run(name: str, arguments: tuple[str, ...], as_json: bool) -> None:
         hint = f"{did_you_mean(name, loaded.tools)} `sayso tools list` shows them.".lstrip()
         raise NotFound(f"There is no tool {name!r} here. {hint}")
     given = _read(tool, arguments)
+    if tool.file.file and not config.is_of_project(tool.file.file.parent):
+        tool = _as_said_here(tool, sandbox, network)
     from sayso.cli.running import run_tool
 
     sys.exit(run_tool(config, tool, given, as_json=as_json))
+
+
+def _as_said_here(tool: CommandTool, sandbox: str | None, network: str | None) -> CommandTool:
+    """The person who runs it now has the last word over what they once wrote into a file of their own."""
+    said = tool.leaf.settings
+    said = replace(said, sandbox=None if sandbox else said.sandbox)
+    said = replace(said, sandbox_network=None if network else said.sandbox_network)
+    return replace(tool, leaf=replace(tool.leaf, settings=said))
 
 
 def _checked(path: Path | None, config: Config) -> tuple[int, tuple[Fault, ...], tuple[Path, ...]]:
@@ -248,6 +266,7 @@ def _data(tool: CommandTool) -> dict[str, Any]:
         "name": tool.name,
         "synchronous": tool.leaf.synchronous,
         "approve": tool.leaf.approve,
+        "sandbox": tool.leaf.settings.sandbox,
         "description": tool.leaf.description,
         "inputSchema": input_schema(tool.leaf),
         "file": str(tool.file.file) if tool.file.file else None,

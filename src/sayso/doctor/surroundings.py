@@ -12,9 +12,10 @@ from importlib.util import find_spec
 from urllib.parse import urlsplit
 
 from sayso.brought import brought
-from sayso.config import Config
+from sayso.config import NETWORKS, Config
 from sayso.doctor.finding import Finding, fault, note, ok, warning
 from sayso.rules.places import are_there_rules
+from sayso.running.sandbox import NO_SANDBOX, why_not
 from sayso.text import counted, spelt_out
 from sayso.toolfiles.catalog import Catalog
 
@@ -61,6 +62,26 @@ def rules(config: Config) -> Iterator[Finding]:
         yield ok(
             "rules", f"{counted(len(book.rules), 'rule')} from {counted(len(book.files), 'file')} decide what is asked"
         )
+
+
+def sandbox(config: Config) -> Iterator[Finding]:
+    """Which sandboxes for commands this machine can enforce, by trying each."""
+    trouble = {network: why_not(network) for network in NETWORKS}
+    able = [network for network, why in trouble.items() if not why]
+    if able:
+        yield ok("sandbox", f"commands can be kept in a sandbox here, with network {', '.join(able)}")
+    for network, why in trouble.items():
+        needed = config.sandbox != NO_SANDBOX and network == config.sandbox_network
+        if needed and config.sandbox_missing == "run":
+            text = f"Commands run without the sandbox that you want for them, with network {network}: {why}"
+            yield from [warning("sandbox", text, "See docs/sandbox.md.")] if why else []
+        elif why:
+            said = f"No sandbox with network {network} can be enforced here: {why}"
+            yield (
+                fault("sandbox", said, "Such commands are refused. See docs/sandbox.md.")
+                if needed
+                else note("sandbox", said)
+            )
 
 
 def notifications(config: Config) -> Iterator[Finding]:
@@ -166,7 +187,9 @@ def enforcement(config: Config) -> Iterator[Finding]:
     secrets = "hidden" if config.mask_output else "shown (mask_output is off)"
     yield note("enforced", f"Commands stay in the project and command_roots; secrets in their output are {secrets}.")
     yield note("enforced", "What a project brings is not used until you trust it as it is (`sayso trust`).")
-    yield note("not enforced", "Commands have all of your rights, those of a project that you trust too: no sandbox.")
+    if config.sandbox == NO_SANDBOX:
+        text = "Commands have all of your rights, those of a project that you trust too, unless they have a sandbox."
+        yield note("not enforced", text)
     yield note(
         "not enforced",
         "An agent with a shell of yours can do what you can. That it cannot answer itself from a command line guards "

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from sayso.asks.model import Asker
 from sayso.config import Config
-from sayso.errors import SaysoError
+from sayso.errors import SandboxUnavailable, SaysoError
 from sayso.operations.alerts import alert_pattern, alert_streams
 from sayso.operations.operation import NewOperation, new_id, step_id
 from sayso.permissions.action import action_from
 from sayso.permissions.verdict import AllowedAction
+from sayso.running.sandbox import NO_SANDBOX, Sandbox, SandboxWord, sandbox_for, why_not
 from sayso.toolfiles.argv import Invocation, build_argv
 from sayso.toolfiles.catalog import CommandTool
 from sayso.toolfiles.leaves import WORKING_DIRECTORY, leaf_name
@@ -31,6 +32,8 @@ class Order:
     """What is left of the time of the sequence that this is a step of."""
     held_lock: str | None = None
     """The lock that the sequence holds already."""
+    sequences: tuple[CommandTool, ...] = ()
+    """Those that this is a step of, from the outside in."""
     allowed: AllowedAction | None = None
     """What a person has allowed this to be, as a step of the sequence that was shown to them."""
 
@@ -51,6 +54,7 @@ class Order:
             arguments={WORKING_DIRECTORY.name: where, **step.args} if where else step.args,
             id=step_id(self.id, number),
             parent=self.id,
+            sequences=(*self.sequences, self.tool),
             allowed=self._allowed_step(number),
         )
 
@@ -65,6 +69,21 @@ class Order:
         """What is executed; an InvalidInput names every argument that does not fit."""
         roots = (self.project, *config.command_roots)
         return build_argv(self.tool.leaf, self.arguments, project=self.project, roots=roots, folder=folder)
+
+    def sandbox(self, config: Config) -> Sandbox | None:
+        """What the command is kept to; None for nothing. A SandboxUnavailable says why it cannot be, here."""
+        tools = (self.tool, *self.sequences)
+        if config.sandbox == NO_SANDBOX and not any(tool.leaf.settings.sandbox for tool in tools):
+            return None
+        found = sandbox_for(config, self.project, [_word(tool, config) for tool in tools])
+        if found is None or not (trouble := why_not(found.network)):
+            return found
+        if config.sandbox_missing == "run":
+            return None
+        raise SandboxUnavailable(
+            f"{self.tool.name} was not run: its sandbox ({found.profile}, network {found.network}) cannot be enforced "
+            f"here: {trouble}. The user can look at it with `sayso doctor`."
+        )
 
     def operation(self, command: Invocation, config: Config) -> NewOperation:
         settings = self.tool.leaf.settings
@@ -96,3 +115,9 @@ class Order:
     def max_bytes(self, config: Config) -> int:
         said = self.tool.leaf.settings.output
         return said.max_bytes if said and said.max_bytes else config.output_bytes
+
+
+def _word(tool: CommandTool, config: Config) -> SandboxWord:
+    said, file = tool.leaf.settings, tool.file.file
+    of_project = file is not None and config.is_of_project(file.parent)
+    return SandboxWord(profile=said.sandbox, network=said.sandbox_network, of_project=of_project)

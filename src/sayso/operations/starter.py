@@ -5,6 +5,7 @@ Plain code that may block: not for the event loop. Costs nothing before the firs
 
 from __future__ import annotations
 
+import os
 import shlex
 import tempfile
 from collections.abc import Mapping
@@ -19,9 +20,12 @@ from sayso.operations.operation import BEFORE, Operation
 from sayso.operations.order import Order
 from sayso.operations.wanted_action import place_among_first
 from sayso.permissions.action import Action
+from sayso.running.capture import STREAMS
 from sayso.running.environment import Environments
+from sayso.running.excerpt import Excerpts
 from sayso.running.folder import Status
 from sayso.running.launch import Launch
+from sayso.running.sandbox import Sandbox
 from sayso.running.spawner import Spawner
 from sayso.toolfiles.argv import Invocation
 from sayso.toolfiles.leaves import Leaf, Probe
@@ -51,11 +55,15 @@ class Starter:
         may have been installed."""
         return tuple(probe for probe in order.tool.leaf.probes if (probe, order.project) not in self._there)
 
+    def sandbox(self, order: Order) -> Sandbox | None:
+        """What its commands are kept to."""
+        return order.sandbox(self._config)
+
     def check(self, order: Order, allowed: Action | None) -> Status | None:
         """See whether the program of the tool is there; a ToolUnavailable says how to install it. Where somebody had to
         allow that, a status says why it is not what they allowed."""
         for probe in self.checks(order):
-            status = self._run_probe(probe, order.project, allowed)
+            status = self._run_probe(probe, order, allowed)
             if status.refused:
                 return status
             if status.reason != "exit" or status.exit_code not in probe.success_exit_codes:
@@ -63,7 +71,8 @@ class Starter:
             self._there.add((probe, order.project))
         return None
 
-    def _run_probe(self, probe: Probe, project: Path, allowed: Action | None) -> Status:
+    def _run_probe(self, probe: Probe, order: Order, allowed: Action | None) -> Status:
+        project, sandbox = order.project, self.sandbox(order)
         with tempfile.TemporaryDirectory(prefix="sayso-probe-") as folder:
             launch = Launch(
                 folder=Path(folder),
@@ -72,6 +81,7 @@ class Starter:
                 env=self.environment(project),
                 timeout_seconds=PROBE_SECONDS,
                 max_bytes=_PROBE_BYTES,
+                sandbox=sandbox.message if sandbox else None,
             )
             return self._run_first(launch, allowed)
 
@@ -104,6 +114,7 @@ class Starter:
             grace_seconds=self._config.command_grace / 1000,
             max_bytes=order.max_bytes(self._config),
             allowed=_allowed(allowed, None),
+            sandbox=_reading(self.sandbox(order), command),
         )
         if command.before:
             first = replace(launch, folder=operation.folder / BEFORE, argv=command.before, stdin=None)
@@ -113,10 +124,28 @@ class Starter:
                 return _at_once(ended)
         return self.spawner.start_operation(launch)
 
+    def explained(self, status: Status, order: Order, command: Invocation, folder: Path, excerpts: Excerpts) -> Status:
+        """How a command failed, with what its sandbox may have to do with it."""
+        sandbox = self.sandbox(order)
+        if sandbox is None:
+            return status
+        from sayso.running.denials import LOOKED_AT, guess  # only for what a sandbox may have kept from its work
+
+        printed = [excerpts.tail(folder, stream, limit=LOOKED_AT).text for stream in STREAMS]
+        return replace(status, text=guess("\n".join(printed), sandbox, str(command.cwd)))
+
 
 def _allowed(action: Action | None, first: int | None) -> Mapping[str, Any] | None:
     """What the runner compares; `first` is which of those that run first it is about to run."""
     return {"action": action.plain, "digest": action.digest, "first": first} if action else None
+
+
+def _reading(sandbox: Sandbox | None, command: Invocation) -> Mapping[str, Any] | None:
+    """What the runner is told of the sandbox: the files that were written for the command are there for it to read."""
+    if sandbox is None:
+        return None
+    written = (os.path.realpath(file.path) for file in command.files)
+    return replace(sandbox, read=(*sandbox.read, *written)).message
 
 
 def _at_once(status: Status) -> Future[Status]:

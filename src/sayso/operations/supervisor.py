@@ -197,6 +197,7 @@ class OperationSupervisor:
 
     def _open(self, order: Order) -> tuple[Invocation, Operation, WantedApproval | None]:
         command = order.command(self._config, self.desk.folder_of(order.id))
+        self._starter.sandbox(order)  # what cannot be enforced is not begun
         wanted = self._wanted(order, command)
         if not wanted and not order.allowed:
             self._starter.check(order, None)
@@ -305,6 +306,9 @@ class OperationSupervisor:
             # Whoever cancelled it may have come before there was a runner to tell.
             await self.do(runner_folder.cancel, job.operation.folder)
         status = await asyncio.wrap_future(ended)
+        if status.reason == "exit" and status.exit_code not in job.operation.success_exit_codes:
+            where = order, command, job.operation.folder
+            return await self.in_thread(self._starter.explained, status, *where, self.excerpts)
         if status.reason == "spawn_failed":
             return replace(status, text=status.text + install_hint(order.tool.leaf))
         return status

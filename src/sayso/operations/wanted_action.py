@@ -16,6 +16,7 @@ from sayso.operations.operation import step_id
 from sayso.operations.order import Order
 from sayso.permissions.action import Action, ActionKind, action_from
 from sayso.running import program
+from sayso.running.sandbox import Sandbox
 from sayso.toolfiles.argv import Invocation
 from sayso.toolfiles.catalog import CommandTool
 from sayso.toolfiles.leaves import Probe
@@ -34,6 +35,9 @@ class Preparations(Protocol):
     def checks(self, order: Order) -> Sequence[Probe]:
         """What will be run to see whether the program is there."""
 
+    def sandbox(self, order: Order) -> Sandbox | None:
+        """What its commands are kept to."""
+
 
 class WantedActions:
     """Makes actions of calls, as things stand now."""
@@ -49,6 +53,8 @@ class WantedActions:
         else:
             data |= self._executed(order, command)
         data["first"] = list(self._first(order, command))
+        if sandbox := self._preparations.sandbox(order):
+            data["sandbox"] = sandbox.plain
         kind = ActionKind.SEQUENCE if order.tool.leaf.sequence else ActionKind.COMMAND
         return Action(kind=kind, tool=order.tool.name, folder=os.path.realpath(command.cwd), data=data)
 

@@ -24,10 +24,11 @@ class ActionKind(StrEnum):
     """`argv`, the `program` that its first word finds (its path, and where links lead from there; None where an earlier
     step of the sequence may bring it), `stdin`, `files`
     (contents by path), `environment` (what the call sets), what runs `first` (each an `argv` with its `program` and
-    `folder`), `tool_file` (`path`, `sha256`). A step of a sequence may also have `skipped_if`: the file whose being
+    `folder`), `tool_file` (`path`, `sha256`), and the `sandbox` that all of it runs in, where there is
+    one. A step of a sequence may also have `skipped_if`: the file whose being
     there (`exists`) or not (`missing`) makes it needless."""
     SEQUENCE = "sequence"
-    """`steps`: each a whole action as data; and what runs `first` and `tool_file`, as above."""
+    """`steps`: each a whole action as data; and what runs `first`, `tool_file` and `sandbox`, as above."""
     SHELL = "shell"
     EDIT = "edit"
     """`input`, the `diff` against the file as it is, and the `file` (`path`, `sha256`) that was compared."""

@@ -32,6 +32,7 @@ class PartName(StrEnum):
     FIRST = "Runs first"
     PROGRAM = "Program"
     NO_PROGRAM = "Program not found yet"
+    SANDBOX = "Sandbox"
     SKIPPED_IF_THERE = "Skipped if this file is there"
     SKIPPED_IF_MISSING = "Skipped if this file is missing"
     FOLDER = "Folder"
@@ -106,6 +107,7 @@ def _first(action: Action, told: dict[str, Any], programs: dict[str, str]) -> It
         lines = [f"{words.word(name)}={words.word(value)}" for name, value in told.pop("environment").items()]
         yield from [ActionPart(name=PartName.ENVIRONMENT, text="\n".join(lines), language="bash")] if lines else []
     yield from _run_first(action, told, programs)
+    yield from _sandbox(told)
     if action.kind is ActionKind.SHELL:
         yield from _taken(told, "command", PartName.SHELL, "bash")
     if action.kind is ActionKind.PLAN:
@@ -135,6 +137,20 @@ def _program(argv: Sequence[str], told: dict[str, Any], programs: dict[str, str]
     if programs.get(argv[0]) != text:
         yield ActionPart(name=PartName.PROGRAM if found else PartName.NO_PROGRAM, text=text)
     programs[argv[0]] = text
+
+
+def _sandbox(told: dict[str, Any]) -> Iterator[ActionPart]:
+    """What all of it is kept to."""
+    given = told.get("sandbox")
+    if not isinstance(given, Mapping) or given.keys() != {"profile", "network", "write"}:
+        return
+    if not _is_words(given["write"]):
+        return
+    del told["sandbox"]
+    lines = [exact(str(given["profile"])), f"network: {exact(str(given['network']))}"]
+    yield ActionPart(
+        name=PartName.SANDBOX, text="\n".join([*lines, *(f"writes: {exact(path)}" for path in given["write"])])
+    )
 
 
 def _skipped(told: dict[str, Any]) -> Iterator[ActionPart]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from sayso.config import SANDBOXES
 from sayso.rules.pattern import About, Pattern
 from sayso.rules.rule import Effect, Rule, RulesFault, RulesFile
 from sayso.rules.use import Command, ToolUse, UsedPath
@@ -20,7 +21,7 @@ NO_RULE = "no rule is about it"
 FAULTY = "the rules are not used, because a file of them has an error"
 HIDDEN = "it may touch files that a rule is about, without naming them"
 MENTIONED = "it names a file that a rule is about"
-NO_SANDBOX = "the rule that allows it wants a sandbox, and there is none yet"
+NO_SANDBOX = "the rule that allows it wants a sandbox that this would not run in"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +31,8 @@ class Circumstances:
     project: str
     """The real folder."""
     agent: str = ""
+    sandbox: str = SANDBOXES[0]
+    """What all of the action certainly runs in."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -269,9 +272,10 @@ def _excepts(exception: Pattern, use: ToolUse, words: Command) -> bool:
 
 
 def _holds(rule: Rule, where: Circumstances) -> bool:
-    """Whether it certainly holds here. No sandbox is in force yet."""
+    """Whether it certainly holds here."""
     when = rule.when
-    return not when.sandbox and _may_hold(rule, where) and (not when.agents or where.agent in when.agents)
+    kept = not when.sandbox or SANDBOXES.index(where.sandbox) >= SANDBOXES.index(when.sandbox)
+    return kept and _may_hold(rule, where) and (not when.agents or where.agent in when.agents)
 
 
 def _may_hold(rule: Rule, where: Circumstances) -> bool:

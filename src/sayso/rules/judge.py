@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sayso import config as settings
-from sayso.config import Config
+from sayso.config import SANDBOXES, Config
 from sayso.rules.book import Circumstances, RuleBook, Ruling
 from sayso.rules.files import RuleFiles
 from sayso.rules.pattern import pattern
@@ -50,7 +50,8 @@ class RuleJudge:
             if session:
                 book = book.with_file(_of_session(session))
             top = project if machine else os.path.realpath(project)
-            return book.judge(self.use(action, project, machine), Circumstances(project=top, agent=client))
+            where = Circumstances(project=top, agent=client, sandbox=sandbox_of(action))
+            return book.judge(self.use(action, project, machine), where)
         except Exception:
             # A fault of ours allows nothing, and does not speak for the person either.
             logger.exception("The rules could not be applied")
@@ -76,3 +77,14 @@ def _of_session(given: Mapping[str, Sequence[str]]) -> RulesFile:
         for name, patterns in given.items()
     ]
     return RulesFile(file=Path(), level=RuleLevel.SESSION, rules=tuple(rules))
+
+
+def sandbox_of(action: Mapping[str, Any]) -> str:
+    """What all of an action runs in, by the word of its runners, which run nothing outside of it: the most lenient of
+    its parts. Of what Sayso does not run itself, nothing is known."""
+    data = action["data"]
+    if action["kind"] not in ("command", "sequence"):
+        return SANDBOXES[0]
+    own = (data.get("sandbox") or {}).get("profile", SANDBOXES[0])
+    steps = [sandbox_of(step) for step in data.get("steps") or ()]
+    return min([*steps, own] if data.get("first") or not steps else steps, key=SANDBOXES.index)

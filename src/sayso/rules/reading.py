@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sayso.config import duration
+from sayso.config import SANDBOXES, duration
 from sayso.rules.book import matches
 from sayso.rules.pattern import About, Pattern, pattern
 from sayso.rules.places import RuleLevel
@@ -24,7 +24,6 @@ from sayso.trust import content_hash
 
 T = TypeVar("T")
 
-SANDBOXES = ("workspace", "read-only", "none")
 _KEYS = (
     *Effect,
     *("except", "because", "match", "not_match", "when"),

@@ -39,6 +39,10 @@ def _about_to_run(
 ) -> dict[str, Any]:
     action, here = allowed["action"], os.getcwd()
     data = dict(action["data"])
+    if sandbox := _sandbox(launch):
+        data["sandbox"] = sandbox
+    else:
+        data.pop("sandbox", None)
     if file := data["tool_file"]:
         data["tool_file"] = {**file, "sha256": _hash(_read(file["path"]))}
     if (place := allowed["first"]) is not None:
@@ -56,6 +60,12 @@ def _command(shown: Mapping[str, Any], launch: Mapping[str, Any], found: str, he
     """With the words and the program as they are now. Where it is None, an earlier step may have brought it."""
     program = {"program": identity(found, here)} if shown.get("program") is not None else {}
     return {**shown, "argv": launch["argv"], **program}
+
+
+def _sandbox(launch: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The one that it is about to be kept in, as people see it."""
+    given = launch.get("sandbox")
+    return {key: given[key] for key in ("profile", "network", "write")} if given else None
 
 
 def _content_of(file: int) -> bytes:

@@ -27,6 +27,8 @@ ItemType = Literal["string", "boolean", "integer", "number", "object"]
 OptionType = Literal["string", "boolean", "integer", "number", "array", "object"]
 Style = Literal["flag", "separate", "equals", "repeat", "csv", "stdin"]
 Approve = Literal["always", "once", "never"]
+SandboxName = Literal["none", "workspace", "read-only"]
+NetworkName = Literal["all", "loopback", "none"]
 FaultKind = Literal[
     "missing",
     "unknown",
@@ -297,6 +299,15 @@ class Settings:
     )
     approve: Approve | None = told(
         "Whether a person must agree first: `always`, `once` per session, or `never` (default).", default=None, since=2
+    )
+    sandbox: SandboxName | None = told(
+        "What it may change: `workspace`, the project alone; `read-only`, nothing; or `none`, what you may. "
+        "Default: the setting `sandbox`.",
+        default=None,
+        since=2,
+    )
+    sandbox_network: NetworkName | None = told(
+        "What of the network it may use in its sandbox. Default: the setting `sandbox_network`.", default=None, since=2
     )
 
 

@@ -149,6 +149,7 @@ class Texts:
     part_file: str = "File"
     part_environment: str = "Environment"
     part_first: str = "Runs first"
+    part_sandbox: str = "Sandbox"
     part_program: str = "Program"
     part_no_program: str = "Program not found yet"
     part_skipped_if_there: str = "Skipped if this file is there"

@@ -140,6 +140,7 @@ class German(Texts):
     part_file = "Datei"
     part_environment = "Umgebung"
     part_first = "Läuft zuerst"
+    part_sandbox = "Sandbox"
     part_program = "Programm"
     part_no_program = "Programm noch nicht gefunden"
     part_skipped_if_there = "Entfällt, wenn es diese Datei gibt"
