@@ -61,7 +61,9 @@ class Ground:
             profile="workspace",
             network="none",
             write=(str(self.project),),
-            read=tuple(map(os.path.realpath, (sys.prefix, sys.base_prefix, ESCAPES.parent, self.project))),
+            read=tuple(
+                os.path.realpath(path) for path in (sys.prefix, sys.base_prefix, str(ESCAPES.parent), self.project)
+            ),
             hidden=(str(self.home / ".ssh"), str(self.operation.parent)),
             home=str(self.home),
         )
