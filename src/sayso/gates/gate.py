@@ -12,31 +12,21 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sayso.asks.happening import NOT_WRITTEN
-from sayso.asks.model import Ask, Asker, Settler, State
+from sayso.asks.model import Ask, Asker, State
 from sayso.config import Config, load
 from sayso.desks import Desks, open_desks
-from sayso.errors import AlreadySettled, NotFound, StoreError
+from sayso.errors import StoreError
 from sayso.gates.asker import asker_of, project_of
 from sayso.gates.client import DecidedThere, GateClient, OwnPrompt, Prompt, Trail
+from sayso.gates.open_prompt import LEFT_TO_CLIENT, OpenPrompt
 from sayso.gates.prompts import AskedPrompt, asked
 from sayso.gates.watch import GateNews, Watch
 from sayso.terminals import terminal_of
 
-if TYPE_CHECKING:
-    from sayso.asks.desk import Held
-
-STORE_PATIENCE = 60.0
-"""Seconds for which a store may be away before the gate gives up."""
 CLIENT_ENDED, LET_GO = "its client has ended", "its client let go of it"
-LEFT_TO_CLIENT, FAILED = "its client's own prompt decides", "its gate failed"
-_HOW = {
-    DecidedThere.ALLOWED: "allowed in the terminal of {client}",
-    DecidedThere.DENIED: "denied in the terminal of {client}",
-    DecidedThere.ANSWERED: "answered in the terminal of {client}",
-}
+FAILED = "its gate failed"
 LAST_WORDS = 0.5
 """Seconds that a client has to write down how it was decided, when it ends its hook."""
 
@@ -62,10 +52,10 @@ def _decide(client: GateClient, event: Mapping[str, Any], watch: Watch) -> None:
         elif _is_seen_there(prompt, asker, desks):
             note_at_work(desks, question)
         elif not watch.told_to_end:
-            held = desks.asks.hold(question.new)
+            opened = OpenPrompt(client.title, client.name, question, desks.asks.hold(question.new), desks)
             note_at_work(desks, question)
             watch.also({asker.pid, os.getppid()}, sys.stdout.fileno(), trail.path if trail else None)
-            HeldPrompt(client, prompt, question, held, trail, desks, watch).hold_on(config)
+            HeldPrompt(client, prompt, opened, trail, desks, watch).hold_on(config)
 
 
 def _is_seen_there(prompt: Prompt, asker: Asker, desks: Desks) -> bool:
@@ -75,31 +65,30 @@ def _is_seen_there(prompt: Prompt, asker: Asker, desks: Desks) -> bool:
 
 
 class HeldPrompt:
-    """A prompt that stands in the inbox."""
+    """A hook that waits for what becomes of its prompt."""
 
     def __init__(
         self,
         client: GateClient,
         prompt: Prompt,
-        question: AskedPrompt,
-        held: Held,
+        opened: OpenPrompt,
         trail: Trail | None,
         desks: Desks,
         watch: Watch,
     ) -> None:
-        self._client, self._prompt, self._question = client, prompt, question
-        self._held, self._trail, self._desks, self._watch = held, trail, desks, watch
-        self._away_since, self._since = 0.0, time.monotonic()
+        self._client, self._prompt, self._opened = client, prompt, opened
+        self._trail, self._desks, self._watch = trail, desks, watch
+        self._since = time.monotonic()
 
     def hold_on(self, config: Config) -> None:
-        notify(config, self._held.ask)
+        notify(config, self._opened.ask)
         is_held_back = self._prompt.own_prompt is OwnPrompt.AFTERWARDS
         listen = self._desks.listen if is_held_back else self._desks.listen_for_own
         listener = listen(self._watch.ring)
         try:
             self._wait()
         except BaseException:
-            self._leave(FAILED)
+            self._opened.leave(FAILED)
             raise
         finally:
             listener.close()
@@ -109,43 +98,24 @@ class HeldPrompt:
         ends."""
         while True:
             if there := self._decided_there():
-                return self._withdraw(there)
-            ask = self._look()
+                return self._opened.withdraw(there)
+            ask = self._opened.look()
             if ask and ask.state is not State.PENDING:
                 return self._hand_over(ask)
             if ask and _is_seen_there(self._prompt, ask.asker, self._desks):
-                return self._leave(LEFT_TO_CLIENT)
-            if self._away_since and time.monotonic() > self._away_since + STORE_PATIENCE:
+                return self._opened.leave(LEFT_TO_CLIENT)
+            if self._opened.is_given_up:
                 return None
-            match self._watch.wait(self._rest()):
+            match self._watch.wait(self._opened.rest()):
                 case GateNews.TOLD_TO_END:
                     return self._end()
                 case GateNews.CLIENT_GONE:
-                    return self._leave(CLIENT_ENDED)
+                    return self._opened.leave(CLIENT_ENDED)
 
     def _decided_there(self) -> DecidedThere | None:
         if self._watch.told_of_yes:
             return DecidedThere.ANSWERED if self._prompt.permission.is_question else DecidedThere.ALLOWED
         return self._trail.look() if self._trail else None
-
-    def _look(self) -> Ask | None:
-        """The ask as it is now; None while the store is away."""
-        try:
-            ask = self._desks.asks.get(self._held.ask.id)
-            if ask.state is State.PENDING and ask.wait is None:
-                ask = self._desks.asks.hold_again(self._held)
-            if ask.state is State.PENDING and self._rest() == 0:
-                ask = self._desks.asks.time_out(self._held)
-        except StoreError:
-            self._away_since = self._away_since or time.monotonic()
-            return None
-        self._away_since = 0.0
-        return ask
-
-    def _rest(self) -> float | None:
-        """Seconds that are left of its time, where it has a limit."""
-        until = self._held.wait.until
-        return None if until is None else max(0.0, until / 1000 - time.time())
 
     def _end(self) -> None:
         """The client has ended its hook. Where its own prompt stood beside it, that is a No, unless the client says
@@ -154,9 +124,9 @@ class HeldPrompt:
         stood_beside = self._prompt.own_prompt is OwnPrompt.BESIDE
         waits_no_more = not stood_beside or time.monotonic() - self._since > self._client.patience
         if there is None and waits_no_more:
-            self._leave(LET_GO)
+            self._opened.leave(LET_GO)
         else:
-            self._withdraw(there or DecidedThere.DENIED)
+            self._opened.withdraw(there or DecidedThere.DENIED)
 
     def _last_words(self) -> DecidedThere | None:
         end = time.monotonic() + (LAST_WORDS if self._trail else 0)
@@ -165,43 +135,11 @@ class HeldPrompt:
         return there
 
     def _hand_over(self, ask: Ask) -> None:
-        """Tell the verdict. It counts as handed over once it is written."""
+        """Tell the verdict, unless it is known by now that the client has one."""
         if there := self._decided_there():
-            self._desks.asks.release(self._held, self._how(there))
-            return
-        verdict = self._question.verdict(ask)
-        if verdict is None:
-            self._desks.asks.release(self._held, LEFT_TO_CLIENT)
-        elif _write(self._client.told(verdict, self._prompt)):
-            self._desks.asks.delivered(self._held)
+            self._opened.let_go(self._opened.how(there))
         else:
-            self._desks.asks.release(self._held, NOT_WRITTEN)
-
-    def _withdraw(self, there: DecidedThere) -> None:
-        """Take it out of the inbox; it was decided in the client's own prompt."""
-        how = self._how(there)
-        by = Settler(person="", surface=f"the terminal of {self._client.title}")
-        with suppress(StoreError, NotFound):
-            try:
-                self._question.withdraw(self._held.ask, by, how)
-                self._desks.asks.delivered(self._held)
-            except AlreadySettled:
-                self._desks.asks.release(self._held, how)
-
-    def _leave(self, why: str) -> None:
-        """Nobody is left who could be told: what was asked is of no use."""
-        by = Settler(person="", surface=self._client.name)
-        with suppress(StoreError, NotFound):
-            try:
-                if not self._held.ask.bound:
-                    self._desks.asks.withdraw(self._held.ask.id, by, why)
-                    self._desks.asks.delivered(self._held)
-            except AlreadySettled:
-                pass
-            self._desks.asks.release(self._held, why)
-
-    def _how(self, there: DecidedThere) -> str:
-        return _HOW[there].format(client=self._client.title)
+            self._opened.hand_over(ask, lambda verdict: _write(self._client.told(verdict, self._prompt)))
 
 
 def _write(told: Mapping[str, Any]) -> bool:
