@@ -221,8 +221,11 @@ class Interactive(Client):
         return int(self._tmux("display-message", "-p", "#{pane_pid}"))
 
     def nudge(self) -> None:
-        self._tmux("send-keys", "-l", "Go on.")
+        self.write("Go on.")
         self.press("Enter")
+
+    def write(self, text: str) -> None:
+        self._tmux("send-keys", "-l", text)
 
     def press(self, key: str) -> None:
         """Press a key, by tmux's name for it."""
