@@ -90,7 +90,7 @@ class FakeCodex:
 
     def meet(self) -> None:
         """The handshake, with one session that is at work."""
-        self.say(id=self.expect("initialize")["id"], result={"codexHome": "/home/ada/.codex"})
+        self.say(id=self.expect("initialize")["id"], result={"codexHome": str(self.path.parent)})
         self.expect("initialized")
         self.say(id=self.expect("thread/loaded/list")["id"], result={"data": [THREAD], "nextCursor": None})
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from tests.cli.codex_server import SECONDS, THREAD, TURN, FakeCodex, Json, serving
-from tests.cli.program import SOMEONE, Home
+from tests.cli.program import BIN, SOMEONE, Home
 
 from sayso.asks.model import Answer, Ask, State
 from sayso.chain import LogKind
+from sayso.gates.codex import CodexHook, has_no_terminal
 from sayso.gates.codex_asks import patched
 from sayso.gates.codex_gate import CodexGate
 from sayso.gates.codex_server import CodexServer
@@ -100,6 +104,7 @@ def session(home: Home, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
     for name, value in home.env.items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("XDG_CONFIG_HOME")
+    (home.folder / "hooks.json").write_text('{"hooks": {"PermissionRequest": "sayso gate codex"}}')
     with serving(home.folder / "codex.sock", home.project) as codex:
         found = Session(home, codex)
         try:
@@ -319,12 +324,20 @@ def test_what_is_told_twice_is_asked_once(session: Session) -> None:
     assert len(session.asks) == 1
 
 
+def test_once_its_hooks_are_taken_back_nothing_more_is_asked(session: Session) -> None:
+    session.join()
+    (session.home.folder / "hooks.json").unlink()
+    session.codex.ask_command()
+    session.until(lambda: session.gate.is_over)
+    assert session.asks == []
+
+
 def test_when_the_server_goes_nothing_is_left_in_the_inbox(session: Session) -> None:
     session.join()
     session.codex.ask_command()
     ask = session.prompt()
     session.codex.go_away()
-    session.until(lambda: session.server.is_broken)
+    session.until(lambda: session.gate.is_over)
     session.gate.close("its client has ended")
     assert session.home.ask_of(ask).state is State.EXPIRED
 
@@ -370,3 +383,100 @@ def test_the_file_that_a_change_is_moved_to_is_shown(session: Session) -> None:
     assert ask.wanted is not None
     moved = {"path": str(file), "change": "update", "move_path": "/srv/new.txt"}
     assert ask.wanted["action"]["data"]["input"] == {"changes": [moved]}
+
+
+# The hook
+
+
+PROMPT: Json = {
+    "session_id": THREAD,
+    "turn_id": TURN,
+    "hook_event_name": "PermissionRequest",
+    "model": "scripted",
+    "permission_mode": "default",
+    "tool_name": "Bash",
+    "tool_input": {"command": "touch made", "description": "Need it"},
+}
+AS_SERVER = "import subprocess, sys; [subprocess.run(sys.argv[4:], check=True, input=b'{}') for _ in range(2)]"
+"""A process with the words of a server that sessions share, which runs a hook twice."""
+
+
+def hook(home: Home, event: Json) -> subprocess.Popen[bytes]:
+    process = subprocess.Popen(
+        [BIN / "sayso", "gate", "codex"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=home.project,
+        env=home.env,
+    )
+    assert process.stdin is not None
+    process.stdin.write(json.dumps({**event, "cwd": str(home.project)}).encode())
+    process.stdin.close()
+    process.stdin = None
+    return process
+
+
+def test_without_a_shared_server_the_hook_holds_while_the_person_is_away_and_not_while_they_are_here(
+    home: Home,
+) -> None:
+    assert home.run("away").code == 0
+    held = hook(home, PROMPT)
+    ask = home.wait_for_ask()
+    assert (ask.asker.client, ask.asker.session) == ("codex-mcp-client", THREAD)
+    with home.desk() as desk:
+        PermissionDesk(desk).allow(ask.id, ask.digest, SOMEONE)
+    out, err = held.communicate(timeout=SECONDS)
+    assert json.loads(out)["hookSpecificOutput"]["decision"] == {"behavior": "allow"}, err
+    assert home.run("back").code == 0
+    assert hook(home, PROMPT).communicate(timeout=SECONDS) == (b"", b"")
+    assert hook(home, {**PROMPT, "hook_event_name": "SessionStart"}).communicate(timeout=SECONDS) == (b"", b"")
+
+
+def test_a_server_that_sessions_share_has_one_gate_however_many_hooks_it_runs(home: Home) -> None:
+    with serving(home.folder / "codex.sock", home.project) as codex:
+        address = ["app-server", "--listen", f"unix://{codex.path}"]
+        words = [sys.executable, "-c", AS_SERVER, *address, str(BIN / "sayso"), "gate", "codex"]
+        with subprocess.Popen(words, cwd=home.project, env=home.env) as server:
+            codex.meet()
+            codex.let_join()
+            assert server.wait(SECONDS) == 0
+        (lock,) = (home.state / "gates").iterdir()
+        assert lock.name.startswith(f"codex-{server.pid}-")
+        codex.go_away()
+        end = time.monotonic() + SECONDS
+        while lock.exists():
+            assert time.monotonic() < end
+            time.sleep(0.02)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["codex", "Go on."], False),
+        (["codex", "-c", 'model="x"', "--no-daemon"], False),
+        (["codex", "exec", "Go on."], True),
+        (["codex", "-m", "x", "e", "Go on."], True),
+    ],
+)
+def test_it_is_known_whether_somebody_sits_at_its_terminal(words: list[str], expected: bool) -> None:
+    assert has_no_terminal(words) is expected
+
+
+def test_a_patch_names_its_files_to_the_rules() -> None:
+    one = "*** Begin Patch\n*** Delete File: .env\n*** End Patch"
+    changes = "*** Add File: new.txt\n+hello\n*** Update File: old.txt\n*** Move to: .env\n@@\n-a\n+b\n"
+    two = f"*** Begin Patch\n{changes}*** End Patch"
+    event = {**PROMPT, "tool_name": "apply_patch"}
+    assert CodexHook().read({**event, "tool_input": {"command": one}}, {}).permission.given == {
+        "file_path": ".env",
+        "patch": one,
+    }
+    assert CodexHook().read({**event, "tool_input": {"command": two}}, {}).permission.given == {
+        "changes": [
+            {"path": "new.txt", "change": "add"},
+            {"path": "old.txt", "change": "update"},
+            {"move_path": ".env"},
+        ],
+        "patch": two,
+    }

@@ -173,6 +173,22 @@ def test_what_brings_a_clients_prompts_is_told_added_tried_and_taken_back_to_the
     assert files() == before
 
 
+def test_codexs_question_about_hooks_is_explained_before_it_comes_and_doctor_knows_the_answer(home: Home) -> None:
+    folder = home.folder / ".codex"
+    folder.mkdir()
+    (folder / "config.toml").write_text('model = "x"\n')
+    ran = home.run("install", "codex", "--no-allow", "--approvals")
+    assert "Hooks need review" in ran.err
+    assert list(json.loads((folder / "hooks.json").read_text())["hooks"]) == ["SessionStart", "PermissionRequest"]
+    assert "has not been told yet that it may run the hook" in home.run("doctor").out
+    assert home.run("uninstall", "codex").code == 0
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {"config.toml": 'model = "x"\n'}
+    trusted = f'[hooks.state."{folder}/hooks.json:permission_request:0:0"]\ntrusted_hash = "sha256:58a1"\n'
+    (folder / "config.toml").write_text(trusted)
+    assert home.run("install", "codex", "--no-allow", "--approvals").code == 0
+    assert "what Codex asks in its terminal stands in your inbox too" in home.run("doctor").out
+
+
 def test_the_hook_and_the_skill_come_with_a_client_and_go_with_it(home: Home) -> None:
     settings = home.folder / ".claude" / "settings.json"
     settings.parent.mkdir()

@@ -12,11 +12,6 @@ CLIENTS = ("claude-code", "codex", "copilot", "opencode", "qwen")
 
 def run(name: str) -> None:
     """Serve one prompt of this client. A fault of ours is no decision: its own prompt goes on."""
-    if name == "codex":
-        from sayso.gates import codex
-
-        codex.serve()
-        return
     client = _client(name)
     try:
         serve(client)
@@ -27,6 +22,10 @@ def run(name: str) -> None:
 def _client(name: str) -> GateClient:
     """Only the one that is named is imported."""
     match name:
+        case "codex":
+            from sayso.gates.codex import CodexHook
+
+            return CodexHook()
         case "copilot":
             from sayso.gates.copilot import Copilot
 

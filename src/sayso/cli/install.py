@@ -138,6 +138,8 @@ def command(
         ]
     }
     went_well += [_try(_show_part if dry_run else _adding(ours), part) for part in parts.values()]
+    if wants_gate:
+        _say_what_trust_is_for([BY_KEY[key] for key in gates])
     if before is not None:
         trust_changes(config, before, [part.path for part in ours])
     _say_next(dry_run)
@@ -289,6 +291,18 @@ def _wants_gate(gates: Mapping[str, GateSetUp], approvals: bool | None) -> bool:
         tr("Bring these prompts into your inbox?"),
         tr("Permission prompts can come to your inbox too: {command}", command=_by("--approvals", names)),
     )
+
+
+def _say_what_trust_is_for(targets: Sequence[Target]) -> None:
+    """Before the client asks, so that nobody wonders."""
+    for target in targets:
+        if target.gate and target.gate.asks_for_trust:
+            text = tr(
+                '{client} runs no hook before you have agreed. When it next starts it says "Hooks need review": choose '
+                '"Trust all and continue". Until then its prompts stay in its terminal alone.',
+                client=target.title,
+            )
+            say(flowing(text))
 
 
 def _offered(text: str, question: str, otherwise: str) -> bool:

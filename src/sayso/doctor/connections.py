@@ -264,10 +264,21 @@ def approvals(machine: Machine) -> Iterator[Finding]:
         if not shutil.which(program, path=machine.environ.get("PATH")):
             fix = f"sayso install {target.key} --approvals"
             yield fault("approvals", f"{target.title} runs {program}, which is not there.", fix)
+        elif target.gate and target.gate.asks_for_trust and not _trusts_its_hooks(target, machine):
+            text = f"{target.title} has not been told yet that it may run the hook for its prompts."
+            yield warning("approvals", text, f'Start {target.key} and choose "Trust all and continue".')
         elif target.gate and target.gate.stays_open:
             yield ok("approvals", f"what {target.title} asks in its terminal stands in your inbox too")
         else:
             yield ok("approvals", f"what {target.title} asks while you are away waits in your inbox")
+
+
+def _trusts_its_hooks(target: Target, machine: Machine) -> bool:
+    """Whether a client notes with its own settings that its person has agreed to the hook for prompts."""
+    if target.gate is None:
+        return False
+    noted = f"{target.gate.set_up(machine, ()).path}:permission_request:"
+    return noted in files.as_text(files.content(target.file(machine, Scope.USER)))
 
 
 def gate_command(target: Target, machine: Machine) -> str | None:

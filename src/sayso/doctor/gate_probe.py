@@ -40,7 +40,7 @@ def _told(target: Target, said: str, milliseconds: str) -> Finding:
         return ok(SUBJECT, f"a prompt was in your inbox, and its denial came back ({milliseconds} ms)")
     if said:
         return ok(SUBJECT, f"your rules decided a test prompt at once ({milliseconds} ms)")
-    if target.gate and not target.gate.stays_open:
+    if target.gate and (target.gate.also_holds or not target.gate.stays_open):
         return note(
             SUBJECT, f"You are here, so a test prompt was left to {target.title}.", "sayso away, then look again"
         )
@@ -66,6 +66,7 @@ def _opencode_event(mark: str, folder: str) -> dict[str, object]:
 
 _EVENTS: Mapping[str, Callable[[str, str], dict[str, object]]] = {
     "claude-code": _claude_event,
+    "codex": _claude_event,
     "copilot": _copilot_event,
     "opencode": _opencode_event,
     "qwen": lambda mark, folder: _claude_event(mark, folder, "run_shell_command"),

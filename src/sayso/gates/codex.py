@@ -1,30 +1,100 @@
 """Codex's hooks, as tried with 0.166: `SessionStart`, and `PermissionRequest`, which runs before its own prompt.
 
 Where sessions share a server, a hook only sees to it that the gate of that server runs, which asks beside the terminal
-(`codex_gate.py`). The hook itself asks where there is no such server, and for what only it brings.
+(`codex_gate.py`). Where there is none, the hook asks itself, and its client's own prompt comes afterwards.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import select
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from sayso.clients import RUN_VARIABLE
 from sayso.config import load
-from sayso.gates.codex_server import CodexServer, shared_socket
+from sayso.dialects.approve import Permission
+from sayso.gates.client import GateVerdict, OwnPrompt, Prompt, Trail
+from sayso.gates.codex_server import NAME, PATCH, TITLE, CodexServer, shared_socket
+from sayso.gates.hook_words import EVENT, behavior, own_tools, permission, told
+from sayso.process_table import command_line
 from sayso.processes import ProcessName, ancestry
 
-START, PROMPT = "SessionStart", "PermissionRequest"
+OWN_TOOLS = own_tools("mcp__{server}__{tool}")
 NEAR = 5
-"""How many ancestors may be between a hook and the server: a shell, a package runner."""
+"""How many ancestors are looked at: between a hook and Codex may be a shell and a package runner."""
 READY_SECONDS = 5.0
 """For the gate to join the sessions that are there. A session begins all the same when it takes longer."""
+_FILE = re.compile(r"^\*\*\* (?P<change>Add|Update|Delete) File: (?P<path>.+?)\s*$", re.MULTILINE)
+_MOVED = re.compile(r"^\*\*\* Move to: (?P<path>.+?)\s*$", re.MULTILINE)
+_WITHOUT_A_TERMINAL = ("exec", "e", "app-server", "mcp-server")
+
+
+class CodexHook:
+    name, title = NAME, TITLE
+    patience = 86_400 - 5.0
+
+    def stands_back(self, event: Mapping[str, Any], environ: Mapping[str, str]) -> bool:
+        if environ.get(RUN_VARIABLE):
+            return True
+        if found := shared_server(environ):
+            # All of its prompts come by the gate of that server, if it runs.
+            see_to_gate(*found, load().gates_dir)
+            return True
+        return event.get("hook_event_name") != EVENT or OWN_TOOLS.fullmatch(str(event.get("tool_name"))) is not None
+
+    def read(self, event: Mapping[str, Any], environ: Mapping[str, str]) -> Prompt:
+        process = next((near for near in _near() if _is_codex(command_line(near.pid))), None)
+        has_terminal = process is None or not has_no_terminal(command_line(process.pid))
+        return Prompt(
+            permission=_wanted(permission(event.get("tool_name"), event.get("tool_input"), {})),
+            session=str(event.get("session_id") or ""),
+            version="",
+            process=process.pid if process else 0,
+            folder=Path(str(event.get("cwd") or ".")),
+            own_prompt=OwnPrompt.AFTERWARDS if has_terminal else OwnPrompt.NEVER,
+        )
+
+    def trail(self, event: Mapping[str, Any], prompt: Prompt) -> Trail | None:
+        return None
+
+    def told(self, verdict: GateVerdict, prompt: Prompt) -> Mapping[str, Any]:
+        return told(behavior(verdict))
+
+
+def _wanted(asked: Permission) -> Permission:
+    """A patch with the files that it changes, so that rules about these hold."""
+    patch = asked.given.get("command")
+    if asked.tool != PATCH or not isinstance(patch, str):
+        return asked
+    files = [{"path": found["path"], "change": found["change"].lower()} for found in _FILE.finditer(patch)]
+    files += [{"move_path": found["path"]} for found in _MOVED.finditer(patch)]
+    if len(files) == 1:
+        return Permission(tool=PATCH, given={"file_path": files[0]["path"], "patch": patch})
+    return Permission(tool=PATCH, given={"changes": files, "patch": patch})
+
+
+def _near() -> Sequence[ProcessName]:
+    return ancestry()[1:NEAR]
+
+
+def _is_codex(words: Sequence[str]) -> bool:
+    return bool(words) and os.path.basename(words[0]).startswith("codex")
+
+
+def has_no_terminal(words: Sequence[str]) -> bool:
+    """Whether nobody sits at a Codex that was started with these."""
+    return any(word in _WITHOUT_A_TERMINAL for word in words[1:])
+
+
+# Where sessions share a server
 
 
 def shared_server(environ: Mapping[str, str]) -> tuple[ProcessName, Path] | None:
     """The process that has started this hook, and its socket, where it is a server that sessions share."""
-    for process in ancestry()[1:NEAR]:
+    for process in _near():
         if socket := shared_socket(process.pid, environ):
             return process, socket
     return None
@@ -71,23 +141,13 @@ def _become_gate(socket: Path, ready: int, lock: Path) -> None:
         import gc
 
         gc.enable()  # a hook is over before that pays
-        _serve(socket, ready)
+        from sayso.gates.codex_gate import CodexGate
+
+        CodexGate(CodexServer(socket)).serve(lambda: os.close(ready))
     finally:
         lock.unlink(missing_ok=True)
         os._exit(0)
 
 
-def _serve(socket: Path, ready: int) -> None:
-    from sayso.gates.codex_gate import CodexGate
-
-    gate = CodexGate(CodexServer(socket))
-    gate.serve(lambda: os.close(ready))
-
-
 def _plain(text: str) -> str:
     return "".join(letter if letter.isalnum() else "-" for letter in text)
-
-
-def serve() -> None:
-    if found := shared_server(os.environ):
-        see_to_gate(*found, load().gates_dir)

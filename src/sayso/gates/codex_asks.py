@@ -9,7 +9,6 @@ import os.path
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Question,
 from sayso.config import Config
 from sayso.dialects.outcomes import refusal_words, selected_labels
 from sayso.gates.client import GateVerdict, Prompt
+from sayso.gates.codex_server import PATCH
 from sayso.gates.prompts import AskedPermission
 from sayso.permissions.action import Action, ActionKind
 from sayso.permissions.edits import unified
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sayso.desks import Desks
 
 Json = Mapping[str, Any]
-SHELL, PATCH, OWN_QUESTIONS = "Bash", "apply_patch", "request_user_input"
+SHELL, OWN_QUESTIONS = "Bash", "request_user_input"
 _SHELLS = ("bash", "sh", "zsh", "dash")
 _NOTHING_OF_IT = (
     *("threadId", "turnId", "itemId", "approvalId", "startedAtMs", "environmentId", "kind", "command", "cwd", "reason"),
@@ -44,12 +44,6 @@ class AskedAction(AskedPermission):
     ) -> None:
         self._wanted = wanted
         super().__init__(prompt, asker, config, desks)
-
-    def decided_before(self) -> GateVerdict | None:
-        found = super().decided_before()
-        # Codex does what it has asked for, or nothing.
-        self.new = replace(self.new, wanted={**(self.new.wanted or {}), "takes_changes": False})
-        return found
 
     def _as_it_is(self) -> Action:
         return self._wanted()

@@ -27,13 +27,12 @@ from sayso.errors import SaysoError, StoreError
 from sayso.gates.asker import kept, project_of
 from sayso.gates.client import DecidedThere, GateVerdict, OwnPrompt, Prompt
 from sayso.gates.codex_asks import AskedAction, AskedInput, change_action, command_action, takes_accept
-from sayso.gates.codex_server import CHANGE, COMMAND, QUESTIONS, CodexServer, Json
+from sayso.gates.codex_server import CHANGE, COMMAND, NAME, QUESTIONS, TITLE, CodexServer, Json
 from sayso.gates.gate import CLIENT_ENDED, FAILED, LET_GO, note_at_work, notify
 from sayso.gates.open_prompt import OpenPrompt
 from sayso.gates.prompts import AskedPrompt
 from sayso.processes import leader_of, name_of
 
-NAME, TITLE = "codex-mcp-client", "Codex"
 LAST_WORDS = 0.5
 """Seconds in which the server may say how the terminal has decided."""
 LOOK_SELDOM, LOOK_OFTEN = 15.0, 1.0
@@ -77,6 +76,7 @@ class CodexGate:
         os.set_blocking(self._here, False)
         os.set_blocking(self._there, False)
         self._told_to_end = False
+        self._hooks: Path | None = None
         self._to_close = ExitStack()
         self._ready: Callable[[], None] | None = None
         server.request("thread/loaded/list")
@@ -89,11 +89,15 @@ class CodexGate:
         self._ready = ready
         why = FAILED
         try:
-            while not (self._told_to_end or self._server.is_broken):
+            while not self.is_over:
                 self.turn(self._rest())
             why = LET_GO if self._told_to_end else CLIENT_ENDED
         finally:
             self.close(why)
+
+    @property
+    def is_over(self) -> bool:
+        return self._told_to_end or self._server.is_broken
 
     def close(self, why: str) -> None:
         """Let go of all that is open."""
@@ -147,6 +151,8 @@ class CodexGate:
     def _hear(self, said: Json) -> None:
         params = said.get("params") or {}
         match said["method"]:
+            case "initialize" if said.get("is_result"):
+                self._hooks = Path(said["result"]["codexHome"], "hooks.json")
             case "thread/loaded/list" if said.get("is_result"):
                 for thread in (said["result"] or {}).get("data", ()):
                     self._join(thread)
@@ -233,6 +239,9 @@ class CodexGate:
     def _put(self, request: int | str, method: str, params: Json) -> None:
         if request in self._open or request in self._decided or not takes_accept(params):
             return
+        if not self._is_wanted():
+            self._told_to_end = True
+            return
         thread = self.threads[params["threadId"]]
         config, desks = self._desks_of(thread.folder)
         asker = self._asker(params["threadId"], thread, config)
@@ -248,6 +257,13 @@ class CodexGate:
         )
         note_at_work(desks, question)
         notify(config, opened.ask)
+
+    def _is_wanted(self) -> bool:
+        """Whether the hooks are still there that see to this gate."""
+        try:
+            return self._hooks is not None and b"gate codex" in self._hooks.read_bytes()
+        except OSError:
+            return False
 
     def _desks_of(self, folder: Path) -> tuple[Config, Desks]:
         project = project_of(folder)

@@ -16,6 +16,10 @@ from sayso import __version__
 from sayso.gates.websocket import WebSocket
 from sayso.process_table import command_line
 
+NAME, TITLE = "codex-mcp-client", "Codex"
+"""As it calls itself to MCP servers, and as people call it."""
+PATCH = "apply_patch"
+"""Its tool that changes files."""
 COMMAND = "item/commandExecution/requestApproval"
 CHANGE = "item/fileChange/requestApproval"
 QUESTIONS = "item/tool/requestUserInput"

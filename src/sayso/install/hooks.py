@@ -86,12 +86,14 @@ class GatePart(HookPart):
 
     client: str = "claude-code"
     event: str = PROMPTS
+    at_start: str = ""
+    """Another event at which the gate is started: that of a new session, where its client needs that."""
     limit: int = PROMPT_SECONDS
     """After which the client gives up, in its own unit."""
 
     @property
     def events(self) -> Sequence[str]:
-        return (self.event,)
+        return (self.at_start, self.event) if self.at_start else (self.event,)
 
     @property
     def arguments(self) -> str:

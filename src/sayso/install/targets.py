@@ -51,6 +51,10 @@ class PromptGate:
     stays_open: bool
     """Whether the client's prompt stands open meanwhile. Else the gate must hold it back, and does so only while nobody
     is at that terminal."""
+    also_holds: bool = False
+    """Whether there are sessions of it in which the prompt cannot stand open."""
+    asks_for_trust: bool = False
+    """Whether the client runs no hook before its person has said so."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,6 +234,15 @@ CLAUDE_GATE = PromptGate(
     set_up=lambda machine, program: GatePart(path=claude_settings(machine, Scope.USER), program=program),
     stays_open=True,
 )
+CODEX_GATE = PromptGate(
+    # Where its sessions share a server, the gate of that server has to be there when one of them begins.
+    set_up=lambda machine, program: GatePart(
+        path=_codex_home(machine) / "hooks.json", program=program, client="codex", at_start="SessionStart"
+    ),
+    stays_open=True,
+    asks_for_trust=True,
+    also_holds=True,
+)
 OPENCODE_GATE = PromptGate(
     set_up=lambda machine, program: opencode_gate(_opencode_home(machine) / "plugin" / "sayso.js", program),
     stays_open=True,
@@ -281,6 +294,7 @@ TARGETS: tuple[Target, ...] = (
         ),
         own=CODEX_COMMAND,
         grant=_codex_grant,
+        gate=CODEX_GATE,
         skills=(lambda machine: machine.home / ".agents" / "skills", ".agents/skills"),
         notes=(lambda machine: _codex_home(machine) / "AGENTS.md", "AGENTS.md"),
     ),
