@@ -13,6 +13,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 
 from sayso import process_table
 from sayso.running import program, record, tree
@@ -21,6 +22,8 @@ from sayso.running.capture import STREAMS, Capture
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from sayso.running.open_input import OpenInput
 
 STARTED = b"started"
 CANCEL = b"cancel\n"
@@ -43,6 +46,7 @@ class RunningCommand:
         self._captures: dict[str, Capture] = {}
         self._open: dict[int, Capture] = {}
         self._line: socket.socket | None = None
+        self._input: OpenInput | None = None
         self._exit_fd: int | None = None
         self._pid = 0
         self._exit: int | None = None
@@ -120,6 +124,8 @@ class RunningCommand:
         for (read, _), name in zip(self._pipes, STREAMS, strict=True):
             self._captures[name] = self._open[read] = Capture(launch["folder"], name, launch["max_bytes"])
             self._poll.register(read, select.POLLIN)
+        if self._input:
+            self._input.listen(self._poll)
 
     def _heed_children(self) -> None:
         """From now on the end of any child wakes the poll. Before, only the command's does, which is faster."""
@@ -129,6 +135,11 @@ class RunningCommand:
     def _prepare(self, launch: dict[str, Any]) -> int | None:
         """Go where the command is to run, and take its input, if it has any."""
         program.enter(launch["cwd"])
+        if launch.get("spoken_to"):
+            from sayso.running.open_input import OpenInput  # no other command pays for it
+
+            self._input = OpenInput(launch["folder"], launch["timeout_seconds"])
+            return self._input.read_end
         return record.open_stdin(launch["folder"]) if launch["stdin"] else None
 
     def _start(self, found: str, launch: dict[str, Any], stdin: int | None) -> None:
@@ -149,10 +160,23 @@ class RunningCommand:
         return self._exit is not None or self._cancelled
 
     def _watch(self, deadline: float | None) -> str:
-        self._pump(deadline, self._is_over)
+        if self._input:
+            self._watch_spoken_to(self._input)
+        else:
+            self._pump(deadline, self._is_over)
         if self._exit is not None:
             return "exit"
         return "cancelled" if self._cancelled else "timed_out"
+
+    def _watch_spoken_to(self, spoken: OpenInput) -> None:
+        """Its time stands still while it rests, and begins anew with what it is told then."""
+        while not self._is_over():
+            until = spoken.until
+            if not self._pump(until, partial(self._has_news, spoken, until)) and spoken.is_over():
+                return
+
+    def _has_news(self, spoken: OpenInput, until: float | None) -> bool:
+        return self._is_over() or spoken.until != until
 
     def _pump(self, until: float | None, finished: Callable[[], bool]) -> bool:
         """Move output to disk until it is finished or time is up; says whether it is finished."""
@@ -169,6 +193,8 @@ class RunningCommand:
             self._reap()
         elif fd in self._open:
             self._take(fd)
+        elif self._input and fd in (self._input.bell, self._input.write_end):
+            self._input.attend(fd)
         elif self._line and fd == self._line.fileno() and not self._hears_cancel(self._line):
             self._poll.unregister(fd)
 

@@ -18,6 +18,8 @@ LEAST_BYTES = 1024
 @dataclass(frozen=True, kw_only=True)
 class Launch:
     """One command to run. The folder is the operation's own; `env` is the whole environment; no `stdin` is /dev/null.
+    With `spoken_to` its input stays open instead, and gets what is left in the folder (`speaking.py`); the timeout then
+    stands still while it rests.
 
     `max_bytes` is the limit of each stream on disk. `grace_seconds` lie between SIGTERM and SIGKILL for what a command
     leaves behind, and `stop_grace_seconds`, if given, for one that is stopped: where they are 0 all of it is halted and
@@ -29,6 +31,7 @@ class Launch:
     cwd: Path
     env: Mapping[str, str]
     stdin: bytes | None = None
+    spoken_to: bool = False
     timeout_seconds: float | None = None
     grace_seconds: float = 2.0
     stop_grace_seconds: float | None = None
@@ -93,6 +96,8 @@ class Launch:
             "stop_grace_seconds": self.stop_grace,
             "max_bytes": self.max_bytes,
         }
+        if self.spoken_to:
+            fields["spoken_to"] = True
         if self.allowed:
             fields["allowed"] = dict(self.allowed)
         if self.sandbox:

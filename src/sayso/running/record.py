@@ -14,6 +14,9 @@ RUNNER_FILE = "runner.json"
 STATUS_FILE = "status.json"
 STDIN_FILE = "stdin"
 
+LINE_FIFO, LINE_FILE, REST_FILE = "line", "line.json", "rest.json"
+"""Of a command whose input stays open: what wakes its runner, how far that has come, and when the command may end."""
+
 
 def write(folder: str, name: str, content: Mapping[str, object]) -> bytes:
     """Write the file so that whoever sees it sees all of it; what was written. A full disk is no reason to fail."""
@@ -26,6 +29,11 @@ def write(folder: str, name: str, content: Mapping[str, object]) -> bytes:
         else:
             os.unlink(half)
     return text
+
+
+def said_file(number: int) -> str:
+    """Where something lies that is to be handed on to a command."""
+    return f"say-{number}"
 
 
 def _is_written(path: str, text: bytes) -> bool:

@@ -1,0 +1,59 @@
+"""Speaking into the open input of a command, from any process and any number of them: what is said has a number, is
+left in the command's folder and handed on by its runner, each number once and in order (`open_input.py`).
+
+Numbers are given out by whoever keeps what is said, in the store; saying a number again does no harm.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from sayso.files import replace_file
+from sayso.running.record import LINE_FIFO, LINE_FILE, REST_FILE, said_file
+
+
+@dataclass(frozen=True, kw_only=True)
+class LineState:
+    """How far a runner has come: the last number that it handed on, the last that it began to hand on, and whether that
+    was the last of all."""
+
+    handed_on: int = 0
+    begun: int = 0
+    closed: bool = False
+
+
+def state(folder: Path) -> LineState:
+    """What the runner has noted so far."""
+    try:
+        return LineState(**json.loads((folder / LINE_FILE).read_bytes()))
+    except FileNotFoundError:
+        return LineState()
+
+
+def say(folder: Path, number: int, text: bytes) -> None:
+    """Leave something to be handed on. What has been already is not left again."""
+    if number <= state(folder).handed_on:
+        return
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    replace_file(folder / said_file(number), text)
+    _ring(folder)
+
+
+def let_rest(folder: Path, after: int, seconds: float) -> None:
+    """Close the input when nothing more is said within so many seconds after what has this number."""
+    replace_file(folder / REST_FILE, json.dumps({"after": after, "seconds": seconds}).encode())
+    _ring(folder)
+
+
+def _ring(folder: Path) -> None:
+    """Wake the runner. One that is not there yet looks by itself when it comes, and one that is gone needs nothing."""
+    with contextlib.suppress(OSError):
+        bell = os.open(folder / LINE_FIFO, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            os.write(bell, b"\n")
+        finally:
+            os.close(bell)
