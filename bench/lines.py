@@ -63,14 +63,16 @@ def _bare_lines(script: Sequence[str], home: str) -> Iterator[Iterator[bytes]]:
 
     async def printed() -> AsyncIterator[bytes]:
         agent = await asyncio.create_subprocess_exec(
-            *(sys.executable, str(STAND_IN), "-p", "-", "--verbose"),
+            *(sys.executable, str(STAND_IN), "-p", "--input-format", "stream-json"),
+            *("--verbose", "--replay-user-messages"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             env={**os.environ, "HOME": home},
         )
         assert agent.stdin
         assert agent.stdout
-        agent.stdin.write("\n".join(script).encode())
+        message = {"role": "user", "content": "\n".join(script)}
+        agent.stdin.write(json.dumps({"type": "user", "message": message}).encode() + b"\n")
         agent.stdin.close()
         async for line in agent.stdout:
             yield b"data: " + line + b"\n"

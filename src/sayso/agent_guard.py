@@ -60,7 +60,7 @@ def _agents(desks: Desks, line: tuple[ProcessName, ...]) -> Iterator[ProcessName
     for ask in desks.asks.inbox(most=1000):
         if ask.asker.pid and ask.asker.host == here:
             yield ProcessName(pid=ask.asker.pid, started=ask.asker.started)
-    runs = desks.runs.open_here()
+    runs = [*desks.runs.open_here(), *desks.runs.resting_here()]
     operations = desks.operations.open_here()
     for folder in [*(run.folder for run in runs), *(operation.folder for operation in operations)]:
         if runner := read_runner(folder):

@@ -472,6 +472,12 @@ class Config:
         duration_or_none,
         "How long one turn of an agent may take before it is stopped. `none` is for ever.",
     )
+    run_rest: int = _setting(
+        10 * _UNITS["m"],
+        duration,
+        "How long an agent that has ended its turn stays ready for your next message before its process ends. The next "
+        "message then resumes the conversation in a new one.",
+    )
     keep_runs: int = _setting(30 * _DAY, duration, "How long a conversation with an agent is kept after its last turn.")
     mcp_ask_user_enabled: bool = _setting(
         True, switch, "Give agents that the web page runs an MCP server to ask you by. Also `mcpAskUserEnabled`."

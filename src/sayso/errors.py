@@ -24,6 +24,7 @@ SaysoError                      exit code 1
 ├── TooManyRuns                 4   as many agents of this user run as may
 ├── TooManyOpen                 4   an agent has as many asks or commands open as it may
 ├── RunGoesOn                   4   the agent is still at work on the last turn
+├── RunHasEnded                 4   the agent is at work no more, so nothing can be said to it in that turn
 ├── RelayFileError              1   a run's MCP server cannot be told of the relay
 ├── RelayRefused                1   the relay wants none of a question, or brings back what is no answer
 ├── RelayUnreachable            1   the relay does not answer
@@ -248,6 +249,12 @@ class TooManyOpen(SaysoError):
 
 class RunGoesOn(SaysoError):
     """What is wanted must wait until the agent has ended its turn."""
+
+    exit_code = 4
+
+
+class RunHasEnded(SaysoError):
+    """An agent can be spoken to in a turn only until that has ended."""
 
     exit_code = 4
 

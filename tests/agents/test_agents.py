@@ -61,11 +61,12 @@ def run_of(agent: str, session: str = "", **options: Any) -> Run:
 def test_claude_gets_its_line_its_options_and_the_conversation_to_resume() -> None:
     run = run_of("claude", "s-1", model="opus", permission_mode="plan")
     assert " ".join(AGENTS["claude"].argv(Config(), run, LINE)) == (
-        "claude -p - --output-format stream-json --verbose --include-partial-messages --mcp-config /r/t.mcp.json "
+        "claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages "
+        "--replay-user-messages --mcp-config /r/t.mcp.json "
         "--allowedTools mcp__ask-user__ask_user --permission-prompt-tool mcp__ask-user__approve "
         "--model opus --permission-mode plan --resume s-1"
     )
-    assert AGENTS["claude"].argv(Config(), run_of("claude"), None)[-1] == "--include-partial-messages"
+    assert AGENTS["claude"].argv(Config(), run_of("claude"), None)[-1] == "--replay-user-messages"
 
 
 def test_codex_gets_its_line_its_options_and_the_conversation_to_resume() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,9 +15,21 @@ from tests.conftest import OpenStore, die
 
 from sayso.accounts import Accounts
 from sayso.agents.desk import RunDesk
-from sayso.agents.model import Ending, EventKind, NewEvent, NewRun, Options, Project, Run, RunState
+from sayso.agents.model import (
+    Ending,
+    EventKind,
+    NewEvent,
+    NewRun,
+    Options,
+    Project,
+    Run,
+    RunChoices,
+    RunState,
+    Saying,
+    Spoken,
+)
 from sayso.agents.projects import Projects
-from sayso.errors import InvalidInput, NotFound, RunGoesOn, TooManyRuns
+from sayso.errors import CalledOff, InvalidInput, NotFound, RunGoesOn, TooManyRuns
 from sayso.store import Store
 
 TOKEN = "11111111-2222-4333-8444-555555555555"
@@ -75,6 +89,29 @@ def test_a_user_has_only_so_many_runs_and_a_conversation_one_at_a_time(runs: Run
     assert (second.turn, second.session, second.conversation) == (2, "session-1", first.id)
     with pytest.raises(NotFound):
         runs.open(new_run(project, "f" * 24), most=9)
+
+
+def test_what_is_said_to_an_agent_is_numbered_kept_and_has_its_effect_once(runs: RunDesk, project: Project) -> None:
+    run = runs.open(new_run(project, prompt="Begin"), most=1)
+    runs.say(run.id, Spoken(what=Saying.MODE, text="plan"), by="ada")
+    for _ in range(2):
+        with suppress(CalledOff):
+            runs.say(run.id, Spoken(what=Saying.MESSAGE, text="And this"), by="ada", attempt="one")
+    now = runs.get(run.id)
+    assert (now.said, now.untaken, now.options.permission_mode) == (3, 2, "plan")
+    said = [(1, "message", "Begin"), (2, "mode", "plan"), (3, "message", "And this")]
+    assert [(number, each.what, each.text) for number, each in runs.said(now, after=0)] == said
+    assert [number for number, _ in runs.said(now, after=2)] == [3]
+    done(runs, now)
+    runs.choose(run.id, Spoken(what=Saying.MODEL, text="opus"))
+    # The next turn of the same process counts on; one that gets a process of its own after all begins anew.
+    second = runs.open(replace(new_run(project, run.id, prompt="Go on"), line=run.id), most=1)
+    assert (second.line, second.said, second.folder) == (run.id, 4, now.folder)
+    assert second.choices == RunChoices(model="opus", permission_mode="plan")
+    runs.say(second.id, Spoken(what=Saying.MESSAGE, text="Quick"), by="ada")
+    alone = runs.start_line(second.id)
+    assert (alone.line, alone.said, alone.untaken, alone.seen) == (second.id, 2, 2, 0)
+    assert [(number, each.text) for number, each in runs.said(alone, after=0)] == [(1, "Go on"), (2, "Quick")]
 
 
 def test_of_many_who_start_at_once_only_so_many_do(open_shared: OpenStore, tmp_path: Path) -> None:

@@ -11,11 +11,12 @@ import pytest
 
 from sayso.accounts import Accounts
 from sayso.agents import follower, lines
+from sayso.agents.agent import saying_name
 from sayso.agents.desk import RunDesk
 from sayso.agents.follower import Follower
-from sayso.agents.model import EventKind, NewRun, Options, Run, RunState
+from sayso.agents.model import Ending, EventKind, NewRun, Options, Run, RunState, Saying, Spoken
 from sayso.agents.projects import Projects
-from sayso.errors import StoreUnavailable
+from sayso.errors import RunHasEnded, StoreUnavailable
 from sayso.running.folder import Reason, Status
 from sayso.store.sqlite import SqliteStore
 
@@ -154,3 +155,59 @@ def test_a_session_name_that_could_be_a_flag_is_not_remembered(runs: RunDesk, ru
         {**RESULT, "session_id": "\ud800"},
     )
     assert Follower(runs, run).end(status()).session == ""
+
+
+def took_up(run: Run, number: int) -> dict[str, Any]:
+    return {"type": "user", "isReplay": True, "uuid": saying_name(run.line, number), "message": {"content": "…"}}
+
+
+def test_a_turn_is_over_when_its_agent_says_so_and_has_taken_up_all_that_was_said(runs: RunDesk, run: Run) -> None:
+    following = Follower(runs, run)
+    prints(run, took_up(run, 1), said("one"))
+    following.step()
+    runs.say(run.id, Spoken(what=Saying.MESSAGE, text="Wait"), by="ada")
+    # The message crosses with the end of the turn: the agent will begin another with it.
+    prints(run, RESULT)
+    following.step()
+    assert not following.turn_is_over
+    # In one go, and told twice by the agent; another server hears the rest.
+    prints(run, took_up(run, 2), took_up(run, 2), said("two"))
+    following.step()
+    assert not following.turn_is_over
+    another = Follower(runs, runs.get(run.id))
+    prints(run, {**RESULT, "total_cost_usd": 0.5, "user_message_uuids": [saying_name(run.line, 2)]})
+    another.step()
+    assert another.turn_is_over
+    ended = runs.get(run.id)
+    assert (ended.state, ended.token, ended.untaken) == (RunState.COMPLETED, "", 0)
+    assert ended.ending == Ending(cost_usd=0.5, turns=1)
+    assert texts(runs, run) == ["one", "two"]
+    with pytest.raises(RunHasEnded):
+        runs.say(run.id, Spoken(what=Saying.MESSAGE, text="Too late"), by="ada")
+
+
+def test_the_next_turn_of_the_same_agent_begins_where_the_last_one_ended(runs: RunDesk, run: Run) -> None:
+    prints(run, took_up(run, 1), said("one"), RESULT)
+    Follower(runs, run).step()
+    # What the agent did of its own accord between the turns, and its end of that, is not the end of the next.
+    prints(run, said("by myself"), RESULT)
+    new = NewRun(project=run.project, prompt="More", token="t", conversation=run.id, line=run.id)
+    second = runs.open(new, most=1)
+    following = Follower(runs, second)
+    following.step()
+    assert not following.turn_is_over
+    prints(run, took_up(run, 2), said("two"), RESULT)
+    following.step()
+    assert following.turn_is_over
+    assert texts(runs, run) == ["one"]
+    assert texts(runs, second) == ["by myself", "two"]
+    assert second.folder == run.folder
+
+
+def test_an_agent_says_what_it_will_not_do(runs: RunDesk, run: Run) -> None:
+    asked = runs.say(run.id, Spoken(what=Saying.MODE, text="plan"), by="ada")
+    reply = {"subtype": "error", "request_id": saying_name(run.line, asked.said), "error": "Not in this session"}
+    prints(run, {"type": "control_response", "response": reply})
+    Follower(runs, run).step()
+    (told,) = [event.body["text"] for event in runs.events(run.id) if event.kind is EventKind.NOTICE]
+    assert told == "Claude did not do what you asked: Not in this session"

@@ -1,13 +1,14 @@
-"""What Sayso knows of an agent's program: how it is started for one turn, and how what it prints is understood."""
+"""What Sayso knows of an agent's program: how it is started, spoken to, and how what it prints is understood."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from sayso.agents.model import Ending, EventKind, NewEvent, Run
+from sayso.agents.model import Ending, EventKind, NewEvent, Run, Spoken
 from sayso.brought import BroughtFile, Used
 from sayso.config import Config
 
@@ -15,6 +16,7 @@ MOST_TEXT = 100_000
 """Characters of one text that are kept."""
 MOST_OUTPUT = 20_000
 """Characters that are kept of what a tool was given or gave."""
+_NUMBER = re.compile(r"[0-9a-f]{12}$")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +40,11 @@ class ParsedLine:
     session: str = ""
     ending: Ending | None = None
     """Set by the agent's own account of its turn. An ending with a message says that it failed."""
+    taken: tuple[str, ...] = ()
+    """The names of messages that it has taken up, though it may have said so before."""
+    done: str = ""
+    """The name of something else that it was told and has done, or will not do: then `refused` says why."""
+    refused: str = ""
 
 
 class Agent(Protocol):
@@ -48,15 +55,32 @@ class Agent(Protocol):
     """What makes it available, as a sentence."""
     reads: Used
     """Which files of a project it would load by itself."""
+    is_spoken_to: bool
+    """Whether its process stays for the whole conversation and is spoken to while it works. The input of others is the
+    prompt, and they end with their turn."""
 
     def argv(
         self, config: Config, run: Run, line: PersonLine | None, kept_out: Sequence[BroughtFile] = ()
     ) -> list[str]:
-        """The command for one turn. The prompt comes on standard input. Where anything is to be kept out, the agent
-        loads nothing of the project by itself."""
+        """The command that starts it. What it is told comes on standard input. Where anything is to be kept out, the
+        agent loads nothing of the project by itself."""
+
+    def spoken(self, name: str, said: Spoken) -> bytes:
+        """What is written to its input for something that is said to it; `name` is how it tells of that later."""
 
     def hear(self, said: Mapping[str, Any]) -> ParsedLine:
         """Understand one JSON object of its output; what it does not know is nothing."""
+
+
+def saying_name(line: str, number: int) -> str:
+    """The name by which an agent's process is told something, in the form of a UUID."""
+    return f"{line[:8]}-{line[8:12]}-4{line[12:15]}-8{line[15:18]}-{number:012x}"
+
+
+def number_of(line: str, name: str) -> int | None:
+    """The number in such a name; None for what was not said by us to this very process."""
+    number = _NUMBER.search(name)
+    return int(number[0], 16) if number and name == saying_name(line, int(number[0], 16)) else None
 
 
 def text_event(kind: EventKind, text: object, **more: object) -> tuple[NewEvent, ...]:

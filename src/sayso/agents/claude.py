@@ -1,29 +1,41 @@
-"""Claude Code without a terminal: `claude -p - --output-format stream-json`."""
+"""Claude Code without a terminal, by its control protocol: `claude -p --input-format stream-json`.
+
+One process for a whole conversation. It takes messages while it works, and says which it has taken up.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sayso.agents.agent import ParsedLine, PersonLine, items, mapping, number, shortened, text_event, trimmed, words
-from sayso.agents.model import Ending, EventKind, NewEvent, Run
+from sayso.agents.model import Ending, EventKind, NewEvent, Run, Saying, Spoken
 from sayso.brought import BroughtFile, Used
 from sayso.config import Config
 
+_REQUESTS = {
+    Saying.INTERRUPT: ("interrupt", ""),
+    Saying.MODE: ("set_permission_mode", "mode"),
+    Saying.MODEL: ("set_model", "model"),
+}
+"""What its requests are called, and the field for what is asked for."""
+
 
 class Claude:
-    """Knows how to start Claude Code and what its lines mean."""
+    """Knows how to start Claude Code, to speak to it, and what its lines mean."""
 
     label = "Claude"
     install = "Install it with `npm install -g @anthropic-ai/claude-code`, or set claude_command to where it is."
     reads = Used.CLAUDE
+    is_spoken_to = True
 
     def argv(
         self, config: Config, run: Run, line: PersonLine | None, kept_out: Sequence[BroughtFile] = ()
     ) -> list[str]:
-        options = run.project.options
-        argv = [*config.claude_command, "-p", "-", "--output-format", "stream-json", "--verbose"]
-        argv.append("--include-partial-messages")
+        options = run.options
+        argv = [*config.claude_command, "-p", "--input-format", "stream-json", "--output-format", "stream-json"]
+        argv += ["--verbose", "--include-partial-messages", "--replay-user-messages"]
         # As tried with 2.1.325: this leaves out settings, hooks, MCP servers, skills, agents, commands and CLAUDE.md
         # of the project and of the folders above it, and nothing of the person's own.
         argv += ["--setting-sources", "user"] if kept_out else []
@@ -39,6 +51,15 @@ class Claude:
             argv += ["--resume", run.session]
         return argv
 
+    def spoken(self, name: str, said: Spoken) -> bytes:
+        if said.what is Saying.MESSAGE:
+            message = {"role": "user", "content": said.text.encode(errors="replace").decode()}
+            return _line(
+                {"type": "user", "message": message, "parent_tool_use_id": None, "session_id": "", "uuid": name}
+            )
+        subtype, field = _REQUESTS[said.what]
+        return _line(_request(name, {"subtype": subtype, **({field: said.text} if field else {})}))
+
     def hear(self, said: Mapping[str, Any]) -> ParsedLine:
         match said.get("type"):
             case "system" if said.get("subtype") == "init":
@@ -47,11 +68,29 @@ class Claude:
                 return ParsedLine(events=_delta(mapping(said.get("event")), said))
             case "assistant":
                 return ParsedLine(events=tuple(_said(said)))
+            case "user" if said.get("isReplay") is True:
+                return ParsedLine(taken=(words(said.get("uuid")),))
             case "user":
                 return ParsedLine(events=tuple(_received(said)))
+            case "control_response":
+                return _replied(mapping(said.get("response")))
             case "result":
                 return _result(said)
         return ParsedLine()
+
+
+def _line(message: Mapping[str, Any]) -> bytes:
+    return json.dumps(message).encode() + b"\n"
+
+
+def _request(name: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"type": "control_request", "request_id": name, "request": request}
+
+
+def _replied(response: Mapping[str, Any]) -> ParsedLine:
+    failed = response.get("subtype") == "error"
+    why = words(response.get("error")) or "It does not say why."
+    return ParsedLine(done=words(response.get("request_id")), refused=shortened(why, 2_000) if failed else "")
 
 
 def _begun(said: Mapping[str, Any]) -> ParsedLine:
@@ -104,15 +143,26 @@ def _content(content: object) -> str:
 
 def _result(said: Mapping[str, Any]) -> ParsedLine:
     failed = said.get("is_error") is True
-    told = words(said.get("result")) or words(said.get("subtype")).replace("_", " ") or "The turn failed."
+    told = (
+        words(said.get("result"))
+        or _errors(said.get("errors"))
+        or words(said.get("subtype")).replace("_", " ")
+        or "The turn failed."
+    )
     ending = Ending(
-        message=shortened(told, 2_000) if failed else "",
+        message=shortened(told or "The turn failed.", 2_000) if failed else "",
         cost_usd=number(said.get("total_cost_usd")),
         turns=int(number(said.get("num_turns")) or 0) or None,
     )
     body = {"cost_usd": ending.cost_usd, "turns": ending.turns, "error": failed, "text": ending.message}
     done = NewEvent(kind=EventKind.RESULT, body={**body, "duration_ms": number(said.get("duration_ms"))})
-    return ParsedLine(events=(done,), session=words(said.get("session_id")), ending=ending)
+    about = said.get("user_message_uuids")
+    taken = tuple(words(name) for name in about) if isinstance(about, list) else ()
+    return ParsedLine(events=(done,), session=words(said.get("session_id")), ending=ending, taken=taken)
+
+
+def _errors(errors: object) -> str:
+    return " ".join(words(error) for error in errors).strip() if isinstance(errors, list) else ""
 
 
 def _parent(said: Mapping[str, Any]) -> dict[str, str]:

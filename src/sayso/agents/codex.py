@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sayso.agents.agent import ParsedLine, PersonLine, items, mapping, shortened, text_event, trimmed, words
-from sayso.agents.model import Ending, EventKind, NewEvent, Run
+from sayso.agents.model import Ending, EventKind, NewEvent, Run, Spoken
 from sayso.brought import BroughtFile, Used
 from sayso.config import Config
 from sayso.trust import real
@@ -26,11 +26,12 @@ class Codex:
     label = "Codex"
     install = "Install it with `npm install -g @openai/codex`, or set codex_command to where it is."
     reads = Used.CODEX
+    is_spoken_to = False
 
     def argv(
         self, config: Config, run: Run, line: PersonLine | None, kept_out: Sequence[BroughtFile] = ()
     ) -> list[str]:
-        options = run.project.options
+        options = run.options
         argv = [*config.codex_command, "exec", "--json", "--skip-git-repo-check"]
         argv += ["-c", _untrusted(run.project.directory)] if kept_out else []
         if line:
@@ -47,6 +48,9 @@ class Codex:
         if options.permission_mode in _SANDBOXES:
             argv += ["--sandbox", _SANDBOXES[options.permission_mode]]
         return [*argv, "resume", run.session, "-"] if run.session else [*argv, "-"]
+
+    def spoken(self, name: str, said: Spoken) -> bytes:
+        return said.text.encode(errors="replace")
 
     def hear(self, said: Mapping[str, Any]) -> ParsedLine:
         item = mapping(said.get("item"))

@@ -15,10 +15,22 @@ from typing import Any
 
 from sayso import attempts
 from sayso.agents import rows
-from sayso.agents.model import Conversation, Ending, EventKind, NewEvent, NewRun, Run, RunEvent, RunState
+from sayso.agents.model import (
+    Conversation,
+    Ending,
+    EventKind,
+    NewEvent,
+    NewRun,
+    Run,
+    RunChoices,
+    RunEvent,
+    RunState,
+    Saying,
+    Spoken,
+)
 from sayso.clock import FAR_FUTURE
 from sayso.detached import DetachedDesk, DetachedQueries
-from sayso.errors import NotFound, RunGoesOn, TooManyRuns
+from sayso.errors import NotFound, RunGoesOn, RunHasEnded, TooManyRuns
 from sayso.running import folder as runner_folder
 from sayso.store import Row, Transaction
 
@@ -30,6 +42,11 @@ class RunDesk(DetachedDesk[Run]):
     """Opens, feeds and ends runs."""
 
     queries = DetachedQueries(by_id="run_by_id", change="change_run", open_here="open_runs_here", delete="delete_run")
+
+    @property
+    def process(self) -> str:
+        """The name of this process, as the runs know it that it follows."""
+        return self._store.bell().process
 
     # Running
 
@@ -49,20 +66,27 @@ class RunDesk(DetachedDesk[Run]):
             if earlier and not earlier[-1].state.ended:
                 raise RunGoesOn("The agent is still at work on your last message. Wait for it to end, or stop it.")
             attempts.take(tx, new.attempt, self._clock())
+            before = earlier[-1] if earlier else None
+            joins = before if before and new.line == before.line else None
+            choices = new.choices or (before.choices if before else RunChoices())
             tx.run(
                 "insert_run",
                 id=run_id,
                 project_id=project.id,
                 user_name=project.owner,
                 conversation=new.conversation or run_id,
-                turn=earlier[-1].turn + 1 if earlier else 1,
+                turn=before.turn + 1 if before else 1,
                 token=new.token,
                 agent=project.options.agent,
-                session=earlier[-1].session if earlier else "",
+                session=before.session if before else "",
                 host=self._host,
                 process=process,
                 prompt=json.dumps(new.prompt),
                 now=self._clock(),
+                line=joins.line if joins else run_id,
+                said=joins.said + 1 if joins else 1,
+                seen=joins.seen if joins else 0,
+                choices=rows.choices_text(choices),
             )
             return self._get(tx, run_id)
 
@@ -85,18 +109,78 @@ class RunDesk(DetachedDesk[Run]):
         """Have an ask shown in the conversation, as a card in its place. Its asker's owner must be the run's user."""
         self.append(run_id, NewEvent(kind=EventKind.ASK, body={"ask": ask_id}))
 
-    def take_in(self, run_id: str, events: Sequence[NewEvent], *, seen: int) -> None:
+    def take_in(
+        self, run_id: str, events: Sequence[NewEvent], *, seen: int, over: tuple[RunState, Ending] | None = None
+    ) -> Run:
         """Add what the agent printed up to byte `seen`, all in one step, so that nothing is taken in twice; only the
-        process that follows the run can. A whole text takes the place of the parts of it that came before."""
+        process that follows the run can. A whole text takes the place of the parts of it that came before. A turn that
+        is `over` ends with it, unless something was said to the agent that it has yet to take up."""
         process = self._store.bell().process
+        taken = sum(event.kind is EventKind.TAKEN and bool(event.body.get("message")) for event in events)
 
-        def work(tx: Transaction) -> None:
+        def work(tx: Transaction) -> Run:
             if any(event.kind in (EventKind.TEXT, EventKind.RESULT) for event in events):
                 tx.run("drop_deltas", run_id=run_id)
-            counted = tx.one("take_in", id=run_id, process=process, count=len(events), seen=seen)
+            counted = tx.one("take_in", id=run_id, process=process, count=len(events), seen=seen, taken=taken)
             self._insert(tx, run_id, events, counted)
+            run = self._get(tx, run_id)
+            if over is None or run.untaken > 0 or run.ended_at is not None:
+                return run
+            return self._change(tx, self._as_ended(run, *over), run)
+
+        return self._store.write(work)
+
+    # Speaking
+
+    def say(self, run_id: str, said: Spoken, *, by: str, attempt: str = "") -> Run:
+        """Keep what somebody says to an agent at work; its number is the run's `said` then. RunHasEnded if it is not
+        at work any more."""
+        messages = int(said.what is Saying.MESSAGE)
+
+        def work(tx: Transaction) -> Run:
+            attempts.take(tx, attempt, self._clock())
+            choices = _chosen(self._get(tx, run_id).choices, said)
+            row = tx.one("say_to_run", id=run_id, messages=messages, choices=choices, now=self._clock())
+            if row is None:
+                raise RunHasEnded("The agent has ended its turn.")
+            body = {"number": row["said"], "what": said.what, "text": said.text, "by": by}
+            counted = tx.one("append_events", id=run_id, count=1)
+            self._insert(tx, run_id, [NewEvent(kind=EventKind.SAID, body=body)], counted)
+            return self._get(tx, run_id)
+
+        return self._store.write(work)
+
+    def choose(self, run_id: str, said: Spoken) -> None:
+        """Keep a mode or a model that is to hold from the next turn on."""
+
+        def work(tx: Transaction) -> None:
+            tx.wake_only()
+            tx.run("choose_for_run", id=run_id, choices=_chosen(self._get(tx, run_id).choices, said))
 
         self._store.write(work)
+
+    def said(self, run: Run, *, after: int) -> list[tuple[int, Spoken]]:
+        """What was said to the agent of this run beyond the number `after`, in order, with the prompt that began it."""
+        later = [event.body for event in self.events_of(run.id, EventKind.SAID)]
+        first = (run.said - len(later), Spoken(what=Saying.MESSAGE, text=run.prompt))
+        said = [first, *((body["number"], Spoken(what=Saying(body["what"]), text=body["text"])) for body in later)]
+        return [(number, each) for number, each in said if number > after]
+
+    def start_line(self, run_id: str) -> Run:
+        """The process that was to be spoken to is gone and has heard nothing of this run, which gets one of its own.
+        What was said is numbered anew."""
+
+        def work(tx: Transaction) -> Run:
+            tx.wake_only()
+            said = [rows.read_event(row) for row in tx.all("run_events_of_kind", run_id=run_id, kind=EventKind.SAID)]
+            for number, event in enumerate(said, start=2):
+                body = json.dumps({**event.body, "number": number})
+                tx.run("change_run_event", run_id=run_id, seq=event.seq, body=body)
+            messages = 1 + sum(event.body["what"] == Saying.MESSAGE for event in said)
+            tx.run("start_line", id=run_id, said=1 + len(said), messages=messages, now=self._clock())
+            return self._get(tx, run_id)
+
+        return self._store.write(work)
 
     def note_session(self, run_id: str, session: str) -> Run:
         """The agent's own name for the conversation."""
@@ -119,14 +203,19 @@ class RunDesk(DetachedDesk[Run]):
         """Note who wants the run to end, and have its runner end all its processes, if it is on this machine."""
         return self._cancel(self._note_stop(run_id, by))
 
+    def dismiss(self, run: Run) -> None:
+        """End an agent that waits for another turn."""
+        runner_folder.cancel(run.folder)
+
     def _note_stop(self, run_id: str, by: str) -> Run:
         return self._edit(run_id, lambda run: run if run.stopped_by else replace(run, stopped_by=by))
 
     def end(self, run_id: str, state: RunState, ending: Ending) -> Run:
         """The agent has ended. Its token is forgotten; what has ended stays as it is."""
-        return self._edit(
-            run_id, lambda run: replace(run, state=state, ending=ending, token="", ended_at=self._clock())
-        )
+        return self._edit(run_id, lambda run: self._as_ended(run, state, ending))
+
+    def _as_ended(self, run: Run, state: RunState, ending: Ending) -> Run:
+        return replace(run, state=state, ending=ending, token="", ended_at=self._clock())
 
     def adopt_orphans(self) -> list[Run]:
         """The runs on this machine that no living process follows; this process does from now on."""
@@ -137,6 +226,13 @@ class RunDesk(DetachedDesk[Run]):
     def open_of(self, user: str) -> list[Run]:
         """The runs of a user that have not ended."""
         return self._all("open_runs", user_name=user)
+
+    def resting_here(self) -> list[Run]:
+        """The last turns of the agents on this machine that wait for another."""
+        at_work = {run.line for run in self.open_here()}
+        found = [folder.name for folder in self._folders.glob("*") if folder.name not in at_work]
+        lines = [line for line in found if runner_folder.is_running(self.folder_of(line))]
+        return [run for line in lines for run in self._all("latest_on_line", line=line)]
 
     def turns(self, conversation: str, user: str) -> list[Run]:
         """The turns of a user's conversation, in order. One that is somebody else's is not found."""
@@ -171,6 +267,11 @@ class RunDesk(DetachedDesk[Run]):
         found = self._store.read(lambda tx: tx.all("run_events", run_id=run_id, after=after, most=most))
         return [rows.read_event(row) for row in found]
 
+    def events_of(self, run_id: str, kind: EventKind) -> list[RunEvent]:
+        """All events of one kind."""
+        found = self._store.read(lambda tx: tx.all("run_events_of_kind", run_id=run_id, kind=kind))
+        return [rows.read_event(row) for row in found]
+
     def collect(self, age_ms: int, ending: threading.Event) -> int:
         """Delete conversations of this machine that ended long ago."""
         return self._collect(ending, "old_runs", ended_before=self._clock() - age_ms)
@@ -195,13 +296,23 @@ class RunDesk(DetachedDesk[Run]):
     def _read(self, tx: Transaction, row: Row) -> Run:
         project = tx.one("project_by_id", id=row["project_id"])
         assert project is not None
-        return rows.read_run(row, rows.read_project(project), self.folder_of(row["id"]))
+        return rows.read_run(row, rows.read_project(project), self.folder_of(row["line"] or row["id"]))
 
     def _columns(self, process: Run) -> dict[str, Any]:
         return rows.changes(process)
 
     def _not_found(self, process_id: str) -> NotFound:
         return _no_such_run()
+
+
+def _chosen(choices: RunChoices, said: Spoken) -> str:
+    """What holds for the rest of the conversation once this is said."""
+    match said.what:
+        case Saying.MODE:
+            choices = replace(choices, permission_mode=said.text)
+        case Saying.MODEL:
+            choices = replace(choices, model=said.text)
+    return rows.choices_text(choices)
 
 
 def _no_such_run() -> NotFound:

@@ -9,14 +9,16 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
-from sayso.agents.agent import ParsedLine, shortened
+from sayso.agents.agent import ParsedLine, number_of, shortened
 from sayso.agents.desk import RunDesk
 from sayso.agents.kinds import AGENTS
 from sayso.agents.lines import PassedOver, RunOutput
-from sayso.agents.model import Ending, EventKind, NewEvent, Run, RunState
+from sayso.agents.model import Ending, EventKind, NewEvent, Run, RunState, Saying
 from sayso.errors import StoreError
 from sayso.running import output
 from sayso.running.folder import Status
@@ -45,6 +47,12 @@ class Follower:
         self._garbage = 0
         self._too_much = ""
         self._account: Ending | None = None
+        self._over: Ending | None = None
+        """The agent's account of a turn after which it has taken up nothing more."""
+
+    @property
+    def turn_is_over(self) -> bool:
+        return self.run.state.ended
 
     def step(self) -> bool:
         """Take in a part of what is new. Whether there was any."""
@@ -55,9 +63,7 @@ class Follower:
         while self.step():
             pass
         self._take_in(self._lines.rest)
-        if self._garbage > MOST_GARBAGE:
-            hidden = self._garbage - MOST_GARBAGE
-            self._runs.append(self.run.id, _notice(f"{hidden:,} more lines that were not JSON are not shown."))
+        self._runs.append(self.run.id, *self._hidden_garbage())
         return self._runs.end(self.run.id, *self._ending(status))
 
     def _take_in(self, read: Callable[[], Iterable[bytes | PassedOver]]) -> bool:
@@ -67,7 +73,9 @@ class Follower:
             for line in read():
                 self._hear(line, taken)
             if taken or self._lines.place > before:
-                self._runs.take_in(self.run.id, taken, seen=self._lines.place)
+                over = self._turn_ending() if self._agent.is_spoken_to and self._over else None
+                taken += self._hidden_garbage() if over else ()
+                self.run = self._runs.take_in(self.run.id, taken, seen=self._lines.place, over=over)
         except StoreError:
             # What was read and not kept is read again.
             self._lines = RunOutput(self.run.folder, before)
@@ -76,6 +84,10 @@ class Follower:
         if self._events > MOST_EVENTS:
             self._give_up(f"It printed more than {MOST_EVENTS:,} messages in one turn")
         return self._lines.read_to > read_to
+
+    def _hidden_garbage(self) -> tuple[NewEvent, ...]:
+        hidden, self._garbage = self._garbage - MOST_GARBAGE, 0
+        return (_notice(f"{hidden:,} more lines that were not JSON are not shown."),) if hidden > 0 else ()
 
     def _hear(self, line: bytes | PassedOver, taken: list[NewEvent]) -> None:
         if isinstance(line, PassedOver):
@@ -96,9 +108,27 @@ class Follower:
     def _take(self, heard: ParsedLine, taken: list[NewEvent]) -> None:
         for event in heard.events:
             _add(taken, event)
+        taken += self._took_up(heard)
         self._account = heard.ending or self._account
+        self._over = heard.ending or self._over
         if _SESSION.fullmatch(heard.session) and heard.session != self.run.session:
             self.run = self._runs.note_session(self.run.id, heard.session)
+
+    def _took_up(self, heard: ParsedLine) -> Iterator[NewEvent]:
+        """What the agent says about what it was told."""
+        for number in {number_of(self.run.line, name) for name in heard.taken} - {None} - self._taken:
+            self._over = None
+            self._taken.add(number)
+            yield NewEvent(kind=EventKind.TAKEN, body={"number": number, "message": True})
+        if number := number_of(self.run.line, heard.done):
+            yield NewEvent(kind=EventKind.TAKEN, body={"number": number, "message": False})
+            if heard.refused:
+                yield _notice(f"{self._agent.label} did not do what you asked: {heard.refused}")
+
+    @cached_property
+    def _taken(self) -> set[int | None]:
+        """The numbers of the messages that the agent has taken up, also before another server."""
+        return {event.body["number"] for event in self._runs.events_of(self.run.id, EventKind.TAKEN)}
 
     def _give_up(self, why: str) -> None:
         if not self._too_much:
@@ -107,6 +137,14 @@ class Follower:
             self._runs.want_stopped(self.run.id, "")
 
     # How it ended
+
+    def _turn_ending(self) -> tuple[RunState, Ending]:
+        """How a turn ended whose agent is still there."""
+        account = self._over or Ending()
+        interrupted = [said for _, said in self._runs.said(self.run, after=0) if said.what is Saying.INTERRUPT]
+        if interrupted and account.message:
+            return RunState.STOPPED, replace(account, message="Interrupted.")
+        return (RunState.FAILED if account.message else RunState.COMPLETED), account
 
     def _ending(self, status: Status) -> tuple[RunState, Ending]:
         # Another server may have heard the agent's own account.

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import shutil
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from functools import cached_property
+from typing import Any
 
 from sayso.agents import relay_file
-from sayso.agents.agent import PersonLine
+from sayso.agents.agent import PersonLine, saying_name
 from sayso.agents.desk import RunDesk
 from sayso.agents.kinds import AGENTS
-from sayso.agents.model import Run
+from sayso.agents.model import Run, Saying, Spoken
+from sayso.agents.rows import options_data
 from sayso.brought import BroughtFile, brought
 from sayso.clients import RUN_VARIABLE
 from sayso.config import Config
 from sayso.dialects import promptmanager
 from sayso.errors import RelayFileError
+from sayso.files import replace_file
+from sayso.running import speaking
 from sayso.running.environment import Environments
-from sayso.running.folder import Status
+from sayso.running.folder import Status, is_running, wait
 from sayso.running.launch import Launch
 from sayso.running.spawner import Spawner
 from sayso.store import Store
@@ -28,6 +33,11 @@ logger = logging.getLogger(__name__)
 
 OUTPUT_BYTES = 64 * 1024 * 1024
 """The most that is kept on disk of what an agent prints. Whoever follows it may fall behind by a quarter of that."""
+SpokenInOrder = Sequence[tuple[int, Spoken]]
+"""What is said to an agent, with its numbers."""
+_STARTED = "started.json"
+_LEAVES_WITHIN = 30.0
+"""Seconds in which an agent must be gone that was told to go."""
 _OF_ANOTHER_AGENT = {"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PROJECT_DIR"}
 """What an agent that started this very server would hand down; it is not about the agents that the page starts."""
 
@@ -39,44 +49,109 @@ class Launcher:
         self._config, self._store, self._address = config, store, address
         self._spawner = Spawner(pool_size=1, idle_seconds=config.command_idle / 1000)
         self._environments = Environments(folder=config.environments_dir)
+        self._ends: dict[str, Future[Status]] = {}
+        """By line: an agent's process is waited for once, however many turns it serves."""
 
     def kept_out(self, run: Run) -> tuple[BroughtFile, ...]:
         """What the agent would load of its project, and must not: nobody has trusted it as it is."""
         return brought(self._config, run.project.directory).kept_from(AGENTS[run.agent].reads)
 
-    def start(self, run: Run, kept_out: Sequence[BroughtFile] = ()) -> Future[Status]:
-        """Start the agent; the future ends with it. One that cannot be started is a status too."""
-        line, timeout = self._line(run), self._config.run_timeout
+    def start(self, run: Run, said: SpokenInOrder, kept_out: Sequence[BroughtFile] = ()) -> Future[Status]:
+        """Start the agent with what is said to it; the future ends with it. One that cannot be started is a status
+        too."""
+        line, timeout, agent = self._line(run), self._config.run_timeout, AGENTS[run.agent]
+        if agent.is_spoken_to:
+            self.speak(run, said)
+            replace_file(run.folder / _STARTED, json.dumps(self._terms(run, kept_out)).encode())
         launch = Launch(
             folder=run.folder,
-            argv=AGENTS[run.agent].argv(self._config, run, line, kept_out),
+            argv=agent.argv(self._config, run, line, kept_out),
             cwd=run.project.directory,
             env=self._environment(run, line),
-            stdin=run.prompt.encode(errors="replace"),
+            stdin=None if agent.is_spoken_to else run.prompt.encode(errors="replace"),
+            spoken_to=agent.is_spoken_to,
             timeout_seconds=timeout / 1000 if timeout else None,
             grace_seconds=self._config.command_grace / 1000,
             # An agent that may still act would go on with whatever it is told of its open questions.
             stop_grace_seconds=0,
             max_bytes=OUTPUT_BYTES,
         )
-        return self._spawner.start_operation(launch)
+        ended = self._ends[run.line] = self._spawner.start_operation(launch)
+        return ended
 
     def adopt(self, run: Run) -> Future[Status]:
-        """The end of an agent that another server has started. Its line leads to this server from now on."""
+        """The end of an agent that is there already, whoever has started it. Its line leads to this server from now
+        on."""
         try:
             self._line(run)
         except RelayFileError as error:
             logger.warning("The line of run %s leads nowhere: %s", run.id, error)
-        return self._spawner.adopt(run.folder)
+        if run.line not in self._ends:
+            self._ends[run.line] = self._spawner.adopt(run.folder)
+        return self._ends[run.line]
+
+    # Agents that are spoken to
+
+    def speak(self, run: Run, said: SpokenInOrder) -> None:
+        """Have an agent of this machine told what it has not been told yet."""
+        agent = AGENTS[run.agent]
+        for number, each in said:
+            name = saying_name(run.line, number)
+            speaking.say(run.folder, number, self._first(run, each) + agent.spoken(name, each))
+
+    def _first(self, run: Run, said: Spoken) -> bytes:
+        """What goes before a message: what was chosen for the rest of the conversation, if anything."""
+        agent, chosen = AGENTS[run.agent], run.choices
+        if said.what is not Saying.MESSAGE:
+            return b""
+        wanted = ((Saying.MODE, chosen.permission_mode), (Saying.MODEL, chosen.model))
+        return b"".join(agent.spoken(f"chosen-{what}", Spoken(what=what, text=text)) for what, text in wanted if text)
+
+    def token_if_ready(self, run: Run) -> str:
+        """The token of the agent that had this turn and waits for the next; empty where none does, or where one that
+        is started now would be started otherwise."""
+        if not AGENTS[run.agent].is_spoken_to or not is_running(run.folder) or speaking.state(run.folder).closed:
+            return ""
+        try:
+            started = json.loads((run.folder / _STARTED).read_bytes())
+        except OSError:
+            return ""
+        token: str = started["token"]
+        return token if started == self._terms(run, self.kept_out(run)) | {"token": token} else ""
+
+    def _terms(self, run: Run, kept_out: Sequence[BroughtFile]) -> dict[str, Any]:
+        """What an agent's process was started on, besides what was said to it."""
+        command = [*self._config.claude_command, *self._config.codex_command]
+        offered = self._config.mcp_ask_user_enabled
+        options = options_data(run.project.options)
+        return {"token": run.token, "command": command, "options": options, "offered": offered, "bare": bool(kept_out)}
+
+    def let_rest(self, run: Run) -> None:
+        """The turn is over. Its agent waits for the next message for a while, server or not, and then ends."""
+        speaking.let_rest(run.folder, run.said, self._config.run_rest / 1000)
+
+    def dismiss(self, run: Run) -> None:
+        """End an agent that waits for a message, so that another can go on with its conversation."""
+        if is_running(run.folder):
+            speaking.let_rest(run.folder, run.said, 0)
+            wait(run.folder, _LEAVES_WITHIN)
+
+    def heard_nothing(self, run: Run, said: SpokenInOrder) -> bool:
+        """Whether the agent of an earlier turn ended before anything of this one was handed to it."""
+        return run.line != run.id and speaking.state(run.folder).begun < said[0][0]
 
     def clear_away(self, run: Run) -> None:
         """What an agent that has ended needs no more. What it printed has become events."""
-        relay_file.remove(self._config, run.token, run.id)
+        self._ends.pop(run.line, None)
+        relay_file.remove(self._config, run.token, run.line)
         shutil.rmtree(run.folder, ignore_errors=True)
 
     def sweep(self, runs: RunDesk) -> None:
         """What agents left behind that nobody cleared away after."""
-        living = frozenset(name for run in runs.open_here() for name in (run.token, run.id))
+        living = frozenset(name for run in runs.open_here() for name in (run.token, run.line))
+        for run in runs.resting_here():
+            # The server that saw the turn end may have been killed before it could tell.
+            self.let_rest(run)
         relay_file.sweep(self._config, living)
 
     def leave(self) -> None:
@@ -100,7 +175,7 @@ class Launcher:
         file = relay_file.write(folder, relay)
         return PersonLine(
             relay_file=file,
-            config_file=relay_file.write_client_config(folder, run.id, entry, file, config),
+            config_file=relay_file.write_client_config(folder, run.line, entry, file, config),
             server=relay_file.SERVER_NAME,
             command=entry.asking_only,
             ask_tool=f"mcp__{relay_file.SERVER_NAME}__{promptmanager.NAME}",
@@ -114,5 +189,5 @@ class Launcher:
     def _environment(self, run: Run, line: PersonLine | None) -> Mapping[str, str]:
         login = self._environments.for_project(run.project.directory)
         environment = {name: value for name, value in login.items() if name not in _OF_ANOTHER_AGENT}
-        environment[RUN_VARIABLE] = run.id
+        environment[RUN_VARIABLE] = run.line
         return environment | relay_file.environment(line.relay_file, self._config) if line else environment

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,14 @@ class Options:
     agent: str = "claude"
     ask_user: bool = True
     ask_user_timeout: int | None = None
+    model: str = ""
+    permission_mode: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunChoices:
+    """What a person has chosen for the rest of a conversation; where nothing, the project's options hold."""
+
     model: str = ""
     permission_mode: str = ""
 
@@ -68,13 +76,16 @@ class Ending:
 
 @dataclass(frozen=True, kw_only=True)
 class NewRun:
-    """A turn that is to be started. Without a conversation it begins one."""
+    """A turn that is to be started. Without a conversation it begins one, without a line a process of its own. Without
+    choices those of the turn before hold."""
 
     project: Project
     prompt: str
     token: str
     conversation: str = ""
     attempt: str = ""
+    line: str = ""
+    choices: RunChoices | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +107,20 @@ class Run(DetachedProcess):
     stopped_by: str = ""
     seen: int = 0
     """Bytes of its output that have become events."""
+    line: str = ""
+    """The run that started the agent's process, in whose folder it lies: this one, or an earlier turn."""
+    said: int = 0
+    """The number of the last thing that was said to that process."""
+    untaken: int = 0
+    """How many messages it has not yet taken up."""
+    choices: RunChoices = RunChoices()
+
+    @property
+    def options(self) -> Options:
+        """How its agent runs: as was chosen, else as its project says."""
+        options, chosen = self.project.options, self.choices
+        mode = chosen.permission_mode or options.permission_mode
+        return replace(options, model=chosen.model or options.model, permission_mode=mode)
 
     def lasted_ms(self, now: int) -> int:
         return (self.ended_at or now) - self.started_at
@@ -118,10 +143,31 @@ class EventKind(StrEnum):
     """`id`, `text`, `error`: what came of it."""
     ASK = "ask"
     """`ask`: the id of an ask that a person can settle, relayed or not."""
+    SAID = "said"
+    """`number`, `what`, `text`, `by`: a person said it to the agent at work. `what` is a value of Saying."""
+    TAKEN = "taken"
+    """`number`, `message`: the agent has taken up what has this number, and whether that is a message."""
     NOTICE = "notice"
     """`text`: something that Sayso says about the run."""
     RESULT = "result"
     """`cost_usd`, `duration_ms`, `turns`, `error`, `text`: the agent's own account of the whole turn."""
+
+
+class Saying(StrEnum):
+    """What a person can say to an agent at work."""
+
+    MESSAGE = "message"
+    INTERRUPT = "interrupt"
+    MODE = "mode"
+    MODEL = "model"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spoken:
+    """Something that is said to an agent: a message, the name of a mode or of a model."""
+
+    what: Saying
+    text: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

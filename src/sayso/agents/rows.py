@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sayso.agents.model import Ending, EventKind, Options, Project, Run, RunEvent, RunState
+from sayso.agents.model import Ending, EventKind, Options, Project, Run, RunChoices, RunEvent, RunState
 from sayso.store import Row
 
 _OPTION_NAMES = {
@@ -70,10 +70,22 @@ def read_run(row: Row, project: Project, folder: Path) -> Run:
         ending=Ending(**json.loads(row["ending"])) if row["ending"] else None,
         stopped_by=row["stopped_by"] or "",
         seen=row["seen"],
+        line=row["line"] or row["id"],
+        said=row["said"],
+        untaken=row["untaken"],
+        choices=read_choices(row["choices"]),
         started_at=row["started_at"],
         changed_at=row["changed_at"],
         ended_at=row["ended_at"],
     )
+
+
+def choices_text(choices: RunChoices) -> str:
+    return json.dumps(asdict(choices))
+
+
+def read_choices(text: str) -> RunChoices:
+    return RunChoices(**json.loads(text))
 
 
 def read_event(row: Row) -> RunEvent:

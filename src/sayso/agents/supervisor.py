@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import threading
 import uuid
 from collections.abc import AsyncIterator, Coroutine, Sequence
@@ -20,8 +21,9 @@ from sayso.agents import stopping
 from sayso.agents.agent import text_event
 from sayso.agents.desk import RunDesk
 from sayso.agents.follower import Follower
+from sayso.agents.kinds import AGENTS
 from sayso.agents.launching import Launcher
-from sayso.agents.model import Ending, EventKind, NewEvent, NewRun, Project, Run, RunState
+from sayso.agents.model import Ending, EventKind, NewEvent, NewRun, Project, Run, RunChoices, RunState, Spoken
 from sayso.agents.projects import Projects
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Settler
@@ -29,6 +31,7 @@ from sayso.bridge import BackgroundTasks, Threads, endless, insistently, seen_th
 from sayso.brought import BroughtFile
 from sayso.config import Config
 from sayso.errors import NotFound, SaysoError, SpawnerUnavailable, StoreError
+from sayso.running import speaking
 from sayso.running.folder import Status
 from sayso.store import Store
 from sayso.text import spelt_out
@@ -57,6 +60,7 @@ class RunSupervisor:
         self._tasks = BackgroundTasks()
         self._do = Threads(_THREADS).do
         self._ending = threading.Event()
+        self._host = socket.gethostname()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -73,21 +77,58 @@ class RunSupervisor:
         await self._do(self._launcher.leave)
         await self._tasks.cancel()
 
-    async def start(self, project: Project, prompt: str, conversation: str = "", attempt: str = "") -> Run:
+    async def start(
+        self,
+        project: Project,
+        prompt: str,
+        conversation: str = "",
+        attempt: str = "",
+        choices: RunChoices | None = None,
+    ) -> Run:
         """Begin a turn. It returns once the run is there; whether its agent could be started, its events tell."""
-        token = str(uuid.uuid4())
-        new = NewRun(project=project, prompt=prompt, token=token, conversation=conversation, attempt=attempt)
+        token, line = await self._do(self._waiting_agent, conversation, project.owner) if conversation else ("", "")
+        new = NewRun(
+            project=project,
+            prompt=prompt,
+            token=token or str(uuid.uuid4()),
+            conversation=conversation,
+            attempt=attempt,
+            line=line,
+            choices=choices,
+        )
         run = await self._do(self.runs.open, new, most=self._config.most_runs)
         self._tasks.start(self._watched(run, self._see_through(run)))
         return run
 
+    def _waiting_agent(self, conversation: str, user: str) -> tuple[str, str]:
+        """The token and the line of the agent that waits for the next message of a conversation; empty without one."""
+        before = self.runs.turns(conversation, user)[-1]
+        token = self._launcher.token_if_ready(before) if before.state.ended else ""
+        return (token, before.line) if token else ("", "")
+
+    async def say(self, run: Run, said: Spoken, *, by: str, attempt: str = "") -> None:
+        """Say something to an agent at work. It is kept first, so that whatever happens to this server the agent is
+        told, once; RunHasEnded if it is not at work any more."""
+        run = await self._do(self.runs.say, run.id, said, by=by, attempt=attempt)
+        await self._do(self._pass_on, run)
+
+    def _pass_on(self, run: Run) -> None:
+        """Tell an agent of this machine what it was not told yet."""
+        if AGENTS[run.agent].is_spoken_to and run.host == self._host:
+            self._launcher.speak(run, self.runs.said(run, after=speaking.state(run.folder).handed_on))
+
     # One run
 
     async def _see_through(self, run: Run) -> None:
+        if run.line != run.id:
+            await self._take_up(run)
+            return
         try:
             kept_out = await self._do(self._launcher.kept_out, run)
             await self._do(self.runs.append, run.id, *_told_of(kept_out, run))
-            ended = await self._do(self._launcher.start, run, kept_out)
+            await self._do(self._dismiss_earlier, run)
+            said = await self._do(self.runs.said, run, after=0)
+            ended = await self._do(self._launcher.start, run, said, kept_out)
         except (SaysoError, OSError) as error:
             await self._do(self._launcher.clear_away, run)
             await self._do(self.runs.end, run.id, RunState.FAILED, Ending(message=f"It could not be started: {error}"))
@@ -97,8 +138,14 @@ class RunSupervisor:
             await self._do(self.runs.want_stopped, run.id, "")
         await self._follow(run, ended)
 
+    def _dismiss_earlier(self, run: Run) -> None:
+        """A conversation of an agent's own has one process at a time."""
+        for earlier in self.runs.turns(run.conversation, run.user)[:-1][-1:]:
+            self._launcher.dismiss(earlier)
+
     async def _take_up(self, run: Run) -> None:
-        logger.info("Run %s is taken up again", run.id)
+        """Go on with an agent that is there already: another server has started it, or an earlier turn."""
+        await self._do(self._pass_on, run)
         await self._follow(run, await self._do(self._launcher.adopt, run))
 
     async def _follow(self, run: Run, ended: Future[Status]) -> None:
@@ -107,11 +154,25 @@ class RunSupervisor:
         pause = QUICK
         while not over.done():
             took = await insistently(lambda: self._do(follower.step), _warn)
+            if follower.turn_is_over:
+                await self._do(self._launcher.let_rest, follower.run)
+                self._tasks.start(self._see_off(run, over))
+                return
             pause = QUICK if took else min(pause * 1.3, SLOW)
             await asyncio.wait([over], timeout=pause)
         status = over.result()
+        if await self._do(self._launcher.heard_nothing, run, await self._do(self.runs.said, run, after=0)):
+            await self._do(self._launcher.clear_away, run)
+            await self._see_through(await self._do(self.runs.start_line, run.id))
+            return
         await insistently(lambda: self._do(follower.end, status), _warn)
         await self._do(self._launcher.clear_away, run)
+
+    async def _see_off(self, run: Run, over: asyncio.Future[Status]) -> None:
+        """Clear away after an agent that ends between two turns. Endless on purpose: it lasts as long as the agent."""
+        await asyncio.wait([over])
+        if not any(other.line == run.line for other in await self._do(self.runs.open_here)):
+            await self._do(self._launcher.clear_away, run)
 
     async def _watched(self, run: Run, work: Coroutine[Any, Any, None]) -> None:
         """See to it that a run never hangs because of us."""
@@ -136,18 +197,29 @@ class RunSupervisor:
                 for run in await self._do(self.runs.adopt_orphans):
                     self._tasks.start(self._watched(run, self._take_up(run)))
                 await self._do(self._heed_stops)
+                await self._do(self._pass_on_what_is_left)
             except SaysoError as error:
                 logger.warning("Cannot look for runs just now: %s", error)
             await asyncio.sleep(LOOK_EVERY)
 
     def _heed_stops(self) -> None:
         """End what somebody on another machine wants to end, and the agents of those who were shut out."""
-        at_work = self.runs.open_here()
-        welcome = {user.name for user in self._accounts.users() if user.revoked_at is None} if at_work else set()
+        at_work, resting = self.runs.open_here(), self.runs.resting_here()
+        there = at_work or resting
+        welcome = {user.name for user in self._accounts.users() if user.revoked_at is None} if there else set()
+        for run in resting:
+            if run.user not in welcome:
+                self.runs.dismiss(run)
         for run in at_work:
             shut_out = "" if run.user in welcome else f"the server, because {run.user} was revoked"
             if by := run.stopped_by or shut_out:
                 stopping.stop(self.runs, self._desk, run, Settler(person=by, surface=SURFACE))
+
+    def _pass_on_what_is_left(self) -> None:
+        """What was kept by a server on another machine, or by one that died before it could pass it on."""
+        for run in self.runs.open_here():
+            if run.process == self.runs.process and run.said > speaking.state(run.folder).handed_on:
+                self._pass_on(run)
 
     async def _tidy(self) -> None:
         """Endless until cancelled."""

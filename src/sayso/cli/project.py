@@ -156,7 +156,7 @@ def sync() -> None:
 def stop(project: str | None) -> None:
     """Stop the agents at work in PROJECT, or all of them.
 
-    Every process of theirs ends as well, and what they ask is cancelled.
+    Every process of theirs ends as well, what they ask is cancelled, and agents that wait for a message end too.
 
     \b
     Example:
@@ -170,6 +170,9 @@ def stop(project: str | None) -> None:
         doomed = [run for run in runs.open_here() if wanted in (None, run.project.id)]
         for run in doomed:
             stopping.stop(runs, desks.asks, run, settler(desks.config))
+        for run in runs.resting_here():
+            if wanted in (None, run.project.id):
+                runs.dismiss(run)
     say(plural(len(doomed), "1 agent told to stop.", "{n} agents told to stop."))
 
 

@@ -82,7 +82,7 @@ class ApproveCalls:
             return result(dialect.deny(ruled.denied))
         if ruled.allowed:
             return result(dialect.allow(permission.given))
-        if not asker.agent and (before := self._allowed.find(asker.session, action.digest, ())):
+        if not asker.agent and (before := self._allowed.find(asker.session, action.digest, asker.run)):
             logger.info("Allowed %s again, as the user said", permission.tool)
             again = AllowedAction(action=action, ask=before)
             await waiting.do(permissions.note_handed_over, again, asker)
@@ -100,7 +100,7 @@ class ApproveCalls:
             await waiting.release(held, CALL_ENDED)
             raise
         if not changed and dialect.is_for_the_rest(ask) and ask.outcome:
-            self._allowed.keep(asker.session, ask.outcome.digest, (), ask.id)
+            self._allowed.keep(asker.session, ask.outcome.digest, asker.run, ask.id)
         self._backend.note_delivery(ctx, held)
         return result(dialect.decision(ask, changed))
 

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 class RunLink:
-    """Looks for the run once, at the first ask."""
+    """Looks for the run at each ask: an agent serves several turns of its conversation."""
 
     def __init__(self, token: str) -> None:
         self._token = token
@@ -29,9 +29,9 @@ class RunLink:
         self.run: Run | None = None
 
     async def find(self, desks: Desks, waiting: Waiting) -> None:
-        if self._runs is None:
-            self.run = await waiting.do(desks.runs.active, self._token)
-            self._runs = desks.runs
+        # What asks between two turns still belongs to the last one, and to nobody else.
+        self.run = await waiting.do(desks.runs.active, self._token) or self.run
+        self._runs = desks.runs
 
     async def note(self, ask: Ask, waiting: Waiting) -> None:
         """Put a card for the ask into the conversation. It is in the inbox whatever becomes of that."""

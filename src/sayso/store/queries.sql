@@ -444,9 +444,9 @@ UPDATE users SET name = name WHERE name = :name;
 
 -- name: insert_run
 INSERT INTO runs (id, version, state, project_id, user_name, conversation, turn, token, agent, session, host, process,
-                  prompt, seen, events, started_at, changed_at)
+                  prompt, seen, events, started_at, changed_at, line, said, untaken, choices)
 VALUES (:id, 1, 'running', :project_id, :user_name, :conversation, :turn, :token, :agent, :session, :host, :process,
-        :prompt, 0, 0, :now, :now);
+        :prompt, :seen, 0, :now, :now, :line, :said, 1, :choices);
 
 -- name: change_run
 UPDATE runs
@@ -454,9 +454,21 @@ SET version = version + 1, state = :state, token = :token, session = :session, p
     stopped_by = :stopped_by, changed_at = :now, ended_at = :ended_at
 WHERE id = :id AND version = :version;
 
+-- name: say_to_run
+UPDATE runs SET said = said + 1, untaken = untaken + :messages, choices = :choices, version = version + 1, changed_at = :now
+WHERE id = :id AND ended_at IS NULL RETURNING said;
+
+-- name: choose_for_run
+UPDATE runs SET choices = :choices, version = version + 1 WHERE id = :id;
+
+-- name: start_line
+UPDATE runs SET line = id, said = :said, untaken = :messages, seen = 0, version = version + 1, changed_at = :now
+WHERE id = :id AND ended_at IS NULL;
+
 -- name: take_in
 -- Hands out the numbers of new events; the row stays locked until they are there, so that none is seen before another.
-UPDATE runs SET events = events + :count, seen = :seen WHERE id = :id AND process = :process RETURNING events;
+UPDATE runs SET events = events + :count, seen = :seen, untaken = untaken - :taken
+WHERE id = :id AND process = :process RETURNING events;
 
 -- name: append_events
 UPDATE runs SET events = events + :count WHERE id = :id RETURNING events;
@@ -472,6 +484,10 @@ SELECT * FROM runs WHERE ended_at IS NULL AND user_name = :user_name ORDER BY st
 
 -- name: open_runs_here
 SELECT * FROM runs WHERE ended_at IS NULL AND host = :host ORDER BY started_at, id;
+
+-- name: latest_on_line
+SELECT * FROM runs WHERE conversation = (SELECT conversation FROM runs WHERE id = :line) AND line = :line
+ORDER BY turn DESC LIMIT 1;
 
 -- name: turns_of
 SELECT * FROM runs WHERE conversation = :conversation ORDER BY turn;
@@ -508,6 +524,12 @@ INSERT INTO run_events (run_id, seq, at, kind, body) VALUES (:run_id, :seq, :at,
 
 -- name: run_events
 SELECT * FROM run_events WHERE run_id = :run_id AND seq > :after ORDER BY seq LIMIT :most;
+
+-- name: run_events_of_kind
+SELECT * FROM run_events WHERE run_id = :run_id AND kind = :kind ORDER BY seq;
+
+-- name: change_run_event
+UPDATE run_events SET body = :body WHERE run_id = :run_id AND seq = :seq;
 
 -- name: drop_deltas
 DELETE FROM run_events WHERE run_id = :run_id AND kind = 'delta';

@@ -216,7 +216,12 @@ CREATE TABLE runs (
     events BIGINT NOT NULL,
     started_at BIGINT NOT NULL,
     changed_at BIGINT NOT NULL,
-    ended_at BIGINT
+    ended_at BIGINT,
+    -- The run that started the agent's process, and how much was said to that process: in all, and not yet taken up.
+    line TEXT NOT NULL DEFAULT '',
+    said BIGINT NOT NULL DEFAULT 0,
+    untaken BIGINT NOT NULL DEFAULT 0,
+    choices TEXT NOT NULL DEFAULT '{}'
 );
 
 CREATE UNIQUE INDEX runs_turns ON runs (conversation, turn);

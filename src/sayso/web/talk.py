@@ -11,11 +11,12 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from sayso.agents import stopping
-from sayso.agents.model import Project, Run, RunState
+from sayso.agents.kinds import AGENTS
+from sayso.agents.model import PERMISSION_MODES, Project, Run, RunState, Saying, Spoken
 from sayso.agents.supervisor import RunSupervisor
 from sayso.brought import brought
 from sayso.config import Config
-from sayso.errors import MAX_TEXT, InvalidInput, NotFound, Problem, RunGoesOn, SaysoError, TooManyRuns
+from sayso.errors import MAX_TEXT, InvalidInput, NotFound, Problem, RunGoesOn, RunHasEnded, SaysoError, TooManyRuns
 from sayso.web.conversations import Conversations
 from sayso.web.fields import Fields, read_form
 from sayso.web.pages import page
@@ -25,6 +26,7 @@ from sayso.web.site import site_of
 from sayso.web.transcript import Transcript
 
 _ID = re.compile(r"[0-9a-f]{24}")
+_MODEL = re.compile(r"[A-Za-z0-9][\w.:/\[\]-]{0,99}", re.ASCII)
 _GONE = "There is no such conversation here. Old ones are deleted after a while."
 _SCRIPT = "x-sayso-script"
 """The header by which our own script says that it wants no page."""
@@ -37,6 +39,8 @@ def routes() -> list[Route]:
         Route("/talk/{conversation}", show, methods=["GET"]),
         Route("/talk/{conversation}", go_on, methods=["POST"]),
         Route("/talk/{conversation}/stop", stop, methods=["POST"]),
+        Route("/talk/{conversation}/interrupt", interrupt, methods=["POST"]),
+        Route("/talk/{conversation}/choose", choose, methods=["POST"]),
         Route("/runs/{run}", of_run),
     ]
 
@@ -65,18 +69,63 @@ async def show(request: Request) -> Response:
 
 
 async def go_on(request: Request) -> Response:
-    """The next turn of a conversation."""
+    """A message to an agent at work, if it takes any; else the next turn of the conversation."""
     visitor, fields = await _form(request)
     turns, prompt = await _turns(request, visitor), fields.one("prompt")
     try:
         project = await _project(request, visitor, str(turns[-1].project.id))
         attempt = visitor.attempt(fields.one("attempt"))
-        await _supervisor(request).start(project, _checked(prompt), turns[-1].conversation, attempt)
+        message = Spoken(what=Saying.MESSAGE, text=_checked(prompt))
+        if not await _said(request, visitor, turns[-1], message, attempt):
+            await _supervisor(request).start(project, message.text, turns[-1].conversation, attempt)
     except (InvalidInput, NotFound, TooManyRuns, RunGoesOn) as error:
         if _SCRIPT in request.headers:
             return JSONResponse(error_data(str(error)), status_of(error))
         return await _conversation(request, visitor, refused=error, prompt=prompt)
     return _done(request, turns[-1])
+
+
+async def interrupt(request: Request) -> Response:
+    """Have the agent stop what it does, and stay."""
+    visitor, _ = await _form(request)
+    run = (await _turns(request, visitor))[-1]
+    await _said(request, visitor, run, Spoken(what=Saying.INTERRUPT))
+    return _done(request, run)
+
+
+async def choose(request: Request) -> Response:
+    """The permission mode and the model for the rest of the conversation: at once, if the agent is at work."""
+    visitor, fields = await _form(request)
+    run = (await _turns(request, visitor))[-1]
+    for what, now, wanted in _choices(run, fields):
+        said = Spoken(what=what, text=wanted)
+        if wanted and wanted != now and not await _said(request, visitor, run, said):
+            await site_of(request).do(_supervisor(request).runs.choose, run.id, said)
+    return _done(request, run)
+
+
+def _choices(run: Run, fields: Fields) -> list[tuple[Saying, str, str]]:
+    """What can be chosen, what holds now and what is wanted."""
+    mode, model = fields.one("mode").strip(), fields.one("model").strip()
+    problems = []
+    if mode and mode not in PERMISSION_MODES:
+        problems.append(Problem(path="mode", text=f"must be one of {', '.join(PERMISSION_MODES)}."))
+    if model and not _MODEL.fullmatch(model):
+        problems.append(Problem(path="model", text="must be the name of a model, such as opus."))
+    if problems:
+        raise InvalidInput(problems)
+    return [(Saying.MODE, run.options.permission_mode, mode), (Saying.MODEL, run.options.model, model)]
+
+
+async def _said(request: Request, visitor: Visitor, run: Run, said: Spoken, attempt: str = "") -> bool:
+    """Say it to the agent if that is at work and takes it; whether it was."""
+    if run.state.ended or run.stopped_by or not AGENTS[run.agent].is_spoken_to:
+        return False
+    try:
+        await _supervisor(request).say(run, said, by=visitor.user, attempt=attempt)
+    except RunHasEnded:
+        return False
+    return True
 
 
 async def stop(request: Request) -> Response:
@@ -151,6 +200,8 @@ async def _conversation(
         turns=shown.turns,
         place=str(shown.place),
         running=not shown.turns[-1].run.state.ended,
+        speaks=AGENTS[shown.turns[-1].run.agent].is_spoken_to,
+        modes=PERMISSION_MODES,
         prompt=prompt,
         most=MAX_TEXT,
     )

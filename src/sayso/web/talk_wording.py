@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sayso.agents.costs import Cost
 from sayso.agents.kinds import AGENTS
-from sayso.agents.model import Conversation, Run, RunState
+from sayso.agents.model import Conversation, Run, RunEvent, RunState, Saying
 from sayso.text import lasting, one_line
 from sayso.web.wording import Standing
 
@@ -15,6 +15,28 @@ _WORDS = {
     RunState.STOPPED: ("Stopped", "quiet"),
     RunState.LOST: ("Lost", "refused"),
 }
+
+
+SENT, TAKEN = "Sent while it works", "Sent while it worked, and taken up"
+UNTAKEN = "Not taken up: its turn ended first. Send it again if you still mean it."
+
+
+def said_state(run: Run, taken: bool) -> str:
+    """How a message stands that was sent to an agent at work."""
+    if taken:
+        return TAKEN
+    return UNTAKEN if run.state.ended else SENT
+
+
+def told(event: RunEvent) -> str:
+    """What somebody told an agent at work besides messages."""
+    text = one_line(event.body["text"], 100)
+    match event.body["what"]:
+        case Saying.MODE:
+            return f"You set the permission mode to {text} for the rest of the conversation."
+        case Saying.MODEL:
+            return f"You chose the model {text} for the rest of the conversation."
+    return "You interrupted it."
 
 
 def agent(run: Run) -> str:

@@ -21,12 +21,14 @@ from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask
 from sayso.errors import NotFound
 from sayso.text import json_line
-from sayso.web import cards, recall
+from sayso.web import cards, recall, talk_wording
 from sayso.web.pages import fragment
 
 MOST_EVENTS = 2_000
 """The most events of one turn that a page shows; of more, the newest."""
 _BATCH = 500
+_NOT_THE_AGENT = {EventKind.ASK, EventKind.SAID}
+"""What happens in a run and does not say that its agent goes on."""
 _PLACE = re.compile(r"([1-9]\d{0,8})\.(\d{1,15})")
 
 
@@ -104,6 +106,7 @@ class Transcript:
         results = {event.body["id"]: event for event in events if event.kind is EventKind.TOOL_RESULT}
         tools = {event.body["id"] for event in events if event.kind is EventKind.TOOL}
         partial = "".join(event.body["text"] for event in events if event.kind is EventKind.DELTA)
+        taken = {event.body["number"] for event in events if event.kind is EventKind.TAKEN}
         asks = self._asks(run, events)
         self._heard_at = _heard_at(events)
         told = recall.answers(events)
@@ -117,8 +120,10 @@ class Transcript:
                     yield self._part(run, event, result=results.get(event.body["id"]))
                 case EventKind.TOOL_RESULT if event.body["id"] in tools:
                     pass
-                case EventKind.DELTA | EventKind.STARTED | EventKind.RESULT:
+                case EventKind.DELTA | EventKind.STARTED | EventKind.RESULT | EventKind.TAKEN:
                     pass
+                case EventKind.SAID:
+                    yield self._part(run, event, taken=event.body["number"] in taken)
                 case EventKind.ASK:
                     # What is asked again is noted again; it has one card.
                     if ask := asks.pop(event.body["ask"], None):
@@ -188,7 +193,8 @@ class Transcript:
         footer = fragment("turn_footer.html", run=run, cost=cost, waits=self._waits(run))
         if footer != self._footer:
             self._footer = footer
-            yield self._message("footer", turn=run.turn, html=footer, running=not run.state.ended)
+            untaken = talk_wording.UNTAKEN if run.state.ended else ""
+            yield self._message("footer", turn=run.turn, html=footer, running=not run.state.ended, untaken=untaken)
 
     def _told_of(self, run: Run, event: RunEvent) -> Iterator[bytes]:
         where = Place(turn=run.turn, seq=event.seq)
@@ -197,6 +203,8 @@ class Transcript:
                 return
             case EventKind.DELTA:
                 self._partial += event.body["text"]
+            case EventKind.TAKEN:
+                yield self._message("taken", where, number=event.body["number"], text=talk_wording.TAKEN)
             case EventKind.ASK:
                 yield from self._new_card(run, event, where)
             case EventKind.TOOL_RESULT:
@@ -248,7 +256,7 @@ class Transcript:
         return ask if ask.asker.owner == run.user else None
 
     def _part(self, run: Run, event: RunEvent, **more: Any) -> Markup:
-        return fragment("event.html", run=run, event=event, **{"result": None, **more})
+        return fragment("event.html", run=run, event=event, **{"result": None, "taken": False, **more})
 
     def _card(self, run: Run, ask: Ask, recalled: str = "") -> Markup:
         """The card of an ask; `recalled` is what came of it, for one whose own texts were not kept."""
@@ -278,7 +286,7 @@ class Transcript:
 
 def _heard_at(events: Sequence[RunEvent]) -> int:
     """When the agent was last heard of in these events; what it asks comes from elsewhere."""
-    return max((event.at for event in events if event.kind is not EventKind.ASK), default=0)
+    return max((event.at for event in events if event.kind not in _NOT_THE_AGENT), default=0)
 
 
 def _last_whole(events: list[RunEvent]) -> int:

@@ -1,6 +1,8 @@
-"""A stand-in for `claude -p`: takes a prompt on stdin, prints stream-json, and starts the MCP server it is given.
+"""A stand-in for `claude -p --input-format stream-json`: takes messages on stdin, prints stream-json, and starts the
+MCP server it is given. As the real one (2.1.325) does, it says which message it has taken up, takes further ones
+between two steps, answers control requests at once, and ends when its input does.
 
-The prompt is its script, one step a line, a word and what belongs to it:
+A message is its script, one step a line, a word and what belongs to it:
 
     say TEXT            says it, first in parts and then whole
     part TEXT           says the beginning of something
@@ -17,6 +19,7 @@ The prompt is its script, one step a line, a word and what belongs to it:
     forget              goes on in a new session, which has cost nothing yet
     cost USD            counts from now on what it costs from there
     remember            says what it was told in earlier turns of the conversation
+    settings            says its permission mode and its model
     pace N SECONDS      says N short things, with that time between them
     stream N            says N short things, as fast as it can
     garbage N, huge N, flood N, exit N, lose      misbehaves
@@ -30,18 +33,22 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import queue
 import signal
 import subprocess
 import sys
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 PATIENCE = 60.0
+interrupted = threading.Event()
+speaking = threading.Lock()
 VERSION = "2.1.325"
 COST = 0.0123
 """What each turn costs, in US dollars."""
@@ -101,11 +108,59 @@ class Server:
         self.ended.set_result(None)
 
 
+class Interrupted(Exception):
+    """The person wants it to stop what it does."""
+
+
+class Input:
+    """What comes on stdin."""
+
+    def __init__(self, claude: Claude) -> None:
+        self._claude = claude
+        self.messages: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        for line in sys.stdin:
+            said = json.loads(line)
+            if said["type"] == "control_request":
+                self._obey(said["request_id"], said["request"])
+            else:
+                assert said["type"] == "user", said
+                self.messages.put(said)
+        self.messages.put(None)
+
+    def _obey(self, name: str, request: dict[str, Any]) -> None:
+        reply: dict[str, Any] = {"subtype": "success", "request_id": name, "response": {}}
+        match request["subtype"]:
+            case "interrupt":
+                interrupted.set()
+            case "set_permission_mode" if request["mode"] == "none":
+                reply = {"subtype": "error", "request_id": name, "error": "No such mode"}
+            case "set_permission_mode":
+                self._claude.mode = request["mode"]
+            case "set_model":
+                self._claude.model = request["model"]
+        self._claude.put({"type": "control_response", "response": reply})
+
+    def more(self) -> list[dict[str, Any]]:
+        """What has come by now."""
+        found = []
+        while not self.messages.empty():
+            message = self.messages.get()
+            if message is None:
+                self.messages.put(None)
+                break
+            found.append(message)
+        return found
+
+
 class Claude:
-    """One turn."""
+    """One conversation."""
 
     def __init__(self, flags: list[str]) -> None:
         self.flags = flags
+        self.mode, self.model = self._flag("--permission-mode"), self._flag("--model")
         self.session = self._flag("--resume") or str(uuid.uuid4())
         self.cost = self._cost_so_far()
         self._servers: list[Server] = []
@@ -116,16 +171,24 @@ class Claude:
         return self.flags[self.flags.index(name) + 1] if name in self.flags else ""
 
     def put(self, message: dict[str, Any]) -> None:
-        sys.stdout.write(json.dumps({**message, "session_id": self.session}) + "\n")
-        sys.stdout.flush()
+        with speaking:
+            sys.stdout.write(json.dumps({**message, "session_id": self.session}) + "\n")
+            sys.stdout.flush()
 
-    def begin(self) -> None:
+    def take_up(self, message: dict[str, Any]) -> str:
+        self.put({**message, "isReplay": True})
+        text: str = message["message"]["content"]
+        return text
+
+    def start_servers(self) -> None:
         config = self._flag("--mcp-config")
         for name, entry in (json.loads(Path(config).read_text())["mcpServers"] if config else {}).items():
             try:
                 self._servers.append(Server(name, entry))
             except (OSError, ValueError, KeyError, TimeoutError):
                 self._trouble.append(name)
+
+    def begin(self) -> None:
         told = [{"name": server.name, "status": "connected"} for server in self._servers]
         told += [{"name": name, "status": "failed"} for name in self._trouble]
         tools = [f"mcp__{server.name}__{tool}" for server in self._servers for tool in server.tools]
@@ -161,7 +224,7 @@ class Claude:
         server = self._servers[0]
         calls = [(self.use(f"mcp__{server.name}__ask_user", each), server.call("ask_user", each)) for each in questions]
         for tool_use, call in calls:
-            result = call.result(PATIENCE)["result"]
+            result = outcome(call)["result"]
             if self.ponders:
                 await_file(self.ponders)
             text = result["content"][0]["text"]
@@ -173,7 +236,7 @@ class Claude:
         server = next(each for each in self._servers if each.name == server_name)
         tool_use = self.use(name, given)
         wanted = {"tool_name": name, "input": given, "tool_use_id": tool_use}
-        told = json.loads(server.call(tool, wanted).result(PATIENCE)["result"]["content"][0]["text"])
+        told = json.loads(outcome(server.call(tool, wanted))["result"]["content"][0]["text"])
         if told["behavior"] == "allow":
             self.gave(tool_use, f"Allowed: {json.dumps(told['updatedInput'], sort_keys=True)}")
             self.report(f"Allowed {name}")
@@ -193,16 +256,18 @@ class Claude:
         self.say("Waiting")
         time.sleep(PATIENCE)
 
-    def end(self, prompt: str) -> None:
+    def leave(self) -> None:
         for server in self._servers:
             server.close()
+
+    def end(self, prompt: str, ending: dict[str, Any]) -> None:
         with self._memory.open("a") as memory:
             memory.write(json.dumps(prompt) + "\n")
         # As Claude does, it counts on from what the session had cost before.
         cost = round(self.cost + COST, 4)
         self._cost_file.write_text(str(cost))
-        result = {"subtype": "success", "is_error": False, "duration_ms": 1234, "num_turns": 2, "result": "done"}
-        self.put({"type": "result", **result, "total_cost_usd": cost})
+        self.cost = cost
+        self.put({"type": "result", "duration_ms": 1234, "num_turns": 2, **ending, "total_cost_usd": cost})
 
     def forget(self) -> None:
         self.session, self.cost = str(uuid.uuid4()), 0.0
@@ -239,10 +304,21 @@ def timed(text: str) -> str:
 
 
 def await_file(file: Path) -> None:
+    until(file.exists)
+
+
+def outcome(call: Future[dict[str, Any]]) -> dict[str, Any]:
+    until(call.done)
+    return call.result()
+
+
+def until(there: Callable[[], bool]) -> None:
     give_up = time.monotonic() + PATIENCE
-    while not file.exists():
-        assert time.monotonic() < give_up, file
-        time.sleep(0.01)
+    while not there():
+        assert time.monotonic() < give_up
+        if interrupted.is_set():
+            raise Interrupted
+        time.sleep(0.005)
 
 
 def start_child(file: Path) -> None:
@@ -322,23 +398,51 @@ def perform(claude: Claude, word: str, rests: list[str]) -> None:
             claude.forget()
         case "cost":
             claude.cost = float(rest)
+        case "settings":
+            claude.say(f"Mode {claude.mode}, model {claude.model}")
         case "remember":
             claude.say(f"Before: {json.dumps(claude.remembered())}")
         case _:
             misbehave(claude, word, rest)
 
 
-def main() -> None:
-    flags = sys.argv[1:]
-    assert flags[:2] == ["-p", "-"], flags
-    assert "--verbose" in flags, "stream-json needs --verbose"
-    prompt = sys.stdin.read()
-    claude = Claude(flags)
+DONE = {"subtype": "success", "is_error": False, "result": "done"}
+ABORTED = {
+    "subtype": "error_during_execution",
+    "is_error": True,
+    "errors": ["aborted"],
+    "terminal_reason": "aborted_tools",
+}
+
+
+def turn(claude: Claude, heard: Input, first: dict[str, Any]) -> None:
+    """Do as one message says, and as those say that come meanwhile."""
     claude.begin()
     script = os.environ.get("STAND_IN_SCRIPT")
-    for word, rests in steps(Path(script).read_text() if script else prompt):
-        perform(claude, word, rests)
-    claude.end(prompt)
+    prompt = claude.take_up(first)
+    to_do = deque(steps(Path(script).read_text() if script else prompt))
+    ending = DONE
+    try:
+        while to_do:
+            perform(claude, *to_do.popleft())
+            for message in heard.more():
+                to_do.extend(steps(claude.take_up(message)))
+    except Interrupted:
+        ending = ABORTED
+    interrupted.clear()
+    claude.end(prompt, ending)
+
+
+def main() -> None:
+    flags = sys.argv[1:]
+    assert flags[:3] == ["-p", "--input-format", "stream-json"], flags
+    assert {"--verbose", "--replay-user-messages"} <= set(flags), flags
+    claude = Claude(flags)
+    claude.start_servers()
+    heard = Input(claude)
+    while (message := heard.messages.get()) is not None:
+        turn(claude, heard, message)
+    claude.leave()
 
 
 if __name__ == "__main__":

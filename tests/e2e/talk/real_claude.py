@@ -7,21 +7,24 @@ a permission; each is answered on the page, and the model gets what the person s
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 from tests.cli.program import BIN
 from tests.e2e.programs.fetch import programs
 from tests.e2e.programs.model import Json, Model, say, use
 from tests.e2e.talk.conftest import SignIn
-from tests.e2e.talk.stage import OPTIONS, Stage, begin, card, new_stage
+from tests.e2e.talk.stage import OPTIONS, Stage, begin, card, new_stage, process_of
 from tests.e2e.talk.stage import say as go_on
 from tests.trusting import trust
 
 from sayso.agents.model import RunState
 from sayso.install.hooks import GatePart
+from sayso.running.folder import wait as wait_for_end
 
 SECONDS = 90
 COLOUR = {"question": "Which colour?", "header": "Colour", "options": [], "multiSelect": False}
@@ -43,10 +46,12 @@ class Scripted:
     def __init__(self) -> None:
         self.steps: list[Json] = []
         self.told: list[str] = []
+        self.whole = ""
 
     def __call__(self, request: Json) -> Json:
         results = [part for message in request["messages"] for part in _parts(message) if part["type"] == "tool_result"]
         self.told = [json.dumps(part["content"]) for part in results]
+        self.whole = json.dumps(request["messages"])
         return self.steps[len(results)] if len(results) < len(self.steps) else say("That was **all**.")
 
 
@@ -62,10 +67,16 @@ def script() -> Scripted:
 
 @pytest.fixture
 def real(claude: Path, script: Scripted, tmp_path: Path) -> Iterator[Stage]:
+    with _stage(claude, script, tmp_path) as stage:
+        yield stage
+
+
+@contextmanager
+def _stage(claude: Path, script: Scripted, tmp_path: Path, **settings: str) -> Iterator[Stage]:
     quiet = ("DISABLE_TELEMETRY=1", "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1")
     with Model(script).serving() as model:
         command = ("env", f"ANTHROPIC_BASE_URL={model.url}", "ANTHROPIC_API_KEY=sk-none", *quiet, str(claude))
-        with new_stage(relay_dir=str(tmp_path / "relay"), claude_command=" ".join(command)) as stage:
+        with new_stage(relay_dir=str(tmp_path / "relay"), claude_command=" ".join(command), **settings) as stage:
             yield stage
 
 
@@ -90,7 +101,7 @@ def test_a_real_headless_claude_asks_in_three_ways_and_is_answered_in_the_browse
     _answer(page, "Which colour?", "Green")
     change = card(page, str(file))
     expect(change).to_contain_text("+Hello")
-    change.get_by_role("button", name="Allow", exact=True).click()
+    _allow(change)
     refused = card(page, "touch forbidden")
     refused.get_by_role("textbox").fill("Not here")
     refused.get_by_role("button", name="Deny").click()
@@ -116,6 +127,60 @@ def test_a_real_headless_claude_asks_in_three_ways_and_is_answered_in_the_browse
     assert first.session == second.session
 
 
+def test_a_real_claude_is_steered_interrupted_and_set_otherwise_in_one_process_that_outlives_the_server(
+    claude: Path, script: Scripted, tmp_path: Path, sign_in: SignIn
+) -> None:
+    go, never, file = tmp_path / "go-on", tmp_path / "never", tmp_path / "note.txt"
+    # Claude refuses to run a mere sleep.
+    wait = {"command": f"sh -c 'until test -e {go}; do sleep 0.1; done'", "description": "Wait"}
+    script.steps = [
+        use("Bash", "toolu_1", wait),
+        use("AskUserQuestion", "toolu_2", {"questions": [NATIVE]}),
+        say("First turn done."),
+    ]
+    with _stage(claude, script, tmp_path, run_rest="1h") as real:
+        page = sign_in("/talk", to=real)
+        conversation = begin(page, real.project(model="sonnet"), "Begin.")
+        _allow(card(page, str(go)))
+        expect(card(page, str(go))).to_have_attribute("data-state", "answered")
+        agent = process_of(real.latest(conversation))
+        go_on(page, "Mind the STEERING.")
+        expect(page.locator("[data-spoken]")).to_contain_text("Sent while it works")
+        real.house.web.stop(signal.SIGKILL)
+        real.house.restart()
+        go.touch()
+        _answer(page, "Which colour?", "Green")
+        expect(page.locator("#turn-1 [data-footer]")).to_contain_text("Done")
+        expect(page.locator("[data-spoken]")).to_contain_text("taken up")
+        assert script.whole.count("STEERING") == 1
+        # The next turn has the same process; what is chosen while it works holds at once.
+        go.unlink()
+        script.steps += [
+            use("Bash", "toolu_3", wait),
+            use("Write", "toolu_4", {"file_path": str(real.folder / "shop" / file.name), "content": "Hello\n"}),
+            use("Bash", "toolu_5", {**wait, "command": wait["command"].replace(str(go), str(never))}),
+        ]
+        del script.steps[2]
+        go_on(page, "And now?")
+        _allow(card(page, str(go)).last)
+        page.get_by_text("Permission mode and model").click()
+        page.get_by_label("Permission mode", exact=True).select_option("acceptEdits")
+        page.get_by_role("button", name="Use for the rest of the conversation").click()
+        expect(page.get_by_text("You set the permission mode to acceptEdits")).to_be_visible()
+        go.touch()
+        last = card(page, str(never))
+        _allow(last)
+        assert (real.folder / "shop" / file.name).read_text() == "Hello\n"
+        expect(last).to_have_attribute("data-state", "answered")
+        page.get_by_role("button", name="Interrupt").click()
+        expect(page.locator("#turn-2 [data-footer]")).to_contain_text("Interrupted.")
+        go_on(page, "Enough.")
+        expect(page.locator("#turn-3 [data-footer]")).to_contain_text("Done")
+        assert process_of(real.latest(conversation)) == agent
+        assert real.house.place.run("project", "stop").returncode == 0
+        assert wait_for_end(real.latest(conversation).folder, SECONDS) is not None
+
+
 @pytest.mark.finding("F-22")
 def test_a_real_claude_runs_no_hook_and_no_server_of_a_clone_until_that_is_trusted(
     real: Stage, script: Scripted
@@ -139,6 +204,13 @@ def test_a_real_claude_runs_no_hook_and_no_server_of_a_clone_until_that_is_trust
     trust(real.house.place.state, folder)
     assert real.ended(visitor.start(project, "Do nothing.")).state is RunState.COMPLETED
     assert {"SessionStart", "UserPromptSubmit", "server"} <= {each.name for each in ran.iterdir()}
+
+
+def _allow(asked: Locator) -> None:
+    allow = asked.get_by_role("button", name="Allow", exact=True)
+    # It takes a press only once it has been in view for a moment.
+    allow.scroll_into_view_if_needed()
+    allow.click()
 
 
 def _answer(page: Page, question: str, label: str) -> None:

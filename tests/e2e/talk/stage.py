@@ -128,7 +128,8 @@ class Stage:
 
 @contextmanager
 def new_stage(**settings: str) -> Iterator[Stage]:
-    defaults = {"claude_command": f"{sys.executable} {STAND_IN}", "most_runs": "20"}
+    # Where nobody wants to see an agent wait for the next message, none does.
+    defaults = {"claude_command": f"{sys.executable} {STAND_IN}", "most_runs": "20", "run_rest": "1ms"}
     with new_house(**{**defaults, **settings}) as house:
         store = open_store(house.place.config())
         try:

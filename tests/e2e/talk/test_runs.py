@@ -238,7 +238,7 @@ def test_an_agent_has_its_own_line_to_the_relay_and_nobody_else_has(fragile: Sta
     assert (noted["relay"]["projectId"], noted["relay"]["timeout"]) == (project, 77)
     assert config.exists()
     flags = " ".join(noted["argv"])
-    assert flags.startswith("-p - --output-format stream-json --verbose")
+    assert flags.startswith("-p --input-format stream-json --output-format stream-json --verbose")
     prompts = "--allowedTools mcp__ask-user__ask_user --permission-prompt-tool mcp__ask-user__approve"
     for wanted in (prompts, "--model opus", "--permission-mode plan"):
         assert wanted in flags
@@ -296,16 +296,6 @@ def test_a_user_has_only_so_many_agents_at_once(bare: Stage, tmp_path: Path) -> 
     bare.ended(conversation)
     assert visitor.go_on(conversation, "say Now").status == 303
     bare.ended(conversation)
-
-
-def test_a_message_while_the_agent_works_waits_for_its_turn(stage: Stage) -> None:
-    visitor, go = stage.visitor(), stage.folder / "go-busy"
-    conversation = visitor.start(stage.project("busy", ask_user=False), f"wait {go}")
-    refused = visitor.go_on(conversation, "say Hurry")
-    assert refused.status == 409
-    assert "still at work" in refused.text
-    go.touch()
-    stage.ended(conversation)
 
 
 def test_a_flood_is_stopped_and_memory_stays_bounded(stage: Stage) -> None:

@@ -7,7 +7,7 @@ const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 
 const talk = $("[data-talk]");
 const compose = $("[data-compose]", talk);
-const stop = $("[data-stop]", talk);
+const stops = $("[data-stops]", talk);
 const AWAY_AFTER = 1500;
 // The server gives a sign of life every ten seconds.
 const SILENCE = 30_000;
@@ -78,7 +78,7 @@ function followWhileVisible() {
 function hear(message) {
   const stick = nearEnd();
   if (message.place) stream.place = message.place;
-  const act = { turn, footer, delta, tool_result: toolResult, card: changeCard, ask: newCard, ask_user_question: newCard };
+  const act = { turn, footer, delta, taken, tool_result: toolResult, card: changeCard, ask: newCard, ask_user_question: newCard };
   (act[message.type] ?? addPart)(message);
   if (stick) showNewest();
   showWay();
@@ -119,9 +119,8 @@ function moveTo(top) {
 }
 
 function nearEnd() {
-  const page = document.documentElement;
   const typing = document.activeElement?.matches("input, textarea");
-  return !typing && page.scrollHeight - page.scrollTop - page.clientHeight < NEAR;
+  return !typing && $("[data-turns]").getBoundingClientRect().bottom - innerHeight < NEAR;
 }
 
 const turnOf = (message) => $(`#turn-${message.turn ?? message.place.split(".")[0]}`);
@@ -133,12 +132,22 @@ function turn(message) {
 
 function footer(message) {
   $("[data-footer]", turnOf(message)).replaceWith(element(message.html));
-  stop.hidden = !message.running;
-  if (compose.hidden && !message.running) {
-    compose.hidden = false;
-    status("The agent has ended its turn.");
-  }
-  compose.hidden = message.running;
+  if (!stops.hidden && !message.running) status("The agent has ended its turn.");
+  stops.hidden = !message.running;
+  $("[data-at-work]", compose).hidden = !message.running;
+  compose.hidden = message.running && !("speaks" in talk.dataset);
+  if (!message.running) for (const said of $$("[data-spoken]:not([data-taken])", turnOf(message))) saidState(said, message.untaken);
+}
+
+function taken(message) {
+  const said = $(`[data-spoken="${message.number}"]`, turnOf(message));
+  if (!said) return;
+  said.dataset.taken = "";
+  saidState(said, message.text);
+}
+
+function saidState(said, text) {
+  $(".said-state", said).textContent = text;
 }
 
 function addPart(message) {
@@ -305,16 +314,18 @@ compose.addEventListener("submit", async (event) => {
   tell("sayso:sent", compose.dataset.keep);
 });
 
-stop.addEventListener("submit", async (event) => {
-  event.preventDefault();
-  const button = $("button", stop);
-  button.disabled = true;
-  try {
-    await post(stop, new URLSearchParams(new FormData(stop)));
-  } finally {
-    button.disabled = false;
-  }
-});
+for (const form of $$("form[data-post]", talk)) {
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const button = $("button", form);
+    button.disabled = true;
+    try {
+      await post(form, new URLSearchParams(new FormData(form)));
+    } finally {
+      button.disabled = false;
+    }
+  });
+}
 
 function openAtWhatIsNew() {
   if (location.hash || $("[data-focus]")) return;

@@ -1,0 +1,111 @@
+"""An agent at work is spoken to: messages, interrupts, its mode and its model; one process for a whole conversation."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+from tests.e2e.talk.conftest import SignIn
+from tests.e2e.talk.stage import Stage, begin, new_stage, permit, process_of, say
+from tests.web.house import USER
+
+from sayso.agents.model import EventKind, RunState
+from sayso.asks.model import Settler
+from sayso.permissions.action import AllowScope
+from sayso.permissions.desk import PermissionDesk
+from sayso.running.folder import wait
+
+GONE_WITHIN = 60.0
+
+
+@pytest.fixture(scope="module")
+def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """A stage whose agents wait for the next message."""
+    with new_stage(relay_dir=str(tmp_path_factory.mktemp("relay")), run_rest="1h") as stage:
+        yield stage
+        left = stage.runs.resting_here()
+        assert stage.house.place.run("project", "stop").returncode == 0
+        assert all(wait(run.folder, GONE_WITHIN) for run in left)
+
+
+def test_one_agent_serves_a_whole_conversation_and_takes_messages_while_it_works(
+    patient: Stage, sign_in: SignIn
+) -> None:
+    stage, page, go = patient, sign_in("/talk", to=patient), patient.folder / "go-steer"
+    conversation = begin(page, stage.project("steered", ask_user=False), "say Begun", f"wait {go}", "say Ended")
+    expect(page.get_by_text("Begun", exact=True)).to_be_visible()
+    first = stage.latest(conversation)
+    agent = process_of(first)
+    say(page, "say Steered")
+    steered = page.locator("#turn-1 [data-spoken]")
+    expect(steered).to_contain_text("say Steered")
+    expect(steered).to_contain_text("Sent while it works")
+    # Whoever kills the server now loses nothing of it, and the agent hears it once.
+    say(page, "say Steered again")
+    expect(steered).to_have_count(2)
+    stage.house.web.stop(signal.SIGKILL)
+    stage.house.restart()
+    go.touch()
+    expect(page.locator("#turn-1 [data-footer]")).to_contain_text("Done")
+    expect(page.locator("#turn-1 .spoken")).to_have_text(["Begun", "Ended", "Steered", "Steered again"])
+    expect(steered.first).to_contain_text("taken up")
+    say(page, "remember", "settings")
+    expect(page.locator("#turn-2 [data-footer]")).to_contain_text("Done")
+    second = stage.latest(conversation)
+    assert (second.turn, second.line, second.token) == (2, first.id, "")
+    assert process_of(second) == agent
+    assert [event.body["number"] for event in stage.events(second, EventKind.TAKEN)] == [4]
+
+
+def test_an_interrupted_agent_stays_and_goes_on_with_the_next_message_in_another_mode(patient: Stage) -> None:
+    stage, visitor, never = patient, patient.visitor(), patient.folder / "never"
+    conversation = visitor.start(
+        stage.project("interrupted", ask_user=False), "say Begun", f"wait {never}", "say Never"
+    )
+    stage.until_true(lambda: "Begun" in stage.texts(stage.latest(conversation)))
+    agent = process_of(stage.latest(conversation))
+    assert visitor.post(f"/talk/{conversation}/choose", mode="plan", model="haiku").status == 303
+    assert visitor.post(f"/talk/{conversation}/choose", mode="root").status == 422
+    assert visitor.post(f"/talk/{conversation}/interrupt").status == 303
+    run = stage.ended(conversation)
+    assert (run.state, run.ending and run.ending.message) == (RunState.STOPPED, "Interrupted.")
+    assert stage.texts(run) == ["Begun"]
+    page = visitor.get(f"/talk/{conversation}").text
+    for told in ("set the permission mode to plan", "chose the model haiku", "You interrupted it."):
+        assert told in page
+    assert visitor.post(f"/talk/{conversation}/choose", mode="acceptEdits").status == 303
+    assert visitor.go_on(conversation, "settings").status == 303
+    assert stage.texts(stage.ended(conversation)) == ["Mode acceptEdits, model haiku"]
+    assert process_of(stage.latest(conversation)) == agent
+
+
+def test_what_is_allowed_for_the_rest_of_a_run_is_asked_again_in_the_agents_next_turn(
+    patient: Stage,
+) -> None:
+    stage, visitor, by = patient, patient.visitor(), Settler(person=USER, surface="web")
+    wanted, permissions = permit("Bash", command="make"), PermissionDesk(stage.house.desk)
+    conversation = visitor.start(stage.project("asking"), wanted, wanted)
+    first = stage.open_ask(conversation)
+    permissions.allow(first.id, first.digest, by, scope=AllowScope.SESSION)
+    assert stage.texts(stage.ended(conversation)) == ["Allowed Bash"] * 2
+    assert visitor.go_on(conversation, wanted).status == 303
+    second = stage.open_ask(conversation)
+    assert second.asker.run == stage.latest(conversation).id != first.asker.run
+    permissions.deny(second.id, by)
+    assert stage.texts(stage.ended(conversation))[0].startswith("Denied Bash")
+    assert process_of(stage.latest(conversation)).is_running()
+
+
+def test_what_is_said_as_its_agent_leaves_begins_a_new_one(stage: Stage, tmp_path: Path) -> None:
+    visitor = stage.visitor()
+    conversation = visitor.start(stage.project("leaving", ask_user=False), "say One")
+    for number in range(2, 5):
+        stage.ended(conversation)
+        assert visitor.go_on(conversation, "remember").status == 303
+        assert stage.latest(conversation).turn == number
+    run = stage.ended(conversation)
+    assert run.state is RunState.COMPLETED
+    assert stage.texts(run) == ['Before: ["say One", "remember", "remember"]']
