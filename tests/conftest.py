@@ -24,7 +24,19 @@ from sayso.store.sqlite import SqliteStore
 settings.register_profile("sayso", deadline=None, print_blob=True)
 settings.load_profile("sayso")
 
-LONGEST_FIRST = ("tests/soak/", "tests/e2e/browser/", "tests/e2e/http/", "tests/e2e/", "tests/tui/", "tests/cli/")
+LONGEST_FIRST = (
+    "tests/soak/",
+    # A person's time to read passes there, and hardly anything is computed meanwhile: others can do that.
+    "tests/e2e/terminal/",
+    "tests/e2e/browser/",
+    "tests/e2e/http/",
+    "tests/web/",
+    "tests/e2e/",
+    "tests/tui/",
+    "tests/cli/",
+    "tests/mcp_server/",
+    "tests/test_",
+)
 
 NEVER_TRIED_AGAIN = tuple(
     f"tests/{folder}/" for folder in ("agents", "asks", "mcp_server", "operations", "running", "store")
