@@ -134,7 +134,8 @@ def test_one_trip_to_a_thread_and_one_drawing_of_an_ask_serve_all_streams(config
         site = CountedSite(Desks(config, store))
         site.accounts.add_user(USER)
         conversations = Conversations(RunDesk(store, config.runs_dir), site.desk)
-        news = News(site, conversations, Drawing(ask=draw, command=lambda _: "", conversation=lambda _: ""))
+        drawing = Drawing(ask=draw, command=lambda _: "", conversation=lambda _: "", agent=lambda _: "")
+        news = News(site, conversations, drawing)
         visitor = Visitor(user=USER, csrf="", secret="", session="", surface="browser")
         async with news.running(), asyncio.timeout(WAIT):
             streams = [news.stream(visitor) for _ in range(20)]

@@ -21,11 +21,24 @@ from starlette.types import Scope
 
 from sayso.desks import Desks
 from sayso.errors import InvalidInput, SaysoError
-from sayso.web import api, attempts, commands, like, log, settings, sign_in, talk, talk_events, views
+from sayso.web import (
+    agents,
+    api,
+    attempts,
+    commands,
+    like,
+    log,
+    settings,
+    sign_in,
+    talk,
+    talk_events,
+    views,
+    whereabouts,
+)
 from sayso.web.boards import Drawing
 from sayso.web.conversations import Conversations
 from sayso.web.events import News, events, sight
-from sayso.web.pages import asset, command_row, conversation_row, page, row
+from sayso.web.pages import agent_row, asset, command_row, conversation_row, page, row
 from sayso.web.private_path import PrivatePath, own_path
 from sayso.web.refusal import error_data, status_of, wants_json
 from sayso.web.relay import Relay
@@ -57,7 +70,9 @@ def build(
     supervisor, streams = desks.run_supervisor(address), Streams(site)
     conversations = Conversations(supervisor.runs, site.desk)
     command = partial(command_row, words=site.reader.words)
-    news = News(site, conversations, Drawing(ask=row, command=command, conversation=conversation_row))
+    agent = partial(agent_row, words=site.reader.words)
+    drawing = Drawing(ask=row, command=command, conversation=conversation_row, agent=agent)
+    news = News(site, conversations, drawing)
     relay = Relay(desks.config)
 
     @asynccontextmanager
@@ -105,6 +120,9 @@ def _routes() -> list[BaseRoute]:
         Route("/history", views.history),
         Route("/log", log.show_list),
         Route("/log/{ask}", log.show),
+        Route("/agents", agents.show_list),
+        Route("/agents/{agent}", agents.show),
+        Route("/presence", whereabouts.change, methods=["POST"]),
         Route("/commands", commands.show_list),
         Route("/commands/{operation}", commands.show),
         Route("/commands/{operation}/cancel", commands.cancel, methods=["POST"]),

@@ -11,9 +11,12 @@ from typing import Generic, Protocol, TypeVar
 from sayso.asks.crowds import Entry, Folded
 from sayso.operations.operation import Operation
 from sayso.operations.reader import Overview
+from sayso.presence import Whereabouts
+from sayso.roster import AgentAtWork
 from sayso.text import json_line
 from sayso.web.conversations import ConversationPage, Talked
 from sayso.web.sessions import Visitor
+from sayso.web.whereabouts import absence_data
 
 PAGE = 100
 """The most asks that one inbox shows, beside those of agents that have many open."""
@@ -89,6 +92,18 @@ class Drawing:
     ask: Callable[[Entry], str]
     command: Callable[[Operation], str]
     conversation: Callable[[Talked], str]
+    agent: Callable[[AgentAtWork], str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeenByPerson:
+    """What one person has before them at one moment."""
+
+    inbox: Folded
+    commands: Overview
+    talk: ConversationPage
+    agents: Sequence[AgentAtWork]
+    absence: Whereabouts | None
 
 
 class StreamBoard:
@@ -99,15 +114,26 @@ class StreamBoard:
         self._inbox = Listing("inbox", "asks", drawing.ask)
         self._commands = Listing("commands", "operations", drawing.command)
         self._conversations = Listing("conversations", "conversations", drawing.conversation)
+        self._agents = Listing("agents", "agents", drawing.agent)
+        self._absence = b""
 
-    def update(self, inbox: Folded, commands: Overview, talk: ConversationPage) -> list[bytes]:
+    def update(self, seen: SeenByPerson) -> list[bytes]:
         """Take in what is there now. The events that tell of what changed."""
+        inbox, commands, talk = seen.inbox, seen.commands, seen.talk
+        absence, self._absence = self._absence, _presence_event(seen.absence)
         told = (
             self._inbox.update(inbox.entries, more=inbox.last is not None),
             self._commands.update([*commands.under_way, *commands.ended], running=len(commands.under_way)),
             self._conversations.update(talk.rows, older=talk.older),
+            self._agents.update(seen.agents),
+            self._absence if self._absence != absence else None,
         )
         return [event for event in told if event]
 
     def whole(self) -> list[bytes]:
-        return [self._inbox.whole(), self._commands.whole(), self._conversations.whole()]
+        listings = (self._inbox, self._commands, self._conversations, self._agents)
+        return [*(listing.whole() for listing in listings), self._absence]
+
+
+def _presence_event(absence: Whereabouts | None) -> bytes:
+    return f"event: presence\ndata: {json_line(absence_data(absence))}\n\n".encode()

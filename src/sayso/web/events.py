@@ -17,14 +17,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from sayso.asks.crowds import Folded
+from sayso.asks.crowds import Crowd
 from sayso.asks.model import Ask
 from sayso.bridge import BackgroundTasks, Patience, Rings, endless, listening, seen_through
 from sayso.errors import NotFound, SaysoError
 from sayso.operations.operation import Operation
-from sayso.operations.reader import Overview
-from sayso.web.boards import PAGE, Drawing, OpenStream, StreamBoard
-from sayso.web.conversations import ConversationPage, Conversations
+from sayso.web.boards import PAGE, Drawing, OpenStream, SeenByPerson, StreamBoard
+from sayso.web.conversations import Conversations
 from sayso.web.fields import read_form
 from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
 from sayso.web.site import Site, site_of
@@ -32,8 +31,6 @@ from sayso.web.tabs import GRACE, Tabs, Told, told
 from sayso.web.watching import Watching
 
 logger = logging.getLogger(__name__)
-
-Seen = tuple[Folded, Overview, ConversationPage]
 
 SURFACE = "browser"
 MOST_WATCHED = 16
@@ -130,7 +127,7 @@ class News:
             # Looked at before anyone else can find it, so that nobody is told an empty inbox.
             fresh = StreamBoard(self._drawing)
             for seen in (await self._site.do(self._seen_by, [reader.user])).values():
-                fresh.update(*seen)
+                fresh.update(seen)
             board = self._boards.setdefault(reader.user, fresh)
         for event in board.whole():
             reader.tell(event)
@@ -208,7 +205,7 @@ class News:
         seen = await self._site.do(self._seen_by, boards)
         for user, board in boards.items():
             if user in seen:
-                _tell(board, *seen[user])
+                _tell(board, seen[user])
             else:
                 for reader in board.readers:
                     reader.end(_BYE_EVENT)
@@ -217,19 +214,23 @@ class News:
             self._dead_looked_at = now
             await self._site.do(self._end_the_dead)
 
-    def _seen_by(self, users: Iterable[str]) -> dict[str, Seen]:
+    def _seen_by(self, users: Iterable[str]) -> dict[str, SeenByPerson]:
         """What each of these people has before them now, but for those who were shut out. One trip for all."""
         site = self._site
         welcome = {user.name for user in site.accounts.users() if user.revoked_at is None}
-        return {
-            user: (
-                site.desk.folded(person=user, most=PAGE),
-                site.reader.overview(person=user),
-                self._conversations.newest(user),
-            )
-            for user in users
-            if user in welcome
-        }
+        return {user: self._seen_by_one(user) for user in users if user in welcome}
+
+    def _seen_by_one(self, user: str) -> SeenByPerson:
+        site = self._site
+        inbox, commands = site.desk.folded(person=user, most=PAGE), site.reader.overview(person=user)
+        asks = [entry.newest if isinstance(entry, Crowd) else entry for entry in inbox.entries]
+        return SeenByPerson(
+            inbox=inbox,
+            commands=commands,
+            talk=self._conversations.newest(user),
+            agents=site.desks.roster.at_work(asks, commands.under_way, user),
+            absence=site.desks.presence.absence(user),
+        )
 
     def _end_the_dead(self) -> None:
         self._site.desk.release_the_dead()
@@ -244,8 +245,8 @@ class News:
             logger.warning("Could not say goodbye to the store: %s", error)
 
 
-def _tell(board: StreamBoard, inbox: Folded, commands: Overview, talk: ConversationPage) -> None:
-    for event in board.update(inbox, commands, talk):
+def _tell(board: StreamBoard, seen: SeenByPerson) -> None:
+    for event in board.update(seen):
         for reader in board.readers:
             reader.tell(event)
 

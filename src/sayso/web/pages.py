@@ -22,8 +22,10 @@ from sayso.dialects.operation_replies import how
 from sayso.operations.operation import Operation
 from sayso.permissions.action import action_of
 from sayso.permissions.verdict import verdict_of
+from sayso.roster import AgentAtWork
 from sayso.text import iso_time, lasting, one_line, printable
 from sayso.web import (
+    agent_wording,
     cards,
     command_wording,
     entries,
@@ -95,6 +97,11 @@ def command_row(operation: Operation, words: Callable[[Operation], str]) -> str:
     return _environment().get_template("command_row.html").render(operation=operation, words=words, now=now_ms())
 
 
+def agent_row(agent: AgentAtWork, words: Callable[[Operation], str]) -> str:
+    """An agent at work as one row of the list."""
+    return _environment().get_template("agent_row.html").render(agent=agent, words=words, now=now_ms())
+
+
 def conversation_row(talked: Talked) -> str:
     """A conversation as one row of the list."""
     return _environment().get_template("conversation_row.html").render(talked=talked, now=now_ms())
@@ -128,6 +135,8 @@ def _environment() -> Environment:
         "client": wording.client,
         "project": wording.project,
         "whereabouts": wording.whereabouts,
+        "about": wording.about,
+        "at_work": agent_wording,
         "session": wording.session,
         "branch": wording.branch,
         "agent_of": lambda ask: "" if ask.is_permission else short_name(ask.asker.crowd),

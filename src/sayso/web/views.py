@@ -54,6 +54,7 @@ async def inbox(request: Request) -> Response:
         inbox=await site.do(site.desk.folded, person=visitor.user, after=after, most=PAGE),
         first_page=after is None,
         sent=await _marker(request, "sent", visitor),
+        absence=await site.do(site.desks.presence.absence, visitor.user),
     )
 
 

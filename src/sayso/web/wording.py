@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from sayso.asks import truth, words
 from sayso.asks.crowds import Crowd, Folded
-from sayso.asks.model import CLIENT_FORM, Answer, Ask, Event, Option, Question, State
+from sayso.asks.model import CLIENT_FORM, Answer, Ask, Asker, Event, Option, Question, State
+from sayso.asks.sessions import Owned
 from sayso.asks.truth import Handover, Listening, listening
-from sayso.operations.operation import Operation
 from sayso.permissions.action import action_of
 from sayso.permissions.verdict import Decision, verdict_of
 from sayso.text import age, one_line, printable
@@ -63,15 +63,15 @@ def too_late(ask: Ask, user: str) -> str:
     return f"It was {stands.word.lower()} {settled_by(ask, user)} already."
 
 
-def client(ask: Ask | Operation) -> str:
+def client(ask: Owned) -> str:
     return one_line(ask.asker.client, NAME_WIDTH) or "An agent"
 
 
-def project(ask: Ask | Operation) -> str:
+def project(ask: Owned) -> str:
     return words.project_name(ask.asker, NAME_WIDTH)
 
 
-def branch(ask: Ask) -> str:
+def branch(ask: Owned) -> str:
     """What was checked out where it asked."""
     return one_line(ask.asker.branch, NAME_WIDTH)
 
@@ -83,8 +83,13 @@ def session(ask: Ask) -> str:
 
 
 def whereabouts(ask: Ask) -> list[tuple[str, str]]:
-    """Everything that is known of who asks."""
-    asker = ask.asker
+    """Everything that is known of who asks, and by which call."""
+    call = {"Tool": ask.tool, "Call": ask.call_id, "Ask": ask.id}
+    return [*about(ask.asker), *((name, one_line(value, 300)) for name, value in call.items() if value)]
+
+
+def about(asker: Asker) -> list[tuple[str, str]]:
+    """Everything that is known of an agent."""
     known = {
         "Agent": " ".join(filter(None, (asker.client, asker.version))),
         "Signed in as": asker.agent,
@@ -93,9 +98,6 @@ def whereabouts(ask: Ask) -> list[tuple[str, str]]:
         "Machine": asker.host,
         "Process": str(asker.pid or ""),
         "Session": asker.session,
-        "Tool": ask.tool,
-        "Call": ask.call_id,
-        "Ask": ask.id,
     }
     return [(name, one_line(value, 300)) for name, value in known.items() if value]
 

@@ -190,6 +190,13 @@ def away(house: House, page: Page) -> None:
     expect(page.locator("[data-count]")).to_have_text("0")
     page.evaluate("document.querySelector('[data-away]').hidden = false")
     page.evaluate("document.querySelector('[data-signed-out]').hidden = false")
+    page.evaluate("document.querySelector('[data-absent]').hidden = false")
+
+
+def agents(house: House, page: Page) -> None:
+    house.hold(new_ask(confirm(), asker=Asker(client="codex", project="/home/ada/shop", session=str(next(_SESSIONS)))))
+    page.goto("/agents")
+    expect(page.get_by_text("Waits for you")).to_be_visible()
 
 
 PAGES: list[Callable[[House, Page], None]] = [
@@ -216,6 +223,7 @@ PAGES: list[Callable[[House, Page], None]] = [
     sign_in_button,
     refused_link,
     away,
+    agents,
 ]
 
 

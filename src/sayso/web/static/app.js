@@ -213,12 +213,16 @@ function receive(message) {
   if (message.type === "commands") takeInCommands(message);
   if (message.type === "command") takeInCommand(message);
   if (message.type === "conversations") takeInConversations(message);
+  if (message.type === "agents") takeInAgents(message);
+  if (message.type === "presence") showAbsence(message);
 }
 
 function answerHello() {
   channel.postMessage(known.asks ? everything() : { type: "beat" });
   if (commands.operations) channel.postMessage(allCommands());
   if (talks.conversations) channel.postMessage(allConversations());
+  if (atWork.agents) channel.postMessage(allAgents());
+  if (atWork.presence) channel.postMessage(atWork.presence);
   if (!$("[data-away]").hidden) channel.postMessage({ type: "away" });
 }
 
@@ -231,7 +235,7 @@ function connect() {
     publish({ type: "here" });
   });
   source.addEventListener("inbox", (event) => publish({ type: "inbox", ...JSON.parse(event.data) }));
-  for (const type of ["commands", "command", "conversations"]) {
+  for (const type of ["commands", "command", "conversations", "agents", "presence"]) {
     source.addEventListener(type, (event) => publish({ type, ...JSON.parse(event.data) }));
   }
   source.addEventListener("beat", () => publish({ type: "beat" }));
@@ -738,6 +742,57 @@ function takeInConversations({ conversations, rows, older }) {
 function allConversations() {
   return { type: "conversations", conversations: talks.conversations, rows: Object.fromEntries(talks.rows), older: talks.older };
 }
+
+// --- Agents at work, and whether this person is away from them
+
+const atWork = { agents: null, rows: new Map(), presence: null };
+
+function takeInAgents({ agents, rows }) {
+  for (const [id, html] of Object.entries(rows)) atWork.rows.set(id, html);
+  const before = atWork.agents && new Set(atWork.agents.map(([id]) => id));
+  atWork.agents = agents;
+  for (const id of [...atWork.rows.keys()]) if (!agents.some(([there]) => there === id)) atWork.rows.delete(id);
+  const list = $("[data-agents]");
+  if (!list) return;
+  const fresh = before ? agents.map(([id]) => id).filter((id) => !before.has(id)) : [];
+  arrange(list, "agentAtWork", agents, atWork.rows, fresh);
+  $("[data-no-agents]").hidden = agents.length > 0;
+  tellTimes();
+}
+
+function allAgents() {
+  return { type: "agents", agents: atWork.agents, rows: Object.fromEntries(atWork.rows) };
+}
+
+function showAbsence(message) {
+  atWork.presence = message;
+  const { away, since, until } = message;
+  $("[data-absent]").hidden = !away;
+  if (away) $("[data-absent-when]").textContent = `since ${clock(since)}${until ? `, until ${clock(until)}` : ""}.`;
+  // While they are away, the banner has the way back.
+  for (const form of $$("main [data-presence]")) {
+    form.hidden = away;
+    const button = $("button", form);
+    [button.value, button.textContent] = ["away", "I’m away"];
+  }
+}
+
+function clock(moment) {
+  const at = new Date(moment);
+  const today = at.toDateString() === new Date().toDateString();
+  return at.toLocaleString("en", today ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" });
+}
+
+document.addEventListener("submit", async (event) => {
+  if (!event.target.matches("[data-presence]")) return;
+  event.preventDefault();
+  const body = new URLSearchParams(new FormData(event.target));
+  body.set("said", event.submitter.value);
+  event.submitter.disabled = true;
+  // The event stream tells what holds now.
+  await reach("presence", { method: "POST", body, redirect: "manual" }).catch(() => showAway(true));
+  event.submitter.disabled = false;
+});
 
 // --- Commands: which run, and what the one on this page prints
 

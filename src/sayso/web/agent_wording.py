@@ -1,0 +1,35 @@
+"""How an agent at work is told on a page: what it waits for, runs, or was last seen at. Plain text only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sayso.operations.operation import Operation
+from sayso.roster import AgentAtWork
+from sayso.text import one_line
+from sayso.web.wording import NAME_WIDTH, Standing, headline
+
+Words = Callable[[Operation], str]
+
+
+def standing(agent: AgentAtWork) -> Standing:
+    if agent.waits:
+        return Standing(word="Waits for you", tone="waiting")
+    if agent.asks:
+        return Standing(word="Has a question open", tone="late")
+    return Standing(word="Running a command" if agent.commands else "At work", tone="quiet")
+
+
+def doing(agent: AgentAtWork, words: Words) -> str:
+    """In one line; empty where nobody knows."""
+    if agent.asks:
+        return headline(agent.asks[0])
+    if agent.commands:
+        operation = agent.commands[0]
+        return one_line(words(operation), 300) or one_line(operation.tool, 100)
+    return f"Last: {one_line(agent.doing, 200)}" if agent.doing else "Nothing is known of what it is doing"
+
+
+def name(agent: AgentAtWork) -> str:
+    """Tells it from others of its client, wherever it is told."""
+    return f"session {one_line(agent.name, NAME_WIDTH)}"

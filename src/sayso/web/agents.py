@@ -1,0 +1,55 @@
+"""The pages of the agents at work: all of them, and one with what it asks, runs, asked and ran."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from sayso.desks import Desks
+from sayso.errors import NotFound
+from sayso.roster import AgentAtWork, of_agent
+from sayso.web.pages import page
+from sayso.web.sessions import required_browser
+from sayso.web.site import site_of
+
+MOST = 30
+"""What is shown of an agent's past."""
+
+
+async def show_list(request: Request) -> Response:
+    visitor, site = await required_browser(request), site_of(request)
+    await site.do(_end_the_dead, site.desks)
+    agents = await site.do(site.desks.agents_at_work, visitor.user)
+    absence = await site.do(site.desks.presence.absence, visitor.user)
+    return page(request, "agents.html", visitor, agents=agents, absence=absence, words=site.reader.words)
+
+
+async def show(request: Request) -> Response:
+    visitor, site = await required_browser(request), site_of(request)
+    desks, user = site.desks, visitor.user
+    await site.do(_end_the_dead, desks)
+    agent = _found(await site.do(desks.agents_at_work, user), request.path_params["agent"])
+    past = await site.do(desks.asks.ended_of, agent.asker, agent.since, person=user, most=MOST)
+    ran = await site.do(desks.operations.ended_of, agent.asker, agent.since, person=user, most=MOST)
+    return page(
+        request,
+        "agent.html",
+        visitor,
+        agent=agent,
+        past=of_agent(past, agent.id),
+        operations=(*agent.commands, *of_agent(ran, agent.id)),
+        words=site.reader.words,
+    )
+
+
+def _found(agents: list[AgentAtWork], wanted: str) -> AgentAtWork:
+    for agent in agents:
+        if agent.id == wanted:
+            return agent
+    raise NotFound("This agent is not at work any more. The history and the commands keep what it asked and ran.")
+
+
+def _end_the_dead(desks: Desks) -> None:
+    """Only then is it true who still waits."""
+    desks.asks.release_the_dead()
+    desks.operations.end_the_dead()
