@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 from tests.tui.harness import Person, Place, until
 
@@ -281,3 +283,61 @@ async def test_words_for_a_no_that_were_written_in_an_editor_are_seen_and_told(
         await anna.sees("Denied.")
     assert verdict(place, held).decision is Decision.DENIED
     assert verdict(place, held).because == "Not on a Friday."
+
+
+# Allow like this
+
+
+def wanted_here(place: Place, line: str) -> Held:
+    """By an agent on this machine, whose rules are ours to change."""
+    folder = str(place.config.project)
+    action = Action(kind=ActionKind.SHELL, tool="Bash", folder=folder, data={"input": {"command": line}})
+    asker = Asker(client="claude-code", project=folder, host=socket.gethostname(), session="s", pid=1, started="1")
+    return place.desk.hold(asking(NewAsk(tool="approve", title="Allow?", questions=(QUESTION,), asker=asker), action))
+
+
+async def test_a_rule_is_made_of_it_on_a_view_of_its_own_with_a_y(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sayso.tui.answer.edit_exactly", edits := Editor("Bash(npm publish)", "Bash(npm test *)"))
+    before = wanted_here(place, "npm test --all")
+    PermissionDesk(place.desk).deny(before.ask.id, BEN)
+    held = wanted_here(place, "npm test -- --watch")
+    async with place.inbox((100, 40)) as anna:
+        await anna.open()
+        await anna.sees("y allows it")
+        await anna.press("l")
+        await anna.sees("Bash(npm test -- --watch)", "For this session", "y allows this and adds the rule")
+        await anna.press("enter", "w")
+        await anna.sees("In this project")
+        await anna.press("l")
+        await anna.sees("Bash(npm test *)", "Careful: in the last 30 days", "denied ×1: Bash: npm test --all")
+        await anna.press("escape")
+        await anna.sees("y allows it ·")
+        await anna.press("l")
+        await anna.sees("For this session")
+        await anna.press("i")
+        await anna.sees("this rule does not allow what the agent wants to do here")
+        await anna.press("y")
+        await anna.press("i")
+        await anna.sees("Bash(npm test *)", "y allows this and adds the rule")
+        assert place.now(held).state is State.PENDING
+        await anna.press("w")
+        await anna.sees("In this project")
+        await anna.press("w")
+        await anna.sees("Everywhere")
+        await anna.press("y")
+        await place.outcome(held)
+    assert edits.seen == ["Bash(npm test -- --watch)", "Bash(npm publish)"]
+    assert verdict(place, held).digest == held.ask.digest
+    assert 'allow = ["Bash(npm test *)"]' in place.config.user_rules.read_text()
+
+
+async def test_what_no_rule_can_allow_says_so_and_stays_as_it_was(place: Place) -> None:
+    held = wanted_here(place, "echo x > y")
+    async with place.inbox((100, 40)) as anna:
+        await anna.open()
+        await anna.sees("y allows it")
+        await anna.press("l")
+        await anna.sees("No rule can be made of this")
+        assert place.now(held).state is State.PENDING

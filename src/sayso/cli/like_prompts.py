@@ -12,12 +12,11 @@ from sayso.cli.action_card import action_card, confirmed_by_person
 from sayso.cli.asks_in_words import asked_by
 from sayso.cli.terminal import barred, bold, forget_typed_ahead, is_interactive, put, read_line
 from sayso.cli.texts import mark, plural, tr, translated
-from sayso.clock import now_ms
 from sayso.desks import Desks
 from sayso.errors import InvalidInput, Problem
-from sayso.permissions.action import action_of
-from sayso.permissions.hindsight import LOOKED_BACK, Hindsight, PastAction, hindsight
+from sayso.permissions.hindsight import Hindsight, PastAction
 from sayso.permissions.like_rule import NOWHERE, LikeOffer, LikeRule, RuleReach
+from sayso.permissions.like_view import look_at
 from sayso.text import one_line
 
 MOST_SHOWN = 20
@@ -62,9 +61,7 @@ def rule_of_person(desks: Desks, ask: Ask, text: str, reach: str | None) -> Like
 
 def rule_card(desks: Desks, ask: Ask, rule: LikeRule) -> list[str]:
     """All that a person says yes to: the action, the rule, and what it would have matched."""
-    action = action_of(ask)
-    assert action is not None
-    seen = hindsight(rule, action, ask.asker.project, desks.log.decided_actions(now_ms() - LOOKED_BACK))
+    seen = look_at(desks.permissions, desks.log, ask, desks.config.person, rule).seen
     told = tr("The rule, for {where}:", where=tr(_REACHES[rule.reach]))
     return [*action_card(ask), bold(told), *barred("\n".join(rule.patterns)), *_hindsight_lines(seen)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
@@ -10,9 +11,9 @@ from textual.content import Content
 
 from sayso.asks.draft import Draft, Said, answers
 from sayso.asks.model import ALLOWING, DENYING, Ask, Kind, Question
-from sayso.errors import InvalidInput
+from sayso.errors import InvalidInput, StoreError
 from sayso.permissions.action import Action, AllowScope, action_of, takes_changes
-from sayso.permissions.editing import edited, to_edit
+from sayso.permissions.editing import EditText, edited, to_edit
 from sayso.text import one_line, quoted
 from sayso.tui import draft as drafts
 from sayso.tui.action_card import action_blocks, edit_blocks, edit_text, is_whole
@@ -29,6 +30,10 @@ from sayso.tui.settling import SettlingScreen
 from sayso.tui.shared import Shared
 from sayso.tui.step import Step
 from sayso.tui.ticker import Ticker
+
+if TYPE_CHECKING:
+    from sayso.permissions.like_rule import LikeRule
+    from sayso.permissions.like_view import LikeView
 
 _SHARE, _SHARE_OF_A_PERMISSION = 2, 4
 """One part in so many of the room is for options, however long the text. What is to be allowed needs more of it."""
@@ -49,6 +54,8 @@ class AnswerScreen(SettlingScreen):
         """Whether the whole text was opened in the person's pager."""
         self._edited: Action | None = None
         """What the person has made of what the agent wants, and sees on the screen."""
+        self._like: LikeView | None = None
+        """The rule that the person is about to make of it, and sees on the screen."""
 
     def body(self) -> ComposeResult:
         yield TextLine(id="who")
@@ -141,6 +148,10 @@ class AnswerScreen(SettlingScreen):
         self.refresh_bindings()
 
     def _card(self) -> list[Block]:
+        if self._like:
+            from sayso.tui.like_card import like_blocks
+
+            return [*like_blocks(self.shared, self._like), *action_blocks(self.shared, self.ask)]
         if self._edited:
             return edit_blocks(self.shared, self.ask, self._edited)
         return action_blocks(self.shared, self.ask)
@@ -164,8 +175,11 @@ class AnswerScreen(SettlingScreen):
         return "" if self.has_class("-short") else self._keys_that_decide()
 
     def _keys_that_decide(self) -> str:
-        keys = self.shared.keys
-        return self.shared.texts.decide_hint.format(allow=keys.shown("allow"), deny=keys.shown("deny"))
+        texts, keys = self.shared.texts, self.shared.keys
+        if self._like is None:
+            return texts.decide_hint.format(allow=keys.shown("allow"), deny=keys.shown("deny"))
+        ways = {name: keys.shown(name) for name in ("allow", "like", "reach", "edit", "unedit")}
+        return (texts.like_wrong_hint if self._like.refused else texts.like_hint).format(**ways)
 
     def _unread(self) -> str:
         """What is to be read before a permission can be allowed: all of it must have been in view."""
@@ -299,6 +313,8 @@ class AnswerScreen(SettlingScreen):
             self.warn(
                 texts.edit_begun.format(edit=self.shared.keys.shown("edit"), undo=self.shared.keys.shown("unedit"))
             )
+        elif self._like:
+            self._allow_like(self._like)
         elif self.ask.wanted is None:
             self._decide(question, drafts.decide(question, said, ALLOWING))
         else:
@@ -317,20 +333,83 @@ class AnswerScreen(SettlingScreen):
             self.run_worker(self.deny(" ".join(filter(None, words))), group="settle")
 
     def action_edit(self) -> None:
-        """Change what would be done in the person's own editor; then all of it is shown as edited."""
+        """Change what would be done in the person's own editor; then all of it is shown as edited. Or the rule."""
         action = action_of(self.ask)
         assert action is not None
-        form, environ = to_edit(action), self.shared.environ
-        begun = form.text if self.draft.edit is None else self.draft.edit
+        if self._like:
+            text = self._in_editor(self._like.rule.text, EditText(field="", text=""))
+            self._look_at_rule(None if text is None else replace(self._like.rule, text=text.strip("\n")))
+            return
+        form = to_edit(action)
+        edited_text = self._in_editor(form.text if self.draft.edit is None else self.draft.edit, form)
+        if edited_text is not None:
+            self._edit_to(None if edited_text == form.text else edited_text)
+
+    def _in_editor(self, text: str, form: EditText) -> str | None:
+        """What the person has made of it; None where their editor cannot start."""
+        environ = self.shared.environ
         try:
-            text = edit_exactly(self.app, editor(environ), begun, form)
+            return edit_exactly(self.app, editor(environ), text, form)
         except OSError as error:
             self.warn(self.shared.texts.no_program.format(program=editor(environ)[0], error=error.strerror))
-            return
-        self._edit_to(None if text == form.text else text)
+            return None
 
     def action_unedit(self) -> None:
-        self._edit_to(None)
+        if self._like:
+            self._show_rule(None)
+        else:
+            self._edit_to(None)
+
+    # Making a rule of it
+
+    def action_like(self) -> None:
+        """Propose a rule for what is like this, or another one."""
+        from sayso.tui.like_card import another_rule
+
+        if self.draft.edit is not None:
+            keys = self.shared.keys
+            self.warn(self.shared.texts.edit_begun.format(edit=keys.shown("edit"), undo=keys.shown("unedit")))
+        else:
+            self._look_at_rule(another_rule(self._like) if self._like else None)
+
+    def action_reach(self) -> None:
+        """Have the rule hold for more, or for less."""
+        from sayso.tui.like_card import another_reach
+
+        if self._like:
+            self._look_at_rule(another_reach(self._like))
+
+    def _look_at_rule(self, rule: LikeRule | None) -> None:
+        if rule or self._like is None:
+            self.run_worker(self._find_out(rule), group="like", exclusive=True)
+
+    async def _find_out(self, rule: LikeRule | None) -> None:
+        """What this rule comes to; without one, the first that is offered."""
+        from sayso.permissions.like_view import look_at
+
+        ask, person = self.ask, self.shared.config.person
+        try:
+            found = await self.shared.link.with_desks(
+                lambda desks: look_at(desks.permissions, desks.log, ask, person, rule)
+            )
+        except StoreError as error:
+            self.warn(str(error))
+            return
+        if found.offer.why_not or not found.offer.reaches:
+            self.warn(self.shared.texts.like_none.format(why=one_line(found.offer.why_not, 300)))
+        elif self.alive:
+            self._show_rule(found)
+
+    def _show_rule(self, view: LikeView | None) -> None:
+        self._like, self._opened = view, False
+        self._show_step()
+        self.shared.reflexes.present(self, REST)
+
+    def _allow_like(self, view: LikeView) -> None:
+        if view.refused or not view.rule.patterns:
+            self.warn(self._keys_that_decide())
+        else:
+            self.run_worker(self.allow_like(view.rule), group="settle")
 
     def _edit_to(self, text: str | None) -> None:
         """Show what this comes to, or say what is wrong with it. What was typed is kept either way."""
@@ -376,6 +455,8 @@ class AnswerScreen(SettlingScreen):
         """Out of a field, out of the ask."""
         if isinstance(self.focused, TextField):
             self.step.leave_field()
+        elif self._like:
+            self._show_rule(None)
         else:
             self.run_worker(self._go_back(), group="back")
 
@@ -414,9 +495,12 @@ class AnswerScreen(SettlingScreen):
         question = self.question
         if action in ("allow", "deny") or (action == "choose" and self.ask.is_permission):
             return self.ask.is_permission and self.answerable
+        if action in ("like", "reach"):
+            return self.answerable and self.ask.wanted is not None and (self._like is not None or action == "like")
         if action in ("edit", "unedit"):
-            begun = self.draft.edit is not None
-            return self.answerable and takes_changes(self.ask) and (begun or action == "edit")
+            begun = self.draft.edit is not None or self._like is not None
+            changes = takes_changes(self.ask) or self._like is not None
+            return self.answerable and changes and (begun or action == "edit")
         if self.ask.is_permission and action in _NOT_FOR_PERMISSIONS:
             return False
         match action:

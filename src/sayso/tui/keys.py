@@ -77,6 +77,8 @@ DEFAULTS: Mapping[str, tuple[Key, ...]] = {
         Key(name="read_down", keys="pagedown,ctrl+f"),
         Key(name="allow", keys="y"),
         Key(name="deny", keys="n"),
+        Key(name="like", keys="l"),
+        Key(name="reach", keys="w"),
         Key(name="edit", keys="i"),
         Key(name="unedit", keys="u"),
         Key(name="choose", keys="enter"),

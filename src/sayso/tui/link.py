@@ -58,6 +58,15 @@ class Link:
 
         return await self.do(look)
 
+    async def with_desks(self, work: Callable[[Desks], T]) -> T:
+        """The same for what several desks have to do with."""
+
+        def look(_: AskDesk) -> T:
+            assert self._desks is not None
+            return work(self._desks)
+
+        return await self.do(look)
+
     async def settle_ask(self, ask: Ask, settler: Settler, work: Callable[[AskDesk], Ask]) -> Ask:
         """Settle an ask, unless this is the terminal of an agent that may not."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
@@ -19,6 +20,9 @@ from sayso.tui.dialogs import ask_for_rejection, ask_what_is_unclear
 from sayso.tui.markdown import plain_line
 from sayso.tui.screen import SaysoScreen, Settled
 from sayso.tui.shared import Shared
+
+if TYPE_CHECKING:
+    from sayso.permissions.like_rule import LikeRule
 
 _SAVE_AFTER = 0.25
 """Seconds after the last key before a draft is kept."""
@@ -134,6 +138,17 @@ class SettlingScreen(SaysoScreen[None]):
 
             permissions = PermissionDesk(desk, Rules(self.shared.config))
             return permissions.allow(ask.id, ask.digest, by, scope, given, digest)
+
+        await self._settle(work, "sent")
+
+    async def allow_like(self, rule: LikeRule) -> None:
+        """Allow what was shown, and by this rule from now on what is like it."""
+        ask, by = self.ask, self.shared.settler
+
+        def work(desk: AskDesk) -> Ask:
+            from sayso.permissions.rules_here import Rules  # the inbox opens sooner without
+
+            return PermissionDesk(desk, Rules(self.shared.config)).allow_like(ask.id, ask.digest, by, rule)
 
         await self._settle(work, "sent")
 

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from sayso.asks.model import Ask
-from sayso.clock import now_ms
 from sayso.errors import AlreadySettled, InvalidInput
-from sayso.permissions.action import action_of
-from sayso.permissions.hindsight import LOOKED_BACK, Hindsight, hindsight
-from sayso.permissions.like_rule import LikeOffer, LikeRule, RuleReach
+from sayso.permissions.like_rule import LikeRule, RuleReach
+from sayso.permissions.like_view import LikeView, first_rule, look_at
 from sayso.web.fields import Fields
 from sayso.web.pages import page
 from sayso.web.permission_card import NOT_SHOWN, PermissionCard, card_of, unopened_refusal
@@ -34,17 +32,6 @@ CHANGED = "You changed the rule, so nothing was allowed yet. Look at what it wou
 TALK = "talk"
 
 
-@dataclass(frozen=True, kw_only=True)
-class ShownRule:
-    """A rule as its page shows it. `mark` names exactly this rule, of this action."""
-
-    offer: LikeOffer
-    rule: LikeRule
-    refused: str
-    seen: Hindsight
-    mark: str
-
-
 async def show(request: Request) -> Response:
     visitor, site = await required_browser(request), site_of(request)
     await site.do(site.desk.release_the_dead)
@@ -52,7 +39,7 @@ async def show(request: Request) -> Response:
     if not ask.state.answerable or ask.wanted is None:
         return RedirectResponse(f"/asks/{ask.id}", 303)
     asked = request.query_params
-    shown = await site.do(_begun, site, visitor, ask)
+    shown = await site.do(_look, site, visitor, ask)
     return await _page(request, visitor, ask, shown, crowd=asked.get("crowd", ""), origin=asked.get("from", ""))
 
 
@@ -62,7 +49,7 @@ async def save(request: Request) -> Response:
     card = card_of(ask)
     if card is None or not ask.state.answerable:
         return RedirectResponse(f"/asks/{ask.id}", 303)
-    shown = await site.do(_shown, site, visitor, ask, fields)
+    shown = await site.do(_look_at_form, site, visitor, ask, fields)
     render = partial(
         _page,
         request,
@@ -75,7 +62,7 @@ async def save(request: Request) -> Response:
     )
     if fields.one("settle") != SAVE:
         return await render()
-    if refused := _refusal(card, shown, fields) or await begun_elsewhere(site, visitor, ask):
+    if refused := _refusal(ask, card, shown, fields) or await begun_elsewhere(site, visitor, ask):
         return await render(refused=refused, status=422)
     by = replace(visitor.settler, attempt=visitor.attempt(fields.one("attempt")))
     try:
@@ -89,45 +76,28 @@ async def save(request: Request) -> Response:
     return RedirectResponse(await _after(request, visitor, ask, fields), 303)
 
 
-def _begun(site: Site, visitor: Visitor, ask: Ask) -> ShownRule:
-    """The narrowest rule that is of use, for as little as can be."""
-    offer = site.permissions.likes.offer(ask, visitor.user)
-    text = offer.texts[0] if offer.texts else ""
-    return _looked_at(site, visitor, ask, offer, LikeRule(text=text, reach=_first(offer)))
+def _look(site: Site, visitor: Visitor, ask: Ask, rule: LikeRule | None = None) -> LikeView:
+    return look_at(site.permissions, site.desks.log, ask, visitor.user, rule, sees=visitor.user)
 
 
-def _shown(site: Site, visitor: Visitor, ask: Ask, fields: Fields) -> ShownRule:
+def _look_at_form(site: Site, visitor: Visitor, ask: Ask, fields: Fields) -> LikeView:
     offer = site.permissions.likes.offer(ask, visitor.user)
     pressed, reach = fields.one("settle"), fields.one("reach")
     taken = {f"{TAKE}{place}": text for place, text in enumerate(offer.texts)}
-    rule = LikeRule(
-        text=taken.get(pressed, fields.one("rule")), reach=RuleReach(reach) if reach in offer.reaches else _first(offer)
-    )
-    return _looked_at(site, visitor, ask, offer, rule)
+    where = RuleReach(reach) if reach in offer.reaches else first_rule(offer).reach
+    return _look(site, visitor, ask, LikeRule(text=taken.get(pressed, fields.one("rule")), reach=where))
 
 
-def _looked_at(site: Site, visitor: Visitor, ask: Ask, offer: LikeOffer, rule: LikeRule) -> ShownRule:
-    action = action_of(ask)
-    assert action is not None
-    decided = site.desks.log.decided_actions(now_ms() - LOOKED_BACK, visitor.user) if not offer.why_not else []
-    return ShownRule(
-        offer=offer,
-        rule=rule,
-        refused=site.permissions.likes.refusal(ask, rule, visitor.user) if rule.patterns else "",
-        seen=hindsight(rule, action, ask.asker.project, decided),
-        mark=hashlib.sha256("\0".join((ask.digest, rule.reach, rule.text)).encode()).hexdigest(),
-    )
+def _mark(ask: Ask, rule: LikeRule) -> str:
+    """Names exactly this rule, of this action."""
+    return hashlib.sha256("\0".join((ask.digest, rule.reach, rule.text)).encode()).hexdigest()
 
 
-def _first(offer: LikeOffer) -> RuleReach:
-    return next(iter(offer.reaches), RuleReach.SESSION)
-
-
-def _refusal(card: PermissionCard, shown: ShownRule, fields: Fields) -> str:
+def _refusal(ask: Ask, card: PermissionCard, shown: LikeView, fields: Fields) -> str:
     """Why what was sent is not taken; empty when it is what was shown."""
     if fields.one("digest") != card.digest:
         return NOT_SHOWN
-    if fields.one("mark") != shown.mark:
+    if fields.one("mark") != _mark(ask, shown.rule):
         return CHANGED
     return shown.refused or unopened_refusal(card, fields)
 
@@ -142,7 +112,7 @@ async def _page(
     request: Request,
     visitor: Visitor,
     ask: Ask,
-    shown: ShownRule,
+    shown: LikeView,
     *,
     crowd: str,
     origin: str,
@@ -161,6 +131,7 @@ async def _page(
         ask=ask,
         card=card_of(ask),
         shown=shown,
+        mark=_mark(ask, shown.rule),
         seen=seen,
         refused=refused or begun,
         begun=begun,
