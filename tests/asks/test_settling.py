@@ -62,7 +62,7 @@ def test_whoever_comes_second_is_told_who_was_first(desk: AskDesk, state: State,
     held = desk.hold(ask())
     settled = settle(desk, held.ask.id, ANNA)
     for second in SETTLES.values():
-        with pytest.raises(AlreadySettled, match=f"Already {state} in terminal by anna at 2023-11-14T22:13:20.000Z"):
+        with pytest.raises(AlreadySettled, match=f"Already {state} in terminal by anna, just now"):
             second(desk, held.ask.id, BEN)
     assert desk.get(held.ask.id) == settled
 
@@ -85,7 +85,7 @@ def test_an_expired_ask_says_that_it_can_no_longer_be_answered(desk: AskDesk, cl
     left = desk.leave(ask())
     clock.forward(8 * DAY)
     desk.clean_up(KEEP)
-    with pytest.raises(AlreadySettled, match="can no longer be answered: it is expired since 2023-11-22"):
+    with pytest.raises(AlreadySettled, match="can no longer be answered: it is expired, "):
         desk.answer(left.id, RED, ANNA)
 
 
@@ -186,7 +186,7 @@ def _settle_at_once(desks: list[AskDesk], people: list[Settler], ask_id: str) ->
             desk.answer(ask_id, own_text(f"{by.person} says so"), by)
             told[by.person] = ""
         except AlreadySettled as error:
-            told[by.person] = next(person.person for person in people if f"by {person.person} at" in str(error))
+            told[by.person] = next(person.person for person in people if f"by {person.person}, " in str(error))
 
     threads = [threading.Thread(target=answer, args=pair) for pair in zip(desks, people, strict=True)]
     for thread in threads:

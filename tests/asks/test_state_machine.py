@@ -285,7 +285,7 @@ class TwoProcesses(RuleBasedStateMachine):
         if before.state is not State.EXPIRED:
             first = self.settled[before.id].outcome
             assert first is not None
-            assert f"in {first.surface} by {first.person} at" in told
+            assert f"in {first.surface} by {first.person}, " in told
 
     def check_settled_and_delivered_once(self, one: Ask, events: list[Event]) -> None:
         settles = [place for place, event in enumerate(events) if event.kind in SETTLED]

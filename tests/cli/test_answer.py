@@ -205,7 +205,7 @@ def test_a_settled_ask_says_who_was_first(home: Home) -> None:
         desk.answer(ask.id, [chosen("1")], SOMEONE)
     ran = home.run("answer", ask.id, "PostgreSQL")
     assert ran.code == 4
-    assert ran.error.startswith("Error: Already answered in terminal by mira at ")
+    assert ran.error.startswith("Error: Already answered in terminal by mira, ")
     assert home.answers(ask) == (chosen("1"),)
 
 

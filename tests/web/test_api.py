@@ -135,7 +135,7 @@ def test_an_answer_through_a_clients_form_is_told_as_that(house: House, script: 
     house.desk.reject(ask.id, "", Settler(person="someone at codex", surface=CLIENT_FORM))
     refused = script.post(f"/api/asks/{ask.id}/reject", {})
     own_form = f"through {ask.asker.client}'s own form"
-    assert f"Already rejected {own_form} at" in refused.data["error"]
+    assert f"Already rejected {own_form}, " in refused.data["error"]
     cookie = f"{house.cookie_name}={house.session()}"
     page = house.web.call("GET", f"/asks/{ask.id}", cookie=cookie).text.replace("&#39;", "'")
     assert own_form in page

@@ -12,7 +12,7 @@ from sayso import attempts
 from sayso.asks.model import CLIENT_FORM, Ask, Outcome, Settler, State
 from sayso.asks.table import AskTable
 from sayso.errors import AlreadySettled
-from sayso.text import iso_time
+from sayso.text import age
 
 
 def settle(table: AskTable, ask_id: str, state: State, by: Settler, outcome: Callable[[Ask], Outcome]) -> Ask:
@@ -20,7 +20,7 @@ def settle(table: AskTable, ask_id: str, state: State, by: Settler, outcome: Cal
     attempts.take(table.tx, by.attempt, table.now)
     ask = table.get(ask_id)
     if not ask.state.answerable:
-        raise AlreadySettled(_who_was_first(ask))
+        raise AlreadySettled(_who_was_first(ask, table.now))
     late = ask.state is State.TIMED_OUT
     given = replace(outcome(ask), person=by.person, surface=by.surface, late=late)
     settled = replace(ask, state=state, outcome=given, ended_at=table.now, delivered_at=None)
@@ -30,11 +30,13 @@ def settle(table: AskTable, ask_id: str, state: State, by: Settler, outcome: Cal
     return table.change(settled, ask, kind=given.verdict or state.value, by=by, detail=given.digest)
 
 
-def _who_was_first(ask: Ask) -> str:
+def _who_was_first(ask: Ask, now: int) -> str:
+    since = age(now - (ask.ended_at or now))
+    ago = "just now" if since == "now" else f"{since} ago"
     if ask.outcome is None:
-        return f"This ask can no longer be answered: it is {ask.state} since {iso_time(ask.ended_at)}."
+        return f"This ask can no longer be answered: it is {ask.state}, {ago}."
     by = f"in {ask.outcome.surface} by {ask.outcome.person or 'someone'}"
     if ask.outcome.surface == CLIENT_FORM:
         by = f"through {ask.asker.client or 'the client'}'s own form"
     how = ask.outcome.verdict or ask.state
-    return f"Already {how} {by} at {iso_time(ask.ended_at)}. Your answer was not used."
+    return f"Already {how} {by}, {ago}. Your answer was not used."

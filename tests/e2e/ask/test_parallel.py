@@ -79,7 +79,7 @@ def test_two_surfaces_settle_at_the_same_moment_a_thousand_times_and_one_wins_ea
     for ask, told_ada, told_bo in zip(asks, ada, bo, strict=True):
         assert (told_ada == "") != (told_bo == ""), "one winner, one loser"
         winner, told = (people[0], told_bo) if told_ada == "" else (people[1], told_ada)
-        assert told.startswith(f"Already answered in {winner.surface} by {winner.person} at ")
+        assert told.startswith(f"Already answered in {winner.surface} by {winner.person}, ")
         settled = desks[0].get(ask.id)
         assert settled.outcome is not None
         assert (settled.state, settled.outcome.person) == (State.ANSWERED, winner.person)
