@@ -1,25 +1,27 @@
-"""Starting a program in a sandbox: what it and all that it starts may do is said between fork and exec, to the kernel.
+"""Starting a program in a sandbox: what it and all that it starts may do is said to the kernel right before it begins.
 
+The thread that starts it is held to the same first, so that there is no moment in which the program would not be.
 What cannot be enforced is not run. Stdlib only and small: a runner loads it for a command that has a sandbox, and no
 other pays for it.
 """
 
 from __future__ import annotations
 
+import _thread
 import ctypes
 import fcntl
 import os
-import signal
 import socket
 import struct
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 from sayso.running import landlock, program, seatbelt, seccomp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NoReturn, TypeVar
+    from typing import Any, TypeVar
 
     T = TypeVar("T")
 
@@ -42,15 +44,26 @@ Sandbox = Mapping[str, "Any"]
 """`profile`, `network`, and lists of whole, real paths: `write`, `read` and `hidden`, and where the `home` is."""
 
 
+def get_ready() -> None:
+    """Load all that it takes, so that it is there before it is needed."""
+    if sys.platform == "linux":
+        with suppress(OSError):  # what cannot be enforced is told by whoever tries
+            seccomp.get_ready()
+
+
 def temporary_folder(folder: str) -> str:
     return os.path.join(folder, TEMPORARY)
 
 
 def clear(folder: str) -> None:
     """Take away what a command has left for itself. Nothing outside is touched, whatever links there are."""
+    temporary = temporary_folder(folder)
+    with suppress(OSError):
+        os.rmdir(temporary)  # most leave nothing there
+        return
     import shutil
 
-    shutil.rmtree(temporary_folder(folder), ignore_errors=True)
+    shutil.rmtree(temporary, ignore_errors=True)
 
 
 def start(
@@ -65,8 +78,16 @@ def start(
         words = [seatbelt.PROGRAM, "-p", seatbelt.profile(sandbox, temporary), found, *argv[1:]]
         return program.start(seatbelt.PROGRAM, words, environment, stdio)
     rules = _enforced(sandbox, lambda: _rules(sandbox, temporary))
+
+    def confined() -> int:
+        _enforced(sandbox, lambda: _enter(sandbox, rules))
+        return program.start(found, argv, environment, stdio)
+
     try:
-        return _fork(found, argv, environment, stdio, sandbox, rules)
+        if sandbox["network"] == "loopback":
+            _enforced(sandbox, _take_a_network_of_ones_own)
+        _close_all_on_exec()
+        return _apart(confined)
     finally:
         os.close(rules)
 
@@ -76,6 +97,8 @@ def main() -> None:
     it prints, say whether that can be done here."""
     sandbox = {"profile": "read-only", "network": sys.argv[-1], "write": [], "read": [], "hidden": [], "home": "/"}
     try:
+        if sandbox["network"] == "loopback":
+            _take_a_network_of_ones_own()
         _enter(sandbox, _rules(sandbox, "/"))
     except OSError as error:
         sys.exit(_why(error))
@@ -93,60 +116,39 @@ def _rules(sandbox: Sandbox, temporary: str) -> int:
     return landlock.ruleset(reading, [*changing, temporary])
 
 
-def _fork(
-    found: str, argv: list[str], environment: Mapping[str, str], stdio: Sequence[int], sandbox: Sandbox, rules: int
-) -> int:
-    hears, says = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        _become(found, argv, environment, stdio, sandbox, rules, says)
-    os.close(says)
-    with open(hears, "rb") as trouble:
-        told = trouble.read()
-    if told:
-        os.waitpid(pid, 0)
-        raise OSError(told.decode(errors="replace"))
-    return pid
+def _apart(work: Callable[[], T]) -> T:
+    """Do it in a thread of its own: what that is held to, so is whatever it starts, and nobody else here."""
+    done = _thread.allocate_lock()
+    came: list[T] = []
+    trouble: list[BaseException] = []
 
+    def do() -> None:
+        try:
+            came.append(work())
+        except BaseException as error:
+            trouble.append(error)
+        finally:
+            done.release()
 
-def _become(
-    found: str,
-    argv: list[str],
-    environment: Mapping[str, str],
-    stdio: Sequence[int],
-    sandbox: Sandbox,
-    rules: int,
-    says: int,
-) -> NoReturn:
-    try:
-        os.setpgid(0, 0)
-        for target, fd in enumerate(stdio):
-            os.dup2(fd, target)
-        signal.set_wakeup_fd(-1)
-        for number in program.FRESH_SIGNALS:
-            signal.signal(number, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        _enforced(sandbox, lambda: _enter(sandbox, rules))
-        _close_all_on_exec()
-        program.become(found, argv, environment)
-    except BaseException as error:
-        os.write(says, str(error).encode(errors="replace"))
-    finally:
-        os._exit(127)
+    done.acquire()
+    _thread.start_new_thread(do, ())
+    done.acquire()
+    if trouble:
+        raise trouble[0]
+    return came[0]
 
 
 def _enter(sandbox: Sandbox, rules: int) -> None:
     """Never to come out again."""
-    if sandbox["network"] == "loopback":
-        _network_of_its_own()
     _be_no_more_than_a_user()
     seccomp.gain_nothing()
     landlock.restrict(rules)
     seccomp.restrict(sandbox["network"])
 
 
-def _network_of_its_own() -> None:
-    """A network that has a loopback and nothing else. Whoever may not make one may as the root of a user namespace."""
+def _take_a_network_of_ones_own() -> None:
+    """One that has a loopback and nothing else, for this whole process, which runs this one command. Whoever may not
+    make one may in a user namespace, where everybody stays who they are."""
     user, group = os.getuid(), os.getgid()
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(_NEW_NETWORK) < 0:
@@ -164,8 +166,9 @@ def _be_no_more_than_a_user() -> None:
     """Of the rights of root, keep those about files of its own: by others it could look into every process."""
     if os.geteuid() == 0:
         libc = ctypes.CDLL(None, use_errno=True)
-        for right in set(range(_MOST_RIGHTS)) - _RIGHTS_KEPT:
-            libc.prctl(_DROP_RIGHT, right, 0, 0, 0)  # of one that this kernel does not know there is none to drop
+        for right in range(_MOST_RIGHTS):
+            if right not in _RIGHTS_KEPT and libc.prctl(_DROP_RIGHT, right, 0, 0, 0) < 0:
+                break  # this kernel knows no more of them
 
 
 def _close_all_on_exec() -> None:

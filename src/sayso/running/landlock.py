@@ -10,7 +10,7 @@ import ctypes
 import os
 import stat
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _ASK_VERSION, _PATH_BENEATH = 1, 1
@@ -70,21 +70,30 @@ def restrict(made: int) -> None:
 def granted(top: str, hidden: Sequence[str]) -> Iterator[str]:
     """What to name so that all at and below `top` is allowed but for what is hidden. Links are not followed: what they
     lead to is judged by its own place."""
-    below = [each for each in hidden if each == top or each.startswith(f"{top.rstrip('/')}/")]
-    if not below:
+    around = {folder for each in hidden for folder in _around(each)}
+    yield from _granted(top, frozenset(hidden), around)
+
+
+def _granted(top: str, hidden: Set[str], around: Set[str]) -> Iterator[str]:
+    if top in hidden:
+        return
+    if top not in around:
         yield top
-    elif top not in below:
-        yield from _beside(top, below)
-
-
-def _beside(top: str, below: Sequence[str]) -> Iterator[str]:
+        return
     try:
         with os.scandir(top) as found:
             entries = [entry.path for entry in found if not entry.is_symlink()]
     except OSError:
         return
     for path in entries:
-        yield from granted(path, below)
+        yield from _granted(path, hidden, around)
+
+
+def _around(path: str) -> Iterator[str]:
+    """Every folder that a path is in."""
+    while path != "/":
+        path = path.rpartition("/")[0] or "/"
+        yield path
 
 
 def _add(made: int, path: str, rights: int) -> None:

@@ -10,10 +10,6 @@ import os
 import signal
 from collections.abc import Mapping, Sequence
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import NoReturn
-
 # A command cannot know which signals it inherits as ignored, so each starts as the system sets it.
 _FRESH = ("SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGXFSZ", "SIGCHLD")
 FRESH_SIGNALS = tuple(getattr(signal, name) for name in _FRESH if hasattr(signal, name))
@@ -43,14 +39,6 @@ def start(path: str, argv: list[str], environment: Mapping[str, str], stdio: Seq
         raise OSError(_sentence(path, error)) from error
     except ValueError as error:
         raise ValueError(f"command: {path!r} cannot be started: {error} in its arguments or environment.") from error
-
-
-def become(path: str, argv: list[str], environment: Mapping[str, str]) -> NoReturn:
-    """Be the program that was found from now on. OSError carries the whole sentence as its text."""
-    try:
-        os.execve(path, argv, environment)  # noqa: S606
-    except OSError as error:
-        raise OSError(_sentence(path, error)) from error
 
 
 def _sentence(path: str, error: OSError) -> str:

@@ -11,6 +11,7 @@ import errno
 import os
 import struct
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 _NO_NEW_PRIVILEGES, _SET_FILTER, _FILTER_MODE = 38, 22, 2
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
@@ -51,13 +52,26 @@ def gain_nothing() -> None:
 
 def restrict(network: str) -> None:
     """Hold this thread, and all that it starts, to the filter for ever."""
-    program = ctypes.create_string_buffer(filter_for(network, os.uname().machine))
+    program = ctypes.create_string_buffer(_made(network))
     about = struct.pack("HP", (len(program) - 1) // 8, ctypes.addressof(program))
     _checked(_libc.prctl(_SET_FILTER, _FILTER_MODE, about, 0, 0))
 
 
+@cache
+def _made(network: str) -> bytes:
+    return filter_for(network, os.uname().machine)
+
+
+def get_ready() -> None:
+    """Make all filters, so that they are there before they are needed."""
+    for network in FAMILIES:
+        _made(network)
+
+
 def filter_for(network: str, machine: str) -> bytes:
     """The program that the kernel runs for each system call."""
+    if network not in FAMILIES:
+        raise OSError(f"there is no such network as {network!r}")
     if machine not in _MACHINES:
         raise OSError(f"Sayso does not know the system calls of this machine ({machine})")
     architecture, calls = _MACHINES[machine]
