@@ -758,6 +758,16 @@ def _read(key: str, value: object, source: str) -> Any:
 _LOGINS = ("LOGNAME", "USER", "LNAME", "USERNAME")
 
 
+def system_user() -> str:
+    """Whom the system takes this process for, whatever its environment says."""
+    try:
+        import pwd
+
+        return readable(pwd.getpwuid(os.getuid()).pw_name)
+    except (ImportError, KeyError, OSError):
+        return _login()
+
+
 def _login() -> str:
     """As `getpass.getuser` has it, which imports more than a server's start should cost."""
     named = next((os.environ[name] for name in _LOGINS if os.environ.get(name)), "")

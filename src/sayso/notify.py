@@ -20,11 +20,12 @@ from urllib.parse import urlsplit
 from sayso.asks.crowds import FEW, Quiet
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, Asker, State
+from sayso.asks.quorum import is_asked
 from sayso.asks.words import headline as about
 from sayso.asks.words import project_name
 from sayso.bridge import Patience, Rings, Threads, listening
 from sayso.clock import now_ms
-from sayso.config import Config
+from sayso.config import Config, system_user
 from sayso.errors import NotificationFailed
 from sayso.presence import PresenceDesk
 from sayso.store.bell import Bell
@@ -63,7 +64,9 @@ class Notifier:
 
     async def tell(self, ask: Ask, open_of_agent: int) -> None:
         """Tell of this ask, together with those that open within a moment. An agent that has many open is told of once
-        in a while."""
+        in a while, and nobody of what others have to decide."""
+        if not is_asked(ask, self._config.person) and not is_asked(ask, system_user()):
+            return
         self._asks.append(ask)
         (self._crowded.add if open_of_agent > FEW else self._crowded.discard)(ask.asker.crowd)
         if len(self._asks) > 1:

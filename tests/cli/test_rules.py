@@ -43,7 +43,9 @@ def test_the_rules_are_listed_with_where_they_are_and_how_often_each_decided(hom
     assert "Bash(git push --force *) → Use --force-with-lease." in rows[0]
     data = home.run("rules", "--json").data
     assert [rule["about"] for rule in data["rules"]][2] == ["Bash(git status *)", "Bash(cp *)"]
-    assert data["rules"][1]["not_kept"] == ["approvers"]
+    assert data["rules"][1]["approvers"]["names"] == ["ada"]
+    assert "Bash(terraform *) (one of ada)" in rows[1]
+    assert "rules.toml:6: There is one person here" in ran.err
 
 
 @pytest.mark.parametrize(
@@ -51,7 +53,7 @@ def test_the_rules_are_listed_with_where_they_are_and_how_often_each_decided(hom
     [
         ("Bash(git status)", 0, "rules.toml:10: Bash(git status *)"),
         ("Bash(git status > x)", 10, "it reads from or writes to a file"),
-        ("Bash(terraform apply)", 10, "Not kept to yet: approvers. One yes is enough."),
+        ("Bash(terraform apply)", 10, "Must agree: one of ada."),
         ("Bash(cp x ~/.config/sayso/rules.toml)", 10, "says what agents may do"),
         ("Bash(ls)", 10, "no rule is about it"),
         ("Bash(ls; git push --force)", 11, "Use --force-with-lease."),

@@ -13,7 +13,7 @@ from sayso.rules.book import Circumstances, RuleBook, Ruling
 from sayso.rules.judge import sandbox_of
 from sayso.rules.places import RuleLevel
 from sayso.rules.reading import read_rules
-from sayso.rules.rule import Effect, RulesFile
+from sayso.rules.rule import Approvers, Effect, RulesFile
 from sayso.rules.uses import PROTECTED, PROTECTED_NAMES, Ground, example, use_of
 
 FILE = Path("/etc/sayso/rules.toml")
@@ -68,7 +68,15 @@ def test_the_specified_file_is_read_and_decides() -> None:
     assert [rule.place for rule in denied.rules] == ["/etc/sayso/rules.toml:6"]
     asked = ruling(SPECIFIED, "Bash(terraform apply)")
     assert asked.effect is Effect.ASK
-    assert asked.not_kept == ("approvers", "need", "not_asker", "timeout", "escalate")
+    (rule,) = asked.demanding
+    assert rule.approvers == Approvers(
+        names=("user-a", "user-b"),
+        need=2,
+        not_asker=True,
+        timeout_ms=7_200_000,
+        escalate_after_ms=1_200_000,
+        escalate_to=("user-c",),
+    )
     for meant in ("Bash(npm test)", "Read(src/a.py)", "git_status"):
         assert effect(SPECIFIED, meant) == "allow"
     assert effect(SPECIFIED, "Read(.env)") == "deny"

@@ -263,6 +263,7 @@ def test_the_document_lists_every_operation(house: House) -> None:
         "POST /api/asks/{ask}/reject",
         "POST /api/asks/{ask}/allow",
         "POST /api/asks/{ask}/deny",
+        "POST /api/asks/{ask}/take-back",
         "GET /api/log",
         "GET /api/log/{ask}",
         "GET /api/operations",

@@ -143,6 +143,10 @@ class AskDesk:
         """The wait ran out by its own limit. Answered in the same moment, the answer wins."""
         return self.change(lambda table: holding.time_out(table, held))
 
+    def escalate(self, held: Held) -> tuple[Ask, bool]:
+        """Ask those as well whose turn it is by now, because nobody has decided. Whether there were any."""
+        return self.change(lambda table: holding.escalate(table, held))
+
     def ended_waits(self) -> list[Ask]:
         """The asks this process holds that are no longer pending."""
         return self._all("waits_ended", process=self._store.bell().process)

@@ -7,6 +7,7 @@ from typing import Any
 
 from sayso.action_data import differences
 from sayso.asks.model import Ask, Settler, State
+from sayso.asks.quorum import yeses_of
 from sayso.chain import LogEvent, LogKind
 
 TOO_LATE = "too late"
@@ -61,6 +62,7 @@ def of(ask: Ask, before: Ask | None, kind: str, by: Settler | None, detail: str)
 def must_be_logged(ask: Ask) -> Iterator[tuple[LogKind, int]]:
     """What the log has to say of a permission as it stands now, and since when."""
     yield LogKind.ASKED, ask.created_at
+    yield from ((LogKind.AGREED, yes.at) for yes in yeses_of(ask))
     outcome, about = ask.outcome, action(ask)
     ended = LogKind(outcome.verdict) if outcome and outcome.verdict else _ENDS.get(ask.state)
     if ended and ask.ended_at is not None:
@@ -81,7 +83,14 @@ def _kind(ask: Ask, before: Ask | None, about: Mapping[str, Any], kind: str, det
             return LogKind.ASKED
         case "refused":
             return LogKind.TOO_LATE if detail.startswith(TOO_LATE) else LogKind.REFUSED
-        case LogKind.ALLOWED | LogKind.DENIED | LogKind.ELSEWHERE:
+        case (
+            LogKind.ALLOWED
+            | LogKind.DENIED
+            | LogKind.ELSEWHERE
+            | LogKind.AGREED
+            | LogKind.TAKEN_BACK
+            | LogKind.ESCALATED
+        ):
             return LogKind(kind)
         case "voided":
             return _came_to_nothing(about)
@@ -118,7 +127,8 @@ def _edited(ask: Ask) -> Mapping[str, Any] | None:
     """Which parts a person has changed before they allowed it, in words."""
     if ask.outcome is None or not ask.outcome.changed or not ask.wanted:
         return None
-    return {"edited": list(differences(ask.wanted["action"], ask.outcome.changed))}
+    wanted = ask.wanted.get("original") or ask.wanted["action"]
+    return {"edited": list(differences(wanted, ask.outcome.changed))}
 
 
 def _why(ask: Ask, found: LogKind, kind: str, detail: str) -> str:

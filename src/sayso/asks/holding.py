@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from sayso.asks.happening import NOT_READ
 from sayso.asks.model import Ask, Asker, Away, State, Wait
+from sayso.asks.quorum import escalated
 from sayso.asks.table import AskTable
 from sayso.errors import NotFound
 from sayso.store import Bell
@@ -136,6 +137,15 @@ def time_out(table: AskTable, held: Held) -> Ask:
         # Another call waits for it now: it ran out for this one alone.
         return timed_out
     return table.change(timed_out, ask, kind="timed_out")
+
+
+def escalate(table: AskTable, held: Held) -> tuple[Ask, bool]:
+    ask = table.get(held.ask.id)
+    found = escalated(ask, table.now) if ask.state is State.PENDING else None
+    if found is None:
+        return ask, False
+    more, people = found
+    return table.change(more, ask, kind="escalated", detail=", ".join(people)), True
 
 
 def take_back(table: AskTable, held: Held) -> Ask:

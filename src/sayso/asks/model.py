@@ -192,6 +192,13 @@ class Settler:
     person: str
     surface: str
     attempt: str = ""
+    account: str = ""
+    """Who they are to the system, where nobody signs in: a person can call themselves anything there."""
+
+    @property
+    def known_as(self) -> str:
+        """The name by which they count as somebody else than others."""
+        return self.account or self.person
 
 
 @dataclass(frozen=True, kw_only=True)

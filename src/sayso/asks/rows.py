@@ -17,6 +17,7 @@ from sayso.asks.model import (
     outcome_from_json,
     question_from_json,
 )
+from sayso.asks.quorum import deciders
 from sayso.store import Row
 
 
@@ -65,6 +66,7 @@ def _body(ask: Ask) -> dict[str, Any]:
         "words": searchable(" ".join(ask.words())),
         "run_id": ask.asker.run or None,
         "put_by": ask.asker.source,
+        "deciders": "".join(f",{name}," for name in deciders(ask)),
         "wait_id": ask.wait.id if ask.wait else None,
         "wait_process": ask.wait.process if ask.wait else ask.expected_at or None,
         "wait_since": ask.wait.since if ask.wait else None,

@@ -20,7 +20,7 @@ def settle(table: AskTable, ask_id: str, state: State, by: Settler, outcome: Cal
     attempts.take(table.tx, by.attempt, table.now)
     ask = table.get(ask_id)
     if not ask.state.answerable:
-        raise AlreadySettled(_who_was_first(ask, table.now))
+        raise AlreadySettled(who_was_first(ask, table.now))
     late = ask.state is State.TIMED_OUT
     given = replace(outcome(ask), person=by.person, surface=by.surface, late=late)
     settled = replace(ask, state=state, outcome=given, ended_at=table.now, delivered_at=None)
@@ -30,7 +30,8 @@ def settle(table: AskTable, ask_id: str, state: State, by: Settler, outcome: Cal
     return table.change(settled, ask, kind=given.verdict or state.value, by=by, detail=given.digest)
 
 
-def _who_was_first(ask: Ask, now: int) -> str:
+def who_was_first(ask: Ask, now: int) -> str:
+    """Why it can no longer be settled."""
     since = age(now - (ask.ended_at or now))
     ago = "just now" if since == "now" else f"{since} ago"
     if ask.outcome is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from types import TracebackType
 
@@ -15,7 +16,9 @@ from sayso.asks.desk import AskDesk, Held
 from sayso.asks.holding import new_wait_id
 from sayso.asks.leaving import FINISH_SECONDS, LeavingWaits
 from sayso.asks.model import Ask, Asker, NewAsk, State
+from sayso.asks.quorum import next_escalation
 from sayso.bridge import Patience, Threads, endless, from_threads, notice_cancel, seen_through
+from sayso.clock import now_ms
 from sayso.errors import NotFound, SaysoError, StoreError
 from sayso.store import Store
 from sayso.store.bell import LOOK_EVERY, Listener
@@ -90,14 +93,33 @@ class Waiting:
         held = await self.do(self.desk.attach, ask_id, timeout_ms, asker)
         return await self._begin(held) if held else None
 
-    async def outcome(self, held: Held) -> Ask:
-        """The ask once it is no longer pending: settled by a person, or timed out by the wait's own limit."""
-        until = held.wait.until
-        async with Patience(None if until is None else (until - held.wait.since) / 1000):
-            return await asyncio.shield(self._ends[held.wait.id][1])
+    async def outcome(self, held: Held, tell: Callable[[Ask], object] = lambda _: None) -> Ask:
+        """The ask once it is no longer pending: settled by a person, or timed out by the wait's own limit. Whenever
+        more people are asked because nobody has decided, `tell` hears of it."""
+        until, begun, end = held.wait.until, time.monotonic(), self._ends[held.wait.id][1]
+        ask, at = held.ask, next_escalation(held.ask)
+        while at is not None:
+            async with Patience(max(0, at - now_ms()) / 1000):
+                return await asyncio.shield(end)
+            ask, more = await self._escalate(held)
+            if more:
+                tell(ask)
+            at = next_escalation(ask) if ask.state is State.PENDING else None
+        waited = time.monotonic() - begun
+        async with Patience(None if until is None else max(0, (until - held.wait.since) / 1000 - waited)):
+            return await asyncio.shield(end)
         ask = await self.do(self.desk.time_out, held)
         self._end(held.wait.id, ask)
         return ask
+
+    async def _escalate(self, held: Held) -> tuple[Ask, bool]:
+        """Have those asked as well whose turn it is, as soon as the store can be told."""
+        while True:
+            try:
+                return await self.do(self.desk.escalate, held)
+            except StoreError as error:
+                logger.warning("Could not ask more people for %s yet: %s", held.ask.id, error)
+                await asyncio.sleep(LOOK_EVERY)
 
     async def _begin(self, held: Held) -> Held:
         """Wait for it from now on, unless whoever wants that was cancelled meanwhile."""

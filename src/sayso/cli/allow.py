@@ -10,13 +10,14 @@ from sayso.asks.model import Ask
 from sayso.cli.action_card import action_card, confirmed_by_person, edit_card
 from sayso.cli.asks_in_words import asked_by
 from sayso.cli.program import settings
-from sayso.cli.settling import allow, allow_like, check_permission, what_happens
+from sayso.cli.settling import allow, allow_like, check_permission, take_back, what_happens
 from sayso.cli.shared import complete_permission
 from sayso.cli.terminal import is_interactive, put, put_json, say
 from sayso.cli.texts import tr
 from sayso.desks import Desks, open_desks
 from sayso.dialects.asks_as_data import ask_data
 from sayso.permissions.action import Action, AllowScope
+from sayso.permissions.quorum_words import progress
 
 NOTHING_DECIDED = 1
 REACHES = ("session", "project", "everywhere")
@@ -52,6 +53,7 @@ _ONE_WAY = "--edit goes neither with --input nor with --digest: you look at what
     type=click.Choice(REACHES),
     help="Where the rule of --like holds: this session, this project, or everywhere.",
 )
+@click.option("--take-back", "takes_back", is_flag=True, help="Take your yes back, while others have yet to agree.")
 @click.option("--json", "as_json", is_flag=True, help="Print the allowed ask as JSON.")
 def command(
     ask_id: str,
@@ -61,6 +63,7 @@ def command(
     input_file: str | None,
     rule: str | None,
     reach: str | None,
+    takes_back: bool,
     as_json: bool,
 ) -> None:
     """Allow what an agent wants to do, exactly as it is shown.
@@ -73,6 +76,8 @@ def command(
 
     --like also adds a rule, so that you are not asked again for what it means. You see what it would have matched in
     the last 30 days before you say y. Several patterns stand on a line each.
+
+    Where your rules say who has to agree, yours is one yes. It can be taken back until there are enough.
 
     \b
     Example:
@@ -89,6 +94,9 @@ def command(
     with open_desks(settings()) as desks:
         ask = desks.asks.find(ask_id)
         check_permission(desks, ask)
+        if takes_back:
+            _take_back(desks, ask, as_json)
+            return
         if rule is not None:
             allowed = _allowed_like(desks, ask, digest, rule, reach)
         else:
@@ -120,6 +128,13 @@ def _allowed_like(desks: Desks, ask: Ask, digest: str, text: str, reach: str | N
 def _leave(ask: Ask) -> NoReturn:
     say(tr("Nothing was decided. Deny it: sayso deny {id}", id=ask.id[:8]))
     raise click.exceptions.Exit(NOTHING_DECIDED)
+
+
+def _take_back(desks: Desks, ask: Ask, as_json: bool) -> None:
+    left = take_back(desks, ask)
+    say(tr("Your yes is taken back. Agreed so far: {progress}.", progress=progress(left)))
+    if as_json:
+        put_json(ask_data(left))
 
 
 def _instead(desks: Desks, ask: Ask, edit: bool, input_file: str | None) -> Action | None:

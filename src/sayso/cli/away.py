@@ -12,35 +12,49 @@ from sayso.cli.program import settings
 from sayso.cli.shared import SURFACE
 from sayso.cli.terminal import put_json, say
 from sayso.cli.texts import tr
+from sayso.config import system_user
 from sayso.desks import open_desks
 from sayso.moments import milliseconds, moment
+from sayso.text import spelt_out
 
 
 @click.command()
 @click.option("--until", metavar="WHEN", help="Come back by yourself then: 18:00, 2h, tomorrow, monday, a date.")
+@click.option("--delegate", metavar="NAME", help="Let NAME decide in your place until then, where rules name you.")
 @click.option("--json", "as_json", is_flag=True, help="Print what holds now as JSON.")
-def command(until: str | None, as_json: bool) -> None:
+def command(until: str | None, delegate: str | None, as_json: bool) -> None:
     """Say that you are away: what agents ask waits in the inbox.
 
     You are notified of it at once. Clients that can ask in one place only ask in the inbox while you are away, and in
     their own terminal while you are there. It holds until you say sayso back, or until WHEN. Answering from your phone
     does not end it.
 
+    With --delegate, NAME's yes counts in your place where a rule names you as an approver, until then or until you say
+    sayso back.
+
     \b
     Example:
       sayso away
       sayso away --until 18:00
       sayso away --until monday
+      sayso away --until monday --delegate bo
     """
     config = settings()
     end = _moment(until) if until else None
+    if delegate and end is None:
+        raise click.UsageError(tr("--delegate takes --until: say how long {name} decides for you.", name=delegate))
     with open_desks(config) as desks:
         refuse_agents(desks, "say whether a person is there")
+        if delegate and end is not None:
+            desks.permissions.delegate(system_user(), delegate, end)
         said = desks.presence.go_away(config.person, SURFACE, end)
     if as_json:
         put_json(presence_data(said))
     else:
         say(absence_line(said))
+        if delegate:
+            who = {"name": spelt_out(delegate), "you": system_user()}
+            say(tr("{name} decides in your place, where rules name {you}.", **who))
         say(tr("Say that you are here again: sayso back"))
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
+from sayso.asks.model import Asker
 from sayso.cli.asks_in_words import place
 from sayso.cli.program import settings
 from sayso.cli.shared import settler
@@ -16,7 +18,7 @@ from sayso.cli.terminal import bold, put, put_json, say, table
 from sayso.cli.texts import plural, tr, translated
 from sayso.clock import now_ms
 from sayso.config import Config
-from sayso.desks import open_desks
+from sayso.desks import Desks, open_desks
 from sayso.errors import InvalidInput, Problem
 from sayso.permissions.session_rules import SessionRule
 from sayso.rules.book import RuleBook, Ruling
@@ -58,6 +60,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
     with open_desks(config) as desks:
         counts = desks.log.decided_by_rules(now_ms() - COUNTED)
         given = desks.permissions.session_rules()
+        never = _never_met(desks, book)
     if as_json:
         put_json({**_data(book, counts), "session_rules": [_session_data(rule) for rule in given]})
         return
@@ -74,6 +77,8 @@ def command(ctx: click.Context, as_json: bool) -> None:
     if given:
         say(tr("A rule of a session ends with it, or now: sayso rules end {id}", id=given[0].id[:8]))
     _say_what_does_not_count(book)
+    for text in never:
+        say(click.style(text, fg="yellow"))
 
 
 @command.command()
@@ -232,11 +237,12 @@ def _written(effect: Effect, patterns: list[str]) -> str:
 def _row(rule: Rule, counts: dict[str, int], config: Config) -> tuple[str, ...]:
     shown = one_line(rule.text, 100)
     because = f" → {one_line(rule.because, 60)}" if rule.because else ""
+    agree = "" if rule.approvers.is_anyone else f" ({one_line(_who_must_agree(rule), 60)})"
     return (
         click.style(tr(rule.effect.value), fg=COLOURS[rule.effect]),
         str(_decided(rule, counts)),
         _short(rule, config),
-        f"{shown}{because}",
+        f"{shown}{agree}{because}",
     )
 
 
@@ -262,6 +268,23 @@ def _session_data(rule: SessionRule) -> dict[str, Any]:
         "ask": rule.ask,
         "since": iso_time(rule.created_at),
     }
+
+
+def _who_must_agree(rule: Rule) -> str:
+    from sayso.permissions.quorum_words import who
+    from sayso.permissions.ruled import demand_of
+
+    return who(demand_of(rule))
+
+
+def _never_met(desks: Desks, book: RuleBook) -> list[str]:
+    """Each rule that wants more people to agree than there are."""
+    from sayso.permissions.quorum_words import never
+
+    demanding = [rule for rule in book.rules if not rule.approvers.is_anyone]
+    quorum = desks.permissions.quorum(demanding, Asker())
+    told = [(demand, never(quorum, demand)) for demand in quorum.demands] if quorum else []
+    return [f"{spelt_out(demand.place)}: {spelt_out(translated(text))}" for demand, text in told if text]
 
 
 def _decided(rule: Rule, counts: dict[str, int]) -> int:
@@ -302,8 +325,8 @@ def _put_ruling(ruling: Ruling) -> None:
         put(f"  {translated(ruling.why)}")
     for fault in ruling.faults:
         put(f"  {spelt_out(translated(str(fault)))}")
-    if ruling.not_kept:
-        put("  " + tr("Not kept to yet: {keys}. One yes is enough.", keys=", ".join(ruling.not_kept)))
+    for rule in ruling.demanding:
+        put("  " + tr("Must agree: {who}.", who=spelt_out(_who_must_agree(rule))))
 
 
 def _data(book: RuleBook, counts: dict[str, int]) -> dict[str, Any]:
@@ -328,7 +351,7 @@ def _rule_data(rule: Rule) -> dict[str, Any]:
         "file": str(rule.file),
         "line": rule.line,
         "level": rule.level.value,
-        "not_kept": list(rule.approvers.wanted),
+        "approvers": None if rule.approvers.is_anyone else asdict(rule.approvers),
     }
 
 
@@ -343,6 +366,5 @@ def _ruling_data(ruling: Ruling) -> dict[str, Any]:
         "patterns": list(ruling.patterns),
         "because": ruling.because,
         "why": ruling.why,
-        "not_kept": list(ruling.not_kept),
         "faults": [_fault_data(fault) for fault in ruling.faults],
     }

@@ -16,6 +16,7 @@ from sayso.cli.texts import mark, tr, translated
 from sayso.desks import Desks
 from sayso.errors import InvalidInput, Problem
 from sayso.permissions.action import Action, AllowScope
+from sayso.permissions.quorum_words import progress
 
 if TYPE_CHECKING:
     from sayso.permissions.like_rule import LikeRule
@@ -87,6 +88,11 @@ def allow_like(desks: Desks, ask: Ask, digest: str, rule: LikeRule) -> Ask:
     return _handed_over(desks, allowed)
 
 
+def take_back(desks: Desks, ask: Ask) -> Ask:
+    """Take the yes back that this person gave."""
+    return desks.permissions.take_back(ask.id, settler(desks.config))
+
+
 def answer(desks: Desks, ask: Ask, answers: Sequence[Answer]) -> Ask:
     """Settle with answers."""
     check_question(desks, ask)
@@ -106,6 +112,10 @@ def reject(desks: Desks, ask: Ask, reason: str) -> Ask:
 
 def what_happens(ask: Ask) -> str:
     """What a person should know after settling."""
+    if ask.state is State.PENDING:
+        return tr(
+            "Your yes counts. Agreed so far: {progress}. Nothing is done before all have.", progress=progress(ask)
+        )
     done = translated(status(ask)).capitalize()
     match handover(ask):
         case Handover.RECEIVED if ask.state is State.ANSWERED and not ask.is_permission:
@@ -131,7 +141,7 @@ def _look_who_waits(desks: Desks) -> None:
 def _handed_over(desks: Desks, settled: Ask) -> Ask:
     """Watch the outcome being delivered, if somebody waits for it; for a short while only."""
     ask, end = settled, time.monotonic() + HANDOVER_SECONDS
-    while ask.wait and (left := end - time.monotonic()) > 0:
+    while ask.wait and ask.state is not State.PENDING and (left := end - time.monotonic()) > 0:
         desks.bell().wait(left)
         ask = desks.asks.get(ask.id)
     # Delivered asks may have been wiped; the person still wants to see what they said.

@@ -9,7 +9,7 @@ import click
 
 from sayso.asks.model import Ask, Settler
 from sayso.cli.program import settings
-from sayso.config import Config
+from sayso.config import Config, system_user
 from sayso.desks import open_desks
 from sayso.errors import SaysoError
 from sayso.text import one_line
@@ -20,7 +20,7 @@ MOST_OPEN = 10_000
 
 
 def settler(config: Config) -> Settler:
-    return Settler(person=config.person, surface=SURFACE)
+    return Settler(person=config.person, surface=SURFACE, account=system_user())
 
 
 def project_name(folder: Path | None) -> str | None:

@@ -20,6 +20,7 @@ from sayso.dialects.outcomes import refusal_words, selected_labels
 from sayso.errors import Problems
 from sayso.permissions import edits
 from sayso.permissions.action import Action, ActionKind, AllowScope, asking
+from sayso.permissions.ruled import LEFT_TO_PEOPLE, RuledAction
 from sayso.permissions.seen_file import SeenFile
 from sayso.permissions.verdict import verdict_of
 from sayso.text import quoted
@@ -106,10 +107,15 @@ def permission_ask(permission: Permission, asker: Asker, config: Config, file: S
     return ask_for(wanted_action(permission, asker.project, file), asker, config)
 
 
-def ask_for(action: Action, asker: Asker, config: Config, rules_say: str = "", *, takes_changes: bool = True) -> NewAsk:
-    """The ask by which a person decides about this action. `takes_changes`: see `asking`."""
-    # Over HTTP many conversations may share a token, and none of them has an end that we would hear of.
-    options = (ALLOW, DENY) if asker.agent else (ALLOW, DENY, ALWAYS)
+def ask_for(
+    action: Action, asker: Asker, config: Config, ruled: RuledAction = LEFT_TO_PEOPLE, *, takes_changes: bool = True
+) -> NewAsk:
+    """The ask by which people decide about this action, and what the rules have made of it. `takes_changes`: see
+    `asking`."""
+    # Over HTTP many conversations may share a token, and none of them has an end that we would hear of. Where the rules
+    # say who has to agree, they agree to this alone.
+    once = bool(asker.agent or ruled.quorum)
+    options = (ALLOW, DENY) if once else (ALLOW, DENY, ALWAYS)
     question = Question(
         id=_DECISION,
         text="May the agent do this?",
@@ -124,8 +130,8 @@ def ask_for(action: Action, asker: Asker, config: Config, rules_say: str = "", *
         asker=asker,
         timeout_ms=config.approve_timeout,
     )
-    scopes = (AllowScope.ONCE,) if asker.agent else (AllowScope.ONCE, AllowScope.SESSION)
-    return asking(new, action, scopes, takes_changes=takes_changes, rules_say=rules_say)
+    scopes = (AllowScope.ONCE,) if once else (AllowScope.ONCE, AllowScope.SESSION)
+    return asking(new, action, scopes, takes_changes=takes_changes, rules_say=ruled.asked, quorum=ruled.quorum)
 
 
 def wanted_action(permission: Permission, folder: str, file: SeenFile | None) -> Action:

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from sayso.asks.model import Ask, Event, Question
+from sayso.asks.quorum import deciders, quorum_of, yeses_of
 from sayso.dialects.outcomes import outcome_data
 from sayso.permissions.action import action_of, scopes_of, takes_changes
 from sayso.permissions.parts import parts_of
@@ -33,6 +34,7 @@ def ask_data(ask: Ask) -> dict[str, Any]:
         "digest": ask.digest or None,
         "action": _action_data(ask),
         "verdict": _verdict_data(ask),
+        "approval": approval_data(ask),
     }
 
 
@@ -61,6 +63,30 @@ def _action_data(ask: Ask) -> dict[str, Any] | None:
         "parts": shown,
         "scopes": [str(scope) for scope in scopes_of(ask)],
         "takes_changes": takes_changes(ask),
+    }
+
+
+def approval_data(ask: Ask) -> dict[str, Any] | None:
+    """Who has to agree, who has, and until when; None where any one yes is enough."""
+    quorum = quorum_of(ask)
+    if quorum is None:
+        return None
+    yeses = yeses_of(ask)
+    counted = [quorum.counted(demand, yeses, ask.created_at) for demand in quorum.demands]
+    return {
+        "demands": [
+            {
+                **asdict(demand),
+                "agreed": [{"person": person, "for": place} for place, person in seats.items()],
+                "missing": max(0, demand.need - len(seats)),
+                "can_be_met": quorum.can_be_met(demand),
+            }
+            for demand, seats in zip(quorum.demands, counted, strict=True)
+        ],
+        "asker": quorum.whose or None,
+        "deciders": list(deciders(ask)),
+        "until": iso_time(ask.created_at + ask.timeout_ms if ask.timeout_ms else None),
+        "changed_by": (ask.wanted or {}).get("changed_by"),
     }
 
 

@@ -28,8 +28,8 @@ from sayso.gates.asker import kept, project_of
 from sayso.gates.client import DecidedThere, GateVerdict, OwnPrompt, Prompt
 from sayso.gates.codex_asks import AskedAction, AskedInput, change_action, command_action, takes_accept
 from sayso.gates.codex_server import CHANGE, COMMAND, NAME, QUESTIONS, TITLE, CodexServer, Json
-from sayso.gates.gate import CLIENT_ENDED, FAILED, LET_GO, note_at_work, notify
-from sayso.gates.open_prompt import OpenPrompt
+from sayso.gates.gate import CLIENT_ENDED, FAILED, LET_GO, note_at_work
+from sayso.gates.open_prompt import OpenPrompt, notify
 from sayso.gates.prompts import AskedPrompt
 from sayso.processes import leader_of, name_of
 

@@ -14,13 +14,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from sayso.asks.model import Ask, Asker, State
+from sayso.asks.model import Ask, NewAsk, State
+from sayso.asks.quorum import quorum_of
 from sayso.config import Config, load
 from sayso.desks import Desks, open_desks
 from sayso.errors import StoreError
 from sayso.gates.asker import asker_of, project_of
 from sayso.gates.client import DecidedThere, GateClient, OwnPrompt, Prompt, Trail
-from sayso.gates.open_prompt import LEFT_TO_CLIENT, OpenPrompt
+from sayso.gates.open_prompt import LEFT_TO_CLIENT, OpenPrompt, notify
 from sayso.gates.prompts import AskedPrompt, asked
 from sayso.gates.watch import GateNews, Watch
 from sayso.terminals import terminal_of
@@ -49,7 +50,7 @@ def _decide(client: GateClient, event: Mapping[str, Any], watch: Watch) -> None:
         if verdict := question.decided_before():
             _write(client.told(verdict, prompt))
             note_at_work(desks, question)
-        elif _is_seen_there(prompt, asker, desks):
+        elif _is_seen_there(prompt, question.new, desks):
             note_at_work(desks, question)
         elif not watch.told_to_end:
             opened = OpenPrompt(client.title, client.name, question, desks.asks.hold(question.new), desks)
@@ -58,10 +59,11 @@ def _decide(client: GateClient, event: Mapping[str, Any], watch: Watch) -> None:
             HeldPrompt(client, prompt, opened, trail, desks, watch).hold_on(config)
 
 
-def _is_seen_there(prompt: Prompt, asker: Asker, desks: Desks) -> bool:
-    """Whether the person is there to see the client's own prompt, which comes only once the gate has ended."""
-    is_held_back = prompt.own_prompt is OwnPrompt.AFTERWARDS
-    return is_held_back and not desks.presence.is_away(desks.config.person, terminal_of(asker.pid))
+def _is_seen_there(prompt: Prompt, ask: Ask | NewAsk, desks: Desks) -> bool:
+    """Whether the person is there to see the client's own prompt, which comes only once the gate has ended. What
+    several have to agree to is not left to one of them."""
+    is_held_back = prompt.own_prompt is OwnPrompt.AFTERWARDS and quorum_of(ask) is None
+    return is_held_back and not desks.presence.is_away(desks.config.person, terminal_of(ask.asker.pid))
 
 
 class HeldPrompt:
@@ -102,7 +104,7 @@ class HeldPrompt:
             ask = self._opened.look()
             if ask and ask.state is not State.PENDING:
                 return self._hand_over(ask)
-            if ask and _is_seen_there(self._prompt, ask.asker, self._desks):
+            if ask and _is_seen_there(self._prompt, ask, self._desks):
                 return self._opened.leave(LEFT_TO_CLIENT)
             if self._opened.is_given_up:
                 return None
@@ -157,12 +159,3 @@ def note_at_work(desks: Desks, question: AskedPrompt) -> None:
     """Have it known what this agent is at."""
     with suppress(StoreError):
         desks.roster.note_gate(question.new.asker, question.doing)
-
-
-def notify(config: Config, ask: Ask) -> None:
-    """Have the person told in their own way, by another process: what that takes is too large to be kept here."""
-    if config.notify_command or config.notify_url or config.notify_apprise:
-        words = [sys.executable, "-m", "sayso.gates.telling", ask.id]
-        nothing = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1)]
-        with suppress(OSError):
-            os.posix_spawn(sys.executable, words, os.environ, file_actions=nothing, setsid=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -9,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from sayso.asks.happening import NOT_WRITTEN
 from sayso.asks.model import Ask, Settler, State
+from sayso.asks.quorum import next_escalation
+from sayso.config import Config
 from sayso.errors import AlreadySettled, NotFound, StoreError
 from sayso.gates.client import DecidedThere, GateVerdict
 from sayso.gates.prompts import AskedPrompt
@@ -33,7 +37,7 @@ class OpenPrompt:
 
     def __init__(self, title: str, name: str, question: AskedPrompt, held: Held, desks: Desks) -> None:
         self._title, self._name, self._question, self._held, self._desks = title, name, question, held, desks
-        self._away_since = 0.0
+        self._away_since, self._more_at = 0.0, next_escalation(held.ask)
 
     @property
     def ask(self) -> Ask:
@@ -56,18 +60,31 @@ class OpenPrompt:
             ask = asks.get(self._held.ask.id)
             if ask.state is State.PENDING and ask.wait is None:
                 ask = asks.hold_again(self._held)
-            if ask.state is State.PENDING and self.rest() == 0:
+            if ask.state is State.PENDING and self._seconds_to(self._held.wait.until) == 0:
                 ask = asks.time_out(self._held)
+            if ask.state is State.PENDING and self._seconds_to(self._more_at) == 0:
+                ask = self._ask_more()
         except StoreError:
             self._away_since = self._away_since or time.monotonic()
             return None
         self._away_since = 0.0
         return ask
 
+    def _ask_more(self) -> Ask:
+        """Those are asked as well whose turn it is, because nobody has decided."""
+        ask, more = self._desks.asks.escalate(self._held)
+        self._more_at = next_escalation(ask)
+        if more:
+            notify(self._desks.config, ask)
+        return ask
+
     def rest(self) -> float | None:
-        """Seconds that are left of its time, where it has a limit."""
-        until = self._held.wait.until
-        return None if until is None else max(0.0, until / 1000 - time.time())
+        """Seconds until it has to be looked at whatever happens: its time is over, or more people are to be asked."""
+        times = [self._seconds_to(moment) for moment in (self._held.wait.until, self._more_at)]
+        return min((each for each in times if each is not None), default=None)
+
+    def _seconds_to(self, moment: int | None) -> float | None:
+        return None if moment is None else max(0.0, moment / 1000 - time.time())
 
     def hand_over(self, ask: Ask, tell: Callable[[GateVerdict], bool]) -> None:
         """Have the verdict told. It counts as handed over once somebody has taken it, which `tell` says."""
@@ -108,3 +125,12 @@ class OpenPrompt:
 
     def how(self, there: DecidedThere) -> str:
         return _HOW[there].format(client=self._title)
+
+
+def notify(config: Config, ask: Ask) -> None:
+    """Have the person told in their own way, by another process: what that takes is too large to be kept here."""
+    if config.notify_command or config.notify_url or config.notify_apprise:
+        words = [sys.executable, "-m", "sayso.gates.telling", ask.id]
+        nothing = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1)]
+        with suppress(OSError):
+            os.posix_spawn(sys.executable, words, os.environ, file_actions=nothing, setsid=True)

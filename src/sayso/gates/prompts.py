@@ -6,12 +6,14 @@ import json
 from typing import TYPE_CHECKING, Protocol
 
 from sayso.asks.model import Ask, Asker, NewAsk, Settler, State
+from sayso.asks.quorum import quorum_of
 from sayso.config import Config
 from sayso.dialects import approve
 from sayso.dialects.dialect import ToolReply
 from sayso.gates.client import GateVerdict, OwnPrompt, Prompt
 from sayso.permissions.action import Action, differing_parts
 from sayso.permissions.edits import path_of
+from sayso.permissions.ruled import LEFT_TO_PEOPLE, RuledAction
 from sayso.permissions.seen_file import seen
 from sayso.permissions.verdict import Decision, allowed_by, verdict_of
 
@@ -49,7 +51,7 @@ class AskedPermission:
     def __init__(self, prompt: Prompt, asker: Asker, config: Config, desks: Desks) -> None:
         self._prompt, self._asker, self._config, self._desks = prompt, asker, config, desks
         self._action = self._as_it_is()
-        self.new = self._ask("")
+        self.new = self._ask(LEFT_TO_PEOPLE)
         self.doing = self._action.title
 
     def decided_before(self) -> GateVerdict | None:
@@ -58,14 +60,16 @@ class AskedPermission:
         ruled = permissions.by_rules(self._action, self._asker)
         if ruled.denied:
             return GateVerdict(allowed=False, given={}, message=ruled.denied)
-        if ruled.allowed or permissions.allow_again(self._action, self._asker):
+        if ruled.allowed or (not ruled.quorum and permissions.allow_again(self._action, self._asker)):
             return GateVerdict(allowed=True, given=self._prompt.permission.given)
-        self.new = self._ask(ruled.asked)
+        self.new = self._ask(ruled)
         return None
 
     def verdict(self, ask: Ask) -> GateVerdict | None:
         found = verdict_of(ask)
-        if found is None or (found.decision is Decision.UNDECIDED and self._prompt.own_prompt is not OwnPrompt.NEVER):
+        # Who has to agree is not left to whoever sits at that terminal: undecided, that is a no.
+        left_to_client = self._prompt.own_prompt is not OwnPrompt.NEVER and quorum_of(ask) is None
+        if found is None or (found.decision is Decision.UNDECIDED and left_to_client):
             return None
         changed = differing_parts(self._action, self._as_it_is()) if found.allowed else ()
         if changed:
@@ -77,9 +81,9 @@ class AskedPermission:
     def withdraw(self, ask: Ask, by: Settler, how: str) -> None:
         self._desks.permissions.note_decided_elsewhere(ask.id, by, how)
 
-    def _ask(self, rules_say: str) -> NewAsk:
+    def _ask(self, ruled: RuledAction) -> NewAsk:
         changes = self._prompt.takes_changes
-        return approve.ask_for(self._action, self._asker, self._config, rules_say, takes_changes=changes)
+        return approve.ask_for(self._action, self._asker, self._config, ruled, takes_changes=changes)
 
     def _as_it_is(self) -> Action:
         """What the agent wants to do, as things stand now."""

@@ -134,13 +134,13 @@ class Permits:
             return GuardOutcome(refusal=ruled.denied)
         if ruled.allowed:
             return GuardOutcome(digest=action.digest, ask=ruled.allowed.ask)
-        if before := self._allowed.find(asker.session, action.digest, ()):
+        if not ruled.quorum and (before := self._allowed.find(asker.session, action.digest, ())):
             await waiting.do(permissions.note_handed_over, AllowedAction(action=action, ask=before), asker)
             return GuardOutcome(digest=action.digest, ask=before)
         limit = call_limit(call.client.name, call.meta, self._config)
         beat = self._tasks.start(self._beat(call)) if has_progress(call.meta) else None
         try:
-            outcome = await self._outcome(approve.ask_for(action, asker, self._config, ruled.asked), action, limit)
+            outcome = await self._outcome(approve.ask_for(action, asker, self._config, ruled), action, limit)
         finally:
             if beat:
                 beat.cancel()
@@ -152,7 +152,7 @@ class Permits:
         held = await waiting.hold(new)
         try:
             self._backend.clean_up()
-            self._backend.send_out(self._asks.notify(held.ask, waiting, after=0))
+            self._tell(held.ask, waiting)
             ask = await self._ended(held, waiting, limit)
             if ask is None:
                 await waiting.release(held, "the client's time limit was near")
@@ -172,8 +172,11 @@ class Permits:
 
     async def _ended(self, held: Held, waiting: Waiting, limit: float | None) -> Ask | None:
         async with Patience(limit):
-            return await waiting.outcome(held)
+            return await waiting.outcome(held, lambda ask: self._tell(ask, waiting))
         return None
+
+    def _tell(self, ask: Ask, waiting: Waiting) -> None:
+        self._backend.send_out(self._asks.notify(ask, waiting, after=0))
 
     async def _beat(self, call: GuardedCall) -> None:
         """Signs of life, until cancelled."""

@@ -82,12 +82,13 @@ class ApproveCalls:
             return result(dialect.deny(ruled.denied))
         if ruled.allowed:
             return result(dialect.allow(permission.given))
-        if not asker.agent and (before := self._allowed.find(asker.session, action.digest, asker.run)):
+        stands = not asker.agent and not ruled.quorum
+        if stands and (before := self._allowed.find(asker.session, action.digest, asker.run)):
             logger.info("Allowed %s again, as the user said", permission.tool)
             again = AllowedAction(action=action, ask=before)
             await waiting.do(permissions.note_handed_over, again, asker)
             return result(dialect.allow(permission.given))
-        held = await waiting.hold(dialect.ask_for(action, asker, self._backend.config, ruled.asked))
+        held = await waiting.hold(dialect.ask_for(action, asker, self._backend.config, ruled))
         try:
             ask = await self._decided(held, waiting, ctx)
             changed = differing_parts(action, await in_thread(self._action, permission, ctx))
@@ -108,9 +109,13 @@ class ApproveCalls:
         """The ask once it has ended."""
         await self._backend.note_in_run(held.ask)
         self._backend.clean_up()
-        self._backend.send_out(self._asks.notify(held.ask, waiting, after=0))
+
+        def tell(ask: Ask) -> None:
+            self._backend.send_out(self._asks.notify(ask, waiting, after=0))
+
+        tell(held.ask)
         async with held_call(ctx, self._backend):
-            return await waiting.outcome(held)
+            return await waiting.outcome(held, tell)
         raise WaitEnded("The server is stopping.")
 
     def _action(self, permission: Permission, ctx: CallContext) -> Action:

@@ -44,9 +44,11 @@ class WantedApproval:
 
     @property
     def scope(self) -> AllowScope:
-        """How far a yes goes. Where sessions cannot be told apart, none has an end that we would hear of."""
+        """How far a yes goes. Where sessions cannot be told apart, none has an end that we would hear of; where the
+        rules say who has to agree, they agree to this alone."""
         nameless = bool(self.asker.agent) and not self.asker.session
-        return AllowScope.TOOL if self.tool.leaf.approve == "once" and not nameless else AllowScope.ONCE
+        lasts = self.tool.leaf.approve == "once" and not nameless and not self.ruled.quorum
+        return AllowScope.TOOL if lasts else AllowScope.ONCE
 
     @property
     def session(self) -> Hashable:
@@ -126,7 +128,8 @@ class Approvals:
         except InvalidInput as error:
             return SaySo(refused=f"It cannot be shown to the user as it is, so it was not run. {error}")
         self._tell(held.ask)
-        outcome, drop = asyncio.ensure_future(self._waiting.outcome(held)), asyncio.ensure_future(dropped.wait())
+        outcome = asyncio.ensure_future(self._waiting.outcome(held, self._tell))
+        drop = asyncio.ensure_future(dropped.wait())
         try:
             await asked(held.ask.id)
             await asyncio.wait([outcome, drop], return_when=asyncio.FIRST_COMPLETED)
@@ -181,7 +184,7 @@ def _new_ask(wanted: WantedApproval) -> NewAsk:
     question = Question(id=SAY_SO, text=_text(wanted), kind=Kind.CONFIRM)
     title = f"Run {wanted.tool.name}?"
     new = NewAsk(tool=wanted.tool.name, title=title, questions=(question,), asker=wanted.asker)
-    return asking(new, wanted.action, (wanted.scope,), rules_say=wanted.ruled.asked)
+    return asking(new, wanted.action, (wanted.scope,), rules_say=wanted.ruled.asked, quorum=wanted.ruled.quorum)
 
 
 def _text(wanted: WantedApproval) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from sayso.action_data import differences, digest_of
 from sayso.asks.model import Ask, NewAsk, Outcome
+from sayso.asks.quorum import Quorum
 from sayso.permissions import words
 from sayso.text import heading
 
@@ -93,10 +94,13 @@ def asking(
     *,
     takes_changes: bool = False,
     rules_say: str = "",
+    quorum: Quorum | None = None,
 ) -> NewAsk:
     """The ask for this permission. The first of the scopes is what a plain allow means. `takes_changes` says that the
     one who asks does what a person has made of the action's input; `rules_say` tells what the rules have to do with
-    it. It ends with its call."""
+    it, and `quorum` who has to agree: then to this one action alone. It ends with its call."""
+    if quorum:
+        scopes = (AllowScope.ONCE,)
     wanted: dict[str, Any] = {
         "action": action.plain,
         "title": action.title,
@@ -106,12 +110,23 @@ def asking(
         wanted["takes_changes"] = True
     if rules_say:
         wanted["rules_say"] = rules_say
-    return replace(new, wanted=wanted, digest=action.digest, bound=True)
+    if quorum:
+        wanted |= {"quorum": quorum.plain, "deciders": quorum.first_asked}
+    times = [each for each in (new.timeout_ms, quorum.timeout_ms if quorum else None) if each]
+    timeout_ms = min(times, default=None)
+    return replace(new, wanted=wanted, digest=action.digest, bound=True, timeout_ms=timeout_ms)
 
 
 def action_of(ask: Ask) -> Action | None:
     """What the agent wants to do; None where the ask is for no permission, or its texts were forgotten."""
     return action_from(ask.wanted["action"]) if ask.wanted else None
+
+
+def original_of(ask: Ask) -> Mapping[str, Any]:
+    """What the agent itself wants, as data: one of those who have to agree may have put something else in its place."""
+    wanted = ask.wanted or {}
+    found: Mapping[str, Any] = wanted.get("original") or wanted.get("action", {})
+    return found
 
 
 def scopes_of(ask: Ask) -> tuple[AllowScope, ...]:

@@ -13,15 +13,20 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from sayso import chain
+from sayso import attempts, chain
 from sayso.asks.desk import AskDesk
 from sayso.asks.happening import TOO_LATE
 from sayso.asks.model import ALLOWING, DENYING, Answer, Ask, Asker, Outcome, Settler, State
-from sayso.asks.settling import settle
+from sayso.asks.quorum import Quorum, is_agreed, quorum_of, who_agreed
+from sayso.asks.settling import settle, who_was_first
+from sayso.asks.table import AskTable
+from sayso.config import system_user
 from sayso.errors import AlreadySettled, InvalidInput, NotFound, Problem, Problems, check_text
-from sayso.permissions.action import Action, AllowScope, action_of, scopes_of, takes_changes
+from sayso.permissions import agreeing, delegations
+from sayso.permissions.action import Action, AllowScope, action_of, original_of, scopes_of, takes_changes
+from sayso.permissions.delegations import Delegation
 from sayso.permissions.execution import note_handed_over
-from sayso.permissions.ruled import RuledAction, asked_because, denied_because, ruling_events
+from sayso.permissions.ruled import RuledAction, asked_because, demand_of, denied_because, ruling_events
 from sayso.permissions.verdict import AllowedAction, Decision
 from sayso.store import Transaction
 
@@ -30,6 +35,7 @@ if TYPE_CHECKING:
     from sayso.permissions.rules_here import Rules
     from sayso.permissions.session_rules import SessionRule
     from sayso.rules.book import Ruling
+    from sayso.rules.rule import Rule
 
 _MOST_LOOKED_AT = 100
 
@@ -37,6 +43,7 @@ OTHER_ACTION = "{given} is not the digest of what the agent wants to do. Look at
 NOT_OFFERED = "{given} is not offered for this; it can be allowed for: {offered}."
 OTHER_EDIT = "what you allowed is not what your edit comes to now. Look at the edited action again."
 NO_CHANGES = "what this would run cannot be changed here. Deny it, and say what to do instead."
+NOT_ALONE = "several have to agree to this, so nobody can make a rule of it. Allow it: that is one yes."
 NO_PERMISSION = "this asks for no permission. Answer it instead."
 
 
@@ -52,7 +59,8 @@ class PermissionDesk:
         if ruling is None:
             return RuledAction()
         if ruling.effect == "ask":
-            return RuledAction(asked=asked_because(ruling), demanded=ruling.is_demanded)
+            quorum = self.quorum(ruling.demanding, asker)
+            return RuledAction(asked=asked_because(ruling), demanded=ruling.is_demanded, quorum=quorum)
         verdict = os.urandom(16).hex()
         self._log_ruling(ruling, action, asker, verdict)
         if ruling.effect == "deny":
@@ -66,6 +74,26 @@ class PermissionDesk:
     def may_be_strict(self, asker: Asker) -> bool:
         """Whether rules may deny or ask for something of this asker's that needs nobody's say-so otherwise."""
         return self._rules is not None and self._rules.may_be_strict(asker)
+
+    def quorum(self, rules: Sequence[Rule], asker: Asker) -> Quorum | None:
+        """Who has to agree by these rules that demand something; None where there are none."""
+        demands = tuple(map(demand_of, rules))
+        if not demands or self._rules is None:
+            return None
+        whose = asker.owner or ("" if asker.agent else system_user())
+        named = {name for demand in demands for name in (*demand.people, *demand.escalate_to)}
+        one_machine = self._rules.is_one_machine
+
+        def work(table: AskTable) -> Quorum:
+            users = [row["name"] for row in table.tx.all("users") if row["revoked_at"] is None]
+            return Quorum(
+                demands=demands,
+                whose=whose,
+                all_people=tuple(sorted({*users, system_user()})) if one_machine else (),
+                stand_ins=tuple(each.delegate for each in delegations.now(table) if each.person in named),
+            )
+
+        return self._asks.read(work)
 
     def _log_ruling(self, ruling: Ruling, action: Action, asker: Asker, verdict: str) -> None:
         keeps = self._rules is not None and self._rules.keeps_texts
@@ -88,16 +116,42 @@ class PermissionDesk:
         edited_digest: str = "",
     ) -> Ask:
         """Allow the action that was shown, which `digest` names; without a scope as far as a plain allow goes. With
-        another input, the action with that is what is allowed; where it was shown too, `edited_digest` names it."""
+        another input, the action with that is what is allowed; where it was shown too, `edited_digest` names it.
+        Where the rules say who has to agree, this is one yes: it is allowed with the last one that is needed."""
+        more: list[Quorum] = []
+        """What the rules demand for what a person has made of it."""
 
         def outcome(ask: Ask) -> Outcome:
             action = _shown(ask, digest)
             if changed_input is not None:
                 action = _changed(ask, action, changed_input, edited_digest)
-                self._refuse_what_rules_deny(action, ask.asker)
+                more[:] = self._demanded_of_edit(action, ask.asker)
             return _allowed(ask, action, scope)
 
-        return self._decide(ask_id, by, outcome)
+        def work(table: AskTable) -> Ask:
+            ask = table.get(ask_id)
+            if not ask.state.answerable:
+                return settle(table, ask_id, State.ANSWERED, by, outcome)
+            given, quorum = outcome(ask), quorum_of(ask)
+            for each in more:
+                quorum = quorum.joined_with(each) if quorum else each
+            if quorum is None:
+                return settle(table, ask_id, State.ANSWERED, by, lambda _: given)
+            return _agreed(table, ask, quorum, given, by)
+
+        return self._decide(ask_id, by, work)
+
+    def take_back(self, ask_id: str, by: Settler) -> Ask:
+        """Take a yes back that is not the last one that was needed."""
+
+        def work(table: AskTable) -> Ask:
+            ask = table.get(ask_id)
+            if not ask.state.answerable:
+                raise AlreadySettled(who_was_first(ask, table.now))
+            attempts.take(table.tx, by.attempt, table.now)
+            return agreeing.take_back(table, ask, by)
+
+        return self._decide(ask_id, by, work)
 
     def allow_like(self, ask_id: str, digest: str, by: Settler, rule: LikeRule) -> Ask:
         """Allow the action that was shown, once, and by a rule from now on what is like it. Where that rule cannot be
@@ -106,7 +160,7 @@ class PermissionDesk:
         with self._noting_refusals(ask_id, by):
             ask = self._asks.get(ask_id)
             if ask.state.answerable:
-                _shown(ask, digest)
+                _allowed_once(ask, digest)
                 self.likes.check(ask, rule, by.person)
             with self.likes.made_ready(ask, rule, by) as made:
                 once = partial(_allowed_once, digest=digest)
@@ -148,7 +202,23 @@ class PermissionDesk:
         problems = Problems()
         check_text(problems, "because", because)
         problems.check()
-        return self._decide(ask_id, by, lambda ask: _denied(ask, because))
+
+        def work(table: AskTable) -> Ask:
+            return settle(table, ask_id, State.ANSWERED, by, lambda ask: _denied(ask, because))
+
+        return self._decide(ask_id, by, work)
+
+    def delegate(self, person: str, to: str, until: int) -> None:
+        """Let another decide in this person's place until then, and see what that person is asked by name."""
+        self._asks.change(lambda table: delegations.begin(table, person, to, until))
+
+    def end_delegation(self, person: str) -> bool:
+        """Whether there was one."""
+        return self._asks.change(lambda table: delegations.end(table, person))
+
+    def delegations(self) -> list[Delegation]:
+        """Those that hold now."""
+        return self._asks.read(delegations.now)
 
     def note_decided_elsewhere(self, ask_id: str, by: Settler, how: str) -> Ask:
         """Its client has decided by a prompt of its own, which says nothing about what people decide here."""
@@ -166,17 +236,19 @@ class PermissionDesk:
         much, and never too little."""
         self._asks.change(lambda table: note_handed_over(table.tx, allowed, asker, table.now))
 
-    def _refuse_what_rules_deny(self, edited: Action, asker: Asker) -> None:
+    def _demanded_of_edit(self, edited: Action, asker: Asker) -> list[Quorum]:
         """Rules looked at what the agent wants. What a person has made of it, nobody has held against them yet."""
         ruling = self.ruling(edited, asker)
         if ruling and ruling.effect == "deny":
             raise _invalid("changed_input", denied_because(ruling))
+        quorum = self.quorum(ruling.demanding, asker) if ruling and ruling.effect == "ask" else None
+        return [quorum] if quorum else []
 
-    def _decide(self, ask_id: str, by: Settler, outcome: Callable[[Ask], Outcome]) -> Ask:
+    def _decide(self, ask_id: str, by: Settler, work: Callable[[AskTable], Ask]) -> Ask:
         # Nobody is told of a verdict whose call is over; a wait of a dead process is none.
         self._asks.release_the_dead()
         with self._noting_refusals(ask_id, by):
-            return self._asks.change(lambda table: settle(table, ask_id, State.ANSWERED, by, outcome))
+            return self._asks.change(work)
 
     @contextmanager
     def _noting_refusals(self, ask_id: str, by: Settler) -> Iterator[None]:
@@ -192,6 +264,16 @@ class PermissionDesk:
     def _note_refusal(self, ask_id: str, by: Settler, why: str) -> None:
         with suppress(NotFound):
             self._asks.note_refusal(ask_id, by, why)
+
+
+def _agreed(table: AskTable, ask: Ask, quorum: Quorum, given: Outcome, by: Settler) -> Ask:
+    """One yes of those that are needed. With the last of them it is allowed, to do this once."""
+    written = agreeing.agree(table, ask, quorum, given, by)
+    if is_agreed(written, given.digest):
+        everyone, once = replace(by, person=who_agreed(written)), replace(given, scope=AllowScope.ONCE)
+        return settle(table, ask.id, State.ANSWERED, everyone, lambda _: once)
+    attempts.take(table.tx, by.attempt, table.now)
+    return written
 
 
 def _again(tx: Transaction, get: Callable[[str], Ask], action: Action, asker: Asker, now: int) -> bool:
@@ -243,7 +325,7 @@ def _allowed(ask: Ask, action: Action, scope: AllowScope | None) -> Outcome:
     if scope is not None and scope not in offered:
         raise _invalid("scope", NOT_OFFERED.format(given=scope, offered=", ".join(offered)))
     how_far = scope or offered[0]
-    edited = action.digest != ask.digest
+    edited = action.plain != original_of(ask)
     return Outcome(
         answers=_as_answers(ask, ("always",) if how_far is AllowScope.SESSION else ALLOWING),
         verdict=Decision.ALLOWED,
@@ -255,6 +337,8 @@ def _allowed(ask: Ask, action: Action, scope: AllowScope | None) -> Outcome:
 
 
 def _allowed_once(ask: Ask, digest: str) -> Outcome:
+    if quorum_of(ask):
+        raise _invalid("rule", NOT_ALONE)
     return _allowed(ask, _shown(ask, digest), AllowScope.ONCE)
 
 

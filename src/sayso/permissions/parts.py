@@ -14,6 +14,7 @@ from typing import Any
 from sayso.asks.model import Ask
 from sayso.permissions import words
 from sayso.permissions.action import Action, ActionKind, action_from, rules_say
+from sayso.permissions.quorum_words import in_words
 from sayso.text import exact, exact_diff, json_block, json_line
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]{1,60}")
@@ -44,6 +45,8 @@ class PartName(StrEnum):
     MORE = "More"
     RULES = "Why you are asked"
     """What the rules say about it: no part of the action."""
+    QUORUM = "Who has to agree"
+    """Nor is this."""
     EDITED = "Edited"
 
 
@@ -69,9 +72,9 @@ class ActionPart:
 
 
 def rules_part(ask: Ask) -> tuple[ActionPart, ...]:
-    """What the rules have to do with a person being asked, where they have."""
-    said = rules_say(ask)
-    return (ActionPart(name=PartName.RULES, text=exact(said)),) if said else ()
+    """What the rules have to do with a person being asked, and who has to agree because of them."""
+    told = {PartName.QUORUM: "\n".join(in_words(ask)), PartName.RULES: rules_say(ask)}
+    return tuple(ActionPart(name=name, text=exact(text)) for name, text in told.items() if text)
 
 
 def parts_of(action: Action) -> tuple[ActionPart, ...]:

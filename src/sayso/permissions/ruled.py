@@ -6,19 +6,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sayso.asks.model import Asker
+from sayso.asks.quorum import Demand, Quorum
 from sayso.chain import LogEvent, LogKind
 from sayso.permissions.action import Action, ActionKind
 from sayso.permissions.verdict import AllowedAction
 
 if TYPE_CHECKING:
     from sayso.rules.book import Ruling
+    from sayso.rules.rule import Rule
 
 BY_RULE = "rule"
 """The surface of a verdict that no person gave."""
 
 DENIED = "A rule of the user's denies this: {rule}. It was not done."
 ASKED = "{rule} ({place}) asks."
-NOT_KEPT = "It also has {keys}, which Sayso does not keep to yet: one yes is enough."
 NOT_ALLOWED = "No rule decides this: {why}."
 FAULTY = "Your rules are not used, so everything is asked: {fault}"
 
@@ -34,6 +35,11 @@ class RuledAction:
     """What the person is told about why they are asked; empty where there is nothing to say."""
     demanded: bool = False
     """Whether the rules want a person to be asked, also where nobody else does."""
+    quorum: Quorum | None = None
+    """Who has to agree, where any one yes is not enough. No yes from before counts then."""
+
+
+LEFT_TO_PEOPLE = RuledAction()
 
 
 def asked_because(ruling: Ruling) -> str:
@@ -42,9 +48,22 @@ def asked_because(ruling: Ruling) -> str:
     if not ruling.rules:
         return NOT_ALLOWED.format(why=ruling.why) if ruling.is_in_doubt else ""
     said = [ASKED.format(rule=ruling.patterns[0], place=ruling.rules[0].place)]
-    if ruling.not_kept:
-        said.append(NOT_KEPT.format(keys=", ".join(ruling.not_kept)))
     return " ".join([*said, ruling.because] if ruling.because else said)
+
+
+def demand_of(rule: Rule) -> Demand:
+    """What a rule demands beyond that somebody is asked."""
+    approvers = rule.approvers
+    return Demand(
+        rule=rule.text,
+        place=rule.place,
+        people=approvers.names,
+        need=approvers.need,
+        not_asker=approvers.not_asker,
+        timeout_ms=approvers.timeout_ms,
+        escalate_after_ms=approvers.escalate_after_ms,
+        escalate_to=approvers.escalate_to,
+    )
 
 
 def denied_because(ruling: Ruling) -> str:

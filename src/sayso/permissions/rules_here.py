@@ -30,6 +30,8 @@ class Rules:
         self.config = config
         self.keeps_texts = config.history
         """Whether the log may say what was decided about, in words."""
+        self.is_one_machine = not config.store
+        """Whether nobody can decide but who is on this machine, or has an account here."""
 
     def ruling(self, action: Action, asker: Asker, given: Sequence[SessionRule] = ()) -> Ruling | None:
         """What the rules say about an action of this asker, those that its session was `given` among them; None where

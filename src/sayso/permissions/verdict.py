@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from sayso.asks.model import ALLOWING, Ask, State
+from sayso.asks.quorum import is_agreed
 from sayso.permissions.action import Action, AllowScope, allowed_action
 
 
@@ -96,6 +97,8 @@ def _decision(ask: Ask) -> Decision:
     assert ask.outcome is not None
     if ask.outcome.void:
         return Decision.NOT_DONE
+    if ask.outcome.verdict == Decision.ALLOWED and not is_agreed(ask, ask.outcome.digest):
+        return Decision.UNDECIDED  # whoever wrote that down did not know how many have to agree
     if ask.outcome.verdict:
         return Decision(ask.outcome.verdict)
     if ask.state is State.CANCELLED:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from sayso.config import SANDBOXES
@@ -67,9 +67,9 @@ class Ruling:
         return " ".join(dict.fromkeys(rule.because for rule in self.rules if rule.because))
 
     @property
-    def not_kept(self) -> tuple[str, ...]:
-        """What its rules want and nobody keeps to yet."""
-        return tuple(dict.fromkeys(key for rule in self.rules for key in rule.approvers.wanted))
+    def demanding(self) -> tuple[Rule, ...]:
+        """Those of its rules that say who has to agree, how many, or until when."""
+        return tuple(rule for rule in self.rules if not rule.approvers.is_anyone)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,18 +167,23 @@ class RuleBook:
 
     def judge(self, use: ToolUse, where: Circumstances) -> Ruling:
         if found := self._concerned(Effect.DENY, use, where):
-            return self._ruling(Effect.DENY, [found], "")
+            return self._ruling(Effect.DENY, found[:1], "")
+        found = self._concerned(Effect.ASK, use, where)
         if self.faults:
-            return Ruling(effect=Effect.ASK, why=FAULTY, faults=self.faults)
-        if found := self._concerned(Effect.ASK, use, where):
-            return self._ruling(Effect.ASK, [found], "")
+            return replace(self._ruling(Effect.ASK, found, FAULTY), faults=self.faults)
+        if found:
+            return self._ruling(Effect.ASK, found, "")
         if doubt := next(iter((*use.doubts, *self._path_doubts(use, where))), ""):
             return Ruling(effect=Effect.ASK, why=doubt)
         return self._allowing(use, where)
 
-    def _concerned(self, effect: Effect, use: ToolUse, where: Circumstances) -> _Entry | None:
-        entries = self._index[effect].candidates(use, use.strict_names, use.forms)
-        return next((entry for entry in entries if _may_hold(entry.rule, where) and _concerns(entry, use)), None)
+    def _concerned(self, effect: Effect, use: ToolUse, where: Circumstances) -> list[_Entry]:
+        """The first pattern of each rule that is about it: what several rules demand is demanded together."""
+        found: dict[int, _Entry] = {}
+        for entry in self._index[effect].candidates(use, use.strict_names, use.forms):
+            if entry.place not in found and _may_hold(entry.rule, where) and _concerns(entry, use):
+                found[entry.place] = entry
+        return list(found.values())
 
     def _path_doubts(self, use: ToolUse, where: Circumstances) -> Iterator[str]:
         if use.hides_paths and any(_may_hold(entry.rule, where) for entry in self._guarding):

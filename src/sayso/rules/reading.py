@@ -92,10 +92,13 @@ class _Reading:
 
     def _read_groups(self, groups: Mapping[str, Any], lines: list[str]) -> None:
         for name, people in groups.items():
-            if _is_texts(people):
-                self.groups[name] = tuple(people)
-            else:
+            if not _is_texts(people):
                 self.fault("it must be a list of names.", _line_of(lines, name), f"groups.{name}")
+            elif within := next((each for each in people if each.startswith("@")), ""):
+                text = f"{quoted(within)} is a group. Name the people that are in it."
+                self.fault(text, _line_of(lines, name), f"groups.{name}")
+            else:
+                self.groups[name] = tuple(people)
 
 
 class _RuleReading:
@@ -155,19 +158,27 @@ class _RuleReading:
                 self._fault(key, "only a rule that asks can have it.")
         nobody: tuple[int | None, tuple[str, ...]] = (None, ())
         escalate = self._value("escalate", _escalation, nobody)
-        found = Approvers(
-            names=self._value("approvers", _names, ()),
+        return Approvers(
+            names=self._people("approvers", self._value("approvers", _names, ())),
             need=self._value("need", _need, 1),
             not_asker=self._value("not_asker", _switch, False),
             timeout_ms=self._value("timeout", duration, None),
             escalate_after_ms=escalate[0],
-            escalate_to=escalate[1],
+            escalate_to=self._people("escalate", escalate[1]),
         )
-        for key, names in (("approvers", found.names), ("escalate", found.escalate_to)):
-            for name in names:
-                if name.startswith("@") and name[1:] not in self._whole.groups:
-                    self._fault(key, f"there is no group {quoted(name[1:])} in this file.")
-        return found
+
+    def _people(self, key: str, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The names, with the people of each group in its place. A group without people stands for itself: nobody has
+        such a name, and no names at all would mean anyone."""
+        found: dict[str, None] = {}
+        for name in names:
+            if not name.startswith("@"):
+                found[name] = None
+            elif name[1:] in self._whole.groups:
+                found.update(dict.fromkeys(self._whole.groups[name[1:]] or (name,)))
+            else:
+                self._fault(key, f"there is no group {quoted(name[1:])} in this file.")
+        return tuple(found)
 
     def _value(self, key: str, read: Callable[[Any], T], default: T) -> T:
         if key not in self._raw:

@@ -31,7 +31,7 @@ class When:
 
 @dataclass(frozen=True, kw_only=True)
 class Approvers:
-    """Who must agree to what a rule asks for. It is read and checked; nobody keeps to it yet."""
+    """Who must agree to what a rule asks for: names of people, those of its groups among them. No names: anyone."""
 
     names: tuple[str, ...] = ()
     need: int = 1
@@ -41,16 +41,9 @@ class Approvers:
     escalate_to: tuple[str, ...] = ()
 
     @property
-    def wanted(self) -> tuple[str, ...]:
-        """The keys that say more than that somebody is asked."""
-        said = {
-            "approvers": self.names,
-            "need": self.need > 1,
-            "not_asker": self.not_asker,
-            "timeout": self.timeout_ms,
-            "escalate": self.escalate_after_ms,
-        }
-        return tuple(key for key, value in said.items() if value)
+    def is_anyone(self) -> bool:
+        """Whether it says no more than that somebody is asked."""
+        return self == Approvers()
 
 
 @dataclass(frozen=True, kw_only=True)

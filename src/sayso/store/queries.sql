@@ -4,10 +4,10 @@
 -- name: insert_ask
 INSERT INTO asks (id, version, state, call_id, tool, fingerprint, agent, client, project, owner, host, run_id, body,
                   words, timeout_ms, wait_id, wait_process, wait_since, wait_until, unattended_at, created_at, changed_at,
-                  put_by, permission)
+                  put_by, permission, deciders)
 VALUES (:id, 1, 'pending', :call_id, :tool, :fingerprint, :agent, :client, :project, :owner, :host, :run_id, :body,
         :words, :timeout_ms, :wait_id, :wait_process, :wait_since, :wait_until, :unattended_at, :now, :now,
-        :put_by, :permission);
+        :put_by, :permission, :deciders);
 
 -- name: open_asks_of
 SELECT count(*) AS size FROM asks WHERE put_by = :put_by AND put_by <> '' AND state IN ('pending', 'timed_out');
@@ -15,7 +15,7 @@ SELECT count(*) AS size FROM asks WHERE put_by = :put_by AND put_by <> '' AND st
 -- name: change_ask
 UPDATE asks
 SET version = version + 1, state = :state, body = :body, outcome = :outcome, words = :words, run_id = :run_id,
-    put_by = :put_by,
+    put_by = :put_by, deciders = :deciders,
     wait_id = :wait_id, wait_process = :wait_process, wait_since = :wait_since, wait_until = :wait_until,
     unattended_at = CASE WHEN CAST(:unattended_at AS BIGINT) IS NOT NULL
                          THEN coalesce(unattended_at, :unattended_at) END,
@@ -53,7 +53,8 @@ WHERE run_id IS NOT NULL AND wait_process IS NOT NULL AND wait_id IS NOT NULL AN
 
 -- part: page_of_inbox
 AND (CAST(:project AS TEXT) IS NULL OR project = :project)
-  AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
+  AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person)
+       OR (deciders <> '' AND replace(deciders, ',' || CAST(:person AS TEXT) || ',', '') <> deciders))
   AND (CAST(:put_by AS TEXT) IS NULL
        OR (put_by = :put_by AND client = :of_client AND project = :of_project AND permission = 0))
   AND (CAST(:few AS BIGINT) IS NULL OR permission = 1 OR (put_by, client, project) NOT IN (
@@ -111,7 +112,8 @@ WHERE state IN ('pending', 'timed_out') AND state = 'pending' AND ended_at IS NU
 SELECT * FROM asks
 WHERE ended_at IS NOT NULL
   AND (CAST(:project AS TEXT) IS NULL OR project = :project)
-  AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
+  AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person)
+       OR (deciders <> '' AND replace(deciders, ',' || CAST(:person AS TEXT) || ',', '') <> deciders))
   AND (CAST(:pattern AS TEXT) IS NULL OR words LIKE :pattern ESCAPE '!')
   AND (ended_at, id) < (:before_time, :before_id)
 ORDER BY ended_at DESC, id DESC LIMIT :most;
@@ -316,6 +318,19 @@ DELETE FROM sessions WHERE expires_at < :now;
 
 -- name: drop_old_links
 DELETE FROM links WHERE expires_at < :now;
+
+-- name: delegate
+INSERT INTO delegations (person, delegate, since, until) VALUES (:person, :delegate, :now, :until)
+ON CONFLICT (person) DO UPDATE SET delegate = excluded.delegate, since = excluded.since, until = excluded.until;
+
+-- name: delegations
+SELECT * FROM delegations WHERE until > :now ORDER BY person;
+
+-- name: end_delegation
+UPDATE delegations SET until = :now WHERE person = :person AND until > :now;
+
+-- name: open_permissions
+SELECT * FROM asks WHERE state IN ('pending', 'timed_out') AND permission = 1 AND deciders <> '' ORDER BY created_at, id;
 
 -- name: insert_refusal
 INSERT INTO refusals (id, at, wanted, why) VALUES (:id, :now, :wanted, :why);

@@ -33,7 +33,8 @@ CREATE TABLE asks (
     ended_at BIGINT,
     delivered_at BIGINT,
     put_by TEXT NOT NULL DEFAULT '',
-    permission INTEGER NOT NULL DEFAULT 0
+    permission INTEGER NOT NULL DEFAULT 0,
+    deciders TEXT NOT NULL DEFAULT ''
 );
 
 CREATE INDEX asks_inbox ON asks (created_at, id) WHERE state IN ('pending', 'timed_out');
@@ -123,6 +124,14 @@ CREATE TABLE sessions (
     expires_at BIGINT NOT NULL,
     device TEXT NOT NULL DEFAULT '',
     seen_at BIGINT NOT NULL DEFAULT 0
+);
+
+-- Who decides in whose place, and until when.
+CREATE TABLE delegations (
+    person TEXT PRIMARY KEY,
+    delegate TEXT NOT NULL,
+    since BIGINT NOT NULL,
+    until BIGINT NOT NULL
 );
 
 -- What agents tried in order to become somebody, and were refused.

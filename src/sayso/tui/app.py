@@ -260,7 +260,7 @@ class SaysoApp(App[int], inherit_bindings=False):
         """Say what was done once it is known whether the agent has it; and where that takes longer, when it has."""
         wording, seen = self.shared.wording, await self._delivered(settled, _HANDOVER_SECONDS)
         self.notify(wording.told(seen, done), markup=False)
-        if handover(seen) is Handover.ON_ITS_WAY:
+        if not seen.state.answerable and handover(seen) is Handover.ON_ITS_WAY:
             seen = await self._delivered(seen, _FOLLOWED_SECONDS)
             if handover(seen) is Handover.RECEIVED:
                 self.notify(wording.heard(seen), markup=False)

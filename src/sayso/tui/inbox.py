@@ -343,7 +343,8 @@ class InboxScreen(SaysoScreen[None]):
             self.warn(self.shared.texts.not_sent.format(error=error))
             self._preview_soon()
         else:
-            self.shared.board.settle(ask.id)
+            if not settled.state.answerable:
+                self.shared.board.settle(ask.id)
             self.board_changed()
             self.app.post_message(Settled(settled, done))
 

@@ -206,7 +206,8 @@ class SettlingScreen(SaysoScreen[None]):
 
     def _part(self, settled: Ask, done: str) -> None:
         self._settled = True
-        self.shared.board.settle(self.ask.id)
+        if not settled.state.answerable:
+            self.shared.board.settle(self.ask.id)
         self.app.post_message(Settled(settled, done))
         self.leave()
 

@@ -10,7 +10,7 @@ from sayso.asks.crowds import Crowd, Entry, fold
 from sayso.asks.lookalikes import Lookalikes
 from sayso.asks.model import Ask, Settler
 from sayso.clock import now_ms
-from sayso.config import Config
+from sayso.config import Config, system_user
 from sayso.tui.keys import Keys
 from sayso.tui.link import SURFACE, Link
 from sayso.tui.reflexes import Reflexes
@@ -117,4 +117,4 @@ class Shared:
 
     @property
     def settler(self) -> Settler:
-        return Settler(person=self.config.person, surface=SURFACE)
+        return Settler(person=self.config.person, surface=SURFACE, account=system_user())

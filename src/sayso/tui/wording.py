@@ -169,6 +169,10 @@ class Wording:
 
     def told(self, settled: Ask, done: str) -> str:
         """What was done, and whether the agent hears of it: `sent`, `rejected` and the like, said for the person."""
+        if settled.is_permission and settled.state.answerable:
+            from sayso.permissions.quorum_words import progress
+
+            return self.texts.agreed.format(progress=progress(settled))
         verdict = f"{self.ending(settled).capitalize()}." if settled.is_permission else ""
         return f"{verdict or getattr(self.texts, done)} {self.heard(settled)}"
 

@@ -86,6 +86,11 @@ async def deny(call: ApiCall) -> dict[str, Any]:
     return ask_data(await site.do(site.permissions.deny, ask.id, call.visitor.settler, call.body.get("because", "")))
 
 
+async def take_back(call: ApiCall) -> dict[str, Any]:
+    site, ask = site_of(call.request), await _ask(call)
+    return ask_data(await site.do(site.permissions.take_back, ask.id, call.visitor.settler))
+
+
 OPERATIONS = (
     ApiOperation(method="GET", path="/api/me", summary="Who is calling.", work=me, answer="Me"),
     ApiOperation(
@@ -147,11 +152,19 @@ OPERATIONS = (
     ApiOperation(
         method="POST",
         path="/api/asks/{ask}/allow",
-        summary="Allow what an agent wants to do, exactly as its digest names it.",
+        summary="Allow what an agent wants to do, exactly as its digest names it; one yes where several must agree.",
         work=allow,
         answer="Ask",
         body="Allow",
         errors=[404, 409],
+    ),
+    ApiOperation(
+        method="POST",
+        path="/api/asks/{ask}/take-back",
+        summary="Take the yes back that you gave, while others have yet to agree.",
+        work=take_back,
+        answer="Ask",
+        errors=[404, 409, 422],
     ),
     ApiOperation(
         method="POST",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from markupsafe import Markup
 
 from sayso.asks.model import Ask
+from sayso.asks.quorum import quorum_of, yeses_of
 from sayso.errors import InvalidInput
 from sayso.permissions.action import Action, AllowScope, action_of, scopes_of, takes_changes
 from sayso.permissions.editing import difference, edited, to_edit
@@ -24,7 +25,7 @@ ROW_LINES, ROW_CHARACTERS = 7, 360
 _MARGIN_LABEL, _MARGIN_CHARACTERS = 24, 160
 """A part that has no more, on one line, stands beside its name."""
 
-ALLOW, DENY, EDIT, LOOK, AS_ASKED = "allow-", "deny", "edit", "look", "as-asked"
+ALLOW, DENY, EDIT, LOOK, AS_ASKED, TAKE_BACK = "allow-", "deny", "edit", "look", "as-asked", "take-back"
 """What the buttons are called; that of an allow is followed by how far it goes."""
 NOT_SHOWN = "What you allowed is not what the agent wants to do now. Read it again, then decide."
 WORDS_OF_A_NO = "You wrote why not, so this cannot be allowed. Deny it, or empty that field to allow it."
@@ -72,6 +73,10 @@ class PermissionCard:
     parts: tuple[ShownPart, ...]
     ways: tuple[Way, ...]
     editable: bool = False
+    agreed: tuple[str, ...] = ()
+    """Those who have agreed already, where others have to as well."""
+    needs_several: bool = False
+    """Whether the rules say who has to agree: no rule can be made of such a thing."""
 
     def unopened(self, seen: Collection[str]) -> list[ShownPart]:
         return [part for part in self.parts if part.long and part.mark not in seen]
@@ -97,7 +102,11 @@ def card_of(ask: Ask) -> PermissionCard | None:
         return None
     ways = tuple(Way(value=f"{ALLOW}{scope}", label=_SCOPES[scope]) for scope in scopes_of(ask))
     parts = (*shown_parts(action), *map(_shown, rules_part(ask)))
-    return PermissionCard(digest=ask.digest, parts=parts, ways=ways, editable=takes_changes(ask))
+    agreed = tuple(yes.person for yes in yeses_of(ask))
+    several = quorum_of(ask) is not None
+    return PermissionCard(
+        digest=ask.digest, parts=parts, ways=ways, editable=takes_changes(ask), agreed=agreed, needs_several=several
+    )
 
 
 def editing_of(ask: Ask, text: str | None) -> Editing | None:

@@ -21,6 +21,7 @@ _TEXT: Mapping[str, Any] = {"type": "string"}
 _TEXT_OR_NULL: Mapping[str, Any] = {"type": ["string", "null"]}
 _FLAG = {"type": "boolean"}
 _WHOLE = {"type": "integer"}
+_WHOLE_OR_NULL = {"type": ["integer", "null"]}
 _MOMENT = {"type": ["string", "null"], "description": "RFC 3339 in UTC."}
 
 
@@ -146,6 +147,28 @@ _ASK = _record(
     digest={"type": ["string", "null"], "description": "Names the action of a permission: an allow must bring it."},
     action=_or_null("Action"),
     verdict=_or_null("Verdict"),
+    approval=_or_null("Approval"),
+)
+_APPROVAL = _record(
+    demands=_list(
+        _record(
+            rule=_TEXT,
+            place={"type": "string", "description": "The file and the line that say so."},
+            people={**_list(_TEXT), "description": "Who may agree; empty: anyone."},
+            need=_WHOLE,
+            not_asker=_FLAG,
+            timeout_ms=_WHOLE_OR_NULL,
+            escalate_after_ms=_WHOLE_OR_NULL,
+            escalate_to=_list(_TEXT),
+            agreed=_list(_record(**{"person": _TEXT, "for": _TEXT})),
+            missing=_WHOLE,
+            can_be_met={"type": "boolean", "description": "Whether there are enough people, as far as that is known."},
+        )
+    ),
+    asker={"type": ["string", "null"], "description": "The person whose agent asks."},
+    deciders={**_list(_TEXT), "description": "Who is asked by name; empty: everyone who sees it."},
+    until=_MOMENT,
+    changed_by=_TEXT_OR_NULL,
 )
 _ACTION = _record(
     kind={"enum": [kind.value for kind in ActionKind]},
@@ -255,6 +278,7 @@ SCHEMAS: Mapping[str, Mapping[str, Any]] = {
     "Action": _ACTION,
     "ActionPart": _record(name=_TEXT, text=_TEXT, language=_TEXT),
     "Verdict": _VERDICT,
+    "Approval": _APPROVAL,
     "Allow": _ALLOW,
     "Deny": {"type": "object", "properties": {"because": _TEXT}, "additionalProperties": False},
     "Asks": _record(asks=_list(ref("Ask")), next={"anyOf": [ref("Id"), {"type": "null"}]}),

@@ -9,6 +9,7 @@ import re
 from starlette.requests import Request
 
 from sayso.asks.model import Ask
+from sayso.asks.quorum import may_see
 from sayso.bridge import Threads
 from sayso.desks import Desks
 from sayso.errors import NotFound
@@ -52,7 +53,7 @@ class Site:
             ask = await self.do(self.desk.get, ask_id)
         except NotFound:
             raise no_such_ask() from None
-        if ask.asker.owner not in ("", user):
+        if not may_see(ask, user):
             raise no_such_ask()
         return ask
 

@@ -27,6 +27,7 @@ from sayso.web.permission_card import (
     DENY,
     EDIT_BEGUN,
     LOOK,
+    TAKE_BACK,
     WORDS_OF_A_NO,
     Editing,
     PermissionCard,
@@ -170,6 +171,8 @@ async def _decision(site: Site, visitor: Visitor, ask: Ask, card: PermissionCard
     scope, pressed = wanted_scope(fields), fields.one("settle")
     if pressed == DENY:
         return FormWish(work=partial(site.permissions.deny, ask.id, because=fields.one("q0-note").strip()))
+    if pressed == TAKE_BACK:
+        return FormWish(work=partial(site.permissions.take_back, ask.id))
     editing = editing_of(ask, fields.one("edit")) if fields.all("edit") else None
     if editing and (scope or pressed == LOOK):
         editing = looked_at(ask, editing)
