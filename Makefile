@@ -58,7 +58,8 @@ compiled: $(DEV)
 # Not part of `test`: the real programs of agents' clients from npm are close to a gigabyte.
 test-clients: $(DEV)
 	$(BIN)/pytest tests/e2e/programs/real_clients.py tests/e2e/programs/real_gate.py \
-	  tests/e2e/programs/real_codex_gate.py tests/e2e/programs/guarded_server.py --timeout 1800 --numprocesses 6
+	  tests/e2e/programs/real_codex_gate.py tests/e2e/programs/real_other_gates.py \
+	  tests/e2e/programs/guarded_server.py --timeout 1800 --numprocesses 6
 
 # The real Claude Code in a browser, with a scripted model on loopback.
 test-claude: $(TOOLS)
