@@ -189,6 +189,16 @@ def test_codexs_question_about_hooks_is_explained_before_it_comes_and_doctor_kno
     assert "what Codex asks in its terminal stands in your inbox too" in home.run("doctor").out
 
 
+def test_every_client_is_listed_with_what_it_has_here(home: Home) -> None:
+    assert home.run("install", "qwen", "--approvals").code == 0
+    found = {client.pop("client"): client for client in home.run("install", "--list", "--json").data["clients"]}
+    assert found["qwen"] == {"here": True, "connected": True, "prompts": True}
+    assert (found["gemini"]["connected"], found["gemini"]["prompts"]) == (False, None)
+    lines = home.run("install", "--list").out.splitlines()
+    (qwen,) = (line for line in lines if line.startswith("qwen"))
+    assert " ".join(qwen.split()) == "qwen yes yes while you are away"
+
+
 def test_the_hook_and_the_skill_come_with_a_client_and_go_with_it(home: Home) -> None:
     settings = home.folder / ".claude" / "settings.json"
     settings.parent.mkdir()

@@ -9,6 +9,7 @@ from typing import TypeVar
 import click
 
 from sayso.brought import brought
+from sayso.cli.clients_here import put_clients, put_clients_as_json
 from sayso.cli.connecting import this_command
 from sayso.cli.guarding_clients import change_guards, show
 from sayso.cli.installing import (
@@ -56,6 +57,8 @@ Piece = TypeVar("Piece")
 @click.option("--lean", is_flag=True, help="Only the tools ask_user and get_answers.")
 @click.option("--skill", is_flag=True, help="Also a skill and a paragraph that tell the agent when and how to ask.")
 @click.option("--guard", "guards", metavar="NAME", multiple=True, help="Put this server of the client's behind a gate.")
+@click.option("--list", "only_list", is_flag=True, help="Show every client, and what each has here. No change.")
+@click.option("--json", "as_json", is_flag=True, help="With --list: print JSON.")
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 @click.option("--print", "only_print", is_flag=True, help="Print what to run or to paste, and change nothing.")
 def command(
@@ -68,6 +71,8 @@ def command(
     lean: bool,
     skill: bool,
     guards: tuple[str, ...],
+    only_list: bool,
+    as_json: bool,
     dry_run: bool,
     only_print: bool,
 ) -> None:
@@ -88,11 +93,15 @@ def command(
       sayso install                        all that are found
       sayso install claude-code --hook     one of them, and late answers by a hook
       sayso install claude-code --approvals    its permission prompts in your inbox too
+      sayso install --list                 every client, and what it has
       sayso install --project --dry-run    what would change in this project
       sayso install cursor --print         what to paste
       sayso install codex --guard files    a server that it has, behind a gate
     """
     machine, scope = machine_here(), Scope.PROJECT if for_project else Scope.USER
+    if only_list:
+        (put_clients_as_json if as_json else put_clients)(machine)
+        return
     if guards:
         change_guards(named(clients), guards, scope, machine, show if dry_run else GuardedEntry.put)
         next_step = tr("Restart the agent. Its server's tools then come to your inbox.")
