@@ -33,7 +33,8 @@ export const Sayso = async ({ client, directory }) => {
     if (!prompts.has(id)) return
     const asked = { ...event, directory, use: kind === "permission" && tool ? await use(event.properties) : null }
     if (!prompts.has(id)) return
-    const gate = spawn(GATE[0], GATE.slice(1), { cwd: directory, stdio: ["pipe", "pipe", "ignore"] })
+    // Detached, so that the end of the terminal is not taken for an answer in it. The gate sees when opencode ends.
+    const gate = spawn(GATE[0], GATE.slice(1), { cwd: directory, stdio: ["pipe", "pipe", "ignore"], detached: true })
     let said = ""
     prompts.set(id, { session, gate })
     gate.on("error", () => prompts.delete(id))

@@ -55,6 +55,8 @@ COPILOT = GatedClient(
 )
 ALL = pytest.mark.parametrize("client", [OPENCODE, QWEN, COPILOT], ids=lambda client: client.key)
 HELD = pytest.mark.parametrize("client", [QWEN, COPILOT], ids=lambda client: client.key)
+START_SECONDS = 300
+"""opencode fetches a package of its own when it first sees a plugin."""
 NO = "The user did not allow this. They said: use the other pier"
 ASKS_ALL = {"permission": {"bash": "ask"}}
 """opencode allows commands by itself unless somebody has said otherwise."""
@@ -80,6 +82,7 @@ def session(
         Model(one_after_another(*blocks)).serving() as model,
         at_work(seat, mode, home, model.url, client.more) as program,
     ):
+        until(START_SECONDS, lambda: model.requests, program.shows)
         yield Session(client=program, desk=desk, model=model)
 
 
