@@ -209,5 +209,6 @@ def test_an_agent_says_what_it_will_not_do(runs: RunDesk, run: Run) -> None:
     reply = {"subtype": "error", "request_id": saying_name(run.line, asked.said), "error": "Not in this session"}
     prints(run, {"type": "control_response", "response": reply})
     Follower(runs, run).step()
+    assert runs.get(run.id).options.permission_mode == ""
     (told,) = [event.body["text"] for event in runs.events(run.id) if event.kind is EventKind.NOTICE]
     assert told == "Claude did not do what you asked: Not in this session"

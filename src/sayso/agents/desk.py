@@ -162,7 +162,7 @@ class RunDesk(DetachedDesk[Run]):
     def said(self, run: Run, *, after: int) -> list[tuple[int, Spoken]]:
         """What was said to the agent of this run beyond the number `after`, in order, with the prompt that began it."""
         later = [event.body for event in self.events_of(run.id, EventKind.SAID)]
-        first = (run.said - len(later), Spoken(what=Saying.MESSAGE, text=run.prompt))
+        first = (run.said - len(later), Spoken(what=Saying.MESSAGE, text=run.prompt, begins=True))
         said = [first, *((body["number"], Spoken(what=Saying(body["what"]), text=body["text"])) for body in later)]
         return [(number, each) for number, each in said if number > after]
 

@@ -123,7 +123,14 @@ class Follower:
         if number := number_of(self.run.line, heard.done):
             yield NewEvent(kind=EventKind.TAKEN, body={"number": number, "message": False})
             if heard.refused:
+                self._take_back(number)
                 yield _notice(f"{self._agent.label} did not do what you asked: {heard.refused}")
+
+    def _take_back(self, number: int) -> None:
+        """What the agent will not have must not hold for the rest of the conversation either."""
+        refused = dict(self._runs.said(self.run, after=0)).get(number)
+        if refused and refused.what in (Saying.MODE, Saying.MODEL):
+            self._runs.choose(self.run.id, replace(refused, text=""))
 
     @cached_property
     def _taken(self) -> set[int | None]:

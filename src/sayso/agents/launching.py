@@ -100,12 +100,13 @@ class Launcher:
             speaking.say(run.folder, number, self._first(run, each) + agent.spoken(name, each))
 
     def _first(self, run: Run, said: Spoken) -> bytes:
-        """What goes before a message: what was chosen for the rest of the conversation, if anything."""
-        agent, chosen = AGENTS[run.agent], run.choices
-        if said.what is not Saying.MESSAGE:
+        """What goes before a message with which a process begins another turn: the mode and the model that a process of
+        its own would be started with."""
+        if not said.begins or run.line == run.id:
             return b""
-        wanted = ((Saying.MODE, chosen.permission_mode), (Saying.MODEL, chosen.model))
-        return b"".join(agent.spoken(f"chosen-{what}", Spoken(what=what, text=text)) for what, text in wanted if text)
+        agent, wanted = AGENTS[run.agent], run.options
+        told = ((Saying.MODE, wanted.permission_mode), (Saying.MODEL, wanted.model))
+        return b"".join(agent.spoken(f"again-{what}", Spoken(what=what, text=text)) for what, text in told if text)
 
     def token_if_ready(self, run: Run) -> str:
         """The token of the agent that had this turn and waits for the next; empty where none does, or where one that

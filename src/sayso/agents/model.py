@@ -168,6 +168,8 @@ class Spoken:
 
     what: Saying
     text: str = ""
+    begins: bool = False
+    """Whether it begins a turn."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,6 +27,7 @@ from sayso.web.transcript import Transcript
 
 _ID = re.compile(r"[0-9a-f]{24}")
 _MODEL = re.compile(r"[A-Za-z0-9][\w.:/\[\]-]{0,99}", re.ASCII)
+_ASKS_NOTHING = "bypassPermissions"
 _GONE = "There is no such conversation here. Old ones are deleted after a while."
 _SCRIPT = "x-sayso-script"
 """The header by which our own script says that it wants no page."""
@@ -108,13 +109,20 @@ def _choices(run: Run, fields: Fields) -> list[tuple[Saying, str, str]]:
     """What can be chosen, what holds now and what is wanted."""
     mode, model = fields.one("mode").strip(), fields.one("model").strip()
     problems = []
-    if mode and mode not in PERMISSION_MODES:
-        problems.append(Problem(path="mode", text=f"must be one of {', '.join(PERMISSION_MODES)}."))
+    if mode and mode not in _modes(run):
+        problems.append(Problem(path="mode", text=f"must be one of {', '.join(_modes(run))}."))
     if model and not _MODEL.fullmatch(model):
         problems.append(Problem(path="model", text="must be the name of a model, such as opus."))
     if problems:
         raise InvalidInput(problems)
     return [(Saying.MODE, run.options.permission_mode, mode), (Saying.MODEL, run.options.model, model)]
+
+
+def _modes(run: Run) -> list[str]:
+    """The permission modes that can be chosen on the page. To ask for nothing at all is chosen for a project, from the
+    command line of its machine."""
+    allowed = run.project.options.permission_mode
+    return [mode for mode in PERMISSION_MODES if mode != _ASKS_NOTHING or allowed == _ASKS_NOTHING]
 
 
 async def _said(request: Request, visitor: Visitor, run: Run, said: Spoken, attempt: str = "") -> bool:
@@ -201,7 +209,7 @@ async def _conversation(
         place=str(shown.place),
         running=not shown.turns[-1].run.state.ended,
         speaks=AGENTS[shown.turns[-1].run.agent].is_spoken_to,
-        modes=PERMISSION_MODES,
+        modes=_modes(shown.turns[-1].run),
         prompt=prompt,
         most=MAX_TEXT,
     )

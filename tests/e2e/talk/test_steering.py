@@ -68,7 +68,8 @@ def test_an_interrupted_agent_stays_and_goes_on_with_the_next_message_in_another
     stage.until_true(lambda: "Begun" in stage.texts(stage.latest(conversation)))
     agent = process_of(stage.latest(conversation))
     assert visitor.post(f"/talk/{conversation}/choose", mode="plan", model="haiku").status == 303
-    assert visitor.post(f"/talk/{conversation}/choose", mode="root").status == 422
+    for mode in ("root", "bypassPermissions"):
+        assert visitor.post(f"/talk/{conversation}/choose", mode=mode).status == 422
     assert visitor.post(f"/talk/{conversation}/interrupt").status == 303
     run = stage.ended(conversation)
     assert (run.state, run.ending and run.ending.message) == (RunState.STOPPED, "Interrupted.")
