@@ -23,6 +23,13 @@ new MutationObserver(() => {
 }).observe(document, { subtree: true, childList: true });
 """
 """Notes when each form appeared, by the clock of the page."""
+VISIBLE = """
+all => all.flatMap((one, place) => {
+  const { width, height } = one.getBoundingClientRect();
+  return width && height && getComputedStyle(one).visibility === "visible" ? [place] : [];
+})
+"""
+"""The places of those that can be seen, in one go: to ask about each by itself takes a tenth of these tests."""
 AGE = "form => performance.now() - Number(form.dataset.appeared)"
 
 
@@ -117,5 +124,5 @@ class Hands:
             option.dispatch_event("click")
 
     def _one_of(self, found: Locator) -> Locator | None:
-        visible = [one for one in found.all() if one.is_visible()]
-        return self._random.choice(visible) if visible else None
+        visible = found.evaluate_all(VISIBLE)
+        return found.nth(self._random.choice(visible)) if visible else None
