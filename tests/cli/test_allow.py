@@ -15,10 +15,13 @@ from hypothesis import strategies as st
 from tests.asks.samples import AGENT
 from tests.cli.program import Home, confirm
 from tests.cli.pseudo_terminal import Terminal
+from tests.permissions.test_desk import QUESTION
 
-from sayso.asks.model import Ask, Asker, State
+from sayso.asks.model import Ask, Asker, NewAsk, State
+from sayso.asks.quorum import Demand, Quorum
 from sayso.cli.action_card import action_card
-from sayso.permissions.action import Action, ActionKind, AllowScope
+from sayso.config import system_user
+from sayso.permissions.action import Action, ActionKind, AllowScope, asking
 from sayso.permissions.verdict import Decision, Verdict, verdict_of
 from sayso.process_table import started
 from sayso.text import exact
@@ -423,3 +426,20 @@ def test_a_script_names_rule_reach_and_digest_or_nothing_happens(home: Home, age
     assert home.run("rules", "end", "0" * 32).code == 2
     assert "It holds no longer: Bash(npm test)" in home.run("rules", "end", rule["id"][:8]).err
     assert home.run("rules", "--json").data["session_rules"] == []
+
+
+def test_where_several_have_to_agree_a_yes_is_one_of_them_and_can_be_taken_back(home: Home) -> None:
+    demand = Demand(rule="Bash(git push *)", place="/etc/sayso/rules.toml:3", people=(system_user(), "ben"), need=2)
+    with home.desk() as desk:
+        new = NewAsk(tool="approve", title="Allow it?", questions=(QUESTION,), asker=Asker(client="claude-code"))
+        ask = desk.hold(asking(new, PUSH, quorum=Quorum(demands=(demand,)))).ask
+        agree = ("allow", ask.id, "--digest", ask.digest)
+        assert "Your yes counts. Agreed so far: 1 of 2." in home.run(*agree, SAYSO_PERSON="mira").err
+        assert "Agreed so far: 1 of 2." in home.run(*agree, SAYSO_PERSON="ben").err
+        shown = home.run("show", ask.id).out
+        assert "Who has to agree" in shown
+        assert f"Agreed: {system_user()}. Awaited: 1 more of ben." in shown
+        assert home.run("show", ask.id, "--json").data["approval"]["demands"][0]["missing"] == 1
+        assert "Agreed so far: 0 of 2." in home.run("allow", ask.id, "--take-back").err
+        assert home.run("deny", ask.id).code == 0
+        assert verdict(home, ask).decision is Decision.DENIED

@@ -19,11 +19,11 @@ from typing import Any
 import pytest
 from tests.cli.program import BIN, SECONDS, SOMEONE, Home
 
-from sayso.asks.model import Answer, Ask, State
+from sayso.asks.model import Answer, Ask, Settler, State
 from sayso.chain import LogKind
 from sayso.config import Config
 from sayso.dialects.profiles import profile
-from sayso.errors import AlreadySettled
+from sayso.errors import AlreadySettled, InvalidInput
 from sayso.gates.claude_code import OWN_TOOLS, ClaudeCode
 from sayso.permissions.action import AllowScope
 from sayso.permissions.desk import PermissionDesk
@@ -170,6 +170,33 @@ def test_an_allow_from_the_inbox_is_told_to_the_client_and_logged_as_handed_over
     assert (asker.project, asker.host) == (str(home.project), socket.gethostname())
     assert name_of(os.getpid()) is not None
     assert asker.pid == os.getpid()
+
+
+def test_the_client_is_told_once_all_have_agreed_whom_the_rules_name_at_first_or_after_a_while(home: Home) -> None:
+    _write_rules(home, 'approvers = ["mira", "ben"]\nneed = 2\nescalate = { after = "100ms", to = ["cy"] }')
+    with waiting(home) as gate:
+        gate.allow()
+        assert gate.end.state is State.PENDING
+        until(lambda: LogKind.ESCALATED in gate.logged, "more people to be asked")
+        with home.desk() as desk:
+            with pytest.raises(InvalidInput, match="It takes a yes of mira, ben, cy"):
+                PermissionDesk(desk).allow(gate.ask.id, gate.ask.digest, Settler(person="eve", surface="page"))
+            PermissionDesk(desk).allow(gate.ask.id, gate.ask.digest, Settler(person="cy", surface="page"))
+        assert gate.decision() == {"behavior": "allow"}
+        assert gate.logged[-2:] == [LogKind.ALLOWED, LogKind.HANDED_OVER]
+
+
+def test_what_several_have_to_agree_to_is_a_no_when_its_time_is_over_also_beside_a_terminal(home: Home) -> None:
+    _write_rules(home, 'approvers = ["ben"]\ntimeout = "200ms"')
+    out, _ = started(home, prompt(home)).communicate(timeout=SECONDS)
+    decision = json.loads(out)["hookSpecificOutput"]["decision"]
+    assert (decision["behavior"], decision["message"][:14]) == ("deny", "Nobody decided")
+
+
+def _write_rules(home: Home, demand: str) -> None:
+    rules = home.folder / ".config" / "sayso" / "rules.toml"
+    rules.parent.mkdir(parents=True, exist_ok=True)
+    rules.write_text(f'[[rule]]\nask = ["Bash(make *)"]\n{demand}\n')
 
 
 def test_a_denial_reaches_the_agent_with_the_persons_words(home: Home) -> None:
