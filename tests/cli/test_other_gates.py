@@ -166,6 +166,8 @@ def test_what_a_person_has_decided_at_copilots_command_line_is_left_to_copilot(
     assert Copilot().read(asked, {}).own_prompt is OwnPrompt.NEVER
     monkeypatch.setattr("sayso.gates.copilot.command_line", lambda _: ["copilot", option])
     assert Copilot().stands_back(asked, {})
+    monkeypatch.setattr("sayso.gates.copilot.command_line", lambda _: ["a-runner", "-p", "plugin"])
+    assert Copilot().read(asked, {}).own_prompt is OwnPrompt.AFTERWARDS
 
 
 def test_a_question_of_opencode_that_nobody_wants_to_answer_is_rejected() -> None:

@@ -7,7 +7,7 @@ and is missing in `copilot -p`, and before its own rules, so that an allow of ou
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,16 +31,15 @@ class Copilot:
     patience = 86_400 - 5.0
 
     def stands_back(self, event: Mapping[str, Any], environ: Mapping[str, str]) -> bool:
-        started_with = command_line(os.getppid())
         return (
             event.get("hookName") != EVENT
             or OWN_TOOLS.fullmatch(str(event.get("toolName"))) is not None
             or bool(environ.get(RUN_VARIABLE))
-            or any(word.startswith(_DECIDED) for word in started_with)
+            or any(word.startswith(_DECIDED) for word in command_line(os.getppid()))
         )
 
     def read(self, event: Mapping[str, Any], environ: Mapping[str, str]) -> Prompt:
-        is_headless = any(word in _HEADLESS for word in command_line(os.getppid()))
+        is_headless = _is_headless(command_line(os.getppid()))
         return Prompt(
             permission=permission(event.get("toolName"), event.get("toolInput"), _SAME),
             session=str(event.get("sessionId") or ""),
@@ -55,3 +54,9 @@ class Copilot:
 
     def told(self, verdict: GateVerdict, prompt: Prompt) -> Mapping[str, Any]:
         return behavior(verdict)
+
+
+def _is_headless(started_with: Sequence[str]) -> bool:
+    """Whether that is Copilot without a terminal; what else starts hooks may have options of the same name."""
+    is_copilot = any("copilot" in os.path.basename(word) for word in started_with[:2])
+    return is_copilot and any(word in _HEADLESS or word.startswith("--prompt=") for word in started_with)
