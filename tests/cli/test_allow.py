@@ -390,7 +390,7 @@ def test_in_a_terminal_a_rule_is_proposed_shown_and_added_with_a_y(home: Home, a
         assert "2) this project" in terminal.expect("A number; nothing leaves it open: ")
         terminal.type("2")
         asked = terminal.expect("y does both, anything else leaves it open: ")
-        assert "The rule, for this project:" in asked
+        assert "The rule (this project):" in asked
         assert "nothing was decided that this rule would have matched" in asked
         while "Allowed" not in _typed(terminal, "y"):
             pass

@@ -105,6 +105,8 @@ def command(
                 _leave(ask)
             allowed = allow(desks, ask, digest or ask.digest, AllowScope(scope) if scope else None, instead)
     say(what_happens(allowed))
+    if rule is not None:
+        say(tr("The rule holds from now on. See all of them: sayso rules"))
     if as_json:
         put_json(ask_data(allowed))
 

@@ -62,7 +62,7 @@ def rule_of_person(desks: Desks, ask: Ask, text: str, reach: str | None) -> Like
 def rule_card(desks: Desks, ask: Ask, rule: LikeRule) -> list[str]:
     """All that a person says yes to: the action, the rule, and what it would have matched."""
     seen = look_at(desks.permissions, desks.log, ask, desks.config.person, rule).seen
-    told = tr("The rule, for {where}:", where=tr(_REACHES[rule.reach]))
+    told = tr("The rule ({where}):", where=tr(_REACHES[rule.reach]))
     return [*action_card(ask), bold(told), *barred("\n".join(rule.patterns)), *_hindsight_lines(seen)]
 
 

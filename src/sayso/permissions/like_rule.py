@@ -17,6 +17,7 @@ from pathlib import Path
 
 from sayso.accounts import user_name
 from sayso.asks.model import Ask, Asker, Settler
+from sayso.asks.quorum import quorum_of
 from sayso.chain import LogEvent, LogKind
 from sayso.errors import InvalidInput, Problem
 from sayso.permissions import session_rules
@@ -39,6 +40,7 @@ _LOOKED_INTO = ("shell", "edit", "read", "fetch")
 
 ELSEWHERE = "its agent works on another machine, whose rules are not here"
 WHOLE_TOOL = "an allow of this holds for every call of the tool already"
+SEVERAL = "several have to agree to it"
 NO_RULE_FOR_IT = "no rule can be made of this"
 EMPTY = "write what it is to allow, one pattern on each line, such as Bash(npm test *)."
 UNSEEN = "it has characters that cannot be seen."
@@ -239,6 +241,8 @@ def _why_nowhere(ask: Ask) -> str:
     asker = ask.asker
     if asker.agent or asker.host not in ("", socket.gethostname()):
         return ELSEWHERE
+    if quorum_of(ask):
+        return SEVERAL
     return "" if AllowScope.ONCE in scopes_of(ask) else WHOLE_TOOL
 
 
