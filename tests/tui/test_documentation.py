@@ -24,6 +24,7 @@ PLACES = {
     "field": "while typing",
     "history": "history",
     "commands": "commands",
+    "agents": "agents",
     "dialog": "dialogs",
     "sure": "dialogs",
 }

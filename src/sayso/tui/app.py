@@ -30,10 +30,12 @@ from sayso.asks.truth import Handover, handover
 from sayso.bridge import from_threads
 from sayso.clock import now_ms
 from sayso.config import Config
-from sayso.errors import ConfigError, NotFound, StoreCorrupt, StoreError, StoreTooNew
+from sayso.desks import Desks
+from sayso.errors import ConfigError, NotFound, NotYours, StoreCorrupt, StoreError, StoreTooNew
 from sayso.tui.inbox import InboxScreen
 from sayso.tui.inbox_watcher import InboxWatcher
 from sayso.tui.keys import shown_key
+from sayso.tui.link import SURFACE
 from sayso.tui.markdown import load_parser
 from sayso.tui.onlooker import Onlooker
 from sayso.tui.programs import give_to_tmux, pager, read, terminal_behind_tmux
@@ -74,7 +76,7 @@ def run(config: Config, until: int | None = None) -> int:
 
 def _load_the_rest() -> None:
     """What the first screen does not need, before somebody waits for it."""
-    from sayso.tui import answer, commands, history  # noqa: F401 - loaded for those who use them
+    from sayso.tui import agents, answer, commands, history  # noqa: F401 - loaded for those who use them
 
     load_parser()
 
@@ -370,6 +372,32 @@ class SaysoApp(App[int], inherit_bindings=False):
         from sayso.tui.commands import CommandsScreen
 
         self.push_screen(CommandsScreen(self.shared))
+
+    def action_agents(self) -> None:
+        from sayso.tui.agents import AgentsScreen
+
+        self.push_screen(AgentsScreen(self.shared))
+
+    def action_away(self) -> None:
+        """Say that the person is away, or back."""
+        self.run_worker(self._switch_presence(), group="presence")
+
+    async def _switch_presence(self) -> None:
+        person, was_away = self.shared.config.person, self.shared.board.absence is not None
+
+        def switch(desks: Desks) -> None:
+            from sayso.agent_guard import refuse_agents  # a person who only looks has no use for it
+
+            refuse_agents(desks, "say whether a person is there")
+            (desks.presence.come_back if was_away else desks.presence.go_away)(person, SURFACE)
+
+        try:
+            await self.shared.link.with_desks(switch)
+        except StoreError as error:
+            self._failed(error)
+        except NotYours as error:
+            self.notify(str(error), severity="warning", markup=False)
+        self._watcher.look_soon()
 
     def action_interrupt(self) -> None:
         """Copy what is selected with the mouse; pressed twice without a selection, quit."""

@@ -56,6 +56,8 @@ class TopBar(Widget):
             parts.append(texts.left_open.format(n=others))
         if crowds:
             parts.append(self._shared.wording.crowds(crowds))
+        if board.absence:
+            parts.append(self._shared.wording.absence(board.absence))
         style = "$primary" if waiting or any(crowd.attended for crowd in crowds) else "$muted"
         left = Content.assemble((" Sayso ", "bold"), " ", (" · ".join(parts), style))
         if right != self._right or not left.is_same(self._left):

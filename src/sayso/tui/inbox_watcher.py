@@ -74,7 +74,9 @@ class InboxWatcher:
 
     async def _look(self) -> None:
         first = not self._shared.board.looked
-        self._take_in(await self._shared.link.do(self._everything))
+        person, snapshot = self._shared.config.person, await self._shared.link.do(self._everything)
+        self._shared.board.absence = await self._shared.link.with_desks(lambda desks: desks.presence.absence(person))
+        self._take_in(snapshot)
         if first:
             self._shared.board.drafts |= await self._shared.link.do(self._begun)
             self._changed(())

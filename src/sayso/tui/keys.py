@@ -70,6 +70,8 @@ DEFAULTS: Mapping[str, tuple[Key, ...]] = {
         _quiet("copy", "c"),
         _quiet("whole", "v"),
         Key(name="leave", keys="q", action="app.quit"),
+        Key(name="agents", keys="a", action="app.agents"),
+        _quiet("away", "w", "app.away"),
         Key(name="project", keys="p"),
         Key(name="back", keys="escape"),
     ),
@@ -122,6 +124,11 @@ DEFAULTS: Mapping[str, tuple[Key, ...]] = {
         _quiet("read_up", "ctrl+b"),
         _quiet("read_down", "ctrl+f"),
         Key(name="back", keys="escape,q,r"),
+    ),
+    "agents": (
+        Key(name="open", keys="enter"),
+        _quiet("away", "w", "app.away"),
+        Key(name="back", keys="escape,q,a"),
     ),
     "field": (
         Key(name="done", keys="enter", first=True),

@@ -11,6 +11,7 @@ from sayso.asks.lookalikes import Lookalikes
 from sayso.asks.model import Ask, Settler
 from sayso.clock import now_ms
 from sayso.config import Config, system_user
+from sayso.presence import Whereabouts
 from sayso.tui.keys import Keys
 from sayso.tui.link import SURFACE, Link
 from sayso.tui.reflexes import Reflexes
@@ -27,6 +28,8 @@ class InboxBoard:
     folded: Sequence[Entry] = ()
     """The same, with each agent that has many open as one."""
     looked: bool = False
+    absence: Whereabouts | None = None
+    """That the person has said they are away."""
     trouble: str = ""
     trouble_since: int | None = None
     newest: Ask | None = None

@@ -13,6 +13,7 @@ from sayso.asks.lookalikes import Lookalikes
 from sayso.asks.model import CLIENT_FORM, Answer, Ask, Outcome, Question, State
 from sayso.asks.truth import Handover, Listening, handover, listening, stops_waiting_at
 from sayso.clock import Clock
+from sayso.presence import Whereabouts
 from sayso.text import age, one_line
 from sayso.tui.markdown import plain_line
 from sayso.tui.texts import Texts
@@ -119,6 +120,12 @@ class Wording:
         then, now = time.localtime(milliseconds / 1000), time.localtime(self.clock() / 1000)
         same_day = (then.tm_year, then.tm_yday) == (now.tm_year, now.tm_yday)
         return time.strftime("%H:%M:%S" if same_day else "%Y-%m-%d %H:%M", then)
+
+    def absence(self, said: Whereabouts) -> str:
+        """That the person has said they are away."""
+        if said.until is None:
+            return self.texts.you_are_away
+        return self.texts.you_are_away_until.format(until=self.when(said.until))
 
     def truth(self, ask: Ask | None) -> str:
         """What a person answering this ask must know, beyond the usual. Nothing while the agent waits."""

@@ -218,6 +218,20 @@ class Texts:
     delivered: str = "received by the agent"
     refused: str = "an answer was refused"
 
+    # Agents at work
+    agents_title: str = "Agents at work"
+    agents_empty: str = "No agent is at work. It is listed once it has asked, run or wanted something."
+    agent_waits: str = "waits for you"
+    agent_runs: str = "runs {tool}"
+    agent_last: str = "last: {what}"
+    agent_at_work: str = "at work"
+    agent_asks: str = "It asks"
+    agent_commands: str = "It runs"
+    agent_asked: str = "It asked before"
+    agent_ran: str = "It ran before"
+    you_are_away: str = "you are away"
+    you_are_away_until: str = "you are away until {until}"
+
     # Commands
     commands_title: str = "Commands"
     commands_loading: str = "Looking for commands…"
@@ -250,6 +264,7 @@ class Texts:
     help_answer: str = "Answering"
     help_history: str = "History"
     help_commands: str = "Commands"
+    help_agents: str = "Agents at work"
     help_field: str = "While typing"
     help_fixed: str = "1-9 chooses an option by its number; y and n answer yes or no."
     help_rebind: str = "Every key can be changed in the table [keys] of {file}."
@@ -281,6 +296,8 @@ class Texts:
     do_order: str = "newest or oldest first"
     do_history: str = "history"
     do_commands: str = "commands"
+    do_agents: str = "agents"
+    do_away: str = "away, or back"
     do_stop: str = "stop"
     do_stream: str = "stdout or stderr"
     do_confirm: str = "yes"
