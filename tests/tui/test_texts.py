@@ -10,7 +10,7 @@ import pytest
 import sayso.tui
 from sayso.tui.texts import LANGUAGES, Texts, texts_for
 
-SAME = {"do_editor"}
+SAME = {"do_editor", "part_sandbox"}
 """Texts that happen to be the same in another language."""
 NAMES = list(Texts.__annotations__)
 
