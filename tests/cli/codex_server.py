@@ -139,6 +139,13 @@ class FakeCodex:
         params = {"threadId": THREAD, "turnId": TURN, "itemId": f"call_{request}", "isBlocking": True}
         self.say(method="item/tool/requestUserInput", id=request, params={**params, "questions": list(questions)})
 
+    def let_speak(self) -> Json:
+        """Takes a message to the agent, and says so."""
+        asked = self.expect("turn/steer")
+        self.say(id=asked["id"], result={"turnId": TURN})
+        params: Json = asked["params"]
+        return params
+
     def resolve(self, request: int = 0) -> None:
         """It was decided by whichever client."""
         self.say(method="serverRequest/resolved", params={"threadId": THREAD, "requestId": request})

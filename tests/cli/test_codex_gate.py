@@ -17,6 +17,7 @@ from tests.cli.program import BIN, SOMEONE, Home
 
 from sayso.asks.model import Answer, Ask, State
 from sayso.chain import LogKind
+from sayso.errors import StoreUnavailable
 from sayso.gates.codex import CodexHook, has_no_terminal
 from sayso.gates.codex_asks import patched
 from sayso.gates.codex_gate import CodexGate
@@ -25,6 +26,7 @@ from sayso.permissions.action import AllowScope, takes_changes
 from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.log import PermissionLog
 from sayso.permissions.verdict import Decision, verdict_of
+from sayso.processes import name_of
 
 HARBOUR: Json = {
     "id": "harbour",
@@ -40,7 +42,9 @@ class Session:
     def __init__(self, home: Home, codex: FakeCodex) -> None:
         self.home, self.codex = home, codex
         self.server = CodexServer(codex.path)
-        self.gate = CodexGate(self.server)
+        process = name_of(os.getpid())
+        assert process is not None
+        self.gate = CodexGate(self.server, process)
 
     def until(self, look: Callable[[], object]) -> None:
         """Let the gate do what there is to be done until that is so."""
@@ -139,14 +143,14 @@ def test_its_asker_is_that_of_the_sessions_mcp_server(session: Session) -> None:
     assert (asker.project, asker.pid) == (str(session.home.project), os.getpid())
 
 
-def test_a_denial_is_a_decline_after_the_persons_words(session: Session) -> None:
+def test_a_denial_is_a_decline_once_the_persons_words_have_arrived(session: Session) -> None:
     session.join()
     session.codex.ask_command()
     session.deny(session.prompt(), "use the other pier")
-    steered = session.codex.expect("turn/steer")["params"]
+    steered = session.codex.let_speak()
     words = "The user did not allow this. They said: use the other pier"
     assert steered == {"threadId": THREAD, "expectedTurnId": TURN, "input": [{"type": "text", "text": words}]}
-    assert session.codex.hear() == {"id": 0, "result": {"decision": "decline"}}
+    assert session.told() == {"id": 0, "result": {"decision": "decline"}}
 
 
 @pytest.mark.parametrize(
@@ -183,8 +187,8 @@ def test_two_sessions_with_the_same_command_never_cross(session: Session) -> Non
     (second,) = (ask for ask in session.asks if ask.id != first.id)
     assert (first.asker.session, second.asker.session) == (THREAD, "second")
     session.deny(second)
-    assert session.codex.expect("turn/steer")["params"]["threadId"] == "second"
-    assert session.codex.hear() == {"id": 1, "result": {"decision": "decline"}}
+    assert session.codex.let_speak()["threadId"] == "second"
+    assert session.told() == {"id": 1, "result": {"decision": "decline"}}
     session.allow(first)
     assert session.codex.hear() == {"id": 0, "result": {"decision": "accept"}}
 
@@ -208,8 +212,8 @@ def test_a_change_is_shown_as_a_diff_against_the_file_and_not_allowed_once_that_
     assert action["data"]["diff"].endswith("@@ -1,2 +1,2 @@\n host\n-80\n+8080")
     file.write_text("host\n80 # mine\n")
     session.allow(ask)
-    assert "changed after they had looked at it" in session.codex.expect("turn/steer")["params"]["input"][0]["text"]
-    assert session.codex.hear() == {"id": 0, "result": {"decision": "decline"}}
+    assert "changed after they had looked at it" in session.codex.let_speak()["input"][0]["text"]
+    assert session.told() == {"id": 0, "result": {"decision": "decline"}}
 
 
 def test_several_files_are_shown_whole_and_a_rule_that_denies_one_of_them_denies_all(session: Session) -> None:
@@ -223,6 +227,7 @@ def test_several_files_are_shown_whole_and_a_rule_that_denies_one_of_them_denies
     session.codex.ask_change(*changes)
     ask = session.prompt()
     assert ask.wanted is not None
+    assert ask.title == "Allow apply_patch: new.txt, .env?"
     assert "+hello" in ask.wanted["action"]["data"]["diff"]
     assert "-KEY=1" in ask.wanted["action"]["data"]["diff"]
     session.allow(ask)
@@ -231,8 +236,10 @@ def test_several_files_are_shown_whole_and_a_rule_that_denies_one_of_them_denies
     rules.parent.mkdir(parents=True)
     rules.write_text('[[rule]]\ndeny = ["Edit(.env)"]\n')
     session.codex.ask_change(*changes, request=1)
-    assert ".env" in session.told()["params"]["input"][0]["text"]
-    assert session.codex.hear() == {"id": 1, "result": {"decision": "decline"}}
+    words = session.told()
+    assert ".env" in words["params"]["input"][0]["text"]
+    session.codex.say(id=words["id"], error={"code": -32600, "message": "no active turn"})
+    assert session.told() == {"id": 1, "result": {"decision": "decline"}}
     assert session.asks == []
 
 
@@ -252,8 +259,8 @@ def test_questions_of_its_own_tool_are_answered_or_refused_in_its_words(session:
     with session.home.desk() as desk:
         desk.reject(again.id, "ask the pilot", SOMEONE)
     session.until(lambda: session.home.ask_of(again).delivered)
-    assert "ask the pilot" in session.codex.expect("turn/steer")["params"]["input"][0]["text"]
-    assert session.codex.hear() == {"id": 1, "result": {"answers": {}}}
+    assert "ask the pilot" in session.codex.let_speak()["input"][0]["text"]
+    assert session.told() == {"id": 1, "result": {"answers": {}}}
 
 
 def test_questions_answered_in_the_terminal_leave_the_inbox(session: Session) -> None:
@@ -314,6 +321,33 @@ def test_a_session_is_joined_while_it_works_and_left_when_it_rests(session: Sess
     session.codex.let_join()
     session.codex.ask_command()
     assert session.prompt()
+
+
+def test_a_prompt_of_a_session_that_has_come_to_rest_leaves_the_inbox(session: Session) -> None:
+    session.join()
+    session.codex.ask_command()
+    ask = session.prompt()
+    session.codex.status("idle")
+    assert session.end_of(ask) == "decided in the terminal of Codex"
+
+
+def test_an_allow_is_told_once_the_store_is_back(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    session.join()
+    session.codex.ask_command()
+    ask = session.prompt()
+    with monkeypatch.context() as away:
+        lost: list[str] = []
+
+        def note(*_: object) -> None:
+            lost.append("away")
+            raise StoreUnavailable("away")
+
+        away.setattr(PermissionDesk, "note_handed_over", note)
+        with session.home.desk() as desk:
+            PermissionDesk(desk).allow(ask.id, ask.digest, SOMEONE)
+        session.until(lambda: lost)
+        assert select.select([session.codex.line], [], [], 0)[0] == []
+    assert session.told() == {"id": 0, "result": {"decision": "accept"}}
 
 
 def test_what_is_told_twice_is_asked_once(session: Session) -> None:

@@ -116,7 +116,7 @@ def see_to_gate(server: ProcessName, socket: Path, locks: Path) -> None:
         os.close(here)
         return
     os.close(here)
-    _become_gate(socket, there, path)
+    _become_gate(server, socket, there, path)
 
 
 def _is_ours(lock: int) -> bool:
@@ -130,7 +130,7 @@ def _is_ours(lock: int) -> bool:
     return True
 
 
-def _become_gate(socket: Path, ready: int, lock: Path) -> None:
+def _become_gate(server: ProcessName, socket: Path, ready: int, lock: Path) -> None:
     """Never returns."""
     try:
         os.setsid()
@@ -143,7 +143,7 @@ def _become_gate(socket: Path, ready: int, lock: Path) -> None:
         gc.enable()  # a hook is over before that pays
         from sayso.gates.codex_gate import CodexGate
 
-        CodexGate(CodexServer(socket)).serve(lambda: os.close(ready))
+        CodexGate(CodexServer(socket), server).serve(lambda: os.close(ready))
     finally:
         lock.unlink(missing_ok=True)
         os._exit(0)

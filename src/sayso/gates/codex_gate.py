@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from sayso.asks.model import Asker, State
+from sayso.asks.model import Ask, Asker, State
 from sayso.branches import branch_of
 from sayso.config import Config, load
 from sayso.desks import Desks, open_desks
@@ -31,7 +31,7 @@ from sayso.gates.codex_server import CHANGE, COMMAND, NAME, QUESTIONS, TITLE, Co
 from sayso.gates.gate import CLIENT_ENDED, FAILED, LET_GO, note_at_work
 from sayso.gates.open_prompt import OpenPrompt, notify
 from sayso.gates.prompts import AskedPrompt
-from sayso.processes import leader_of, name_of
+from sayso.processes import ProcessName, leader_of
 
 LAST_WORDS = 0.5
 """Seconds in which the server may say how the terminal has decided."""
@@ -63,14 +63,17 @@ class JoinedThread:
 
 
 class CodexGate:
-    def __init__(self, server: CodexServer) -> None:
-        self._server = server
+    def __init__(self, server: CodexServer, process: ProcessName) -> None:
+        """`process` is the one that serves the sessions."""
+        self._server, self._process = server, process
         self.joining: set[str] = set()
         self.threads: dict[str, JoinedThread] = {}
         """The sessions that are at work, by the server's names for them."""
         self._open: dict[int | str, SharedPrompt] = {}
         self._decided: dict[int | str, tuple[SharedPrompt, float]] = {}
         """Those that were decided in the terminal, and until when it may be said how."""
+        self._after_words: dict[int, tuple[int | str, Json]] = {}
+        """Denials that are told once the words to them have arrived, by the request that brings those."""
         self._desks: dict[Path, tuple[Config, Desks]] = {}
         self._here, self._there = os.pipe()
         os.set_blocking(self._here, False)
@@ -159,10 +162,13 @@ class CodexGate:
                 self._say_if_ready()
             case "thread/resume" if said.get("is_result"):
                 self._note_joined(said["asked"]["threadId"], said["result"])
+            case "turn/steer" if said.get("is_result"):
+                self._server.answer(*self._after_words.pop(said["id"]))
             case "thread/status/changed":
                 self._note_status(params["threadId"], params["status"]["type"])
             case "thread/closed":
                 self.threads.pop(params["threadId"], None)
+                self._note_rest(params["threadId"])
             case "item/started":
                 self._note_changes(params["threadId"], params["item"]["id"], params["item"].get("changes"))
             case "item/fileChange/patchUpdated":
@@ -201,6 +207,12 @@ class CodexGate:
             self._join(thread)
         else:
             self._leave(thread)
+            self._note_rest(thread)
+
+    def _note_rest(self, thread: str) -> None:
+        """A session that rests waits for nothing, whatever else was said."""
+        for prompt in [prompt for prompt in self._open.values() if prompt.thread == thread]:
+            self._note_decided(prompt.request)
 
     def _leave(self, thread: str) -> None:
         """A session that rests is nobody's business; and whoever listens keeps Codex from ending it."""
@@ -276,16 +288,15 @@ class CodexGate:
 
     def _asker(self, thread: str, joined: JoinedThread, config: Config) -> Asker:
         """The same as that of the MCP server which Codex has started for the session."""
-        process = name_of(self._server.process)
         return Asker(
             client=NAME,
             version=kept(joined.version),
             session=kept(thread),
             project=config.project_name,
             host=socket.gethostname(),
-            pid=process.pid if process else 0,
-            started=process.started if process else "",
-            leader=leader_of(process.pid) if process else "",
+            pid=self._process.pid,
+            started=self._process.started,
+            leader=leader_of(self._process.pid),
             branch=branch_of(config.project_name),
         )
 
@@ -294,21 +305,30 @@ class CodexGate:
         if prompt.opened.is_given_up:
             del self._open[prompt.request]
         elif ask and ask.state is not State.PENDING:
-            del self._open[prompt.request]
-            with suppress(StoreError):  # nothing was told, then
-                prompt.opened.hand_over(
-                    ask, lambda verdict: self._tell(prompt.request, prompt.method, prompt.thread, prompt.turn, verdict)
-                )
+            self._hand_over(prompt, ask)
+
+    def _hand_over(self, prompt: SharedPrompt, ask: Ask) -> None:
+        def tell(verdict: GateVerdict) -> bool:
+            self._open.pop(prompt.request)
+            return self._tell(prompt.request, prompt.method, prompt.thread, prompt.turn, verdict)
+
+        # Where the store goes away before anything was told, it is tried again with the next look.
+        with suppress(StoreError):
+            prompt.opened.hand_over(ask, tell)
+            self._open.pop(prompt.request, None)
 
     def _tell(self, request: int | str, method: str, thread: str, turn: str, verdict: GateVerdict) -> bool:
         """Whether it was taken. A plain yes, and never one for the rest of the session or a rule of Codex's."""
-        if not verdict.allowed and verdict.message:
-            # Its answers have no place for words. First, so that they are there when the agent hears of the no.
-            text = [{"type": "text", "text": verdict.message}]
-            self._server.request("turn/steer", threadId=thread, expectedTurnId=turn, input=text)
-        if method == QUESTIONS:
-            return self._server.answer(request, verdict.given if verdict.allowed else {"answers": {}})
-        return self._server.answer(request, {"decision": "accept" if verdict.allowed else "decline"})
+        if verdict.allowed:
+            return self._server.answer(request, verdict.given if method == QUESTIONS else {"decision": "accept"})
+        refused: Json = {"answers": {}} if method == QUESTIONS else {"decision": "decline"}
+        if not verdict.message:
+            return self._server.answer(request, refused)
+        # Its answer has no place for words. They go first, as a message: the agent goes on as soon as it has the no.
+        text = [{"type": "text", "text": verdict.message}]
+        number = self._server.request("turn/steer", threadId=thread, expectedTurnId=turn, input=text)
+        self._after_words[number] = request, refused
+        return not self._server.is_broken
 
 
 def _question(

@@ -66,18 +66,15 @@ class CodexServer:
     def fileno(self) -> int:
         return self._line.fileno()
 
-    @property
-    def process(self) -> int:
-        """0 where the system does not say which it is."""
-        return self._line.peer
-
     def close(self) -> None:
         self._line.close()
 
-    def request(self, method: str, **params: Any) -> None:
+    def request(self, method: str, **params: Any) -> int:
+        """Its number, which its result has too."""
         self._number += 1
         self._sent[self._number] = method, params
         self._send({"id": self._number, "method": method, "params": params})
+        return self._number
 
     def answer(self, request: int | str, result: Json) -> bool:
         """Whether it was taken."""
@@ -98,7 +95,7 @@ class CodexServer:
         if "method" in said:
             return said
         method, asked = self._sent.pop(said.get("id", 0), ("", {}))
-        return {"method": method, "asked": asked, "result": said.get("result"), "is_result": True}
+        return {"method": method, "asked": asked, "is_result": True, "id": said.get("id"), "result": said.get("result")}
 
     def _send(self, message: Json) -> bool:
         try:

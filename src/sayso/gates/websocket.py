@@ -40,14 +40,6 @@ class WebSocket:
     def close(self) -> None:
         self._socket.close()
 
-    @property
-    def peer(self) -> int:
-        """The process that serves the socket; 0 where the system does not say."""
-        if not hasattr(socket, "SO_PEERCRED"):
-            return 0
-        found = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-        return int(struct.unpack("3i", found)[0])
-
     def send(self, text: str) -> None:
         self._send(_TEXT, text.encode())
 

@@ -158,12 +158,23 @@ def differing_parts(shown: Action, now: Action) -> tuple[str, ...]:
     return tuple(differences(shown.plain, now.plain))
 
 
+def _shortened(subject: str, action: Action) -> str:
+    return subject.removeprefix(f"{action.folder}/") if action.folder else subject
+
+
+def _changed_paths(given: Mapping[str, Any]) -> list[str]:
+    """The files of a patch that changes several."""
+    changes = given.get("changes")
+    known = [change for change in changes if isinstance(change, Mapping)] if isinstance(changes, list) else []
+    return [change["path"] for change in known if isinstance(change.get("path"), str)]
+
+
 def _subject(action: Action) -> str:
     given = action.data.get("input")
     if isinstance(given, Mapping):
         named = (given.get(name) for name in words.SUBJECTS)
         subject = next((value for value in named if isinstance(value, str) and value.strip()), "")
-        return subject.removeprefix(f"{action.folder}/") if action.folder else subject
+        return _shortened(subject, action) or ", ".join(_shortened(path, action) for path in _changed_paths(given))
     if action.kind is ActionKind.SEQUENCE:
         return words.steps(len(action.data["steps"]))
     argv = action.data.get("argv")

@@ -264,6 +264,16 @@ def test_questions_of_its_own_tool_are_answered_in_the_inbox(desktop: Desktop) -
         assert codex.ended(ask).delivered
 
 
+def test_a_session_whose_terminal_was_killed_goes_on_and_is_decided_in_the_inbox(desktop: Desktop) -> None:
+    with desktop.session("Twelve.", run("call_1", "touch twelve")) as codex:
+        (ask,) = codex.prompt()
+        for pid in desktop.processes("Twelve."):
+            os.kill(pid, signal.SIGKILL)
+        codex.allow(ask)
+        until(PATIENCE, (desktop.home.project / "twelve").exists, lambda: "the command to run")
+        assert codex.ended(ask).delivered
+
+
 def test_a_killed_gate_leaves_the_prompt_to_the_terminal_and_the_next_one_is_asked_again(desktop: Desktop) -> None:
     with desktop.session("Eight.", run("call_1", "touch eight-1"), run("call_2", "touch eight-2")) as codex:
         (ask,) = codex.prompt()
