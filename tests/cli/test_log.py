@@ -137,3 +137,14 @@ def test_in_a_terminal_verdicts_differ_by_word_and_colour(home: Home, language: 
         terminal.end()
         assert f"\x1b[32m{words[0]}\x1b[0m" in terminal.screen
         assert f"\x1b[31m{words[1]}\x1b[0m" in terminal.screen
+
+
+def test_how_often_people_were_asked_is_told_in_numbers(home: Home) -> None:
+    decide(home, "git push")
+    decide(home, "rm -rf build", because="use make clean")
+    decide(home, "ls", days_ago=20)
+    lines = home.run("log", "stats").out.splitlines()
+    assert lines[0].startswith("People were asked                    2 (")
+    data = home.run("log", "stats", "--since", "30d", "--json").data
+    assert (data["asked"], data["allowed"], data["denied"], data["decided_by_rules"]) == (3, 2, 1, 0)
+    assert home.run("log", "stats", "--since", "soon").code == 2

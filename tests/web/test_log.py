@@ -76,3 +76,29 @@ def test_what_somebody_elses_agent_was_allowed_is_not_shown(house: House) -> Non
     assert Browser(house).get(f"/log/{ask.id}").status == 404
     assert ask.id in rows(Browser(house, "grace").get("/log").text)
     assert house.web.call("GET", "/log").status in (302, 303, 401)
+
+
+def unopened(page: str) -> int:
+    found = re.search(r"(\d+) of them without opening it", page)
+    return int(found[1]) if found else 0
+
+
+def test_the_chart_tells_what_was_allowed_in_the_list_without_being_opened(house: House) -> None:
+    browser = Browser(house)
+    before = unopened(browser.get("/log").text)
+    in_its_row, opened_in_its_row, on_its_page = {}, {"opened": "1"}, {"q0-note": ""}
+    for way in (in_its_row, opened_in_its_row, on_its_page):
+        action = Action(kind=ActionKind.SHELL, tool="Bash", folder="/", data={"input": {"command": "git push"}})
+        ask = house.hold(asking(NewAsk(tool="approve", questions=(QUESTION,), asker=SHOP), action)).ask
+        (csrf,) = set(re.findall(r'name="csrf" value="(\w+)"', browser.get(f"/asks/{ask.id}").text))
+        form = {"csrf": csrf, "digest": action.digest, "settle": "allow-once", **way}
+        assert browser.post(f"/asks/{ask.id}", **form).status == 303
+    page = browser.get("/log").text
+    assert unopened(page) == before + 1
+    assert '<svg viewBox="0 0 80 40"' in page, "a bar for each of eight days"
+    assert 'name="opened"' in browser.get(f"/asks/{held(house).id}/row").text
+
+
+def held(house: House) -> Ask:
+    action = Action(kind=ActionKind.SHELL, tool="Bash", folder="/", data={"input": {"command": "git pull"}})
+    return house.hold(asking(NewAsk(tool="approve", questions=(QUESTION,), asker=SHOP), action)).ask

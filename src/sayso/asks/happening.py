@@ -13,6 +13,9 @@ from sayso.chain import LogEvent, LogKind
 TOO_LATE = "too late"
 """How the reason of a refusal begins that came when all was over."""
 
+UNOPENED = "unopened"
+"""What the log says of an allow that came by one press in a list."""
+
 NOT_WRITTEN = "the result could not be handed over"
 NOT_READ = "it was not read"
 CALL_ENDED = "the call that wanted it has ended"
@@ -55,7 +58,7 @@ def of(ask: Ask, before: Ask | None, kind: str, by: Settler | None, detail: str)
         surface=by.surface if by else "",
         scope=outcome.scope if outcome and found is LogKind.ALLOWED else "",
         why=_why(ask, found, kind, detail),
-        about=_edited(ask) if found is LogKind.ALLOWED else None,
+        about=_about_allow(ask, by) if found is LogKind.ALLOWED else None,
     )
 
 
@@ -121,6 +124,11 @@ def is_new(event: LogEvent, logged: Set[LogKind]) -> bool:
         case LogKind.NOT_RUN:
             return LogKind.RUN not in logged
     return True
+
+
+def _about_allow(ask: Ask, by: Settler | None) -> Mapping[str, Any] | None:
+    """How it was allowed, as far as that is worth a word."""
+    return {**(_edited(ask) or {}), **({UNOPENED: True} if by and by.unopened else {})} or None
 
 
 def _edited(ask: Ask) -> Mapping[str, Any] | None:

@@ -192,6 +192,8 @@ class Settler:
     person: str
     surface: str
     attempt: str = ""
+    unopened: bool = False
+    """Whether they decide in a list, without having opened it there."""
     account: str = ""
     """Who they are to the system, where nobody signs in: a person can call themselves anything there."""
 

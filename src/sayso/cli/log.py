@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -21,6 +22,7 @@ from sayso.desks import open_desks
 from sayso.errors import InvalidInput, Problem, SaysoError
 from sayso.permissions.log import LoggedOutcome
 from sayso.permissions.log_check import FaultFound, LogCheck
+from sayso.permissions.log_stats import LogStats, stats_data, took_words
 from sayso.permissions.log_words import (
     FAULTS,
     SINCE,
@@ -65,6 +67,7 @@ def command(ctx: click.Context, since: str, project: Path | None, denied: bool, 
       sayso log --since 7d
       sayso log --denied --project .
       sayso log show 3f2a91bc
+      sayso log stats
       sayso log verify
     """
     if ctx.invoked_subcommand is not None:
@@ -131,6 +134,46 @@ def show(ask_id: str, as_json: bool) -> None:
         put(f"\n{lost}")
     if not logged.actions and not logged.lost:
         put("\n" + tr("The action itself was not kept: your settings keep no history."))
+
+
+@command.command()
+@click.option(
+    "--since",
+    default="7d",
+    show_default=True,
+    metavar="WHEN",
+    help="Only what happened since then: a time back such as 7d, or a date.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the numbers as one JSON object.")
+def stats(since: str, as_json: bool) -> None:
+    """Show how often you were asked, and how it was decided.
+
+    \b
+    Example:
+      sayso log stats
+      sayso log stats --since 30d --json
+    """
+    with open_desks(settings()) as desks:
+        found = desks.log.stats(_moment(since), now_ms())
+    if as_json:
+        put_json(stats_data(found))
+        return
+    for label, told in _numbers(found):
+        put(f"{label:<36} {told}")
+    if found.asked and not found.rules:
+        say("\n" + tr("Rules can decide the routine: sayso rules suggest"))
+
+
+def _numbers(found: LogStats) -> Iterator[tuple[str, str]]:
+    hours = tr("{n} an hour; {most} in the busiest", n=f"{found.an_hour:.1f}", most=found.busiest_hour)
+    yield tr("People were asked"), f"{found.asked} ({hours})"
+    yield tr("Rules decided"), str(found.rules)
+    yield tr("People allowed"), str(found.allowed)
+    yield tr("  without opening it"), str(found.unopened)
+    yield tr("People denied"), str(found.denied)
+    yield tr("Nobody decided"), str(found.undecided)
+    yield tr("Time to decide, half of them within"), took_words(found.median_ms)
+    yield tr("Time to decide, 9 of 10 within"), took_words(found.slow_ms)
 
 
 @command.command()

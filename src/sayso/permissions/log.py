@@ -17,6 +17,7 @@ from sayso.clock import FAR_FUTURE
 from sayso.errors import AmbiguousId, NotFound
 from sayso.permissions.action import Action, action_from
 from sayso.permissions.log_check import LogCheck, check
+from sayso.permissions.log_stats import LogStats, stats_of
 from sayso.store import Row, Store, Transaction
 
 _ID_LENGTH = 32
@@ -192,6 +193,11 @@ class PermissionLog:
             return [(event, action_from(json.loads(row["body"]))) for event in events if (row := kept[event.digest])]
 
         return self._store.read(work)
+
+    def stats(self, since: int, until: int, person: str | None = None) -> LogStats:
+        """How often people were asked since then, and how they decided. With a person: what that person may see."""
+        found = self._store.read(lambda tx: tx.all("log_decisions", since=since, person=person))
+        return stats_of((chain.read(row).event for row in found), since, until)
 
     def projects(self, person: str | None = None, most: int = 100) -> list[str]:
         """Where agents asked for permissions that this person may see."""

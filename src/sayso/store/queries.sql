@@ -584,6 +584,13 @@ ORDER BY seq DESC LIMIT :most;
 -- What people and rules have decided since then, oldest first.
 SELECT * FROM permission_log WHERE kind IN ('allowed', 'denied') AND at >= :since ORDER BY seq;
 
+-- name: log_decisions
+-- What was asked and what became of it since then, oldest first.
+SELECT * FROM permission_log
+WHERE kind IN ('asked', 'allowed', 'denied', 'undecided') AND at >= :since
+  AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
+ORDER BY seq;
+
 -- name: log_projects
 SELECT DISTINCT project FROM permission_log
 WHERE project <> '' AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))

@@ -12,11 +12,12 @@ from sayso.chain import LogEntry, LogKind
 from sayso.clock import now_ms
 from sayso.permissions import log_words
 from sayso.permissions.log import LoggedOutcome
+from sayso.permissions.log_stats import LogStats, took_words
 from sayso.permissions.log_words import edited, ran, rule_place, subject, what, why
 from sayso.text import counted, one_line
 from sayso.web.pages import page
-from sayso.web.sessions import required_browser
-from sayso.web.site import site_of
+from sayso.web.sessions import Visitor, required_browser
+from sayso.web.site import Site, site_of
 from sayso.web.wording import NAME_WIDTH, Standing
 
 PAGE = 50
@@ -60,8 +61,15 @@ async def show_list(request: Request) -> Response:
         project=project,
         denied=denied,
         older=f"log?{urlencode(older)}" if older else "",
+        stats=None if project or denied or "before" in asked else await _stats(site, visitor, since),
+        took=took_words,
         log=LogWording(visitor.user),
     )
+
+
+async def _stats(site: Site, visitor: Visitor, since: str) -> LogStats:
+    now = now_ms()
+    return await site.do(site.desks.log.stats, now - SINCE.get(since, SINCE["7d"])[0], now, visitor.user)
 
 
 async def show(request: Request) -> Response:

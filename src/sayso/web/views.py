@@ -111,7 +111,7 @@ async def show_row(request: Request) -> Response:
     ask = await site.ask(request.path_params["ask"], visitor.user)
     if not ask.state.answerable or ask.wanted is None:
         raise HTTPException(409, "There is nothing to decide here any more.")
-    render = partial(fragment, "row_decision.html", ask=ask, card=card_of(ask), csrf=visitor.csrf)
+    render = partial(fragment, "row_decision.html", ask=ask, card=card_of(ask), csrf=visitor.csrf, opened=True)
     return HTMLResponse(await site.read(render))
 
 
@@ -133,7 +133,8 @@ async def settle(request: Request) -> Response:
         if wish.work is None:
             await site.do(site.desk.keep_draft, ask.id, visitor.user, to_json(ask, entries))
             return await show(ask, entries, kept=wish.editing is None)
-        by = replace(visitor.settler, attempt=visitor.attempt(fields.one("attempt")))
+        opened = bool(fields.all("q0-note") or fields.one("opened"))
+        by = replace(visitor.settler, attempt=visitor.attempt(fields.one("attempt")), unopened=not opened)
         settled = await site.do(wish.work, by=by)
     except AlreadySettled:
         await site.do(site.desk.keep_draft, ask.id, visitor.user, to_json(ask, entries))
