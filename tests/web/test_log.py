@@ -86,8 +86,12 @@ def unopened(page: str) -> int:
 def test_the_chart_tells_what_was_allowed_in_the_list_without_being_opened(house: House) -> None:
     browser = Browser(house)
     before = unopened(browser.get("/log").text)
-    in_its_row, opened_in_its_row, on_its_page = {}, {"opened": "1"}, {"q0-note": ""}
-    for way in (in_its_row, opened_in_its_row, on_its_page):
+    ways: dict[str, dict[str, str]] = {
+        "in its row": {},
+        "in its row, opened": {"opened": "1"},
+        "on its page": {"q0-note": ""},
+    }
+    for way in ways.values():
         action = Action(kind=ActionKind.SHELL, tool="Bash", folder="/", data={"input": {"command": "git push"}})
         ask = house.hold(asking(NewAsk(tool="approve", questions=(QUESTION,), asker=SHOP), action)).ask
         (csrf,) = set(re.findall(r'name="csrf" value="(\w+)"', browser.get(f"/asks/{ask.id}").text))
