@@ -182,6 +182,11 @@ class PermissionLog:
                 counts[name] = counts.get(name, 0) + 1
         return counts
 
+    def rules_made_of(self, ask_id: str) -> list[LogEntry]:
+        """The rules that people have made of a permission."""
+        found = self._store.read(lambda tx: self._entries(tx, ask_id))
+        return [entry for entry in found if entry.event.kind is LogKind.RULE_ADDED]
+
     def decided_actions(self, since: int, person: str | None = None) -> list[tuple[LogEvent, Action]]:
         """What was allowed and denied, as far as the whole action was kept; with a person, what they may see. Actions
         are for comparing only: nothing is hidden in them."""
