@@ -14,9 +14,12 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 
 import pytest
+from tests.permissions.test_desk import PUSH
 from tests.web.house import USER, WAIT, House, Reply, confirm, new_ask, new_house
 
 from sayso.asks.model import Ask, Asker, State
+from sayso.asks.quorum import Demand, Quorum, yeses_of
+from sayso.permissions.action import asking
 from sayso.web.entries import mark
 
 
@@ -136,6 +139,20 @@ def test_the_ask_of_another_user_is_not_found(house: House, ada: Browser, path: 
     assert missing.status == 404
     grace = sign_in(house, "grace")
     assert grace.get(path.format(ask=theirs.id)).status == 200
+
+
+def test_who_has_to_agree_sees_what_anothers_agent_wants_and_can_take_a_yes_back(house: House, ada: Browser) -> None:
+    demand = Demand(rule="Bash", place="/etc/sayso/rules.toml:1", people=("ada", "grace"), need=2)
+    new = new_ask(confirm("May it?"), asker=Asker(client="codex", owner="cy"))
+    ask = house.hold(asking(new, PUSH, quorum=Quorum(demands=(demand,), whose="cy"))).ask
+    assert ada.post(f"/asks/{ask.id}", settle="allow-once", digest=ask.digest).status == 303
+    shown = ada.get(f"/asks/{ask.id}").text
+    assert "Agreed: ada. Awaited: 1 more of grace." in shown
+    assert "Take my yes back" in shown
+    assert ada.post(f"/asks/{ask.id}", settle="take-back").status == 303
+    assert yeses_of(house.desk.get(ask.id)) == ()
+    assert ada.post(f"/asks/{ask.id}", settle="take-back").status == 422
+    assert sign_in(house, "eve").get(f"/asks/{ask.id}").status == 404
 
 
 def test_the_ask_of_another_user_can_neither_be_settled_nor_drafted_nor_listed(house: House, ada: Browser) -> None:
