@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 import pytest
 from tests.cli.program import Home, choice
 
+from sayso.config import system_user
+
 
 def test_away_is_said_wherever_asks_are_listed_until_one_is_back(home: Home) -> None:
     home.leave(choice("Which database?"))
@@ -43,3 +45,17 @@ def test_an_agent_cannot_say_it_for_its_person(home: Home, command: str) -> None
     ran = home.run(command, CLAUDECODE="1")
     assert ran.code != 0
     assert "an agent may not say whether a person is there" in ran.err
+
+
+def test_somebody_else_decides_meanwhile_which_is_logged_and_ends_with_it(home: Home) -> None:
+    assert "--delegate takes --until" in home.run("away", "--delegate", "bo").err
+    assert (
+        f"bo decides in your place, where rules name {system_user()}."
+        in home.run("away", "--until", "2h", "--delegate", "bo").err
+    )
+    (listed,) = home.run("log").out.splitlines()[1:]
+    assert "delegated" in listed
+    assert f"bo decides for {system_user()} → until " in listed
+    assert home.run("log", "show", listed[:8]).code == 0
+    assert "Nobody decides in your place any more." in home.run("back").err
+    assert home.run("log", "verify").code == 0

@@ -5,6 +5,7 @@ It is never handed on: who stands in for somebody does not stand in for those fo
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 
 from sayso import chain
@@ -40,15 +41,18 @@ def begin(table: AskTable, person: str, delegate: str, until: int) -> None:
         if person in asked and delegate not in asked:
             wanted = {**(ask.wanted or {}), "deciders": [*asked, delegate]}
             table.change(replace(ask, wanted=wanted), ask, kind="delegated", detail=f"{delegate} for {person}")
-    _log(table, person, f"to {delegate} until {iso_time(until)}")
+    _log(table, person, f"{delegate} decides for {person}", f"until {iso_time(until)}")
 
 
 def end(table: AskTable, person: str) -> bool:
     ended = bool(table.tx.run("end_delegation", person=person, now=table.now))
     if ended:
-        _log(table, person, "ended")
+        _log(table, person, f"Nobody decides for {person} any more")
     return ended
 
 
-def _log(table: AskTable, person: str, why: str) -> None:
-    chain.append(table.tx, [LogEvent(kind=LogKind.DELEGATED, at=table.now, person=person, why=why)])
+def _log(table: AskTable, person: str, title: str, why: str = "") -> None:
+    event = LogEvent(
+        kind=LogKind.DELEGATED, at=table.now, ask=os.urandom(16).hex(), person=person, title=title, why=why
+    )
+    chain.append(table.tx, [event])

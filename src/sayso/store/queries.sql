@@ -573,9 +573,10 @@ SELECT body FROM permission_actions WHERE digest = :digest;
 -- name: log_outcomes
 -- What was decided or refused, newest first.
 SELECT * FROM permission_log
-WHERE kind IN ('allowed', 'denied', 'undecided', 'decided_elsewhere', 'too_late', 'refused', 'rule_added', 'rule_ended')
+WHERE kind IN ('allowed', 'denied', 'undecided', 'decided_elsewhere', 'too_late', 'refused', 'rule_added', 'rule_ended',
+               'delegated')
   AND seq < :before AND at >= :since
-  AND (CAST(:only_refused AS INTEGER) IS NULL OR kind NOT IN ('allowed', 'rule_added', 'rule_ended'))
+  AND (CAST(:only_refused AS INTEGER) IS NULL OR kind NOT IN ('allowed', 'rule_added', 'rule_ended', 'delegated'))
   AND (CAST(:project AS TEXT) IS NULL OR project = :project)
   AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
 ORDER BY seq DESC LIMIT :most;
