@@ -109,8 +109,8 @@ def test_what_is_said_to_an_agent_is_numbered_kept_and_has_its_effect_once(runs:
     assert (second.line, second.said, second.folder) == (run.id, 4, now.folder)
     assert second.choices == RunChoices(model="opus", permission_mode="plan")
     runs.say(second.id, Spoken(what=Saying.MESSAGE, text="Quick"), by="ada")
-    alone = runs.start_line(second.id)
-    assert (alone.line, alone.said, alone.untaken, alone.seen) == (second.id, 2, 2, 0)
+    alone = runs.start_line(second.id, token=TOKEN)
+    assert (alone.line, alone.token, alone.said, alone.untaken, alone.seen) == (second.id, TOKEN, 2, 2, 0)
     assert [(number, each.text) for number, each in runs.said(alone, after=0)] == [(1, "Go on"), (2, "Quick")]
 
 

@@ -166,7 +166,7 @@ class RunDesk(DetachedDesk[Run]):
         said = [first, *((body["number"], Spoken(what=Saying(body["what"]), text=body["text"])) for body in later)]
         return [(number, each) for number, each in said if number > after]
 
-    def start_line(self, run_id: str) -> Run:
+    def start_line(self, run_id: str, *, token: str) -> Run:
         """The process that was to be spoken to is gone and has heard nothing of this run, which gets one of its own.
         What was said is numbered anew."""
 
@@ -177,7 +177,7 @@ class RunDesk(DetachedDesk[Run]):
                 body = json.dumps({**event.body, "number": number})
                 tx.run("change_run_event", run_id=run_id, seq=event.seq, body=body)
             messages = 1 + sum(event.body["what"] == Saying.MESSAGE for event in said)
-            tx.run("start_line", id=run_id, said=1 + len(said), messages=messages, now=self._clock())
+            tx.run("start_line", id=run_id, said=1 + len(said), messages=messages, token=token, now=self._clock())
             return self._get(tx, run_id)
 
         return self._store.write(work)

@@ -61,6 +61,8 @@ class RunSupervisor:
         self._do = Threads(_THREADS).do
         self._ending = threading.Event()
         self._host = socket.gethostname()
+        self._resting: set[str] = set()
+        """The lines of the agents that are seen off here once they end between two turns."""
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -156,21 +158,27 @@ class RunSupervisor:
             took = await insistently(lambda: self._do(follower.step), _warn)
             if follower.turn_is_over:
                 await self._do(self._launcher.let_rest, follower.run)
-                self._tasks.start(self._see_off(run, over))
+                if run.line not in self._resting:
+                    self._tasks.start(self._see_off(run, over))
                 return
             pause = QUICK if took else min(pause * 1.3, SLOW)
             await asyncio.wait([over], timeout=pause)
         status = over.result()
         if await self._do(self._launcher.heard_nothing, run, await self._do(self.runs.said, run, after=0)):
             await self._do(self._launcher.clear_away, run)
-            await self._see_through(await self._do(self.runs.start_line, run.id))
+            # Another token, because whoever clears away after the earlier process removes what belongs to its own.
+            run = await self._do(self.runs.start_line, run.id, token=str(uuid.uuid4()))
+            if not run.state.ended:
+                await self._see_through(run)
             return
         await insistently(lambda: self._do(follower.end, status), _warn)
         await self._do(self._launcher.clear_away, run)
 
     async def _see_off(self, run: Run, over: asyncio.Future[Status]) -> None:
         """Clear away after an agent that ends between two turns. Endless on purpose: it lasts as long as the agent."""
+        self._resting.add(run.line)
         await asyncio.wait([over])
+        self._resting.discard(run.line)
         if not any(other.line == run.line for other in await self._do(self.runs.open_here)):
             await self._do(self._launcher.clear_away, run)
 

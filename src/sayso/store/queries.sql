@@ -477,7 +477,7 @@ WHERE id = :id AND ended_at IS NULL RETURNING said;
 UPDATE runs SET choices = :choices, version = version + 1 WHERE id = :id;
 
 -- name: start_line
-UPDATE runs SET line = id, said = :said, untaken = :messages, seen = 0, version = version + 1, changed_at = :now
+UPDATE runs SET line = id, token = :token, said = :said, untaken = :messages, seen = 0, version = version + 1, changed_at = :now
 WHERE id = :id AND ended_at IS NULL;
 
 -- name: take_in
