@@ -6,6 +6,7 @@ import asyncio
 import fcntl
 import os
 import pty
+import signal
 import socket
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from tests.asks.samples import AGENT, ANNA, RED, FakeClock, ask
 from sayso.asks.desk import AskDesk
 from sayso.clock import now_ms
 from sayso.config import Config
+from sayso.gates.watch import Watch
 from sayso.moments import moment
 from sayso.notify import is_to_be_told, seconds_left
 from sayso.presence import PresenceDesk
@@ -154,6 +156,16 @@ def test_a_key_in_the_terminal_of_a_program_says_that_somebody_is_there(terminal
     terminal.type("x")
     assert not desk.is_away("anna", device)
     assert desk.is_away("anna", "")
+
+
+def test_a_key_in_its_terminal_wakes_a_gate_that_waits(terminal: RealTerminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # those of this process stay as they are
+    with Watch() as watch:
+        watch.also_keys(terminal.device)
+        assert watch.pause(0) == set()
+        terminal.leave_alone_for(MINUTE)
+        terminal.type("x")
+        assert watch.pause(SECONDS)
 
 
 def test_who_has_said_away_is_away_whatever_is_typed(terminal: RealTerminal, here: Store) -> None:

@@ -87,6 +87,8 @@ class HeldPrompt:
         is_held_back = self._prompt.own_prompt is OwnPrompt.AFTERWARDS
         listen = self._desks.listen if is_held_back else self._desks.listen_for_own
         listener = listen(self._watch.ring)
+        if is_held_back:
+            self._watch.also_keys(terminal_of(self._opened.ask.asker.pid))
         try:
             self._wait()
         except BaseException:

@@ -13,7 +13,7 @@ from enum import Enum, auto
 from pathlib import Path
 from types import FrameType, TracebackType
 
-from sayso.file_events import IN_A_FILE, ON_THE_WAY, watch
+from sayso.file_events import IN_A_FILE, KEY_READ, ON_THE_WAY, watch
 
 LOOK_EVERY = 1.0
 """Seconds between two looks where the system does not tell everything."""
@@ -46,7 +46,7 @@ class Watch:
         self._processes: set[int] = set()
         self._outputs: set[int] = set()
         self._trail: Path | None = None
-        self._changes = -1
+        self._changes = self._keys = -1
         for number in (*_ENDING, _YES) if _YES else _ENDING:
             signal.signal(number, self._note_signal)
 
@@ -57,8 +57,8 @@ class Watch:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._disarm()
-        for process in self._processes:
-            os.close(process)
+        for opened in (*self._processes, *([self._keys] if self._keys >= 0 else [])):
+            os.close(opened)
 
     def ring(self) -> None:
         """Have the wait end now. From any thread."""
@@ -78,6 +78,13 @@ class Watch:
         self._trail = trail
         self._arm()
 
+    def also_keys(self, terminal: str) -> None:
+        """Have it end also with a key in this terminal: whoever presses one is there."""
+        if terminal and sys.platform == "linux":
+            with suppress(OSError):
+                self._keys = watch([(Path(terminal), KEY_READ)])
+                self._poll.register(self._keys, select.POLLIN)
+
     def wait(self, seconds: float | None = None) -> GateNews:
         """Until something happens, or so many seconds are over. Whoever looks at the file after this misses nothing."""
         if self.told_to_end:
@@ -92,6 +99,8 @@ class Watch:
         ready = {fd for fd, _ in self._poll.poll(max(0, seconds) * 1000)}
         if self._changes in ready:
             self._arm()
+        if self._keys in ready:
+            os.read(self._keys, 4096)
         if self._here in ready:
             os.read(self._here, 4096)
         return ready
