@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -207,10 +207,14 @@ def test_a_real_claude_runs_no_hook_and_no_server_of_a_clone_until_that_is_trust
 
 
 def _allow(asked: Locator) -> None:
+    """A card that has just moved takes no press: then it is pressed once more."""
     allow = asked.get_by_role("button", name="Allow", exact=True)
-    # It takes a press only once it has been in view for a moment.
-    allow.scroll_into_view_if_needed()
-    allow.click()
+    for patience in (5_000, SECONDS * 1000):
+        allow.scroll_into_view_if_needed()
+        allow.click()
+        with suppress(AssertionError):
+            expect(asked).not_to_have_attribute("data-state", "open", timeout=patience)
+            return
 
 
 def _answer(page: Page, question: str, label: str) -> None:
