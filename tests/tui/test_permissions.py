@@ -9,6 +9,8 @@ from tests.tui.harness import Person, Place, until
 
 from sayso.asks.desk import Held
 from sayso.asks.model import Asker, Kind, NewAsk, Option, Question, Settler, State
+from sayso.asks.quorum import Demand, Quorum
+from sayso.config import system_user
 from sayso.permissions.action import Action, ActionKind, AllowScope, asking
 from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.verdict import Decision, Verdict, verdict_of
@@ -90,6 +92,19 @@ async def test_every_part_is_shown_and_nothing_in_it_leaves_its_block(place: Pla
         await anna.press("y")
         await place.outcome(held)
     assert verdict(place, held).digest == held.ask.digest
+
+
+async def test_where_several_have_to_agree_y_is_one_yes_and_the_permission_stays(place: Place) -> None:
+    demand = Demand(rule="Bash(git *)", place="/etc/sayso/rules.toml:3", people=(system_user(), "ben"), need=2)
+    asker = Asker(client="claude-code", project="/home/anna/api", host="workbench")
+    new = NewAsk(tool="approve", title="Allow it?", questions=(QUESTION,), asker=asker)
+    held = place.desk.hold(asking(new, PUSH, quorum=Quorum(demands=(demand,))))
+    async with place.inbox((100, 60)) as anna:
+        await anna.open()
+        await anna.sees("Who has to agree", "Must agree: 2 of", "Awaited: 2 more", "y allows it")
+        await anna.press("y")
+        await anna.sees("Your yes counts. Agreed so far: 1 of 2.", "Allow it?")
+    assert place.now(held).state is State.PENDING
 
 
 async def test_enter_decides_nothing_and_says_which_keys_do(place: Place) -> None:
