@@ -514,3 +514,26 @@ def test_a_patch_names_its_files_to_the_rules() -> None:
         ],
         "patch": two,
     }
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        " *** Add File: .env\n+x",
+        "\t*** Add File: .env\n+x",
+        "*** Add File: .env  \n+x",
+        "***Add File: .env\n+x",
+        "\u00a0*** Move to: .env",
+        "\n*** Delete File: .env",
+        "*** Add File: .env\r\n+x\r",
+        "*** Environment: elsewhere",
+    ],
+)
+def test_a_patch_in_which_codex_may_find_another_file_is_not_one_of_a_single_file(more: str) -> None:
+    patch = f"*** Begin Patch\n*** Add File: src/a.txt\n+hello\n{more}\n*** End Patch"
+    event = {**PROMPT, "tool_name": "apply_patch", "tool_input": {"command": patch}}
+    given = CodexHook().read(event, {}).permission.given
+    assert "file_path" not in given
+    names = [name for change in given["changes"] for name in change.values()]
+    assert "src/a.txt" in names
+    assert ".env" in names or ".env" not in more

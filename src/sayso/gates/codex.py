@@ -27,8 +27,15 @@ NEAR = 5
 """How many ancestors are looked at: between a hook and Codex may be a shell and a package runner."""
 READY_SECONDS = 5.0
 """For the gate to join the sessions that are there. A session begins all the same when it takes longer."""
-_FILE = re.compile(r"^\*\*\* (?P<change>Add|Update|Delete) File: (?P<path>.+?)\s*$", re.MULTILINE)
-_MOVED = re.compile(r"^\*\*\* Move to: (?P<path>.+?)\s*$", re.MULTILINE)
+_FILE = re.compile(r"\*\*\*\s*(?P<change>Add|Update|Delete) File:\s*(?P<path>.*)", re.IGNORECASE)
+_MOVED = re.compile(r"\*\*\*\s*Move to:\s*(?P<path>.*)", re.IGNORECASE)
+_PLAIN = re.compile(
+    r"\*\*\* Begin Patch\n"
+    r"\*\*\* (?:Add|Update|Delete) File: (?P<path>\S(?:[^\n]*\S)?)\n"
+    r"(?:(?:[+@-][^\n]*| (?![^\S\n]*\*)[^\n]*|\*\*\* End of File)\n)*"
+    r"\*\*\* End Patch\n?"
+)
+"""A patch of one file in which Codex, which is not strict about blanks, can find no other."""
 _WITHOUT_A_TERMINAL = ("exec", "e", "app-server", "mcp-server")
 
 
@@ -69,10 +76,11 @@ def _wanted(asked: Permission) -> Permission:
     patch = asked.given.get("command")
     if asked.tool != PATCH or not isinstance(patch, str):
         return asked
-    files = [{"path": found["path"], "change": found["change"].lower()} for found in _FILE.finditer(patch)]
-    files += [{"move_path": found["path"]} for found in _MOVED.finditer(patch)]
-    if len(files) == 1:
-        return Permission(tool=PATCH, given={"file_path": files[0]["path"], "patch": patch})
+    if plain := _PLAIN.fullmatch(patch):
+        return Permission(tool=PATCH, given={"file_path": plain["path"], "patch": patch})
+    lines = [line.strip() for line in patch.split("\n")]
+    files = [{"path": found["path"], "change": found["change"].lower()} for found in map(_FILE.match, lines) if found]
+    files += [{"move_path": found["path"]} for found in map(_MOVED.match, lines) if found]
     return Permission(tool=PATCH, given={"changes": files, "patch": patch})
 
 
