@@ -7,6 +7,7 @@ import ctypes
 import fcntl
 import json
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -66,6 +67,12 @@ def send(address: Any) -> None:
         made.sendto(b"x", address)
 
 
+def numbered(made: int, change: Callable[..., int]) -> None:
+    """Something that others could be met at by its number. It is taken away again."""
+    checked(made)
+    checked(change(made, 0, None))
+
+
 def attach(pid: int) -> None:
     checked(libc.ptrace(PTRACE_ATTACH, pid, None, None))
     os.waitpid(pid, 0)
@@ -111,6 +118,9 @@ def ways(at: dict[str, Any], inherited: list[str]) -> dict[str, Callable[[], obj
         "a child": lambda: subprocess.run(["sh", "-c", f"echo > {outside}/child"], check=True, capture_output=True),
         "a grandchild": lambda: in_a_grandchild(f"{outside}/grandchild"),
         "shared memory": lambda: write("/dev/shm/sayso-escape"),
+        "numbered shared memory": lambda: numbered(libc.shmget(0, 64, 0o600), libc.shmctl),
+        "numbered messages": lambda: numbered(libc.msgget(0, 0o600), libc.msgctl),
+        "the limits of another": lambda: resource.prlimit(sibling, resource.RLIMIT_CORE, (0, 0)),
         "a device": lambda: os.mknod("device", 0o600 | 0o060000, os.makedev(254, 0)),
         "a socket in a file": lambda: connect(socket.AF_UNIX, at["socket"]),
         "an abstract socket": lambda: connect(socket.AF_UNIX, f"\0{at['abstract']}"),

@@ -37,11 +37,13 @@ STOPPED = {
     "/proc/PID/environ", "/proc/PID/mem", "writing outside", "moving out", "a child", "a grandchild",
     "shared memory", "a device", "a socket in a file", "an abstract socket", "TCP", "UDP", "io_uring",
     "another's network", "its own network again", "mounting", "tracing", "a signal", "typing into a terminal",
-    "rights of other programs", "moving a secret in", "emptying a file", "removing",
+    "rights of other programs", "moving a secret in", "emptying a file", "removing", "numbered shared memory",
+    "numbered messages", "the limits of another",
 }  # fmt: skip
 WITHOUT_A_SANDBOX = {
     "reading a secret", "a symbolic link", "/proc/self/root", "/proc/PID/root", "/proc/PID/fd", "writing outside",
     "a child", "a grandchild", "a socket in a file", "an abstract socket", "TCP", "UDP", "a signal",
+    "numbered shared memory", "numbered messages", "the limits of another",
 }  # fmt: skip
 """Those that lead out anywhere else, whatever the machine: so they are tried rightly."""
 
