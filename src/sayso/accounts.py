@@ -34,6 +34,8 @@ class User:
     name: str
     created_at: int
     revoked_at: int | None = None
+    account: str = ""
+    """Who they are to the system, where that is known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +90,10 @@ class Accounts:
         """Let a person in, or let them in again."""
         _check_name("user", name)
         self._store.write(lambda tx: tx.run("insert_user", name=name, now=self._clock()))
+
+    def note_account(self, name: str, account: str) -> None:
+        """This user is who has that account of the system, and no second person."""
+        self._store.write(lambda tx: tx.run("note_account", name=name, account=account))
 
     def users(self) -> list[User]:
         return [User(**row) for row in self._store.read(lambda tx: tx.all("users"))]

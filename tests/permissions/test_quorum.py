@@ -13,10 +13,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from tests.asks.samples import AGENT
 from tests.permissions.test_desk import PUSH, QUESTION
 
+from sayso.accounts import Accounts
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, NewAsk, Settler, State
 from sayso.asks.quorum import Demand, Quorum, deciders, next_escalation, yeses_of
 from sayso.chain import LogKind
+from sayso.cli.web import yourself
+from sayso.config import system_user
 from sayso.errors import AlreadySettled, InvalidInput
 from sayso.permissions.action import asking
 from sayso.permissions.desk import PermissionDesk
@@ -118,6 +121,20 @@ def test_the_one_whose_agent_it_is_does_not_count(place: Place) -> None:
         with pytest.raises(InvalidInput):
             place.yes(nobodys, person)
     assert "nobody knows whose agent this is" in rules_part(nobodys)[0].text
+
+
+def test_one_person_with_a_name_on_the_page_and_another_to_the_system_counts_once(place: Place) -> None:
+    assert yourself(Accounts(place.store), "ada of the page") == "ada.of.the.page"
+    anyone = replace(TWO, people=())
+    ask = place.ask(anyone)
+    place.yes(ask, "ada.of.the.page")
+    again = place.desk.allow(ask.id, ask.digest, by("whoever", system_user()))
+    assert [yes.person for yes in yeses_of(again)] == ["ada.of.the.page"]
+    assert not yeses_of(place.desk.take_back(ask.id, by("whoever", system_user())))
+    own = place.ask(replace(anyone, not_asker=True, need=1), whose=system_user())
+    with pytest.raises(InvalidInput, match="their own agent"):
+        place.yes(own, "ada.of.the.page")
+    assert place.yes(own, "bo").state is State.ANSWERED
 
 
 def test_what_several_rules_demand_is_demanded_together(place: Place) -> None:

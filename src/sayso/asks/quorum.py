@@ -26,6 +26,8 @@ class Yes:
     digest: str
     surface: str
     at: int
+    account: str
+    """Who that is, whatever they are called: a person may have two names, on the page and to the system."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +56,7 @@ class Quorum:
 
     demands: tuple[Demand, ...]
     whose: str = ""
-    """The person whose agent asks, as its token or its system's user says; empty where nobody knows."""
+    """The account of the person whose agent asks, as its token or its system's user says; empty where nobody knows."""
     all_people: tuple[str, ...] = ()
     """Everyone who can decide here, where that is known: on one machine."""
     stand_ins: tuple[str, ...] = ()
@@ -62,7 +64,8 @@ class Quorum:
 
     def counted(self, demand: Demand, yeses: Iterable[Yes], asked_at: int) -> dict[str, str]:
         """Each name in whose place somebody has agreed, with who that was. Nobody counts twice, and no name does."""
-        able = {yes.person: self._places(demand, yes, asked_at) for yes in yeses}
+        each_once = {yes.account: yes for yes in yeses}.values()
+        able = {yes.person: self._places(demand, yes, asked_at) for yes in each_once}
         taken: dict[str, str] = {}
         # Those who decide for themselves sit first, so that nobody else takes their place.
         for person in sorted(able, key=lambda name: name not in able[name]):
@@ -71,7 +74,7 @@ class Quorum:
 
     def _places(self, demand: Demand, yes: Yes, asked_at: int) -> tuple[str, ...]:
         """The names that this yes can count for: the person's own, or else of those whom they stand for."""
-        if demand.not_asker and (not self.whose or yes.person == self.whose):
+        if demand.not_asker and (not self.whose or self.whose in (yes.person, yes.account)):
             return ()
         deciders = demand.deciders(yes.at - asked_at)
         if not deciders or yes.person in deciders:

@@ -14,7 +14,7 @@ from sayso.cli.program import settings
 from sayso.cli.terminal import bold, draw_link, put, put_json, say
 from sayso.cli.texts import mark, plural, tr
 from sayso.clock import now_ms
-from sayso.config import Config
+from sayso.config import Config, system_user
 from sayso.desks import Desks, open_desks
 from sayso.errors import SignInRefused
 from sayso.log import set_up
@@ -113,6 +113,8 @@ def yourself(accounts: Accounts, person: str) -> str:
         accounts.add_user(name)
     elif known[name].revoked_at is not None:
         raise SignInRefused(f"{name} was revoked. `sayso user add {name}` lets them in again; --user names another.")
+    if name not in known or known[name].account != system_user():
+        accounts.note_account(name, system_user())
     return name
 
 

@@ -17,6 +17,7 @@ from sayso.errors import AlreadySettled, InvalidInput, Problem
 from sayso.permissions import delegations
 from sayso.permissions.action import AllowScope, action_from, original_of
 from sayso.permissions.quorum_words import progress
+from sayso.store import Transaction
 from sayso.text import iso_time
 
 NOT_ASKED = "{person} cannot allow this. It takes {who}. Anyone who sees it can deny it."
@@ -34,7 +35,7 @@ def agree(table: AskTable, ask: Ask, quorum: Quorum, given: Outcome, by: Settler
     if not quorum.may_count(yes, ask.created_at):
         raise _refused(quorum, yes, table.now - ask.created_at)
     proposed = _proposed(ask, quorum, given, yes.person)
-    if any(each.person == yes.person for each in yeses_of(proposed)):
+    if any(each.account == yes.account for each in yeses_of(proposed)):
         return ask
     agreed = _with(proposed, [*yeses_of(proposed), yes])
     return table.change(agreed, ask, kind="agreed", by=_named(agreed, yes, by), detail=progress(agreed))
@@ -42,7 +43,7 @@ def agree(table: AskTable, ask: Ask, quorum: Quorum, given: Outcome, by: Settler
 
 def take_back(table: AskTable, ask: Ask, by: Settler) -> Ask:
     """Take one yes back. Once nobody stands behind an edit any more, it is what the agent wants that is asked."""
-    left = [yes for yes in yeses_of(ask) if yes.person != by.known_as]
+    left = [yes for yes in yeses_of(ask) if yes.account != account_of(table.tx, by.known_as)]
     if len(left) == len(yeses_of(ask)):
         raise _invalid(NOT_AGREED.format(person=by.known_as))
     after = _with(ask if left else _as_asked(ask), left)
@@ -56,7 +57,14 @@ def _yes(table: AskTable, given: Outcome, by: Settler) -> Yes:
         digest=given.digest,
         surface=by.surface,
         at=table.now,
+        account=account_of(table.tx, by.known_as),
     )
+
+
+def account_of(tx: Transaction, name: str) -> str:
+    """Who somebody is of whom this is one of the names."""
+    user = tx.one("user", name=name)
+    return user["account"] or name if user else name
 
 
 def _proposed(ask: Ask, quorum: Quorum, given: Outcome, person: str) -> Ask:
@@ -106,7 +114,7 @@ def _named(ask: Ask, yes: Yes, by: Settler) -> Settler:
 def _refused(quorum: Quorum, yes: Yes, age: int) -> InvalidInput:
     names = [name for name in quorum.named(age) if not (name == quorum.whose and _excludes_asker(quorum))]
     who = f"a yes of {', '.join(names)}" if names else "somebody else's yes"
-    text = NOT_ONES_OWN if yes.person == quorum.whose and _excludes_asker(quorum) else NOT_ASKED
+    text = NOT_ONES_OWN if quorum.whose in (yes.person, yes.account) and _excludes_asker(quorum) else NOT_ASKED
     return _invalid(text.format(person=yes.person, who=who))
 
 

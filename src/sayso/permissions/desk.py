@@ -85,11 +85,12 @@ class PermissionDesk:
         one_machine = self._rules.is_one_machine
 
         def work(table: AskTable) -> Quorum:
-            users = [row["name"] for row in table.tx.all("users") if row["revoked_at"] is None]
+            users = [row for row in table.tx.all("users") if row["revoked_at"] is None]
+            people = {row["name"] if row["name"] in named else row["account"] or row["name"] for row in users}
             return Quorum(
                 demands=demands,
-                whose=whose,
-                all_people=tuple(sorted({*users, system_user()})) if one_machine else (),
+                whose=agreeing.account_of(table.tx, whose),
+                all_people=tuple(sorted({*people, system_user()})) if one_machine else (),
                 stand_ins=tuple(each.delegate for each in delegations.now(table) if each.person in named),
             )
 

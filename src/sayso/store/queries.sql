@@ -267,6 +267,9 @@ DELETE FROM claims WHERE claimed_at < :before;
 -- name: insert_user
 INSERT INTO users (name, created_at) VALUES (:name, :now) ON CONFLICT (name) DO UPDATE SET revoked_at = NULL;
 
+-- name: note_account
+UPDATE users SET account = :account WHERE name = :name AND account <> :account;
+
 -- name: users
 SELECT * FROM users ORDER BY name;
 

@@ -107,7 +107,8 @@ CREATE TABLE claims (
 CREATE TABLE users (
     name TEXT PRIMARY KEY,
     created_at BIGINT NOT NULL,
-    revoked_at BIGINT
+    revoked_at BIGINT,
+    account TEXT NOT NULL DEFAULT ''
 );
 
 CREATE TABLE links (
