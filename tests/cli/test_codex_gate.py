@@ -19,7 +19,7 @@ from sayso.asks.model import Answer, Ask, State
 from sayso.chain import LogKind
 from sayso.errors import StoreUnavailable
 from sayso.gates.codex import CodexHook, has_no_terminal
-from sayso.gates.codex_asks import patched
+from sayso.gates.codex_asks import command_action, patched
 from sayso.gates.codex_gate import CodexGate
 from sayso.gates.codex_server import CodexServer
 from sayso.permissions.action import AllowScope, takes_changes
@@ -514,6 +514,12 @@ def test_a_patch_names_its_files_to_the_rules() -> None:
         ],
         "patch": two,
     }
+
+
+@pytest.mark.parametrize("shell", ["./bash", "/srv/shop/bash", "bin/sh"])
+def test_a_program_that_is_only_called_as_a_shell_is_none(shell: str) -> None:
+    line = f"{shell} -lc 'git status'"
+    assert command_action({"command": line}, Path("/srv")).data["input"]["command"] == line
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from sayso.permissions.action import Action, ActionKind, AllowScope, asking
 from sayso.permissions.hindsight import hindsight
 from sayso.permissions.like_rule import LikeRule, RuleReach
 from sayso.process_table import started
+from sayso.rules.adding import NewRule, made_ready
 
 EVERYWHERE, PROJECT, SESSION = RuleReach.EVERYWHERE, RuleReach.PROJECT, RuleReach.SESSION
 
@@ -186,6 +187,15 @@ def test_a_rule_that_denies_or_asks_has_the_last_word_and_is_named(desks: Desks,
         with pytest.raises(InvalidInput, match=rf"{said}.*Bash\(npm \*\) \(.*rules.toml:1\)"):
             desks.permissions.allow_like(ask.id, ask.digest, me, LikeRule(text="Bash(npm test)", reach=EVERYWHERE))
         assert desks.asks.get(ask.id).state is State.PENDING
+
+
+def test_what_an_editor_saves_meanwhile_is_not_overwritten(config: Config) -> None:
+    theirs = '[[rule]]\ndeny = ["Bash(rm *)"]\n'
+    with made_ready(config.user_rules, NewRule(patterns=("Bash(npm test)",)), config.state_dir) as ready:
+        config.user_rules.write_text(theirs)
+        with pytest.raises(InvalidInput, match="they were changed meanwhile"):
+            ready.put()
+    assert config.user_rules.read_text() == theirs
 
 
 def test_nothing_is_added_to_a_file_with_an_error(desks: Desks, config: Config, me: Settler) -> None:

@@ -78,8 +78,11 @@ def _in_shell(line: str) -> str:
         words = shlex.split(line)
     except ValueError:
         return line
-    if len(words) == 3 and os.path.basename(words[0]) in _SHELLS and words[1] in ("-c", "-lc"):
-        return words[2]
+    if len(words) == 3 and words[1] in ("-c", "-lc"):
+        where, name = os.path.split(words[0])
+        # Anywhere else another program may be called so.
+        if name in _SHELLS and where in ("", "/bin", "/usr/bin"):
+            return words[2]
     return line
 
 

@@ -89,11 +89,14 @@ def _ready(file: Path, new: NewRule, state_dir: Path, stack: ExitStack) -> Ready
     text = _longer(data, new.toml)
     after = _checked(before, read_rules(text, file, RuleLevel.PERSON), new)
     beside = stack.enter_context(prepared_file(real, text))
-    return ReadyRule(rule=after.rules[-1], hash=after.hash, put=lambda: _put(beside, real))
+    return ReadyRule(rule=after.rules[-1], hash=after.hash, put=lambda: _put(beside, real, data))
 
 
-def _put(beside: Path, real: Path) -> None:
+def _put(beside: Path, real: Path, before: bytes) -> None:
+    """An editor holds no lock: what it has saved meanwhile is not overwritten."""
     try:
+        if (real.read_bytes() if real.exists() else b"") != before:
+            raise _invalid(ONLY_ALLOWED.format(why="they were changed meanwhile"))
         os.replace(beside, real)
     except OSError as error:
         raise _invalid(ONLY_ALLOWED.format(why=error.strerror or error)) from None
