@@ -191,6 +191,7 @@ def _ends_command(words: Command, place: int) -> bool:
 
 # Options
 
+_NPM_OPTIONS = "--script-shell --prefix -C --node-options --userconfig --globalconfig"
 _RISKY = {
     "git": "--upload-pack --receive-pack --exec --ext-diff --textconv --output --open-files-in-pager --template "
     "--separate-git-dir --config --pathspec-from-file",
@@ -217,6 +218,10 @@ _RISKY = {
     "cc": "-wrapper -fplugin -specs -B",
     "clang": "-fplugin -fpass-plugin -Xclang -B",
     "docker": "-H --host -c --context --config",
+    **dict.fromkeys(
+        ("docker build", "podman build"), "-o --output --iidfile --metadata-file --cache-to --secret --ssh"
+    ),
+    **dict.fromkeys(("docker save", "docker export", "podman save", "podman export"), "-o --output"),
     "eslint": "-c --config --plugin --rulesdir --parser --resolve-plugins-relative-to -f --format -o --output-file",
     "prettier": "--config --plugin",
     "jest": "-c --config --globalSetup --runner --testRunner --reporters --transform --setupFiles",
@@ -228,10 +233,17 @@ _RISKY = {
     "lua": "-e -l",
     "tree": "-o",
     "make": "--eval -E -I --include-dir -f --file --makefile -C --directory",
-    "go": "-exec -toolexec -o -C",
-    "cargo": "--config",
-    "npm": "--script-shell --prefix -C --node-options --userconfig --globalconfig",
-    "pytest": "-c -p -o --rootdir --confcutdir --override-ini --basetemp --junitxml --junit-xml",
+    "go": "-exec -toolexec -vettool -ldflags -gcflags -asmflags -gccgoflags -compiler -overlay -modfile "
+    "-outputdir -trace",
+    "cargo": "--config --manifest-path -C -Z",
+    "cargo clippy": "--fix",
+    "npm": _NPM_OPTIONS,
+    "pnpm": f"{_NPM_OPTIONS} --dir --use-node-version --npm-path --pnpmfile --global-pnpmfile",
+    "yarn": f"{_NPM_OPTIONS} --cwd --require --use-yarnrc",
+    "bun": f"{_NPM_OPTIONS} --preload -r --require --import --cwd -c --config --env-file -e --eval -p --print --shell "
+    "--reporter-outfile",
+    "pytest": "-c --config-file -p -o --rootdir --confcutdir --override-ini --basetemp --junitxml --junit-xml --pdbcls "
+    "--log-file --pastebin --debug",
     "python": "-c -m -",
     "python3": "-c -m -",
     "node": "-e --eval -p --print -r --require --import --loader",
@@ -242,6 +254,7 @@ _RISKY = {
     "jobs": "-x",
 }
 """By which options a program runs others, reads other settings or writes files."""
+_OF_DOCKER = named("container image builder buildx compose")
 _NAMED_FIRST = _RUNNERS | named(
     "uv uvx pipx pnpx bunx bun deno make gmake just cargo poetry pipenv hatch pdm rye bundle nix pnpm yarn npm "
     "go gh pip"
@@ -253,8 +266,8 @@ _NAMED_SECOND = frozenset(
         "uv": "run tool x",
         "npm": "exec x",
         "pnpm": "exec dlx",
-        "yarn": "exec dlx",
-        "bun": "run x",
+        "yarn": "exec dlx node workspaces",
+        "bun": "run x exec",
         "deno": "run eval",
         "poetry": "run",
         "pipenv": "run",
@@ -274,6 +287,11 @@ _NAMED_SECOND = frozenset(
     for word in words.split()
 )
 """The same one word later."""
+_SAME_BELOW = {
+    **dict.fromkeys((f"{program} {word}" for program in ("docker", "podman") for word in _OF_DOCKER), 2),
+    "yarn workspace": 3,
+}
+"""Beginnings after which words mean what they do right after the program, and how long these are."""
 _WHOLLY_NAMED = named(
     "awk gawk mawk nawk vim vi nvim view ex ed emacs gdb lldb strace ltrace script parallel expect osascript"
 )
@@ -292,7 +310,26 @@ def risky_options(words: Command) -> tuple[str, ...]:
     if name == "git":
         before = words[1 : len(words) - len(without_git_options(words)) + 1]
         found += [word for word in before if _BEFORE_THE_SUBCOMMAND.fullmatch(word.partition("=")[0])]
+    beginning = _SAME_BELOW.get(" ".join((name, *words[1:2])), 0)
+    if beginning:
+        found += [*words[1:beginning], *risky_options((name, *words[beginning:]))]
     return tuple(found)
+
+
+_STRANGE = {
+    **dict.fromkeys(("make", "gmake"), r"\w+[:+?!]*=.*"),
+    "cargo": r"\+.*",
+    "git": r"ext::.*",
+    "gcc": r"@.*",
+    "npm": r"exec",
+    "pnpm": r"--config\..*|exec|dlx",
+    "yarn": r"exec|dlx|run|node",
+    "go": r"--?test\.(?!run|v|count|short|timeout).*|--?(?:[oC]|(?:cpu|mem|block|mutex|cover)profile)(?:=.*)?",
+    "node": r"--(?:run|env[-_]file|experimental[-_](?:default[-_])?(?:loader|config)|test[-_]reporter"
+    r"|test[-_]global[-_]setup|build[-_]snapshot|snapshot[-_]blob|openssl[-_]config|redirect[-_]warnings|report[-_]"
+    r"|diagnostic[-_]dir).*",
+}
+"""Words of other shapes by which they do that."""
 
 
 def _programs_among(name: str, words: Command) -> Command:
@@ -303,8 +340,7 @@ def _programs_among(name: str, words: Command) -> Command:
         return tuple(word for word in words[1:] if word.startswith(("-", "+")))
     if name == "sed":
         return tuple(word for word in _sed_script(words) if not _SED_HARMLESS.fullmatch(word))
-    strange = {"make": r"\w+[:+?!]*=.*", "gmake": r"\w+[:+?!]*=.*", "cargo": r"\+.*", "git": r"ext::.*", "gcc": r"@.*"}
-    found = [word for word in words[1:] if name in strange and re.fullmatch(strange[name], word, re.DOTALL)]
+    found = [word for word in words[1:] if name in _STRANGE and re.fullmatch(_STRANGE[name], word, re.DOTALL)]
     if name == "tar" and set("".join(words[1:2])) & set("IF"):
         # Its options may stand there without a dash.
         found += words[1:2]
