@@ -26,6 +26,15 @@ PAPER = Ground(leads_to=os.path.normpath, project="/project")
         ("Bash(npm test -- --watch)", ["Bash(npm test *)"]),
         ("Bash(npm run build --silent)", ["Bash(npm run build *)"]),
         ("Bash(git log --oneline -5)", ["Bash(git log *)"]),
+        ("Bash(yarn run build x)", ["Bash(yarn run build *)"]),
+        ("Bash(bun run build x)", ["Bash(bun run build *)"]),
+        ("Bash(go test ./...)", ["Bash(go test *)"]),
+        ("Bash(pytest -q tests)", ["Bash(pytest *)"]),
+        ("Bash(gh pr view 12)", ["Bash(gh pr view *)"]),
+        ("Bash(git commit -m 'a b')", ["Bash(git commit -m 'a b')"]),
+        ("Bash(git status -s && echo 'a b')", ["Bash(git status *)", "Bash(echo 'a b')"]),
+        ("Bash(npm run --silent build)", ["Bash(npm run --silent build)"]),
+        ("Bash(pytest -p evil x)", ["Bash(pytest -p evil x)"]),
         ("Bash(git -C x log)", ["Bash(git -C x log)"]),
         ("Bash(git diff --output=x)", ["Bash(git diff --output=x)"]),
         ("Bash(./build.sh prod)", ["Bash(./build.sh prod)"]),
@@ -46,6 +55,24 @@ PAPER = Ground(leads_to=os.path.normpath, project="/project")
 )
 def test_it_names_the_words_that_carry_meaning_and_the_folder_of_an_edit(action: str, proposed: list[str]) -> None:
     assert list(like(example(action, "/project"))) == proposed
+
+
+FURTHER_WORDS_MATTER = """
+    docker container ls -a; docker image ls -a; docker volume ls -q; docker system df -v; docker compose ps -a;
+    docker run x y; docker build .; gh repo view x; gh auth status x; gh secret list x; gh pr merge 1; gh api x y;
+    git branch -a; git remote -v; git stash list; git tag -l; git worktree list x; git notes list x; git config -l;
+    git submodule status x; git bisect log x; git push origin x; git reset HEAD x; git checkout -b x; git commit -a;
+    git clean -n; terraform state list x; terraform workspace list x; terraform plan -destroy; npm config get x;
+    npm cache ls x; npm install x; npm exec x y; uv pip list -v; uv run x y; pip config list -v; kubectl get pods;
+    kubectl config view x; helm repo list x; brew services list; apt list x; aws s3 ls x; gcloud config list x;
+    az account show x; make test -j4; just test x; yarn workspace a test; yarn node x.js; pnpm exec x y; bun x y z;
+    deno test a; deno task x y; poetry config x y; cargo install --list; cargo fmt --check; cargo run x; go run x y;
+    go tool cover -h; go env -w x; python -m pytest x; cat x; rm x y; curl x y; ruff check x"""
+
+
+@pytest.mark.parametrize("line", [line.strip() for line in FURTHER_WORDS_MATTER.split(";")])
+def test_nothing_wider_is_proposed_where_further_words_may_do_something_else(line: str) -> None:
+    assert proposals(shell(line), use_of(shell(line), PAPER)) == ((f"Bash({line})",),)
 
 
 def test_what_it_would_have_matched_can_be_told() -> None:

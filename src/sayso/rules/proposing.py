@@ -14,17 +14,23 @@ from sayso.rules.pattern import pattern
 from sayso.rules.rule import Effect, Rule
 from sayso.rules.use import Command, ToolUse, UsedPath
 from sayso.rules.uses import Ground, PlainAction, use_of
-from sayso.rules.wrappers import named, risky_options
+from sayso.rules.wrappers import risky_options
 from sayso.text import exact
 
-_WITH_SUBCOMMANDS = {
-    **dict.fromkeys(
-        named("git cargo go docker podman kubectl terraform helm pip uv poetry brew apt gh make just bun"), 1
-    ),
-    **dict.fromkeys(named("npm pnpm yarn deno"), 1),
+_MAY_GO_ON = {
+    **dict.fromkeys(("ls", "pytest"), ""),
+    "git": "status|log|diff|show|blame|shortlog|ls-files|rev-parse|describe|add",
+    "npm": "test|run NAME",
+    "pnpm": "test|run NAME",
+    "yarn": "test|run NAME",
+    "bun": "test|run NAME",
+    "cargo": "test|build|check|clippy",
+    "go": "test|build|vet",
+    "docker": "ps|images",
+    "gh": "pr view|pr list|pr diff|pr checks|pr status|issue view|issue list|issue status|run view|run list",
 }
-"""How many words after the program say what it is to do."""
-_RUNS_A_SCRIPT = named("npm pnpm yarn bun")
+"""Commands that do the same whatever words follow, but for options that a star does not stand for. Of any other, a
+further word may be another deed (`git branch -D`, `make test deploy`): nothing wider than the same is proposed."""
 _PLAIN = re.compile(r"[\w./:@%+,=-]+", re.ASCII)
 _ON_PAPER = Ground(leads_to=os.path.normpath)
 
@@ -86,12 +92,20 @@ def _can_be_read(patterns: Patterns) -> bool:
 
 
 def _telling(words: Command) -> int:
-    """How many words carry the meaning: the program, what it is to do, and options that matter."""
-    count = 1 + _WITH_SUBCOMMANDS.get(words[0], 0)
-    if words[0] in _RUNS_A_SCRIPT and words[1:2] == ("run",):
-        count += 1
-    known = words[0] in _WITH_SUBCOMMANDS and not any(word.startswith("-") for word in words[1:count])
-    return min(count, len(words)) if known and _names_all(words, count) else len(words)
+    """How many words say what is done, so that any may follow; 0 where nothing is known of what follows."""
+    if words[0] not in _MAY_GO_ON:
+        return 0
+    for verb in _MAY_GO_ON[words[0]].split("|"):
+        told = verb.split()
+        given = words[1 : 1 + len(told)]
+        if len(given) == len(told) and all(map(_is_said, given, told)):
+            return 1 + len(told)
+    return 0
+
+
+def _is_said(word: str, told: str) -> bool:
+    """The name of a script may be any."""
+    return word == told or (told == "NAME" and not word.startswith("-"))
 
 
 def _names_all(words: Command, count: int) -> bool:
@@ -100,11 +114,12 @@ def _names_all(words: Command, count: int) -> bool:
 
 
 def _words(words: Command) -> str:
-    """The words that carry meaning, and whatever may follow."""
+    """The words that say what is done, and whatever may follow; every word where that might do something else."""
     count = _telling(words)
-    if not all(_PLAIN.fullmatch(word) for word in words[:count]):
-        return ""
-    return " ".join(words[:count]) + (" *" if count < len(words) else "")
+    known = 0 < count < len(words) and _names_all(words, count)
+    if not known or not all(map(_PLAIN.fullmatch, words[:count])):
+        return _exactly(words)
+    return f"{' '.join(words[:count])} *"
 
 
 def _exactly(words: Command) -> str:
