@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import socket
 import subprocess
 import sys
@@ -23,10 +24,11 @@ from sayso.running import confined, landlock, seatbelt, seccomp
 from sayso.running.denials import guess
 from sayso.running.launch import Launch
 from sayso.running.output import read
-from sayso.running.sandbox import Sandbox, SandboxWord, sandbox_for, why_not
+from sayso.running.sandbox import SECRETS, SECRETS_AMONG_CACHES, Sandbox, SandboxWord, sandbox_for, why_not
 from sayso.running.spawner import Spawner
 
 ESCAPES = Path(__file__).with_name("escapes.py")
+DOCUMENTED = Path(__file__).parents[2] / "docs" / "sandbox.md"
 PYTHON = [sys.executable, "-I", "-S"]
 OUTSIDE_OF_THE_PROMISE = {"the mode of a file", "the times of a file", "the command lines of others"}
 """What docs/sandbox.md says that no sandbox keeps a command from."""
@@ -268,6 +270,34 @@ def test_a_sandbox_hides_what_is_sayso_s_and_what_the_person_says(
     assert found
     assert {str(tmp_path / name) for name in ("state", "mine", "private", "home/.ssh")} <= set(found.hidden)
     assert found.write == (str(tmp_path / "project"), str(tmp_path / "cache"))
+
+
+def test_what_lies_among_caches_is_hidden_where_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    there, missing = tmp_path / ".cache/huggingface/token", tmp_path / ".m2/settings.xml"
+    there.parent.mkdir(parents=True)
+    there.write_text("secret")
+    found = sandbox_for(Config(sandbox="workspace"), tmp_path / "project", [word(None)])
+    assert found
+    assert str(there) in found.hidden
+    assert str(missing) not in found.hidden, "package managers may write to its folder"
+
+
+def test_a_secret_behind_a_link_is_hidden_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".ssh").symlink_to("dots/ssh")
+    (tmp_path / ".config").symlink_to("dots/config")
+    found = sandbox_for(Config(sandbox="workspace"), tmp_path / "project", [word(None)])
+    assert found
+    assert {str(tmp_path / "dots/ssh"), str(tmp_path / "dots/config/gh")} <= set(found.hidden)
+
+
+def test_the_documentation_lists_all_that_is_hidden_of_a_home_and_nothing_else() -> None:
+    documented = DOCUMENTED.read_text("utf-8").split("### What is hidden of your home")[1].split("\n## ")[0]
+    listed = re.findall(
+        r"`~/([^`]+)`", "".join(line for line in documented.splitlines() if line.startswith(("-", " ")))
+    )
+    assert sorted(listed) == sorted((*SECRETS, *SECRETS_AMONG_CACHES))
 
 
 def test_all_but_what_is_hidden_is_named_one_by_one(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,16 +20,33 @@ NO_SANDBOX = SANDBOXES[0]
 TRIAL_SECONDS = 20.0
 
 SECRETS = (
-    ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".config/gcloud", ".config/gh", ".config/op",
-    ".config/rclone", ".config/sops", ".password-store", ".vault-token", ".terraform.d", ".netrc", ".git-credentials",
-    ".config/git/credentials", ".pypirc", ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials",
-    ".local/share/keyrings", ".local/share/kwalletd", "Library/Keychains", ".mozilla", ".thunderbird",
-    ".config/google-chrome", ".config/chromium", ".config/BraveSoftware", ".config/microsoft-edge",
-    ".bash_history", ".zsh_history", ".python_history", ".node_repl_history", ".psql_history", ".mysql_history",
-    ".local/share/fish", ".local/share/atuin", ".claude", ".claude.json", ".codex", ".gemini", ".qwen", ".copilot",
-    ".local/share/opencode",
+    # Keys and passwords
+    ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".fly", ".config/containers/auth.json", ".config/gcloud",
+    ".config/gh", ".config/glab-cli", ".config/hub", ".config/op", ".config/rclone", ".config/sops", ".password-store",
+    ".vault-token", ".terraform.d", ".netrc", ".git-credentials", ".config/git/credentials", ".pypirc", ".npmrc",
+    ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".pgpass", ".my.cnf", ".mylogin.cnf", ".s3cfg",
+    ".boto", ".Xauthority", ".ICEauthority", ".bitcoin", ".config/1Password", ".config/Bitwarden",
+    ".config/Bitwarden CLI", ".config/KeePassXC", ".config/keepassxc", ".local/share/keyrings",
+    ".local/share/kwalletd", "Library/Keychains",
+    # Browsers and mail, and all that programs from Flatpak and Snap keep
+    ".mozilla", ".thunderbird", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware",
+    ".config/microsoft-edge", ".config/vivaldi", ".local/share/evolution", ".config/evolution", ".var/app", "snap",
+    # What was typed
+    ".bash_history", ".zsh_history", ".sh_history", ".zhistory", ".histfile", ".zsh_sessions", ".local/share/zsh",
+    ".local/share/fish", ".local/share/atuin", ".python_history", ".node_repl_history", ".irb_history",
+    ".psql_history", ".mysql_history", ".viminfo", ".lesshst",
+    # What agents keep
+    ".claude", ".claude.json", ".codex", ".gemini", ".qwen", ".copilot", ".config/github-copilot", ".cursor",
+    ".config/Cursor", ".opencode", ".config/opencode", ".local/share/opencode", ".kiro", ".continue", ".goose",
+    ".config/goose", ".aider.conf.yml",
 )  # fmt: skip
-"""What no command in a sandbox reads of a home: keys, passwords, browsers, what was typed, what agents keep."""
+"""What no command in a sandbox reads of a home."""
+SECRETS_AMONG_CACHES = (
+    ".m2/settings.xml", ".m2/settings-security.xml", ".gradle/gradle.properties", ".cache/huggingface/token",
+    ".cache/huggingface/stored_tokens",
+)  # fmt: skip
+"""The same, where they are there: no command can make anything directly in a folder that something hidden is in, and
+these are in folders that package managers want to write to."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,14 +97,13 @@ def sandbox_for(config: Config, project: Path, words: Iterable[SandboxWord]) -> 
         return None
     profile = strictest(SANDBOXES, *(profile for profile, _ in kept))
     home = os.path.realpath(os.path.expanduser("~"))
-    secrets = (f"{home}/{name}" for name in SECRETS)
     changed = (project, *config.sandbox_write) if profile == "workspace" else ()
     return Sandbox(
         profile=profile,
         network=strictest(NETWORKS, *(network for _, network in kept)),
         write=_real(changed),
         read=_real((project, *config.command_roots)),
-        hidden=_real((config.state_dir, config.user_dir, *config.sandbox_hide, *secrets)),
+        hidden=(*_real((config.state_dir, config.user_dir, *config.sandbox_hide)), *_secrets(home)),
         home=home,
     )
 
@@ -113,6 +129,18 @@ def why_not(network: str) -> str:
     if not tried.returncode:
         return ""
     return (tried.stderr.decode(errors="replace").strip().splitlines() or ["it failed"])[-1]
+
+
+def _secrets(home: str) -> Iterator[str]:
+    """Whole and real paths. Most lie in the same few folders: those are looked up once, for each command waits."""
+    there = (name for name in SECRETS_AMONG_CACHES if os.path.lexists(f"{home}/{name}"))
+    folders: dict[str, str] = {}
+    for name in (*SECRETS, *there):
+        folder, _, last = f"{home}/{name}".rpartition("/")
+        if folder not in folders:
+            folders[folder] = os.path.realpath(folder)
+        path = f"{folders[folder]}/{last}"
+        yield os.path.realpath(path) if os.path.islink(path) else path
 
 
 def _real(paths: Iterable[Path | str]) -> tuple[str, ...]:
