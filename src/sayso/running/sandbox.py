@@ -27,18 +27,20 @@ SECRETS = (
     ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".pgpass", ".my.cnf", ".mylogin.cnf", ".s3cfg",
     ".boto", ".Xauthority", ".ICEauthority", ".bitcoin", ".config/1Password", ".config/Bitwarden",
     ".config/Bitwarden CLI", ".config/KeePassXC", ".config/keepassxc", ".local/share/keyrings",
-    ".local/share/kwalletd", "Library/Keychains",
-    # Browsers and mail, and all that programs from Flatpak and Snap keep
+    ".local/share/kwalletd", "Library/Keychains", ".electrum", ".config/openai",
+    # Browsers, mail and chats, and all that programs from Flatpak and Snap keep
     ".mozilla", ".thunderbird", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware",
-    ".config/microsoft-edge", ".config/vivaldi", ".local/share/evolution", ".config/evolution", ".var/app", "snap",
+    ".config/microsoft-edge", ".config/vivaldi", ".local/share/evolution", ".config/evolution",
+    ".local/share/TelegramDesktop", ".var/app", "snap",
     # What was typed
     ".bash_history", ".zsh_history", ".sh_history", ".zhistory", ".histfile", ".zsh_sessions", ".local/share/zsh",
     ".local/share/fish", ".local/share/atuin", ".python_history", ".node_repl_history", ".irb_history",
-    ".psql_history", ".mysql_history", ".viminfo", ".lesshst",
+    ".psql_history", ".mysql_history", ".sqlite_history", ".rediscli_history", ".local/state/bash", ".viminfo",
+    ".lesshst",
     # What agents keep
     ".claude", ".claude.json", ".codex", ".gemini", ".qwen", ".copilot", ".config/github-copilot", ".cursor",
     ".config/Cursor", ".opencode", ".config/opencode", ".local/share/opencode", ".kiro", ".continue", ".goose",
-    ".config/goose", ".aider.conf.yml",
+    ".config/goose", ".aider.conf.yml", ".codeium", ".config/kilocode", ".config/zed",
 )  # fmt: skip
 """What no command in a sandbox reads of a home."""
 SECRETS_AMONG_CACHES = (
