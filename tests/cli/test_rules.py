@@ -93,6 +93,9 @@ def test_rules_are_suggested_for_what_was_allowed_often_and_never_denied(home: H
     for line in ("npm test", "npm test -- a", "npm test -- b", "npm test -- c", "rm x", "rm x", "rm x", "ls > x"):
         decide(home, line)
     decide(home, "rm x", because="no")
+    for line in ("git log -1", "git log -2", "git log -3"):
+        decide(home, line)
+    decide(home, "git log", because="what is suggested would allow this too")
     ran = home.run("rules", "suggest")
     assert ran.out == '# allowed 3 times, never denied\n[[rule]]\nallow = [\n  "Bash(npm test *)",\n]\n\n'
     write(home, '[[rule]]\nallow = ["Bash(npm test *)"]')

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sayso.chain import LogEvent, LogKind
 from sayso.permissions.action import Action
 from sayso.rules.book import RuleBook
-from sayso.rules.proposing import like
+from sayso.rules.proposing import like, would_allow
 from sayso.rules.rule import Effect
 
 OFTEN = 3
@@ -25,14 +25,18 @@ class Suggestion:
 
 def suggestions(decided: Iterable[tuple[LogEvent, Action]], book: RuleBook) -> list[Suggestion]:
     """The most frequent first; nothing that a rule is about already."""
-    allowed, denied = Counter[str](), Counter[str]()
+    allowed, denied = Counter[str](), dict[str, Action]()
     for event, action in decided:
-        counter = allowed if event.kind is LogKind.ALLOWED else denied
-        if event.person or event.kind is not LogKind.ALLOWED:
-            counter.update(like(action.plain))
+        if event.kind is not LogKind.ALLOWED:
+            denied[event.digest] = action
+        elif event.person:
+            allowed.update(like(action.plain))
+    parts_denied = {pattern for action in denied.values() for pattern in like(action.plain)}
     known = {pattern.text for rule in book.rules if rule.effect is Effect.ALLOW for pattern in rule.patterns}
     return [
         Suggestion(pattern=pattern, allowed=count)
         for pattern, count in allowed.most_common()
-        if count >= OFTEN and not denied[pattern] and pattern not in known
+        if count >= OFTEN
+        and pattern not in known | parts_denied
+        and not any(would_allow((pattern,), action.plain) for action in denied.values())
     ]
