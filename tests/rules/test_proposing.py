@@ -111,7 +111,7 @@ def shell(line: str) -> dict[str, Any]:
 
 
 def looking_alike(text: str) -> str:
-    return text.translate(str.maketrans("aeopcx", "\u0430\u0435\u043e\u0440\u0441\u0445"))
+    return text.translate(str.maketrans("aeopcxs", "\u0430\u0435\u043e\u0440\u0441\u0445\u0455"))
 
 
 @settings(max_examples=50)
@@ -132,7 +132,8 @@ def test_a_proposed_rule_allows_the_command_and_no_hostile_neighbour(line: str) 
             f"{line}\nrm -rf ~",
         ):
             assert not allows(rule, shell(other)), other
-        if looking_alike(line) != line:
+        named = rule.patterns[0].spec.removesuffix(" *")
+        if looking_alike(named) != named:
             assert not allows(rule, shell(looking_alike(line)))
 
 
