@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.asks.samples import AGENT, ANNA, RED, FakeClock, ask
@@ -15,7 +18,10 @@ from tests.conftest import OpenStore, die
 
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Asker
+from sayso.config import load
+from sayso.desks import Desks
 from sayso.errors import AmbiguousId, NotFound
+from sayso.mcp_server.backend import Backend
 from sayso.process_table import started
 from sayso.roster import BELIEVED, AgentAtWork, Roster, agent_id, find_agent, of_agent
 from sayso.store import Store, Transaction
@@ -60,6 +66,28 @@ def test_a_session_is_listed_once_however_it_was_seen(store: Store, clock: FakeC
     assert (agent.asker, agent.doing, agent.since) == (HERE, "Bash: npm test", clock() - 1000)
     assert agent.seen_at == clock()
     assert agent.name == "ession"
+
+
+def test_a_session_is_at_work_since_its_first_call_began_though_that_call_had_to_open_the_store(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = load(environ={"HOME": str(tmp_path), "SAYSO_STATE_DIR": str(tmp_path / "state")}, cwd=tmp_path)
+    notes: list[Coroutine[Any, Any, None]] = []
+    monkeypatch.setattr("sayso.mcp_server.backend.now_ms", lambda: 1_000)
+
+    async def first_call() -> None:
+        async with Backend(config, asker_of=lambda _: HERE, desks=Desks(config, store)) as backend:
+            monkeypatch.setattr(backend, "send_out", notes.append)
+            backend.note_at_work(HERE)
+            assert not notes
+            await backend.waiting()
+            backend.note_at_work(HERE)
+            for note in notes:
+                await note
+
+    asyncio.run(first_call())
+    (agent,) = Roster(store).at_work([], [])
+    assert (agent.asker, agent.since, len(notes)) == (HERE, 1_000, 1)
 
 
 @pytest.mark.finding("F-70")
@@ -172,7 +200,7 @@ def test_ten_thousand_that_ended_are_taken_off_at_one_look(clock: FakeClock) -> 
     roster = Roster(store, clock)
 
     def fill(tx: Transaction) -> None:
-        values = {"owner": "", "process": "", "doing": "", "now": clock()}
+        values = {"owner": "", "process": "", "doing": "", "now": clock(), "since": clock()}
         for number in range(10_000):
             tx.run("put_on_roster", id=f"ended-{number}", body=f'{{"client": "gone", "session": "{number}"}}', **values)
 

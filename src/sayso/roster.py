@@ -92,9 +92,9 @@ class Roster:
     def __init__(self, store: Store, clock: Clock = now_ms) -> None:
         self._store, self._clock = store, clock
 
-    def note_server(self, asker: Asker) -> None:
-        """A session has called a tool of this process."""
-        self._note(asker, self._store.bell().process, "")
+    def note_server(self, asker: Asker, since: int | None = None) -> None:
+        """A session has called a tool of this process, for the first time then; now, if nothing is said."""
+        self._note(asker, self._store.bell().process, "", since)
 
     def note_gate(self, asker: Asker, doing: str) -> None:
         """A session has asked whether it may do something."""
@@ -116,12 +116,13 @@ class Roster:
 
     # Within the store
 
-    def _note(self, asker: Asker, process: str, doing: str) -> None:
+    def _note(self, asker: Asker, process: str, doing: str, since: int | None = None) -> None:
         agent, now = agent_id(asker), self._clock()
         if not agent:
             return
         body = json.dumps(asdict(asker), ensure_ascii=False)
         values = {"owner": asker.owner, "process": process, "body": body, "doing": doing, "now": now}
+        values["since"] = now if since is None else min(since, now)
 
         def work(tx: Transaction) -> None:
             tx.run("put_on_roster", id=agent, **values)

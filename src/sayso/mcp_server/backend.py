@@ -17,6 +17,7 @@ from sayso.asks.model import Ask, Asker
 from sayso.asks.sessions import Lives, always
 from sayso.asks.waiting import Waiting
 from sayso.bridge import BackgroundTasks, Patience, Threads, in_thread, seen_through
+from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.desks import Desks, open_desks
 from sayso.errors import SaysoError
@@ -78,6 +79,7 @@ class Backend:
         self.send_out = self._errands.start
         """Does something that may take long or come to nothing; leaving waits a moment at most."""
         self._noted: dict[Asker, float] = {}
+        self._met_at: dict[Asker, int] = {}
         self._leaving = asyncio.Event()
         self._cleaning: asyncio.Task[None] | None = None
         self._ending = threading.Event()
@@ -112,6 +114,8 @@ class Backend:
                     self._stack.callback(self._desks.close)
                 waiting = self._desks.waiting(self._desks.asks_where(self._lives))
                 self._waiting = await self._stack.enter_async_context(waiting)
+                for asker in self._met_at:
+                    self.note_at_work(asker)
             return self._waiting
 
     async def look(self, work: Callable[[*Ts], T], *args: *Ts) -> T:
@@ -155,9 +159,14 @@ class Backend:
         ctx.when_written(self._handed_over)
 
     def note_at_work(self, asker: Asker) -> None:
-        """Have it known that this session is at work, once a minute at most. What needs no store opens none for it."""
+        """Have it known that this session is at work, once a minute at most. What needs no store opens none for it: the
+        note is then made when the store is opened, with the moment of this one."""
+        if self._waiting is None:
+            if len(self._met_at) < MOST_NOTED:
+                self._met_at.setdefault(asker, now_ms())
+            return
         last, now = self._noted.get(asker), time.monotonic()
-        if self._waiting is None or (last is not None and now - last < NOTE_EVERY):
+        if last is not None and now - last < NOTE_EVERY:
             return
         if len(self._noted) >= MOST_NOTED:
             self._noted.clear()
@@ -167,7 +176,7 @@ class Backend:
     async def _note(self, asker: Asker) -> None:
         try:
             waiting, desks = await self.waiting(), await self.desks()
-            await waiting.do(desks.roster.note_server, asker)
+            await waiting.do(desks.roster.note_server, asker, self._met_at.get(asker))
         except SaysoError as error:
             logger.warning("Could not note who is at work: %s", error)
 

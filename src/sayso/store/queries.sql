@@ -225,7 +225,7 @@ SELECT * FROM presence WHERE person = :person;
 
 -- name: put_on_roster
 INSERT INTO roster (id, owner, process, body, doing, since, seen_at)
-VALUES (:id, :owner, :process, :body, :doing, :now, :now)
+VALUES (:id, :owner, :process, :body, :doing, :since, :now)
 ON CONFLICT (id) DO UPDATE
 SET owner = excluded.owner, body = excluded.body, seen_at = excluded.seen_at,
     process = CASE WHEN excluded.process = '' THEN roster.process ELSE excluded.process END,
