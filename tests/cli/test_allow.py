@@ -421,7 +421,9 @@ def test_a_script_names_rule_reach_and_digest_or_nothing_happens(home: Home, age
         assert verdict(home, ask).allows(action)
     (rule,) = home.run("rules", "--json").data["session_rules"]
     assert (rule["about"], rule["ask"]) == (["Bash(npm test)"], ask.id)
-    assert f"session rule {rule['id'][:8]}" in home.run("rules").out
+    listed = home.run("rules").out
+    assert f"session rule {rule['id'][:8]}" in listed
+    assert f"session {rule['session'][-6:]}, " in listed
     assert "rule added" in home.run("log").out
     assert home.run("rules", "end", "0" * 32).code == 2
     assert "It holds no longer: Bash(npm test)" in home.run("rules", "end", rule["id"][:8]).err

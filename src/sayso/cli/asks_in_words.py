@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sayso.asks import words
 from sayso.asks.model import CLIENT_FORM, Answer, Ask, Asker, Event, Kind, Option, Question, State
-from sayso.asks.truth import Listening, listening, stops_waiting_at
+from sayso.asks.truth import Listening, listening, session_of, stops_waiting_at
 from sayso.cli.action_card import action_card, edited_lines
 from sayso.cli.terminal import bold, dim
 from sayso.cli.texts import mark, tr, translated
@@ -168,6 +168,7 @@ def _who(asker: Asker) -> str:
         tr("in {place}", place=place(asker.project)) if asker.project else "",
         tr("branch {branch}", branch=one_line(asker.branch, 60)) if asker.branch else "",
         tr("on {host}", host=one_line(asker.host, 60)) if asker.host else "",
+        tr("session {name}", name=session_of(asker)) if asker.session else "",
         tr("process {pid}", pid=asker.pid) if asker.pid else "",
     ]
     return ", ".join(filter(None, parts))

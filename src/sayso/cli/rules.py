@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from sayso.asks.model import Asker
+from sayso.asks.truth import session_of
 from sayso.cli.asks_in_words import place
 from sayso.cli.program import settings
 from sayso.cli.shared import settler
@@ -252,8 +253,13 @@ def _session_row(rule: SessionRule, counts: dict[str, int]) -> tuple[str, ...]:
         click.style(tr(Effect.ALLOW.value), fg=COLOURS[Effect.ALLOW]),
         str(counts.get(f"{Effect.ALLOW.value} {text}", 0)),
         tr("session rule {id}", id=rule.id[:8]),
-        f"{one_line(text, 100)} → {one_line(rule.client, 30)}, {place(rule.project)}",
+        f"{one_line(text, 100)} → {one_line(rule.client, 30)}, {_session_name(rule)}, {place(rule.project)}",
     )
+
+
+def _session_name(rule: SessionRule) -> str:
+    """As lists call it."""
+    return tr("session {name}", name=session_of(Asker(session=rule.session)))
 
 
 def _session_data(rule: SessionRule) -> dict[str, Any]:

@@ -24,12 +24,13 @@ from sayso.web.permission_card import NOT_SHOWN, PermissionCard, card_of, unopen
 from sayso.web.sessions import Visitor, required_browser
 from sayso.web.site import Site, site_of
 from sayso.web.views import after_settling, begun_elsewhere, crowd_of, form_of, news_of
-from sayso.web.wording import too_late
 
 SAVE, LOOK, TAKE = "allow-like", "look", "take-"
 """What the buttons are called; the last is followed by the number of a proposed rule."""
 CHANGED = "You changed the rule, so nothing was allowed yet. Look at what it would match now, then decide."
 TALK = "talk"
+TOO_LATE = "/asks/{id}?no-rule"
+"""Where somebody is told that no rule was made: the ask was over before."""
 
 
 async def show(request: Request) -> Response:
@@ -48,7 +49,7 @@ async def save(request: Request) -> Response:
     visitor, site, ask, fields = await form_of(request)
     card = card_of(ask)
     if card is None or not ask.state.answerable:
-        return RedirectResponse(f"/asks/{ask.id}", 303)
+        return RedirectResponse(TOO_LATE.format(id=ask.id), 303)
     shown = await site.do(_look_at_form, site, visitor, ask, fields)
     render = partial(
         _page,
@@ -68,7 +69,7 @@ async def save(request: Request) -> Response:
     try:
         settled = await site.do(site.permissions.allow_like, ask.id, fields.one("digest"), by, shown.rule)
     except AlreadySettled:
-        return await render(refused=too_late(await site.ask(ask.id, visitor.user), visitor.user), status=409)
+        return RedirectResponse(TOO_LATE.format(id=ask.id), 303)
     except InvalidInput as error:
         return await render(refused=str(error), status=422)
     await site.do(site.desk.keep_draft, ask.id, visitor.user, "")

@@ -274,6 +274,7 @@ async def _ask_page(
         following=await _next(site, visitor, ask, crowd, inbox),
         events=await site.do(site.desk.events, ask.id),
         made=await site.do(site.desks.log.rules_made_of, ask.id) if ask.outcome and ask.wanted else [],
+        no_rule="no-rule" in request.query_params,
         sent=await _marker(request, "sent", visitor),
     )
     # Long Markdown takes its time; nobody else should have to wait for it.

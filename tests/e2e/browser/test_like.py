@@ -112,6 +112,18 @@ def test_without_scripts_a_rule_that_was_changed_is_shown_before_it_is_taken(hou
     assert not house.place.config().user_rules.exists()
 
 
+def test_a_yes_that_comes_after_the_decision_makes_no_rule_and_says_so(house: House, sign_in: SignIn) -> None:
+    ask = wants(house, "npm test", session="decided elsewhere")
+    page = sign_in(f"/asks/{ask.id}/like", me(house), java_script_enabled=False)
+    expect(page.get_by_text("Until this claude-code (session ewhere) ends")).to_be_visible()
+    PermissionDesk(house.desk).deny(ask.id, Settler(person=me(house), surface="terminal"))
+    page.get_by_role("button", name=SAVE).click()
+    expect(page.get_by_text("No rule was made: it was decided before.")).to_be_visible()
+    expect(page.locator(".eyebrow")).to_contain_text("claude-code (session")
+    assert decided(house, ask) is Decision.DENIED
+    assert not house.place.config().user_rules.exists()
+
+
 def test_the_words_of_a_no_block_it_as_they_block_allow(house: House, sign_in: SignIn) -> None:
     ask = wants(house, "npm test")
     page = sign_in(f"/asks/{ask.id}", me(house), color_scheme="dark")
