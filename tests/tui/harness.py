@@ -40,6 +40,7 @@ class Place:
         self.ticks = Ticks()
         self.environ = {
             "HOME": str(folder),
+            "XDG_CONFIG_HOME": str(folder / "config"),
             "SAYSO_STATE_DIR": str(folder / "state"),
             "SAYSO_PERSON": "anna",
             **{f"SAYSO_{name.upper()}": value for name, value in settings.items()},

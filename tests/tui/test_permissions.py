@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import threading
+from typing import Any
 
 import pytest
 from tests.tui.harness import Person, Place, until
@@ -11,12 +13,14 @@ from sayso.asks.desk import Held
 from sayso.asks.model import Asker, Kind, NewAsk, Option, Question, Settler, State
 from sayso.asks.quorum import Demand, Quorum
 from sayso.config import system_user
+from sayso.permissions import like_view
 from sayso.permissions.action import Action, ActionKind, AllowScope, asking
 from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.verdict import Decision, Verdict, verdict_of
 from sayso.text import exact
 from sayso.tui.action_card import action_text
 from sayso.tui.inbox import InboxScreen
+from sayso.tui.step import Step
 
 pytestmark = pytest.mark.anyio
 
@@ -346,6 +350,52 @@ async def test_a_rule_is_made_of_it_on_a_view_of_its_own_with_a_y(
     assert edits.seen == ["Bash(npm test -- --watch)", "Bash(npm publish)"]
     assert verdict(place, held).digest == held.ask.digest
     assert 'allow = ["Bash(npm test *)"]' in place.config.user_rules.read_text()
+
+
+async def test_a_marked_option_and_a_rule_are_not_both_taken(place: Place) -> None:
+    held = wanted_here(place, "npm test")
+    async with place.inbox((100, 40)) as anna:
+        await anna.open()
+        await anna.sees("y allows it")
+        await anna.press("1", "l")
+        await anna.sees("y allows this and adds the rule")
+        await anna.press("y")
+        await anna.sees("You marked an option.")
+        assert place.now(held).state is State.PENDING
+    assert not place.config.user_rules.exists()
+
+
+async def test_a_y_before_the_rule_is_shown_allows_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on, look = threading.Event(), like_view.look_at
+
+    def slowly(*given: Any) -> like_view.LikeView:
+        go_on.wait(30)
+        return look(*given)
+
+    monkeypatch.setattr("sayso.permissions.like_view.look_at", slowly)
+    held = wanted_here(place, "npm test")
+    async with place.inbox((100, 40)) as anna:
+        await anna.open()
+        await anna.sees("y allows it")
+        await anna.press("l", "y")
+        await anna.sees("the rule is still being looked up")
+        assert place.now(held).state is State.PENDING
+        go_on.set()
+        await anna.sees("y allows this and adds the rule")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 20)])
+async def test_a_rule_is_taken_only_once_the_end_of_its_action_is_in_view(place: Place, size: tuple[int, int]) -> None:
+    wanted_here(place, "git push origin main")
+    async with place.inbox(size) as anna:
+        await anna.open()
+        await anna.press("l")
+        await anna.sees("Bash(git push origin main)")
+        for _ in range(10):
+            if not anna.app.screen.query_one(Step).unseen:
+                break
+            await anna.press("pagedown")
+        await anna.sees(str(place.config.project)[-8:])
 
 
 async def test_what_no_rule_can_allow_says_so_and_stays_as_it_was(place: Place) -> None:

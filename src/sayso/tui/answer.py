@@ -55,6 +55,8 @@ class AnswerScreen(SettlingScreen):
         self._edited: Action | None = None
         """What the person has made of what the agent wants, and sees on the screen."""
         self._like: LikeView | None = None
+        self._finding_out: object = None
+        """The look at what a rule comes to that is going on: until that is shown, nothing is allowed."""
         """The rule that the person is about to make of it, and sees on the screen."""
 
     def body(self) -> ComposeResult:
@@ -301,7 +303,9 @@ class AnswerScreen(SettlingScreen):
         """Allow what is shown, as far as was marked. Words that were written are words of a no."""
         question, texts, deny = self.ask.questions[0], self.shared.texts, self.shared.keys.shown("deny")
         said = self.draft.of(question)
-        if not self._may_be_allowed:
+        if self._finding_out:
+            self.warn(texts.like_coming)
+        elif not self._may_be_allowed:
             self.warn(texts.read_first.format(what=self._unread()))
         elif not self.meant():
             return
@@ -313,6 +317,9 @@ class AnswerScreen(SettlingScreen):
             self.warn(
                 texts.edit_begun.format(edit=self.shared.keys.shown("edit"), undo=self.shared.keys.shown("unedit"))
             )
+        elif self._like and said.chosen:
+            keys = self.shared.keys
+            self.warn(texts.like_or_mark.format(mark=keys.shown("mark"), undo=keys.shown("unedit")))
         elif self._like:
             self._allow_like(self._like)
         elif self.ask.wanted is None:
@@ -381,9 +388,10 @@ class AnswerScreen(SettlingScreen):
 
     def _look_at_rule(self, rule: LikeRule | None) -> None:
         if rule or self._like is None:
-            self.run_worker(self._find_out(rule), group="like", exclusive=True)
+            self._finding_out = look = object()
+            self.run_worker(self._find_out(rule, look), group="like", exclusive=True)
 
-    async def _find_out(self, rule: LikeRule | None) -> None:
+    async def _find_out(self, rule: LikeRule | None, look: object) -> None:
         """What this rule comes to; without one, the first that is offered."""
         from sayso.permissions.like_view import look_at
 
@@ -395,6 +403,9 @@ class AnswerScreen(SettlingScreen):
         except StoreError as error:
             self.warn(str(error))
             return
+        finally:
+            if self._finding_out is look:
+                self._finding_out = None
         if found.offer.why_not or not found.offer.reaches:
             self.warn(self.shared.texts.like_none.format(why=one_line(found.offer.why_not, 300)))
         elif self.alive:

@@ -170,10 +170,9 @@ class German(Texts):
     like_near = "Ähnlich, und weiterhin gefragt"
     like_more = "und {n} weitere"
     like_none = "Daraus kann keine Regel werden: {why}."
-    like_hint = (
-        "{allow} erlaubt dies und fügt die Regel hinzu · {like} andere Regel · {reach} wo sie gilt · {edit} ändern · "
-        "{unedit} zurück"
-    )
+    like_hint = "{allow} erlaubt dies und fügt die Regel hinzu"
+    like_or_mark = "Etwas ist markiert. {mark} nimmt die Markierung zurück, {undo} die Regel."
+    like_coming = "Nichts wurde erlaubt: Die Regel wird noch gesucht."
     like_wrong_hint = "{like} andere Regel · {edit} ändern · {unedit} zurück"
     bad_edit = "{error} Was Sie geschrieben haben, ist aufgehoben; {key} öffnet es wieder."
     too_soon = "Nicht angenommen: Die Taste kam, bevor das hier zu lesen war, oder wurde gehalten. Bitte noch einmal."
