@@ -304,4 +304,4 @@ def test_schemathesis_finds_nothing_that_the_document_does_not_say(tmp_path: Pat
             check=False,
         )
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
-    assert f"Tested: {11 if known else 16}" in done.stdout, done.stdout[-6000:]
+    assert f"Tested: {12 if known else 17}" in done.stdout, done.stdout[-6000:]

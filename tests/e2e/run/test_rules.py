@@ -11,6 +11,7 @@ import pytest
 from tests.e2e.run.kit import Place, background, data_of, text_of, waited_for, worker
 from tests.e2e.stdio.harness import Agent, new_place
 
+from sayso.asks.quorum import quorum_of
 from sayso.permissions.action import rules_say
 
 RULES = """
@@ -84,7 +85,9 @@ def test_what_rules_leave_to_a_person_is_asked_and_says_why(place: Place) -> Non
             person.answer(ask, "Deny")
             assert json.loads(text_of(call.result(120)))["behavior"] == "deny"
             if line.startswith("terraform"):
-                assert "approvers, need, which Sayso does not keep to yet: one yes is enough" in rules_say(ask)
+                quorum = quorum_of(ask)
+                assert quorum
+                assert [demand.need for demand in quorum.demands] == [2]
 
 
 def test_a_file_with_an_error_decides_nothing_until_it_is_mended(place: Place) -> None:
