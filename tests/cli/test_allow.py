@@ -20,6 +20,7 @@ from tests.permissions.test_desk import QUESTION
 from sayso.asks.model import Ask, Asker, NewAsk, State
 from sayso.asks.quorum import Demand, Quorum
 from sayso.cli.action_card import action_card
+from sayso.cli.like_prompts import _numbered
 from sayso.config import system_user
 from sayso.permissions.action import Action, ActionKind, AllowScope, asking
 from sayso.permissions.verdict import Decision, Verdict, verdict_of
@@ -399,6 +400,11 @@ def test_in_a_terminal_a_rule_is_proposed_shown_and_added_with_a_y(home: Home, a
     assert 'allow = ["Bash(npm test *)"]' in rules_of(home).read_text()
     checked = home.run("rules", "check", "Bash(npm test)", "--json")
     assert checked.data["verdict"] == "allow"
+
+
+def test_a_proposed_rule_of_several_patterns_has_one_number() -> None:
+    assert _numbered(1, "Bash(npm ci)\nBash(npm test)") == ["  1) Bash(npm ci)", "   | Bash(npm test)"]
+    assert _numbered(12, "Bash(ls)\nBash(pwd)") == ["  12) Bash(ls)", "    | Bash(pwd)"]
 
 
 def test_a_script_names_rule_reach_and_digest_or_nothing_happens(home: Home, agent: Asker) -> None:

@@ -70,11 +70,18 @@ def _chosen_text(offer: LikeOffer) -> str:
     """One of those that are proposed, or the person's own."""
     put(bold(tr("Which rule?")))
     for number, text in enumerate(offer.texts, start=1):
-        put("\n".join(barred(text, f"  {number}) ")))
+        put("\n".join(_numbered(number, text)))
     forget_typed_ahead()
     line = read_line(tr("A number, or a rule of your own such as Bash(npm test *); nothing leaves it open: "))
     by_number = {str(number): text for number, text in enumerate(offer.texts, start=1)}
     return by_number.get((line or "").strip(), (line or "").strip())
+
+
+def _numbered(number: int, text: str) -> list[str]:
+    """One choice, whose further lines have a bar in place of the number."""
+    start = f"  {number}) "
+    first, *others = barred(text, f"{'|':>{len(start) - 1}} ")
+    return [start + first[len(start) :], *others]
 
 
 def _chosen_reach(offer: LikeOffer) -> RuleReach | None:
