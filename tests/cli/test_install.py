@@ -96,6 +96,7 @@ def test_one_broken_file_keeps_no_other_client_from_being_connected(home: Home, 
     [
         ([], 1, "No agent's client was found on this machine. Name one: sayso install claude-code."),
         (["cursr"], 2, "There is no client 'cursr'. Did you mean cursor?"),
+        (["cursr", "--list"], 2, "There is no client 'cursr'. Did you mean cursor?"),
         (["cursor", "--hook"], 2, "--hook and --foreground are for Claude Code. Name claude-code too"),
         (["cursor", "--foreground"], 2, "--hook and --foreground are for Claude Code. Name claude-code too"),
         (["zed", "--skill"], 2, "None of these clients reads skills or instructions from a file."),
@@ -194,6 +195,8 @@ def test_every_client_is_listed_with_what_it_has_here(home: Home) -> None:
     found = {client.pop("client"): client for client in home.run("install", "--list", "--json").data["clients"]}
     assert found["qwen"] == {"here": True, "connected": True, "prompts": True}
     assert (found["gemini"]["connected"], found["gemini"]["prompts"]) == (False, None)
+    (one,) = home.run("install", "qwen", "--list", "--json").data["clients"]
+    assert one["client"] == "qwen"
     lines = home.run("install", "--list").out.splitlines()
     (qwen,) = (line for line in lines if line.startswith("qwen"))
     assert " ".join(qwen.split()) == "qwen yes yes while you are away"

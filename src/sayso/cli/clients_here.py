@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from sayso.cli.connecting import this_server
@@ -11,13 +12,13 @@ from sayso.doctor.connections import gate_command
 from sayso.errors import CannotEdit
 from sayso.install.machine import Machine
 from sayso.install.registration import Registration
-from sayso.install.targets import TARGETS, Scope, Target
+from sayso.install.targets import Scope, Target
 
 HEADER = (mark("client"), mark("here"), mark("connected"), mark("prompts in your inbox"))
 _BESIDE, _AWAY = mark("beside its own"), mark("while you are away")
 
 
-def clients_here(machine: Machine) -> list[dict[str, Any]]:
+def clients_here(machine: Machine, targets: Sequence[Target]) -> list[dict[str, Any]]:
     """`prompts` is None where a client's own prompts cannot be brought into the inbox, else whether they are."""
     return [
         {
@@ -26,20 +27,20 @@ def clients_here(machine: Machine) -> list[dict[str, Any]]:
             "connected": _is_connected(target, machine),
             "prompts": gate_command(target, machine) is not None if target.gate else None,
         }
-        for target in TARGETS
+        for target in targets
     ]
 
 
-def put_clients(machine: Machine) -> None:
+def put_clients(machine: Machine, targets: Sequence[Target]) -> None:
     rows = [
         (found["client"], _yes(found["here"]), _yes(found["connected"]), _prompts(target, found["prompts"]))
-        for target, found in zip(TARGETS, clients_here(machine), strict=True)
+        for target, found in zip(targets, clients_here(machine, targets), strict=True)
     ]
     put(table(HEADER, rows))
 
 
-def put_clients_as_json(machine: Machine) -> None:
-    put_json({"clients": clients_here(machine)})
+def put_clients_as_json(machine: Machine, targets: Sequence[Target]) -> None:
+    put_json({"clients": clients_here(machine, targets)})
 
 
 def _is_connected(target: Target, machine: Machine) -> bool | None:

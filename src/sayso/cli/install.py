@@ -100,7 +100,7 @@ def command(
     """
     machine, scope = machine_here(), Scope.PROJECT if for_project else Scope.USER
     if only_list:
-        (put_clients_as_json if as_json else put_clients)(machine)
+        (put_clients_as_json if as_json else put_clients)(machine, named(clients) or TARGETS)
         return
     if guards:
         change_guards(named(clients), guards, scope, machine, show if dry_run else GuardedEntry.put)
