@@ -27,7 +27,7 @@ from sayso.rules.files import RuleFiles
 from sayso.rules.judge import RuleJudge
 from sayso.rules.places import RuleLevel
 from sayso.rules.reading import read_rules
-from sayso.rules.rule import Effect, Rule, RulesFault, RulesFile
+from sayso.rules.rule import Effect, Rule, RulesFault, RulesFile, When
 from sayso.rules.uses import example
 from sayso.text import iso_time, one_line, quoted, spelt_out
 
@@ -243,8 +243,18 @@ def _row(rule: Rule, counts: dict[str, int], config: Config) -> tuple[str, ...]:
         click.style(tr(rule.effect.value), fg=COLOURS[rule.effect]),
         str(_decided(rule, counts)),
         _short(rule, config),
-        f"{shown}{agree}{because}",
+        f"{shown}{_only(rule.when)}{agree}{because}",
     )
+
+
+def _only(when: When) -> str:
+    """Where and for whom it holds alone, behind what it is about."""
+    told = (
+        tr("only in {place}", place=", ".join(map(place, when.projects))) if when.projects else "",
+        tr("only for {agents}", agents=one_line(", ".join(when.agents), 60)) if when.agents else "",
+        tr("only in the sandbox {sandbox}", sandbox=when.sandbox) if when.sandbox else "",
+    )
+    return "".join(f" ({each})" for each in told if each)
 
 
 def _session_row(rule: SessionRule, counts: dict[str, int]) -> tuple[str, ...]:
@@ -354,6 +364,7 @@ def _rule_data(rule: Rule) -> dict[str, Any]:
         "about": [pattern.text for pattern in rule.patterns],
         "except": [pattern.text for pattern in rule.exceptions],
         "because": rule.because,
+        "when": None if rule.when == When() else asdict(rule.when),
         "file": str(rule.file),
         "line": rule.line,
         "level": rule.level.value,
