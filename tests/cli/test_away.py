@@ -32,10 +32,11 @@ def test_away_can_have_an_end_and_is_told_to_scripts(home: Home) -> None:
     assert back["away"] is False
 
 
-def test_a_moment_that_nobody_understands_is_refused_with_those_that_are_understood(home: Home) -> None:
-    ran = home.run("away", "--until", "noonish")
+@pytest.mark.parametrize("when", ["noonish", ""])
+def test_a_moment_that_nobody_understands_is_refused_with_those_that_are_understood(home: Home, when: str) -> None:
+    ran = home.run("away", "--until", when)
     assert ran.code == 2
-    assert "'noonish' is not a moment to come" in ran.err
+    assert f"{when!r} is not a moment to come" in ran.err
     assert "monday" in ran.err
     assert "away" not in home.run("list").err
 
@@ -48,6 +49,11 @@ def test_an_agent_cannot_say_it_for_its_person(home: Home, command: str) -> None
 
 
 def test_somebody_else_decides_meanwhile_which_is_logged_and_ends_with_it(home: Home) -> None:
+    unknown = home.run("away", "--until", "2h", "--delegate", "nobody")
+    assert unknown.code == 2
+    assert 'nobody here is called "nobody"' in unknown.error
+    assert "away" not in home.run("list").err
+    assert home.run("user", "add", "bo").code == 0
     assert "--delegate takes --until" in home.run("away", "--delegate", "bo").err
     assert (
         f"bo decides in your place, where rules name {system_user()}."

@@ -13,9 +13,10 @@ from sayso.cli.shared import SURFACE
 from sayso.cli.terminal import put_json, say
 from sayso.cli.texts import tr
 from sayso.config import system_user
-from sayso.desks import open_desks
+from sayso.desks import Desks, open_desks
+from sayso.errors import InvalidInput, Problem
 from sayso.moments import milliseconds, moment
-from sayso.text import spelt_out
+from sayso.text import quoted, spelt_out
 
 
 @click.command()
@@ -40,12 +41,13 @@ def command(until: str | None, delegate: str | None, as_json: bool) -> None:
       sayso away --until monday --delegate bo
     """
     config = settings()
-    end = _moment(until) if until else None
-    if delegate and end is None:
+    end = _moment(until) if until is not None else None
+    if delegate is not None and end is None:
         raise click.UsageError(tr("--delegate takes --until: say how long {name} decides for you.", name=delegate))
     with open_desks(config) as desks:
         refuse_agents(desks, "say whether a person is there")
-        if delegate and end is not None:
+        if delegate is not None and end is not None:
+            _check_delegate(desks, delegate)
             desks.permissions.delegate(system_user(), delegate, end)
         said = desks.presence.go_away(config.person, SURFACE, end)
     if as_json:
@@ -56,6 +58,19 @@ def command(until: str | None, delegate: str | None, as_json: bool) -> None:
             who = {"name": spelt_out(delegate), "you": system_user()}
             say(tr("{name} decides in your place, where rules name {you}.", **who))
         say(tr("Say that you are here again: sayso back"))
+
+
+def _check_delegate(desks: Desks, name: str) -> None:
+    """A name that nobody has would let nobody decide. Others of a shared store may be unknown to it so far."""
+    users = [user for user in desks.accounts.users() if user.revoked_at is None]
+    people = {system_user(), *(called for user in users for called in (user.name, user.account) if called)}
+    if name in people:
+        return
+    if desks.config.store:
+        say(tr("Nobody called {name} has signed in here so far. Is the name right?", name=quoted(name)))
+        return
+    text = tr("nobody here is called {name}; `sayso user list` shows who can sign in.", name=quoted(name))
+    raise InvalidInput([Problem(path="--delegate", text=text)])
 
 
 def _moment(until: str) -> int:
