@@ -187,6 +187,6 @@ def test_agents_of_the_same_name_in_one_project_have_rows_that_differ(house: Hou
     expect(facts.nth(1)).to_contain_text("session bbbbbb")
     assert "\u202e" not in facts.nth(2).inner_text()
     page.locator("[data-inbox] .row a").nth(1).click()
-    expect(page.locator(".eyebrow")).to_contain_text("codex in shop on fix/0199-bbbbbb asked")
+    expect(page.locator(".eyebrow")).to_contain_text("codex (session bbbbbb) in shop on fix/0199-bbbbbb asked")
     page.get_by_text("Who asks, and what happened").click()
     expect(page.locator(".about")).to_contain_text("fix/0199-bbbbbb")
