@@ -221,6 +221,25 @@ def test_a_store_that_is_removed_while_it_is_open_is_made_anew_where_others_see_
     store.close()
 
 
+def test_a_store_that_is_replaced_just_as_it_is_opened_is_not_taken_for_the_new_one(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bring_up_to_date = SqliteStore._bring_up_to_date
+
+    def bring_up_to_date_and_lose(store: SqliteStore, connection: sqlite3.Connection) -> None:
+        monkeypatch.setattr(SqliteStore, "_bring_up_to_date", bring_up_to_date)
+        bring_up_to_date(store, connection)
+        file.parent.rename(file.parent.with_name("old"))
+        SqliteStore(file).close()
+
+    monkeypatch.setattr(SqliteStore, "_bring_up_to_date", bring_up_to_date_and_lose)
+    store = SqliteStore(file)
+    left = AskDesk(store).leave(ask())
+    with OtherProcess(file) as other:
+        assert other.do("inbox") == [left.id]
+    store.close()
+
+
 OPEN_AND_CLOSE = """
 import sys
 from pathlib import Path
