@@ -113,6 +113,11 @@ def did_you_mean(given: str, known: Iterable[str], otherwise: str = "") -> str:
     return f"Did you mean {near}?" if near else otherwise
 
 
+def fit_for_column(name: str) -> str:
+    """A name from outside as a store takes it: PostgreSQL takes no NUL, and nobody needs a long one."""
+    return name.replace("\x00", "")[:200]
+
+
 def iso_time(milliseconds: int | None) -> str | None:
     """RFC 3339 in UTC, to the millisecond."""
     if milliseconds is None:

@@ -74,13 +74,17 @@ class Quorum:
 
     def _places(self, demand: Demand, yes: Yes, asked_at: int) -> tuple[str, ...]:
         """The names that this yes can count for: the person's own, or else of those whom they stand for."""
-        if demand.not_asker and (not self.whose or self.whose in (yes.person, yes.account)):
+        if demand.not_asker and (not self.whose or self.is_of_asker(yes)):
             return ()
         deciders = demand.deciders(yes.at - asked_at)
         if not deciders or yes.person in deciders:
             return (yes.person,)
         out = self.whose if demand.not_asker else ""
         return tuple(name for name in yes.stands_for if name in deciders and name != out)
+
+    def is_of_asker(self, yes: Yes) -> bool:
+        """Whether it is a yes of the person whose agent asks."""
+        return self.whose in (yes.person, yes.account)
 
     def may_count(self, yes: Yes, asked_at: int) -> bool:
         """Whether this person is among those who decide."""

@@ -9,9 +9,8 @@ from sayso.asks.model import Asker
 from sayso.branches import branch_of, top_of_repository
 from sayso.config import Config
 from sayso.gates.client import GateClient, Prompt
-from sayso.processes import ancestry, leader_of
-
-_LONGEST = 200
+from sayso.processes import ProcessName, ancestry, leader_of
+from sayso.text import fit_for_column
 
 
 def asker_of(client: GateClient, prompt: Prompt, config: Config) -> Asker:
@@ -19,10 +18,15 @@ def asker_of(client: GateClient, prompt: Prompt, config: Config) -> Asker:
     # Behind the shell, or the package runner, that the client may have started us by.
     parent = line[1] if len(line) > 1 else None
     process = next((each for each in line[1:] if each.pid == prompt.process), parent)
+    return session_of(client.name, prompt.version, prompt.session, process, config)
+
+
+def session_of(client: str, version: str, session: str, process: ProcessName | None, config: Config) -> Asker:
+    """The session of a client, of which this process is the one that lives as long."""
     return Asker(
-        client=client.name,
-        version=kept(prompt.version),
-        session=kept(prompt.session),
+        client=client,
+        version=fit_for_column(version),
+        session=fit_for_column(session),
         project=config.project_name,
         host=socket.gethostname(),
         pid=process.pid if process else 0,
@@ -30,11 +34,6 @@ def asker_of(client: GateClient, prompt: Prompt, config: Config) -> Asker:
         leader=leader_of(process.pid) if process else "",
         branch=branch_of(config.project_name),
     )
-
-
-def kept(text: str) -> str:
-    """A name from outside, fit for a column."""
-    return text.replace("\x00", "")[:_LONGEST]
 
 
 def project_of(folder: Path) -> Path:

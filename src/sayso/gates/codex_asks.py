@@ -21,6 +21,7 @@ from sayso.gates.prompts import AskedPermission
 from sayso.permissions.action import Action, ActionKind
 from sayso.permissions.edits import unified
 from sayso.permissions.seen_file import SeenFile, seen
+from sayso.rules.wrappers import USUAL_FOLDERS
 
 if TYPE_CHECKING:
     from sayso.desks import Desks
@@ -80,8 +81,7 @@ def _in_shell(line: str) -> str:
         return line
     if len(words) == 3 and words[1] in ("-c", "-lc"):
         where, name = os.path.split(words[0])
-        # Anywhere else another program may be called so.
-        if name in _SHELLS and where in ("", "/bin", "/usr/bin"):
+        if name in _SHELLS and where in USUAL_FOLDERS:
             return words[2]
     return line
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import select
 import signal
-import socket
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -19,19 +18,18 @@ from types import FrameType
 from typing import Any
 
 from sayso.asks.model import Ask, Asker, State
-from sayso.branches import branch_of
 from sayso.config import Config, load
 from sayso.desks import Desks, open_desks
 from sayso.dialects.approve import Permission
 from sayso.errors import SaysoError, StoreError
-from sayso.gates.asker import kept, project_of
+from sayso.gates.asker import project_of, session_of
 from sayso.gates.client import DecidedThere, GateVerdict, OwnPrompt, Prompt
 from sayso.gates.codex_asks import AskedAction, AskedInput, change_action, command_action, takes_accept
 from sayso.gates.codex_server import CHANGE, COMMAND, NAME, QUESTIONS, TITLE, CodexServer, Json
 from sayso.gates.gate import CLIENT_ENDED, FAILED, LET_GO, note_at_work
 from sayso.gates.open_prompt import OpenPrompt, notify
 from sayso.gates.prompts import AskedPrompt
-from sayso.processes import ProcessName, leader_of
+from sayso.processes import ProcessName
 
 LAST_WORDS = 0.5
 """Seconds in which the server may say how the terminal has decided."""
@@ -288,17 +286,7 @@ class CodexGate:
 
     def _asker(self, thread: str, joined: JoinedThread, config: Config) -> Asker:
         """The same as that of the MCP server which Codex has started for the session."""
-        return Asker(
-            client=NAME,
-            version=kept(joined.version),
-            session=kept(thread),
-            project=config.project_name,
-            host=socket.gethostname(),
-            pid=self._process.pid,
-            started=self._process.started,
-            leader=leader_of(self._process.pid),
-            branch=branch_of(config.project_name),
-        )
+        return session_of(NAME, joined.version, thread, self._process, config)
 
     def _look(self, prompt: SharedPrompt) -> None:
         ask = prompt.opened.look()

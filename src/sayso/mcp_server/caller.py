@@ -17,6 +17,7 @@ from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.run_link import RunLink
 from sayso.processes import ProcessName, leader_of, name_of
 from sayso.protocol.request import ClientInfo
+from sayso.text import fit_for_column
 
 
 def described(ctx: CallContext) -> Asker:
@@ -47,7 +48,7 @@ def _at_home(asker: Asker, project: str) -> Asker:
     parent = _parent()
     return replace(
         asker,
-        session=asker.session or _kept(os.environ.get("CLAUDE_CODE_SESSION_ID", "")),
+        session=asker.session or fit_for_column(os.environ.get("CLAUDE_CODE_SESSION_ID", "")),
         project=project,
         host=socket.gethostname(),
         pid=parent.pid if parent else 0,
@@ -57,7 +58,11 @@ def _at_home(asker: Asker, project: str) -> Asker:
 
 
 def _described(client: ClientInfo, meta: Mapping[str, Any]) -> Asker:
-    return Asker(client=_kept(client.name), version=_kept(client.version), session=_kept(conversation(meta)))
+    return Asker(
+        client=fit_for_column(client.name),
+        version=fit_for_column(client.version),
+        session=fit_for_column(conversation(meta)),
+    )
 
 
 @cache
@@ -69,8 +74,3 @@ def _parent() -> ProcessName | None:
 @cache
 def _leader() -> str:
     return leader_of(os.getppid())
-
-
-def _kept(text: str) -> str:
-    """A name from outside, fit for a column: PostgreSQL takes no NUL, and nobody needs a long one."""
-    return text.replace("\x00", "")[:200]

@@ -10,6 +10,9 @@ from dataclasses import dataclass, replace
 
 from sayso.rules.use import Command
 
+USUAL_FOLDERS = ("", "/bin", "/usr/bin")
+"""Where programs are what they are called. Anywhere else another one may be called so."""
+
 
 def named(text: str) -> frozenset[str]:
     """The words of a text, each a name."""
@@ -36,7 +39,7 @@ def inside(words: Command) -> Inside:
     """What a command runs. One that is not found in the usual way may do something else by the same name."""
     folder, _, name = words[0].rpartition("/")
     found = _inside(name, words)
-    return found if folder in ("", "/bin", "/usr/bin") else replace(found, is_command=True)
+    return found if folder in USUAL_FOLDERS else replace(found, is_command=True)
 
 
 def _inside(name: str, words: Command) -> Inside:
