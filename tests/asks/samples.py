@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -9,6 +11,7 @@ from sayso.asks.desk import Retention
 from sayso.asks.model import Answer, Asker, Kind, NewAsk, Option, Question, Settler
 from sayso.asks.table import AskTable
 from sayso.clock import now_ms
+from sayso.process_table import started
 from sayso.store import Store, Transaction
 
 ANNA = Settler(person="anna", surface="terminal")
@@ -52,6 +55,12 @@ class FakeClock:
 
     def forward(self, milliseconds: int) -> None:
         self.now += milliseconds
+
+
+def living(**about: str) -> Asker:
+    """A session of Claude Code on this machine that lives as long as the test."""
+    here = {"host": socket.gethostname(), "started": started(os.getpid())}
+    return Asker(client="claude-code", pid=os.getpid(), **here, **about)
 
 
 def never_twice(clock: Callable[[], int]) -> Callable[[], int]:

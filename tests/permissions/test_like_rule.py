@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import stat
 import threading
 import tomllib
@@ -12,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.asks.samples import living
 from tests.permissions.test_desk import QUESTION
 
 from sayso.asks.model import Ask, Asker, NewAsk, Settler, State
@@ -22,7 +22,6 @@ from sayso.errors import AlreadySettled, InvalidInput
 from sayso.permissions.action import Action, ActionKind, AllowScope, asking
 from sayso.permissions.hindsight import hindsight
 from sayso.permissions.like_rule import LikeRule, RuleReach
-from sayso.process_table import started
 from sayso.rules.adding import NewRule, made_ready
 
 EVERYWHERE, PROJECT, SESSION = RuleReach.EVERYWHERE, RuleReach.PROJECT, RuleReach.SESSION
@@ -47,14 +46,7 @@ def me(config: Config) -> Settler:
 
 
 def asker(config: Config, session: str = "s-1", project: str = "") -> Asker:
-    return Asker(
-        client="claude-code",
-        session=session,
-        project=project or str(config.project),
-        host=socket.gethostname(),
-        pid=os.getpid(),
-        started=started(os.getpid()),
-    )
+    return living(session=session, project=project or str(config.project))
 
 
 def shell(config: Config, line: str) -> Action:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import socket
-
 import pytest
-from tests.asks.samples import ask
+from tests.asks.samples import ask, living
 from tests.tui.harness import Place
 
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Asker
 from sayso.presence import PresenceDesk
-from sayso.process_table import started
 from sayso.roster import Roster
 
 pytestmark = pytest.mark.anyio
@@ -20,15 +16,7 @@ pytestmark = pytest.mark.anyio
 
 def agent(session: str) -> Asker:
     """One that lives as long as this test."""
-    return Asker(
-        client="claude-code",
-        session=session,
-        project="/home/ada/shop",
-        branch="main",
-        host=socket.gethostname(),
-        pid=os.getpid(),
-        started=started(os.getpid()),
-    )
+    return living(session=session, project="/home/ada/shop", branch="main")
 
 
 @pytest.mark.finding("F-70")

@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from contextlib import closing
 from dataclasses import replace
 
 import pytest
 from playwright.sync_api import expect
+from tests.asks.samples import living
 from tests.e2e.browser.conftest import PHONE, SignIn
 from tests.e2e.browser.test_live import live
 from tests.web.house import House, confirm, new_ask
 
 from sayso.asks.model import Asker, Settler
 from sayso.desks import open_desks
-from sayso.process_table import started
 
 ADA = Settler(person="ada", surface="terminal")
 
 
 def at_work(house: House, session: str, doing: str) -> Asker:
     """An agent that lives as long as this test."""
-    asker = Asker(
-        client="claude-code",
-        session=session,
-        project="/home/ada/shop",
-        branch="main",
-        host=socket.gethostname(),
-        pid=os.getpid(),
-        started=started(os.getpid()),
-    )
+    asker = living(session=session, project="/home/ada/shop", branch="main")
     with closing(open_desks(house.place.config())) as desks:
         desks.roster.note_gate(asker, doing)
     return asker

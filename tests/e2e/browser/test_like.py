@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 from itertools import count
 
 from playwright.sync_api import expect
+from tests.asks.samples import living
 from tests.e2e.browser.conftest import PHONE, SignIn
 from tests.e2e.browser.test_permissions import allow, decided
 from tests.web.house import House, confirm, new_ask
 
 from sayso.accounts import user_name
-from sayso.asks.model import Ask, Asker, Settler
+from sayso.asks.model import Ask, Settler
 from sayso.permissions.action import Action, ActionKind, asking
 from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.verdict import Decision
-from sayso.process_table import started
 
 SAVE = "Allow this, and add the rule"
 _NUMBERS = count()
@@ -33,14 +32,7 @@ def wants(house: House, line: str, session: str = "") -> Ask:
     action = Action(
         kind=ActionKind.SHELL, tool="Bash", folder=str(house.place.project), data={"input": {"command": line}}
     )
-    asker = Asker(
-        client="claude-code",
-        project=str(house.place.project),
-        session=session or f"session {next(_NUMBERS)}",
-        host=socket.gethostname(),
-        pid=os.getpid(),
-        started=started(os.getpid()),
-    )
+    asker = living(project=str(house.place.project), session=session or f"session {next(_NUMBERS)}")
     return house.hold(asking(new_ask(confirm("May it?"), title=f"Allow {line}?", asker=asker), action)).ask
 
 
