@@ -529,6 +529,11 @@ class Config:
         return self.state_dir / "runs"
 
     @property
+    def trees_dir(self) -> Path:
+        """Where it is kept what the working tree of each conversation was like at its beginning."""
+        return self.state_dir / "trees"
+
+    @property
     def own_relay_dir(self) -> Path:
         """Takes the place of `relay_dir` where somebody else has that."""
         return self.state_dir / "relay"

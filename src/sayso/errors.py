@@ -25,6 +25,8 @@ SaysoError                      exit code 1
 ├── TooManyOpen                 4   an agent has as many asks or commands open as it may
 ├── RunGoesOn                   4   the agent is still at work on the last turn
 ├── RunHasEnded                 4   the agent is at work no more, so nothing can be said to it in that turn
+├── TreeUnavailable             1   what a working tree is or was like cannot be told; the text says why
+├── TreeChanged                 4   files are not what was shown, so nothing was done to them
 ├── RelayFileError              1   a run's MCP server cannot be told of the relay
 ├── RelayRefused                1   the relay wants none of a question, or brings back what is no answer
 ├── RelayUnreachable            1   the relay does not answer
@@ -255,6 +257,16 @@ class RunGoesOn(SaysoError):
 
 class RunHasEnded(SaysoError):
     """An agent can be spoken to in a turn only until that has ended."""
+
+    exit_code = 4
+
+
+class TreeUnavailable(SaysoError):
+    """What a working tree is or was like cannot be told."""
+
+
+class TreeChanged(SaysoError):
+    """Files are not what a person was shown. Nothing was done to them."""
 
     exit_code = 4
 

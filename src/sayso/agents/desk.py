@@ -262,6 +262,15 @@ class RunDesk(DetachedDesk[Run]):
         found = self._store.read(lambda tx: tx.all("conversation_versions", user_name=user, most=most))
         return [(row["id"], row["version"]) for row in found]
 
+    def is_there(self, conversation: str) -> bool:
+        """Whether it was not deleted yet; a conversation has the name of its first run."""
+        return self._store.read(lambda tx: tx.one(self.queries.by_id, id=conversation)) is not None
+
+    def last_event(self, run_id: str) -> int:
+        """The number of the last thing that happened in a run."""
+        row = self._store.read(lambda tx: tx.one(self.queries.by_id, id=run_id))
+        return int(row["events"]) if row else 0
+
     def events(self, run_id: str, *, after: int = 0, most: int = 500) -> list[RunEvent]:
         """What happened in a run after the event with this number."""
         found = self._store.read(lambda tx: tx.all("run_events", run_id=run_id, after=after, most=most))

@@ -35,6 +35,7 @@ from sayso.running import speaking
 from sayso.running.folder import Status
 from sayso.store import Store
 from sayso.text import spelt_out
+from sayso.trees.keeping import Trees
 
 logger = logging.getLogger(__name__)
 
@@ -54,6 +55,7 @@ class RunSupervisor:
 
     def __init__(self, config: Config, store: Store, address: str) -> None:
         self.runs, self.projects = RunDesk(store, config.runs_dir), Projects(store)
+        self.trees = Trees(config.trees_dir)
         self._config, self._accounts = config, Accounts(store)
         self._desk = AskDesk(store, keeps_history=lambda _: config.history)
         self._launcher = Launcher(config, store, address)
@@ -129,6 +131,8 @@ class RunSupervisor:
             kept_out = await self._do(self._launcher.kept_out, run)
             await self._do(self.runs.append, run.id, *_told_of(kept_out, run))
             await self._do(self._dismiss_earlier, run)
+            if run.id == run.conversation:
+                await self._do(self.trees.begin, run.conversation, run.project.directory)
             said = await self._do(self.runs.said, run, after=0)
             ended = await self._do(self._launcher.start, run, said, kept_out)
         except (SaysoError, OSError) as error:
@@ -235,6 +239,7 @@ class RunSupervisor:
             try:
                 await self._do(self._launcher.sweep, self.runs)
                 await self._do(self.runs.collect, self._config.keep_runs, self._ending)
+                await self._do(self.trees.sweep, self.runs.is_there)
             except (SaysoError, OSError) as error:
                 logger.warning("Old runs could not be tidied up: %s", error)
             await asyncio.sleep(TIDY_EVERY)

@@ -211,6 +211,11 @@ def _block(text: str, language: str) -> Markup:
     )
 
 
+def diff_block(diff: str) -> Markup:
+    """A diff that is spelt out already."""
+    return _block(diff, "diff")
+
+
 def _diff_looks(lines: Sequence[str]) -> list[str]:
     """After the two lines that name the files, where they do, how each line begins says what becomes of it."""
     looks = {"+": " added", "-": " removed", "@": " hunk"}

@@ -12,6 +12,7 @@ from tests.e2e.browser.conftest import PHONE
 from tests.e2e.browser.test_accessibility import violations
 from tests.e2e.talk.conftest import SignIn
 from tests.e2e.talk.stage import OPTIONS, Stage, ask, begin, card, permit
+from tests.trees.repositories import new_repository
 from tests.web.house import USER, confirm, new_ask
 
 from sayso.agents.model import Ending, EventKind, NewEvent, NewRun, RunState
@@ -159,6 +160,31 @@ def test_pages_are_accessible_by_keyboard_and_fit_a_phone_in_light_and_dark(stag
     page.goto("/talk")
     assert violations(page) == []
     assert page.evaluate(FITS)
+
+
+def test_what_has_changed_in_the_working_tree_is_shown_as_it_happens(stage: Stage, sign_in: SignIn) -> None:
+    project = stage.project("changing")
+    directory = stage.projects.of(USER, project).directory
+    directory.rmdir()
+    new_repository(directory, shop_py="one\ntwo\n")
+    page = sign_in("/talk", **PHONE)
+    name = "<b>new"
+    steps = ["wait go", "shell printf 'one\\nthree\\n' > shop.py", "tool Bash {}", "wait more"]
+    conversation = begin(page, project, *steps, f"shell echo x > '{name}'", "tool Bash {}")
+    page.get_by_role("link", name="Changes").click()
+    expect(page.get_by_role("status").filter(has_text="Nothing has changed")).to_be_visible()
+    (directory / "go").touch()
+    expect(page.locator(".changed-file", has_text="shop.py")).to_contain_text("three")
+    expect(page.get_by_text("2 files changed since the conversation began")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert violations(page) == []
+    page.locator("summary", has_text="shop.py").click()
+    (directory / "more").touch()
+    expect(page.locator(".changed-name", has_text=name)).to_be_visible()
+    # What was folded stays so.
+    expect(page.get_by_text("three")).to_be_hidden()
+    stage.ended(conversation)
+    assert stage.visitor("mallory").get(f"/talk/{conversation}/changes").status == 404
 
 
 def test_without_a_project_the_page_says_how_to_add_one(stage: Stage) -> None:

@@ -1,0 +1,177 @@
+"""The page of what has changed in a conversation's working tree since it began: files with their counts, and diffs."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from sayso.agents.model import Run
+from sayso.agents.supervisor import RunSupervisor
+from sayso.errors import TreeUnavailable
+from sayso.text import exact_diff, spelt_out
+from sayso.trees.changes import ChangedFile, ChangeKind, Changes, changes, diffs
+from sayso.trees.shadow import Shadow
+from sayso.web.pages import fragment, page
+from sayso.web.permission_card import diff_block
+from sayso.web.sessions import Visitor, required_browser
+from sayso.web.site import site_of
+
+_ID = re.compile(r"[0-9a-f]{24}")
+_GONE = "There is no such conversation here. Old ones are deleted after a while."
+_SCRIPT = "x-sayso-script"
+"""The header by which our own script says that it wants no whole page."""
+
+MOST_FILES = 200
+"""Files whose diffs are shown on one page."""
+_WORDS = {
+    ChangeKind.NEW: ("new", "done"),
+    ChangeKind.GONE: ("deleted", "refused"),
+    ChangeKind.CHANGED: ("changed", "quiet"),
+    ChangeKind.RETYPED: ("changed into something else", "late"),
+    ChangeKind.SUBMODULE: ("submodule", "quiet"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Room:
+    """How much of a file's diff is shown, and how many files are unfolded that change few lines."""
+
+    lines: int
+    characters: int
+    unfolded_lines: int
+    unfolded_files: int
+
+
+AMONG_OTHERS = Room(lines=2_000, characters=100_000, unfolded_lines=60, unfolded_files=10)
+ALONE = Room(lines=50_000, characters=2_000_000, unfolded_lines=50_000, unfolded_files=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownFile:
+    """One changed file on the page. `whole_at`: there is more of its diff, on a page of its own."""
+
+    file: ChangedFile
+    name: str
+    word: str
+    tone: str
+    notes: tuple[str, ...] = ()
+    block: Markup | None = None
+    unfolded: bool = False
+    whole_at: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownChanges:
+    """What the page shows; `why_not` where that cannot be told."""
+
+    files: tuple[ShownFile, ...] = ()
+    changes: Changes | None = None
+    root: str = ""
+    left_out: tuple[str, ...] = ()
+    why_not: str = ""
+
+
+def routes() -> list[Route]:
+    return [Route("/talk/{conversation}/changes", show, methods=["GET"])]
+
+
+async def show(request: Request) -> Response:
+    visitor = await required_browser(request)
+    turns = await turns_of(request, visitor)
+    wanted = request.query_params.get("file", "")
+    shown = await site_of(request).read(_shown, supervisor_of(request), turns[-1], wanted)
+    context: dict[str, Any] = {"turns": turns, "latest": turns[-1], "shown": shown, "wanted": wanted}
+    if _SCRIPT in request.headers:
+        return HTMLResponse(fragment("changed.html", **context))
+    place = await site_of(request).do(supervisor_of(request).runs.last_event, turns[-1].id)
+    return page(request, "changes.html", visitor, place=f"{turns[-1].turn}.{place}", **context)
+
+
+async def turns_of(request: Request, visitor: Visitor) -> Sequence[Run]:
+    """The turns of the conversation that is meant; one of somebody else's is not found."""
+    conversation = str(request.path_params["conversation"])
+    if not _ID.fullmatch(conversation):
+        raise HTTPException(404, _GONE)
+    return await site_of(request).do(supervisor_of(request).runs.turns, conversation, visitor.user)
+
+
+def supervisor_of(request: Request) -> RunSupervisor:
+    supervisor: RunSupervisor = request.app.state.supervisor
+    return supervisor
+
+
+def shadow_of(supervisor: RunSupervisor, run: Run) -> Shadow:
+    """TreeUnavailable where nothing was kept, or not here."""
+    if run.host != socket.gethostname():
+        raise TreeUnavailable(f"The files are on {spelt_out(run.host)}. Look there what has changed.")
+    return supervisor.trees.of(run.conversation)
+
+
+def _shown(supervisor: RunSupervisor, run: Run, wanted: str) -> ShownChanges:
+    try:
+        shadow = shadow_of(supervisor, run)
+        found = changes(shadow)
+        files = [file for file in found.files if not wanted or file.mark == wanted]
+        at = f"talk/{run.conversation}/changes"
+        shown = tuple(shown_files(shadow, found, files, ALONE if wanted else AMONG_OTHERS, at))
+        left_out = tuple(spelt_out(path) for path in found.now.left_out)
+        return ShownChanges(files=shown, changes=found, root=spelt_out(str(shadow.root)), left_out=left_out)
+    except TreeUnavailable as error:
+        return ShownChanges(why_not=str(error))
+
+
+def shown_files(
+    shadow: Shadow, found: Changes, files: Sequence[ChangedFile], room: Room, at: str
+) -> Iterator[ShownFile]:
+    """These files with their diffs, as far as there is room; `at` is the page where each can be shown alone."""
+    told = _diffs(shadow, found, [file for file in files if file.lines <= room.lines][:MOST_FILES])
+    for number, file in enumerate(files):
+        diff = told.get(file.path)
+        word, tone = _WORDS[file.kind]
+        yield ShownFile(
+            file=file,
+            name=spelt_out(file.path),
+            word=word,
+            tone=tone,
+            notes=tuple(_notes(file, diff, room)),
+            block=diff_block(exact_diff(diff[: room.characters])) if diff else None,
+            unfolded=file.lines <= room.unfolded_lines and number < room.unfolded_files,
+            whole_at="" if room is ALONE or _is_whole(file, diff, room) else f"{at}?file={file.mark}",
+        )
+
+
+def _diffs(shadow: Shadow, found: Changes, files: Sequence[ChangedFile]) -> dict[str, str]:
+    try:
+        return diffs(shadow, found, files)
+    except TreeUnavailable:
+        # All of them together are too much; each has a page of its own.
+        return {}
+
+
+def _is_whole(file: ChangedFile, diff: str | None, room: Room) -> bool:
+    return file.is_binary or bool(file.filter) or (diff is not None and len(diff) <= room.characters)
+
+
+def _notes(file: ChangedFile, diff: str | None, room: Room) -> Iterator[str]:
+    if file.filter:
+        program = spelt_out(file.filter)
+        yield f"git keeps its content by a program ({program}), which is not run here. Look at it in a terminal."
+    elif file.is_binary:
+        yield "It is not text."
+    elif file.kind is ChangeKind.NEW and not file.lines:
+        yield "It is empty."
+    elif diff is None:
+        yield f"{file.lines:,} lines changed."
+    elif len(diff) > room.characters:
+        yield f"Of {len(diff):,} characters the first {room.characters:,} are shown."
+    if file.before and file.now and not file.is_retyped and file.before.mode != file.now.mode:
+        yield "It can be executed now." if file.now.mode == "100755" else "It cannot be executed any more."
