@@ -6,6 +6,10 @@ import os
 import subprocess
 from pathlib import Path
 
+from sayso.trees.keeping import Trees
+from sayso.trees.shadow import Shadow
+
+CONVERSATION = "a" * 24
 WHO = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgSign=false")
 
 
@@ -30,3 +34,10 @@ def new_repository(folder: Path, **files: str) -> Path:
 def own_files(folder: Path) -> dict[str, bytes]:
     """All that git keeps about a repository."""
     return {str(file): file.read_bytes() for file in (folder / ".git").rglob("*") if file.is_file()}
+
+
+def begun(tmp_path: Path, project: Path) -> Shadow:
+    """The shadow of a conversation that begins now."""
+    trees = Trees(tmp_path / "state" / "trees")
+    trees.begin(CONVERSATION, project)
+    return trees.of(CONVERSATION)

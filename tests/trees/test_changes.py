@@ -7,31 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.trees.repositories import git, new_repository, own_files
+from tests.trees.repositories import CONVERSATION, begun, git, new_repository, own_files
 
 from sayso.errors import TreeUnavailable
 from sayso.trees import shadow as shadows
 from sayso.trees.changes import ChangedFile, ChangeKind, changes, diffs
 from sayso.trees.keeping import Trees
 from sayso.trees.shadow import Shadow
-
-CONVERSATION = "a" * 24
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    return new_repository(tmp_path / "shop", shop_py="one\ntwo\n", notes_txt="notes\n", old_txt="old\n")
-
-
-@pytest.fixture
-def shadow(tmp_path: Path, project: Path) -> Shadow:
-    return begun(tmp_path, project)
-
-
-def begun(tmp_path: Path, project: Path) -> Shadow:
-    trees = Trees(tmp_path / "state" / "trees")
-    trees.begin(CONVERSATION, project)
-    return trees.of(CONVERSATION)
 
 
 def changed(shadow: Shadow) -> dict[str, ChangedFile]:

@@ -93,7 +93,7 @@ class ChangedFile:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Changes:
+class TreeChanges:
     """All that differs; `more` counts what is not listed."""
 
     beginning: str
@@ -113,15 +113,20 @@ class Changes:
         return next((file for file in self.files if file.mark == mark), None)
 
 
-def changes(shadow: Shadow) -> Changes:
+def changes(shadow: Shadow) -> TreeChanges:
     """What has changed in the working tree since the beginning."""
-    beginning, now = shadow.beginning, shadow.look()
+    return changes_until(shadow, shadow.look())
+
+
+def changes_until(shadow: Shadow, now: Snapshot) -> TreeChanges:
+    """The same up to another moment."""
+    beginning = shadow.beginning
     found = [] if now.tree == beginning else list(_compared(shadow.git, beginning, now.tree))
     listed = _with_filters(shadow.git, found[:MOST_LISTED])
-    return Changes(beginning=beginning, now=now, files=tuple(listed), more=len(found) - len(listed))
+    return TreeChanges(beginning=beginning, now=now, files=tuple(listed), more=len(found) - len(listed))
 
 
-def diffs(shadow: Shadow, seen: Changes, files: Sequence[ChangedFile]) -> dict[str, str]:
+def diffs(shadow: Shadow, seen: TreeChanges, files: Sequence[ChangedFile]) -> dict[str, str]:
     """The hunks of these files by path, as unified diffs without their heads."""
     files = [file for file in files if not file.is_binary and not file.filter]
     if not files:

@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sayso.errors import TreeUnavailable
@@ -47,6 +47,8 @@ class Git:
     work_tree: Path
     index: Path | None = None
     objects: Path | None = None
+    more: Mapping[str, str] = field(default_factory=dict)
+    """Further variables, such as who commits."""
 
     def with_index(self, index: Path) -> Git:
         return replace(self, index=index)
@@ -66,7 +68,7 @@ class Git:
             environment["GIT_INDEX_FILE"] = str(self.index)
         if self.objects:
             environment["GIT_OBJECT_DIRECTORY"] = str(self.objects)
-        return environment
+        return {**environment, **self.more}
 
 
 def program() -> str:

@@ -112,8 +112,8 @@ class Shadow:
 
     def _take_over_settings(self, repository: Repository) -> None:
         wanted = {
-            **_settings(self.git, _persons_config(), _FROM_PERSON),
-            **_settings(self.git, repository.config, _FROM_PROJECT),
+            **settings(self.git, persons_config(), _FROM_PERSON),
+            **settings(self.git, repository.config, _FROM_PROJECT),
         }
         for name, value in wanted.items():
             plain = re.fullmatch(r"[a-z0-9]{1,20}", value)
@@ -132,11 +132,11 @@ class Shadow:
             index.unlink(missing_ok=True)
 
 
-def _persons_config() -> Path:
+def persons_config() -> Path:
     return Path(os.environ.get("GIT_CONFIG_GLOBAL") or Path.home() / ".gitconfig")
 
 
-def _settings(git: Git, file: Path, names: str) -> dict[str, str]:
+def settings(git: Git, file: Path, names: str) -> dict[str, str]:
     if not file.is_file():
         return {}
     # 1: none of them is set. Files that it includes are not read.
@@ -186,10 +186,14 @@ def _status(root: bytes, path: bytes) -> os.stat_result | None:
     """None for what is not there, or only by way of a link in its path."""
     whole = os.path.join(root, path.rstrip(b"/"))
     try:
-        status = os.lstat(whole)
+        return None if is_behind_a_link(whole) else os.lstat(whole)
     except OSError:
         return None
-    return status if os.path.realpath(os.path.dirname(whole)) == os.path.dirname(whole) else None
+
+
+def is_behind_a_link(path: bytes) -> bool:
+    """Whether a folder on the way to it is a link; the path must begin with what is none."""
+    return os.path.realpath(os.path.dirname(path)) != os.path.dirname(path)
 
 
 def _is_kept(mode: int) -> bool:

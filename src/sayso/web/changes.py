@@ -18,7 +18,7 @@ from sayso.agents.model import Run
 from sayso.agents.supervisor import RunSupervisor
 from sayso.errors import TreeUnavailable
 from sayso.text import exact_diff, spelt_out
-from sayso.trees.changes import ChangedFile, ChangeKind, Changes, changes, diffs
+from sayso.trees.changes import ChangedFile, ChangeKind, TreeChanges, changes, diffs
 from sayso.trees.shadow import Shadow
 from sayso.web.pages import fragment, page
 from sayso.web.permission_card import diff_block
@@ -74,7 +74,7 @@ class ShownChanges:
     """What the page shows; `why_not` where that cannot be told."""
 
     files: tuple[ShownFile, ...] = ()
-    changes: Changes | None = None
+    changes: TreeChanges | None = None
     root: str = ""
     left_out: tuple[str, ...] = ()
     why_not: str = ""
@@ -130,7 +130,7 @@ def _shown(supervisor: RunSupervisor, run: Run, wanted: str) -> ShownChanges:
 
 
 def shown_files(
-    shadow: Shadow, found: Changes, files: Sequence[ChangedFile], room: Room, at: str
+    shadow: Shadow, found: TreeChanges, files: Sequence[ChangedFile], room: Room, at: str
 ) -> Iterator[ShownFile]:
     """These files with their diffs, as far as there is room; `at` is the page where each can be shown alone."""
     told = _diffs(shadow, found, [file for file in files if file.lines <= room.lines][:MOST_FILES])
@@ -149,7 +149,7 @@ def shown_files(
         )
 
 
-def _diffs(shadow: Shadow, found: Changes, files: Sequence[ChangedFile]) -> dict[str, str]:
+def _diffs(shadow: Shadow, found: TreeChanges, files: Sequence[ChangedFile]) -> dict[str, str]:
     try:
         return diffs(shadow, found, files)
     except TreeUnavailable:

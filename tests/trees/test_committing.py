@@ -1,0 +1,98 @@
+"""What a person was shown is committed to the branch that is checked out: the files that were chosen, nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.trees.repositories import begun, git, new_repository
+from tests.trees.test_reverting import shown
+
+from sayso.errors import TreeChanged, TreeUnavailable
+from sayso.trees.committing import commit
+from sayso.trees.shadow import Shadow
+
+
+@pytest.fixture(autouse=True)
+def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Git knows who commits."""
+    (tmp_path / "gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
+
+
+def test_the_chosen_files_are_committed_and_what_else_was_staged_stays_so(shadow: Shadow, project: Path) -> None:
+    (project / "shop.py").write_text("other\n")
+    (project / "new.txt").write_text("new\n")
+    (project / "old.txt").unlink()
+    (project / "notes.txt").write_text("staged\n")
+    git(project, "add", "notes.txt")
+    made = commit(shadow, shown(shadow, "shop.py", "new.txt", "old.txt"), "Sell more\n\nBecause we can.")
+    assert (made.branch, made.files) == ("main", 3)
+    assert git(project, "log", "-1", "--format=%H %an <%ae>%n%B").strip() == (
+        f"{made.id} Ada <ada@example.org>\nSell more\n\nBecause we can."
+    )
+    assert git(project, "show", "--name-status", "--format=").split() == [
+        "A",
+        "new.txt",
+        "D",
+        "old.txt",
+        "M",
+        "shop.py",
+    ]
+    assert git(project, "status", "--porcelain") == "M  notes.txt\n"
+    assert git(project, "reflog", "-1", "--format=%gs").strip() == "commit: Sell more"
+    git(project, "fsck", "--strict")
+    with pytest.raises(TreeUnavailable, match="already as they are"):
+        commit(shadow, shown(shadow, "shop.py"), "Again")
+
+
+def test_no_hook_and_no_filter_runs(shadow: Shadow, project: Path, tmp_path: Path) -> None:
+    executed, hooks = tmp_path / "executed", project / ".git" / "hooks"
+    hooks.mkdir(exist_ok=True)
+    for name in ("pre-commit", "commit-msg", "post-commit", "reference-transaction", "post-index-change"):
+        (hooks / name).write_text(f"#!/bin/sh\ntouch {executed}\n")
+        (hooks / name).chmod(0o755)
+    for name in ("core.fsmonitor", "filter.evil.clean", "gpg.program"):
+        git(project, "config", name, str(hooks / "pre-commit"))
+    git(project, "config", "commit.gpgSign", "true")
+    (project / "shop.py").write_text("other\n")
+    commit(shadow, shown(shadow), "Change it")
+    assert not executed.exists()
+    assert git(project, "-c", "core.fsmonitor=false", "log", "-1", "--format=%s").strip() == "Change it"
+
+
+def test_what_changed_since_it_was_shown_is_not_committed(shadow: Shadow, project: Path) -> None:
+    (project / "shop.py").write_text("other\n")
+    seen, head = shown(shadow), git(project, "rev-parse", "HEAD")
+    (project / "shop.py").write_text("newer\n")
+    with pytest.raises(TreeChanged):
+        commit(shadow, seen, "Change it")
+    assert git(project, "rev-parse", "HEAD") == head
+
+
+def test_without_a_branch_a_name_or_in_the_middle_of_a_merge_it_says_why_not(
+    shadow: Shadow, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "shop.py").write_text("other\n")
+    seen = shown(shadow)
+    (project / ".git" / "MERGE_HEAD").write_text("")
+    with pytest.raises(TreeUnavailable, match="in the middle of something"):
+        commit(shadow, seen, "Change it")
+    (project / ".git" / "MERGE_HEAD").unlink()
+    git(project, "checkout", "--quiet", "--detach")
+    with pytest.raises(TreeUnavailable, match="No branch is checked out"):
+        commit(shadow, seen, "Change it")
+    git(project, "checkout", "--quiet", "main")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+    with pytest.raises(TreeUnavailable, match="does not know who commits"):
+        commit(shadow, seen, "Change it")
+
+
+def test_the_first_commit_of_a_repository_can_be_made(tmp_path: Path) -> None:
+    project = new_repository(tmp_path / "empty")
+    git(project, "checkout", "--quiet", "--orphan", "fresh")
+    shadow = begun(tmp_path, project)
+    (project / "a.txt").write_text("a\n")
+    assert commit(shadow, shown(shadow), "Begin").branch == "fresh"
+    assert git(project, "log", "--format=%s").split() == ["Begin"]
+    assert git(project, "status", "--porcelain") == ""
