@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,19 +71,29 @@ def test_claude_gets_its_line_its_options_and_the_conversation_to_resume() -> No
     assert AGENTS["claude"].argv(Config(), run_of("claude"), None)[-1] == "--replay-user-messages"
 
 
+def order_of(run: Run, line: PersonLine | None, kept_out: Sequence[BroughtFile] = ()) -> dict[str, Any]:
+    """What the adapter of a run's agent is told to start, and how."""
+    *start, protocol, order = AGENTS[run.agent].argv(Config(), run, line, kept_out)
+    assert (start[0], start[-1], protocol) == (sys.executable, "sayso.adapters.__main__", run.agent)
+    told: dict[str, Any] = json.loads(order)
+    return told
+
+
 def test_codex_gets_its_line_its_options_and_the_conversation_to_resume() -> None:
-    argv = AGENTS["codex"].argv(Config(), run_of("codex", "s-1", model="gpt", permission_mode="plan"), LINE)
-    assert argv[:4] == ["codex", "exec", "--json", "--skip-git-repo-check"]
-    assert 'mcp_servers.ask-user.args=["server"]' in argv
-    assert 'mcp_servers.ask-user.tools.ask_user.approval_mode="approve"' in argv
-    assert argv[-7:] == ["--model", "gpt", "--sandbox", "read-only", "resume", "s-1", "-"]
-    assert AGENTS["codex"].argv(Config(), run_of("codex"), None) == [*argv[:4], "-"]
+    order = order_of(run_of("codex", "s-1", model="gpt", permission_mode="plan"), LINE)
+    assert order["command"][:2] == ["codex", "app-server"]
+    assert 'mcp_servers.ask-user.args=["server"]' in order["command"]
+    assert 'mcp_servers.ask-user.tools.ask_user.approval_mode="approve"' in order["command"]
+    told = {name: order[name] for name in ("model", "mode", "session", "asks")}
+    assert told == {"model": "gpt", "mode": "plan", "session": "s-1", "asks": True}
+    bare = order_of(run_of("codex"), None)
+    assert (bare["command"], bare["asks"]) == (["codex", "app-server"], False)
 
 
 @pytest.mark.finding("F-22")
 def test_codex_is_told_to_take_nothing_from_a_project_that_is_not_trusted() -> None:
     kept_out = BroughtFile(name=".codex/config.toml", used=Used.CODEX, standing=TrustStanding.NEW)
-    words = AGENTS["codex"].argv(Config(), run_of("codex"), None, [kept_out])
+    words = order_of(run_of("codex"), None, [kept_out])["command"]
     projects = tomllib.loads(words[words.index("-c") + 1])["projects"]
     folder = run_of("codex").project.directory.resolve()
     assert set(projects) == {str(place) for place in (folder, *folder.parents)}
@@ -125,22 +137,8 @@ def test_codex_is_told_to_take_nothing_from_a_project_that_is_not_trusted() -> N
             "result",
             {"text": "error max turns"},
         ),
-        (
-            "codex",
-            {"type": "turn.failed", "error": {"message": "No more"}},
-            "result",
-            {"error": True, "text": "No more"},
-        ),
-        ("codex", {"type": "error", "message": "Reconnecting"}, "notice", {"text": "Reconnecting"}),
-        (
-            "codex",
-            {
-                "type": "item.completed",
-                "item": {"id": "i", "type": "mcp_tool_call", "result": {"content": [{"type": "text", "text": "42"}]}},
-            },
-            "tool_result",
-            {"id": "i", "text": "42"},
-        ),
+        ("codex", {"ended": {"message": "No more"}}, "result", {"error": True, "text": "No more"}),
+        ("codex", {"event": "notice", "body": {"text": "Reconnecting"}}, "notice", {"text": "Reconnecting"}),
     ],
 )
 def test_lines_become_events(agent: str, said: dict[str, Any], kind: str, wanted: dict[str, Any]) -> None:
@@ -154,8 +152,11 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=8,
 )
-KEYS = ("message", "content", "item", "event", "delta", "mcp_servers", "total_cost_usd", "num_turns", "result", "error")
-TYPES = ("system", "assistant", "user", "result", "stream_event", "item.completed", "item.started", "turn.failed")
+KEYS = (
+    *("message", "content", "event", "delta", "mcp_servers", "total_cost_usd", "num_turns", "result", "error"),
+    *("ended", "taken", "done", "refused", "session", "body"),
+)
+TYPES = ("system", "assistant", "user", "result", "stream_event")
 
 
 @settings(max_examples=40)

@@ -234,6 +234,10 @@ class RunDesk(DetachedDesk[Run]):
         lines = [line for line in found if runner_folder.is_running(self.folder_of(line))]
         return [run for line in lines for run in self._all("latest_on_line", line=line)]
 
+    def on_line(self, line: str) -> Run | None:
+        """The turn that an agent's process is at, or was at last."""
+        return next(iter(self._all("latest_on_line", line=line)), None)
+
     def turns(self, conversation: str, user: str) -> list[Run]:
         """The turns of a user's conversation, in order. One that is somebody else's is not found."""
         return self._store.read(lambda tx: self._turns(tx, conversation, user))

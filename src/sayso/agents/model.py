@@ -149,6 +149,8 @@ class EventKind(StrEnum):
     """`number`, `message`: the agent has taken up what has this number, and whether that is a message."""
     NOTICE = "notice"
     """`text`: something that Sayso says about the run."""
+    USAGE = "usage"
+    """`used`, `window`: tokens of its context that the agent has used, and that there are."""
     RESULT = "result"
     """`cost_usd`, `duration_ms`, `turns`, `error`, `text`: the agent's own account of the whole turn."""
 

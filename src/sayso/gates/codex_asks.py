@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Question, Settler, State
 from sayso.config import Config
+from sayso.dialects.approve import Permission
 from sayso.dialects.outcomes import refusal_words, selected_labels
-from sayso.gates.client import GateVerdict, Prompt
-from sayso.gates.codex_server import PATCH
+from sayso.gates.client import GateVerdict, OwnPrompt, Prompt
+from sayso.gates.codex_server import COMMAND, PATCH
 from sayso.gates.prompts import AskedPermission
 from sayso.permissions.action import Action, ActionKind
 from sayso.permissions.edits import unified
@@ -50,6 +51,33 @@ class AskedAction(AskedPermission):
         return self._wanted()
 
 
+def asked_action(
+    method: str,
+    params: Json,
+    changes: Sequence[Json],
+    folder: Path,
+    own_prompt: OwnPrompt,
+    asker: Asker,
+    config: Config,
+    desks: Desks,
+) -> AskedAction:
+    """The command or the changes of files that its server asks for, as a permission."""
+
+    def wanted() -> Action:
+        return command_action(params, folder) if method == COMMAND else change_action(changes, params, folder)
+
+    action = wanted()
+    prompt = Prompt(
+        permission=Permission(tool=action.tool, given=action.data["input"]),
+        session=asker.session,
+        version=asker.version,
+        process=asker.pid,
+        folder=Path(action.folder),
+        own_prompt=own_prompt,
+    )
+    return AskedAction(wanted, prompt, asker, config, desks)
+
+
 def takes_accept(params: Json) -> bool:
     """Whether a plain yes to this very thing is among what its server takes."""
     offered = params.get("availableDecisions")
@@ -64,7 +92,7 @@ def command_action(params: Json, folder: Path) -> Action:
     line = params.get("command")
     if params.get("kind", "command") != "command" or not isinstance(line, str) or not line:
         raise ValueError("it does not say which command")
-    given: dict[str, Any] = {"command": _in_shell(line)}
+    given: dict[str, Any] = {"command": in_shell(line)}
     if params.get("reason"):
         given["description"] = params["reason"]
     # Whatever else it asks for, such as the network or more folders: it is shown, and no rule allows it.
@@ -73,7 +101,7 @@ def command_action(params: Json, folder: Path) -> Action:
     return Action(kind=ActionKind.SHELL, tool=SHELL, folder=where, data={"input": given, "runs": line})
 
 
-def _in_shell(line: str) -> str:
+def in_shell(line: str) -> str:
     """What a shell is given, where the line is one that starts a shell for it and does nothing else."""
     try:
         words = shlex.split(line)

@@ -20,11 +20,10 @@ from typing import Any
 from sayso.asks.model import Ask, Asker, State
 from sayso.config import Config, load
 from sayso.desks import Desks, open_desks
-from sayso.dialects.approve import Permission
 from sayso.errors import SaysoError, StoreError
 from sayso.gates.asker import project_of, session_of
-from sayso.gates.client import DecidedThere, GateVerdict, OwnPrompt, Prompt
-from sayso.gates.codex_asks import AskedAction, AskedInput, change_action, command_action, takes_accept
+from sayso.gates.client import DecidedThere, GateVerdict, OwnPrompt
+from sayso.gates.codex_asks import AskedInput, asked_action, takes_accept
 from sayso.gates.codex_server import CHANGE, COMMAND, NAME, QUESTIONS, TITLE, CodexServer, Json
 from sayso.gates.gate import CLIENT_ENDED, FAILED, LET_GO, note_at_work
 from sayso.gates.open_prompt import OpenPrompt, notify
@@ -325,19 +324,4 @@ def _question(
     if method == QUESTIONS:
         return AskedInput(params, asker, config, desks)
     changes = thread.changes.get(params["itemId"], [])
-
-    def wanted() -> Any:
-        if method == COMMAND:
-            return command_action(params, thread.folder)
-        return change_action(changes, params, thread.folder)
-
-    action = wanted()
-    prompt = Prompt(
-        permission=Permission(tool=action.tool, given=action.data["input"]),
-        session=params["threadId"],
-        version=thread.version,
-        process=asker.pid,
-        folder=Path(action.folder),
-        own_prompt=OwnPrompt.BESIDE,
-    )
-    return AskedAction(wanted, prompt, asker, config, desks)
+    return asked_action(method, params, changes, thread.folder, OwnPrompt.BESIDE, asker, config, desks)

@@ -130,7 +130,7 @@ class OpenPrompt:
 def notify(config: Config, ask: Ask) -> None:
     """Have the person told in their own way, by another process: what that takes is too large to be kept here."""
     if config.notify_command or config.notify_url or config.notify_apprise:
-        words = [sys.executable, "-m", "sayso.gates.telling", ask.id]
+        words = [sys.executable, "-P", "-m", "sayso.gates.telling", ask.id]
         nothing = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1)]
         with suppress(OSError):
             os.posix_spawn(sys.executable, words, os.environ, file_actions=nothing, setsid=True)

@@ -290,7 +290,9 @@ def _holds(get: Callable[[str], Ask], ask_id: str, asker: Asker) -> bool:
     """Whether what was allowed then goes on for this session, which is the same while its client's process is."""
     with suppress(NotFound):
         ask = get(ask_id)
-        same = all(getattr(ask.asker, name) == getattr(asker, name) for name in ("client", "host", "pid", "started"))
+        same = all(
+            getattr(ask.asker, name) == getattr(asker, name) for name in ("client", "host", "pid", "started", "run")
+        )
         return bool(asker.session and asker.pid) and same and ask.outcome is not None and not ask.outcome.void
     return False
 

@@ -120,7 +120,7 @@ class Transcript:
                     yield self._part(run, event, result=results.get(event.body["id"]))
                 case EventKind.TOOL_RESULT if event.body["id"] in tools:
                     pass
-                case EventKind.DELTA | EventKind.STARTED | EventKind.RESULT | EventKind.TAKEN:
+                case EventKind.DELTA | EventKind.STARTED | EventKind.RESULT | EventKind.TAKEN | EventKind.USAGE:
                     pass
                 case EventKind.SAID:
                     yield self._part(run, event, taken=event.body["number"] in taken)
@@ -199,7 +199,7 @@ class Transcript:
     def _told_of(self, run: Run, event: RunEvent) -> Iterator[bytes]:
         where = Place(turn=run.turn, seq=event.seq)
         match event.kind:
-            case EventKind.STARTED | EventKind.RESULT:
+            case EventKind.STARTED | EventKind.RESULT | EventKind.USAGE:
                 return
             case EventKind.DELTA:
                 self._partial += event.body["text"]

@@ -1,0 +1,33 @@
+"""`python -m sayso.adapters PROTOCOL ORDER`: what Talk starts for an agent. ORDER is an AdapterOrder as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from sayso.adapters.adapter import AdapterOrder
+from sayso.adapters.serving import serve
+
+if TYPE_CHECKING:
+    from sayso.adapters.adapter import Adapter
+
+
+def _kind(protocol: str) -> type[Adapter]:
+    """Only the one that is named is imported."""
+    match protocol:
+        case "codex":
+            from sayso.adapters.codex import CodexAdapter
+
+            return CodexAdapter
+    raise SystemExit(f"There is no adapter for {protocol}.")
+
+
+def main() -> None:
+    protocol, given = sys.argv[-2:]
+    order = json.loads(given)
+    sys.exit(serve(_kind(protocol), AdapterOrder(**{**order, "command": tuple(order["command"])})))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,148 @@
+"""What adapters have in common: an agent's process on one side, Talk on the other, and its prompts in between.
+
+A protocol is a subclass of `Adapter` in a module of its own, named in `__main__.py`. It greets the agent (`begin`),
+sends a message when it can take one (`takes_messages`, `send_message`), makes events of what it says (`hear`) and
+prompts of what it asks (`be_asked`, which calls `prompts.put`), and does the rest that a person can say (`interrupt`,
+`choose`). It has
+
+    self.talk      the line to Talk: events, the session, what was taken up or done, the end of a turn
+    self.agent     JSON-RPC with the agent: requests with what is done with their results, answers
+    self.prompts   what the agent asks, held until it is decided; dropped when the agent needs it no more
+
+Nothing here blocks. A fault while the agent is heard is no decision: what it asked is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from abc import ABC, abstractmethod
+from collections import deque
+
+from sayso.adapters.held_prompts import HeldPrompts
+from sayso.adapters.line import Said, TalkLine
+from sayso.adapters.rpc import Json, RequestId, Rpc
+from sayso.agents.model import Saying
+from sayso.errors import SaysoError
+from sayso.records import record
+
+FAULTS = (SaysoError, LookupError, TypeError, ValueError, AttributeError)
+"""What a message may cause that is not what was expected."""
+
+
+@record
+class AdapterOrder:
+    """What an adapter is started with. `label` and `install` are for people; `asks`: whether people can be asked."""
+
+    label: str
+    install: str
+    command: tuple[str, ...]
+    session: str = ""
+    """The agent's own name for the conversation that it is to go on with."""
+    model: str = ""
+    mode: str = ""
+    asks: bool = False
+
+
+class Adapter(ABC):
+    def __init__(self, order: AdapterOrder, talk: TalkLine, agent: Rpc, prompts: HeldPrompts, pid: int) -> None:
+        """`pid` is that of the agent's process."""
+        self.order, self.talk, self.agent, self.prompts, self.pid = order, talk, agent, prompts, pid
+        self._waiting: deque[Said] = deque()
+        """Messages that the agent cannot take yet."""
+        self.has_failed = False
+        """Whether there is no use in going on."""
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Greet the agent, and have it begin or resume the conversation."""
+
+    @property
+    @abstractmethod
+    def takes_messages(self) -> bool:
+        """Whether a message can be sent now: to begin a turn, or into one where the agent can be steered."""
+
+    @abstractmethod
+    def send_message(self, said: Said) -> None:
+        """Send it. Once the agent has taken it up, `talk.taken`; where it has not, `keep`."""
+
+    @abstractmethod
+    def interrupt(self, said: Said) -> None:
+        """Have the turn end; then `talk.done`."""
+
+    @abstractmethod
+    def choose(self, said: Said) -> None:
+        """A mode or a model, from the next turn on at the latest; then `talk.done`."""
+
+    @abstractmethod
+    def hear(self, method: str, params: Json) -> None:
+        """A notification of the agent's."""
+
+    @abstractmethod
+    def be_asked(self, request: RequestId, method: str, params: Json) -> None:
+        """A request of the agent's. What raises one of FAULTS is refused."""
+
+    # What all of them do
+
+    def say(self, said: Said) -> None:
+        match said.what:
+            case Saying.MESSAGE:
+                self._waiting.append(said)
+            case Saying.INTERRUPT:
+                self.interrupt(said)
+            case Saying.MODE | Saying.MODEL:
+                self.choose(said)
+        self.move_on()
+
+    def keep(self, said: Said) -> None:
+        """The agent has not taken this message: it is the next to be sent."""
+        self._waiting.appendleft(said)
+
+    def move_on(self) -> None:
+        """Send what the agent can take by now."""
+        while self._waiting and self.takes_messages:
+            self.send_message(self._waiting.popleft())
+
+    def fail(self, why: str) -> None:
+        """The conversation cannot go on in this process."""
+        self.talk.ended(why)
+        self.has_failed = True
+
+    def take(self, line: bytes) -> None:
+        """One line of the agent's."""
+        message = _parsed(line)
+        if message is None:
+            return
+        method, request = message.get("method"), message.get("id")
+        params = message.get("params")
+        params = params if isinstance(params, dict) else {}
+        try:
+            if not isinstance(method, str):
+                self.agent.take_reply(message)
+            elif isinstance(request, RequestId) and not isinstance(request, bool):
+                self._be_asked(request, method, params)
+            else:
+                self.hear(method, params)
+        except FAULTS as error:
+            print(f"sayso: {self.order.label} said what is not understood: {error!r}", file=sys.stderr)
+        self.move_on()
+
+    def _be_asked(self, request: RequestId, method: str, params: Json) -> None:
+        try:
+            self.be_asked(request, method, params)
+        except FAULTS:
+            self.agent.refuse(request, "Sayso does not understand this request.")
+            raise
+
+
+def _parsed(line: bytes) -> Json | None:
+    if not line.strip():
+        return None
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        message = None
+    if not isinstance(message, dict):
+        print(f"sayso: not a message: {line[:200]!r}", file=sys.stderr)
+        return None
+    return message

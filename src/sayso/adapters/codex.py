@@ -1,0 +1,301 @@
+"""Codex by its `app-server`, as tried with 0.166: one thread, turns that can be steered, approvals, questions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sayso import __version__
+from sayso.adapters.adapter import Adapter
+from sayso.adapters.codex_items import begun, ended, notice, todo
+from sayso.adapters.held_prompts import AskingSession
+from sayso.adapters.line import Said
+from sayso.adapters.rpc import Json, RequestId
+from sayso.agents.agent import items, mapping, shortened, words
+from sayso.agents.model import EventKind, Saying
+from sayso.gates.codex_server import CHANGE, COMMAND, NAME, QUESTIONS, TITLE
+
+if TYPE_CHECKING:
+    from sayso.asks.model import Asker
+    from sayso.config import Config
+    from sayso.desks import Desks
+    from sayso.gates.client import GateVerdict
+    from sayso.gates.prompts import AskedPrompt
+
+INTERRUPTED, TAKEN_BACK, TURN_OVER = "its turn was interrupted", "its agent took it back", "its turn is over"
+PERMISSIONS, FORM = "item/permissions/requestApproval", "mcpServer/elicitation/request"
+_NOT_WANTED = (
+    *("item/plan/delta", "item/reasoning/summaryTextDelta", "item/reasoning/textDelta"),
+    *("item/reasoning/summaryPartAdded", "item/commandExecution/outputDelta", "item/fileChange/outputDelta"),
+    *("command/exec/outputDelta", "process/outputDelta", "item/mcpToolCall/progress", "turn/diff/updated"),
+    *("account/rateLimits/updated", "hook/started", "hook/completed"),
+)
+"""What it would tell at every word of a tool's."""
+
+_MODES: Mapping[str, tuple[str | None, str, str]] = {
+    "default": ("on-request", "read-only", "readOnly"),
+    "acceptEdits": ("on-request", "workspace-write", "workspaceWrite"),
+    "plan": ("never", "read-only", "readOnly"),
+    "dontAsk": ("never", "", ""),
+    "bypassPermissions": ("never", "danger-full-access", "dangerFullAccess"),
+}
+"""The nearest that Codex has to each mode: when it asks, and its sandbox, as a thread and as a turn call it. Without a
+mode its own settings hold."""
+_PLAN = "plan"
+
+
+class CodexAdapter(Adapter):
+    _thread = _turn = _version = ""
+    """Its own names for the conversation and for the turn that goes on; and its version."""
+    _model = _mode = ""
+    """As the next turn is to have them."""
+    _is_starting = False
+    """Whether a turn was asked for that is not there yet."""
+    _unsteerable = ""
+    """The turn that takes no messages."""
+    _ending = ""
+    """What Talk was told of the end of the last turn."""
+    _plans = False
+    """Whether the last turn was begun in its plan mode."""
+
+    def begin(self) -> None:
+        self._changes: dict[str, list[Json]] = {}
+        """Of the files that it would change, by the item that does it."""
+        self._to_interrupt: list[Said] = []
+        """Interrupts that came before the turn was there."""
+        self._chosen: dict[str, Any] = {}
+        """What the next turn has otherwise than the last."""
+        self._model, self._mode = self.order.model, self.order.mode
+        client = {"name": "sayso", "title": "Sayso", "version": __version__}
+        wanted = {"experimentalApi": True, "optOutNotificationMethods": list(_NOT_WANTED)}
+        self.agent.request("initialize", {"clientInfo": client, "capabilities": wanted}, self._greeted, self.fail)
+
+    def _greeted(self, _: Json) -> None:
+        self.agent.notify("initialized")
+        asks_when, sandbox, _for_turns = _MODES.get(self._mode, (None, "", ""))
+        wanted = {"cwd": os.getcwd(), "approvalPolicy": asks_when, "sandbox": sandbox, "model": self._model}
+        wanted = {name: value for name, value in wanted.items() if value}
+        if self.order.session:
+            again = {"threadId": self.order.session, "excludeTurns": True, **wanted}
+            self.agent.request("thread/resume", again, self._joined, self._not_joined)
+        else:
+            self.agent.request("thread/start", wanted, self._joined, self._not_joined)
+
+    def _not_joined(self, why: str) -> None:
+        begun = "go on with this conversation" if self.order.session else "begin a conversation"
+        self.fail(f"{self.order.label} could not {begun}: {shortened(why, 2_000)}")
+
+    def _joined(self, result: Json) -> None:
+        thread = result["thread"]
+        self._thread, self._version = words(thread["id"]), words(thread.get("cliVersion"))
+        self._model = words(result.get("model")) or self._model
+        self.talk.session(self._thread)
+        self.talk.event(EventKind.STARTED, model=self._model[:200], session=self._thread)
+
+    # What a person says
+
+    @property
+    def takes_messages(self) -> bool:
+        return bool(self._thread) and not self._is_starting and (not self._turn or self._turn != self._unsteerable)
+
+    def send_message(self, said: Said) -> None:
+        text = [{"type": "text", "text": said.text}]
+        if self._turn:
+            steered = {"threadId": self._thread, "expectedTurnId": self._turn, "input": text}
+            turn = self._turn
+            self.agent.request(
+                "turn/steer", steered, lambda _: self._steered(said, turn), lambda _: self._not_steered(said, turn)
+            )
+            return
+        self._is_starting = True
+        chosen, self._chosen = self._chosen | self._collaboration(), {}
+        wanted = {"threadId": self._thread, "input": text, **chosen}
+        self.agent.request(
+            "turn/start", wanted, lambda result: self._started(said, result), lambda why: self._not_started(said, why)
+        )
+
+    def _collaboration(self) -> dict[str, Any]:
+        """Its own plan mode, in which it can ask; and out of it."""
+        before, self._plans = self._plans, self._mode == _PLAN
+        if not before and not self._plans:
+            return {}
+        mode = "plan" if self._plans else "default"
+        return {"collaborationMode": {"mode": mode, "settings": {"model": self._model}}}
+
+    def _started(self, said: Said, result: Json) -> None:
+        self._is_starting = False
+        self.talk.taken(said.name)
+        self._turn = self._turn or words(mapping(result.get("turn")).get("id"))
+        waiting, self._to_interrupt = self._to_interrupt, []
+        for each in waiting:
+            self.interrupt(each)
+
+    def _not_started(self, said: Said, why: str) -> None:
+        self._is_starting = False
+        self.talk.taken(said.name)
+        self.talk.ended(shortened(why, 2_000))
+        waiting, self._to_interrupt = self._to_interrupt, []
+        for each in waiting:
+            self.talk.done(each.name)
+
+    def _steered(self, said: Said, turn: str) -> None:
+        self.talk.taken(said.name)
+        if self._turn != turn:
+            # It was told to a turn that is over by now, whose end Talk has heard of already.
+            self.talk.ended(self._ending)
+
+    def _not_steered(self, said: Said, turn: str) -> None:
+        """The turn has ended, or is one that cannot be steered: another begins with it after that."""
+        self._unsteerable = turn
+        self.keep(said)
+
+    def interrupt(self, said: Said) -> None:
+        if self._is_starting:
+            self._to_interrupt.append(said)
+            return
+        if not self._turn:
+            self.talk.done(said.name)
+            return
+        self.prompts.drop_all(INTERRUPTED)
+        self.agent.request(
+            "turn/interrupt",
+            {"threadId": self._thread, "turnId": self._turn},
+            lambda _: self.talk.done(said.name),
+            lambda why: self.talk.done(said.name, refused=why),
+        )
+
+    def choose(self, said: Said) -> None:
+        if said.what is Saying.MODEL:
+            self._model = said.text
+            self._chosen["model"] = said.text
+        elif said.text != self._mode:
+            if said.text not in _MODES:
+                self.talk.done(said.name, refused=f"It has no mode {said.text}.")
+                return
+            self._mode = said.text
+            asks_when, _, sandbox = _MODES[said.text]
+            self._chosen["approvalPolicy"] = asks_when
+            if sandbox:
+                self._chosen["sandboxPolicy"] = {"type": sandbox}
+        self.talk.done(said.name)
+
+    # What the agent says
+
+    def hear(self, method: str, params: Json) -> None:
+        self._note_changes(method, params)
+        if method == "serverRequest/resolved":
+            self.prompts.drop(params["requestId"], TAKEN_BACK)
+        elif params.get("threadId") in (None, self._thread):
+            self._hear(method, params)
+
+    def _note_changes(self, method: str, params: Json) -> None:
+        """Also of the agents that this one has started: they ask in its name."""
+        item = mapping(params.get("item"))
+        match method:
+            case "item/started" if isinstance(item.get("changes"), list):
+                self._changes[item["id"]] = item["changes"]
+            case "item/fileChange/patchUpdated" if isinstance(params.get("changes"), list):
+                self._changes[params["itemId"]] = params["changes"]
+            case "item/completed":
+                self._changes.pop(item["id"], None)
+
+    def _hear(self, method: str, params: Json) -> None:
+        match method:
+            case "turn/started":
+                self._turn = words(mapping(params.get("turn")).get("id"))
+            case "turn/completed":
+                self._end_turn(mapping(params.get("turn")))
+            case "item/started":
+                self.talk.tell(begun(mapping(params.get("item"))))
+            case "item/completed":
+                self.talk.tell(ended(mapping(params.get("item"))))
+            case "item/agentMessage/delta":
+                if text := words(params.get("delta")):
+                    self.talk.event(EventKind.DELTA, text=text)
+            case "turn/plan/updated":
+                self.talk.tell(todo(items(params.get("plan"))))
+            case _:
+                self.talk.tell(notice(method, params))
+
+    def _end_turn(self, turn: Json) -> None:
+        self._turn = ""
+        self.prompts.drop_all(TURN_OVER)
+        self._changes.clear()
+        match turn.get("status"):
+            case "interrupted":
+                self._ending = "Interrupted."
+            case "failed":
+                why = words(mapping(turn.get("error")).get("message")) or "The turn failed."
+                self._ending = shortened(why, 2_000)
+            case _:
+                self._ending = ""
+        self.talk.ended(self._ending)
+
+    # What the agent asks
+
+    def be_asked(self, request: RequestId, method: str, params: Json) -> None:
+        match method:
+            case _ if method in (COMMAND, CHANGE):
+                changes = self._changes.get(words(params.get("itemId")), [])
+                self._put(request, _permission(method, params, changes), {"decision": "accept"}, params)
+            case _ if method == QUESTIONS:
+                self._put(request, _questions(params), None, params)
+            case _ if method == FORM:
+                self.agent.answer(request, {"action": "decline"})
+                self.talk.tell(notice(method, params))
+            case _ if method == PERMISSIONS:
+                self.agent.answer(request, {"permissions": {}, "scope": "turn"})
+                self.talk.tell(notice(method, params))
+            case _:
+                self.agent.refuse(request, f"Sayso does not know {method}.")
+
+    def _put(
+        self,
+        request: RequestId,
+        make: Callable[[Asker, Config, Desks], AskedPrompt],
+        allow: Json | None,
+        params: Json,
+    ) -> None:
+        """`allow` is the answer that allows it; None: what people have answered is."""
+        who = AskingSession(client=NAME, title=TITLE, version=self._version, session=self._thread, pid=self.pid)
+        refuse: Json = {"answers": {}} if allow is None else {"decision": "decline"}
+
+        def tell(verdict: GateVerdict) -> bool:
+            if verdict.allowed:
+                return self.agent.answer(request, verdict.given if allow is None else allow)
+            return self._deny(request, refuse, verdict.message, params)
+
+        self.prompts.put(request, who, make, tell)
+
+    def _deny(self, request: RequestId, refusal: Json, why: str, params: Json) -> bool:
+        """Its answer has no place for words. They go first, as a message: it goes on as soon as it has the no."""
+        if not why:
+            return self.agent.answer(request, refusal)
+
+        def refuse(_: Any) -> None:
+            self.agent.answer(request, refusal)
+
+        text = [{"type": "text", "text": why}]
+        told = {"threadId": params.get("threadId"), "expectedTurnId": params.get("turnId"), "input": text}
+        self.agent.request("turn/steer", told, refuse, refuse)
+        return True
+
+
+def _permission(method: str, params: Json, changes: list[Json]) -> Callable[[Asker, Config, Desks], AskedPrompt]:
+    from sayso.gates.client import OwnPrompt
+    from sayso.gates.codex_asks import asked_action, takes_accept
+
+    def make(asker: Asker, config: Config, desks: Desks) -> AskedPrompt:
+        if not takes_accept(params):
+            raise ValueError("it asks for more than this one thing")
+        return asked_action(method, params, changes, Path.cwd(), OwnPrompt.NEVER, asker, config, desks)
+
+    return make
+
+
+def _questions(params: Json) -> Callable[[Asker, Config, Desks], AskedPrompt]:
+    from sayso.gates.codex_asks import AskedInput
+
+    return lambda asker, config, desks: AskedInput(params, asker, config, desks)

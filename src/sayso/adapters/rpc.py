@@ -1,0 +1,57 @@
+"""JSON-RPC with an agent, without I/O: requests both ways, each with the result that belongs to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Json = Mapping[str, Any]
+RequestId = int | str
+NO_SUCH_METHOD = -32601
+
+
+def _ignore(_: Any) -> None:
+    """For requests whose result tells nothing."""
+
+
+class Rpc:
+    """Our end. `send` takes each message whole, and says whether anybody is there to read it."""
+
+    def __init__(self, send: Callable[[Json], bool]) -> None:
+        self._send = send
+        self._number = 0
+        self._sent: dict[RequestId, tuple[Callable[[Json], None], Callable[[str], None]]] = {}
+
+    def request(
+        self,
+        method: str,
+        params: Json,
+        then: Callable[[Json], None] = _ignore,
+        failed: Callable[[str], None] = _ignore,
+    ) -> None:
+        """`then` gets the result, or `failed` why there is none."""
+        self._number += 1
+        self._sent[self._number] = then, failed
+        self._send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params})
+
+    def notify(self, method: str, params: Json | None = None) -> None:
+        self._send({"jsonrpc": "2.0", "method": method, **({} if params is None else {"params": params})})
+
+    def answer(self, request: RequestId, result: Json) -> bool:
+        """Whether there is anybody to take it."""
+        return self._send({"jsonrpc": "2.0", "id": request, "result": result})
+
+    def refuse(self, request: RequestId, why: str, code: int = NO_SUCH_METHOD) -> None:
+        self._send({"jsonrpc": "2.0", "id": request, "error": {"code": code, "message": why}})
+
+    def take_reply(self, message: Json) -> None:
+        """The agent's reply to a request of ours; what was not asked is nothing."""
+        number = message.get("id")
+        then, failed = self._sent.pop(number, (_ignore, _ignore)) if isinstance(number, int) else (_ignore, _ignore)
+        error = message.get("error")
+        if error is None:
+            result = message.get("result")
+            then(result if isinstance(result, Mapping) else {})
+        else:
+            why = error.get("message") if isinstance(error, Mapping) else None
+            failed(why if isinstance(why, str) and why else "It does not say why.")
