@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 
 from sayso.adapters.held_prompts import HeldPrompts
-from sayso.adapters.line import Said, TalkLine
+from sayso.adapters.line import PersonSaid, TalkLine
 from sayso.adapters.rpc import Json, RequestId, Rpc
 from sayso.agents.model import Saying
 from sayso.errors import SaysoError
@@ -48,7 +48,7 @@ class Adapter(ABC):
     def __init__(self, order: AdapterOrder, talk: TalkLine, agent: Rpc, prompts: HeldPrompts, pid: int) -> None:
         """`pid` is that of the agent's process."""
         self.order, self.talk, self.agent, self.prompts, self.pid = order, talk, agent, prompts, pid
-        self._waiting: deque[Said] = deque()
+        self._waiting: deque[PersonSaid] = deque()
         """Messages that the agent cannot take yet."""
         self.has_failed = False
         """Whether there is no use in going on."""
@@ -63,15 +63,15 @@ class Adapter(ABC):
         """Whether a message can be sent now: to begin a turn, or into one where the agent can be steered."""
 
     @abstractmethod
-    def send_message(self, said: Said) -> None:
+    def send_message(self, said: PersonSaid) -> None:
         """Send it. Once the agent has taken it up, `talk.taken`; where it has not, `keep`."""
 
     @abstractmethod
-    def interrupt(self, said: Said) -> None:
+    def interrupt(self, said: PersonSaid) -> None:
         """Have the turn end; then `talk.done`."""
 
     @abstractmethod
-    def choose(self, said: Said) -> None:
+    def choose(self, said: PersonSaid) -> None:
         """A mode or a model, from the next turn on at the latest; then `talk.done`."""
 
     @abstractmethod
@@ -84,7 +84,7 @@ class Adapter(ABC):
 
     # What all of them do
 
-    def say(self, said: Said) -> None:
+    def say(self, said: PersonSaid) -> None:
         match said.what:
             case Saying.MESSAGE:
                 self._waiting.append(said)
@@ -94,7 +94,7 @@ class Adapter(ABC):
                 self.choose(said)
         self.move_on()
 
-    def keep(self, said: Said) -> None:
+    def keep(self, said: PersonSaid) -> None:
         """The agent has not taken this message: it is the next to be sent."""
         self._waiting.appendleft(said)
 

@@ -11,7 +11,7 @@ from sayso import __version__
 from sayso.adapters.adapter import Adapter
 from sayso.adapters.codex_items import begun, ended, notice, todo
 from sayso.adapters.held_prompts import AskingSession
-from sayso.adapters.line import Said
+from sayso.adapters.line import PersonSaid
 from sayso.adapters.rpc import Json, RequestId
 from sayso.agents.agent import items, mapping, shortened, words
 from sayso.agents.model import EventKind, Saying
@@ -63,7 +63,7 @@ class CodexAdapter(Adapter):
     def begin(self) -> None:
         self._changes: dict[str, list[Json]] = {}
         """Of the files that it would change, by the item that does it."""
-        self._to_interrupt: list[Said] = []
+        self._to_interrupt: list[PersonSaid] = []
         """Interrupts that came before the turn was there."""
         self._chosen: dict[str, Any] = {}
         """What the next turn has otherwise than the last."""
@@ -100,7 +100,7 @@ class CodexAdapter(Adapter):
     def takes_messages(self) -> bool:
         return bool(self._thread) and not self._is_starting and (not self._turn or self._turn != self._unsteerable)
 
-    def send_message(self, said: Said) -> None:
+    def send_message(self, said: PersonSaid) -> None:
         text = [{"type": "text", "text": said.text}]
         if self._turn:
             steered = {"threadId": self._thread, "expectedTurnId": self._turn, "input": text}
@@ -124,7 +124,7 @@ class CodexAdapter(Adapter):
         mode = "plan" if self._plans else "default"
         return {"collaborationMode": {"mode": mode, "settings": {"model": self._model}}}
 
-    def _started(self, said: Said, result: Json) -> None:
+    def _started(self, said: PersonSaid, result: Json) -> None:
         self._is_starting = False
         self.talk.taken(said.name)
         self._turn = self._turn or words(mapping(result.get("turn")).get("id"))
@@ -132,7 +132,7 @@ class CodexAdapter(Adapter):
         for each in waiting:
             self.interrupt(each)
 
-    def _not_started(self, said: Said, why: str) -> None:
+    def _not_started(self, said: PersonSaid, why: str) -> None:
         self._is_starting = False
         self.talk.taken(said.name)
         self.talk.ended(shortened(why, 2_000))
@@ -140,18 +140,18 @@ class CodexAdapter(Adapter):
         for each in waiting:
             self.talk.done(each.name)
 
-    def _steered(self, said: Said, turn: str) -> None:
+    def _steered(self, said: PersonSaid, turn: str) -> None:
         self.talk.taken(said.name)
         if self._turn != turn:
             # It was told to a turn that is over by now, whose end Talk has heard of already.
             self.talk.ended(self._ending)
 
-    def _not_steered(self, said: Said, turn: str) -> None:
+    def _not_steered(self, said: PersonSaid, turn: str) -> None:
         """The turn has ended, or is one that cannot be steered: another begins with it after that."""
         self._unsteerable = turn
         self.keep(said)
 
-    def interrupt(self, said: Said) -> None:
+    def interrupt(self, said: PersonSaid) -> None:
         if self._is_starting:
             self._to_interrupt.append(said)
             return
@@ -166,7 +166,7 @@ class CodexAdapter(Adapter):
             lambda why: self.talk.done(said.name, refused=why),
         )
 
-    def choose(self, said: Said) -> None:
+    def choose(self, said: PersonSaid) -> None:
         if said.what is Saying.MODEL:
             self._model = said.text
             self._chosen["model"] = said.text

@@ -22,7 +22,7 @@ from sayso.records import record
 
 
 @record
-class Said:
+class PersonSaid:
     """Something that a person said, by way of Talk."""
 
     what: Saying
@@ -30,11 +30,11 @@ class Said:
     text: str
 
 
-def read(line: bytes) -> Said:
+def read(line: bytes) -> PersonSaid:
     """ValueError for what is no such line."""
     try:
         said = json.loads(line)
-        return Said(what=Saying(said["say"]), name=str(said["name"]), text=str(said.get("text", "")))
+        return PersonSaid(what=Saying(said["say"]), name=str(said["name"]), text=str(said.get("text", "")))
     except (LookupError, TypeError, AttributeError) as error:
         raise ValueError(f"not said by Talk: {error!r}") from error
 

@@ -106,7 +106,7 @@ class AdapterProcess:
         rest = self._prompts.rest()
         return {fd for fd, _ in poll.poll(None if rest is None else rest * 1000)}
 
-    def _said(self) -> Iterator[line.Said]:
+    def _said(self) -> Iterator[line.PersonSaid]:
         data = os.read(_TALK_IN, _CHUNK)
         self._told_to_end = self._told_to_end or not data
         *whole, self._part = (self._part + data).split(b"\n")

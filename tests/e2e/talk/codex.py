@@ -43,7 +43,8 @@ class Server:
 
     def __init__(self) -> None:
         self.thread = self.turn = ""
-        self.resumed = False
+        self.is_known = False
+        """Whether there were turns before this one."""
         self.settings: Json = {}
         self.starts: queue.SimpleQueue[Json | None] = queue.SimpleQueue()
         self.more: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -120,9 +121,9 @@ class Server:
         raise LookupError(f"unknown method {method}")
 
     def _join(self, params: Json) -> Json:
-        self.thread, self.resumed = params.get("threadId") or str(uuid.uuid4()), "threadId" in params
+        self.thread, self.is_known = params.get("threadId") or str(uuid.uuid4()), "threadId" in params
         memory = Path.home() / f"{self.thread}.codex"
-        if self.resumed and not memory.exists():
+        if self.is_known and not memory.exists():
             raise LookupError(f"no rollout found for thread id {self.thread}")
         memory.touch()
         assert params["cwd"] == os.getcwd(), params
@@ -239,7 +240,7 @@ def perform(server: Server, word: str, rest: str) -> None:
         case "lose":
             os.kill(os.getpid(), signal.SIGKILL)
         case _:
-            say(server, f"{'Again' if server.resumed else 'First'}: {word} {rest}".strip())
+            say(server, f"{'Again' if server.is_known else 'First'}: {word} {rest}".strip())
 
 
 def turn(server: Server, text: str | None) -> None:
@@ -262,6 +263,7 @@ def main() -> None:
     server = Server()
     while (start := server.starts.get()) is not None:
         turn(server, start["input"][0]["text"])
+        server.is_known = True
 
 
 if __name__ == "__main__":
