@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,8 @@ _MODES: Mapping[str, tuple[str | None, str, str]] = {
 """The nearest that Codex has to each mode: when it asks, and its sandbox, as a thread and as a turn call it. Without a
 mode its own settings hold."""
 _PLAN = "plan"
+_ACCEPT, _DECLINE = {"decision": "accept"}, {"decision": "decline"}
+"""A plain yes, and never one for the rest of the session or a rule of Codex's; and a no after which it goes on."""
 
 
 class CodexAdapter(Adapter):
@@ -63,6 +66,8 @@ class CodexAdapter(Adapter):
     def begin(self) -> None:
         self._changes: dict[str, list[Json]] = {}
         """Of the files that it would change, by the item that does it."""
+        self._calls: dict[str, Json] = {}
+        """Of tools of MCP servers, by the item that is the call."""
         self._to_interrupt: list[PersonSaid] = []
         """Interrupts that came before the turn was there."""
         self._chosen: dict[str, Any] = {}
@@ -196,10 +201,13 @@ class CodexAdapter(Adapter):
         match method:
             case "item/started" if isinstance(item.get("changes"), list):
                 self._changes[item["id"]] = item["changes"]
+            case "item/started" if item.get("type") == "mcpToolCall":
+                self._calls[item["id"]] = item
             case "item/fileChange/patchUpdated" if isinstance(params.get("changes"), list):
                 self._changes[params["itemId"]] = params["changes"]
             case "item/completed":
                 self._changes.pop(item["id"], None)
+                self._calls.pop(item["id"], None)
 
     def _hear(self, method: str, params: Json) -> None:
         match method:
@@ -223,6 +231,7 @@ class CodexAdapter(Adapter):
         self._turn = ""
         self.prompts.drop_all(TURN_OVER)
         self._changes.clear()
+        self._calls.clear()
         match turn.get("status"):
             case "interrupted":
                 self._ending = "Interrupted."
@@ -239,9 +248,12 @@ class CodexAdapter(Adapter):
         match method:
             case _ if method in (COMMAND, CHANGE):
                 changes = self._changes.get(words(params.get("itemId")), [])
-                self._put(request, _permission(method, params, changes), {"decision": "accept"}, params)
+                self._put(request, _permission(method, params, changes), (_ACCEPT, _DECLINE), params)
             case _ if method == QUESTIONS:
-                self._put(request, _questions(params), None, params)
+                self._put(request, _questions(params), (None, {"answers": {}}), params)
+            case _ if method == FORM and mapping(params.get("_meta")).get("codex_approval_kind") == "mcp_tool_call":
+                make = tool_permission(params, list(self._calls.values()))
+                self._put(request, make, ({"action": "accept", "content": {}}, {"action": "decline"}), params)
             case _ if method == FORM:
                 self.agent.answer(request, {"action": "decline"})
                 self.talk.tell(notice(method, params))
@@ -255,12 +267,12 @@ class CodexAdapter(Adapter):
         self,
         request: RequestId,
         make: Callable[[Asker, Config, Desks], AskedPrompt],
-        allow: Json | None,
+        answers: tuple[Json | None, Json],
         params: Json,
     ) -> None:
-        """`allow` is the answer that allows it; None: what people have answered is."""
+        """`answers` are those that allow it and that do not; None: what people have answered is."""
+        allow, refuse = answers
         who = AskingSession(client=NAME, title=TITLE, version=self._version, session=self._thread, pid=self.pid)
-        refuse: Json = {"answers": {}} if allow is None else {"decision": "decline"}
 
         def tell(verdict: GateVerdict) -> bool:
             if verdict.allowed:
@@ -293,6 +305,40 @@ def _permission(method: str, params: Json, changes: list[Json]) -> Callable[[Ask
         return asked_action(method, params, changes, Path.cwd(), OwnPrompt.NEVER, asker, config, desks)
 
     return make
+
+
+def tool_permission(params: Json, calls: Sequence[Json]) -> Callable[[Asker, Config, Desks], AskedPrompt]:
+    """For the call of an MCP server's tool, of which the request tells only the server and the arguments."""
+    from sayso.dialects.approve import Permission
+    from sayso.gates.client import OwnPrompt, Prompt
+    from sayso.gates.prompts import AskedPermission
+
+    server, given = words(params.get("serverName")), mapping(params.get("_meta")).get("tool_params")
+    wanted = json.dumps(given, sort_keys=True)
+    same = (
+        call for call in calls if call["server"] == server and json.dumps(call["arguments"], sort_keys=True) == wanted
+    )
+    tools = {words(call.get("tool")) for call in same}
+
+    def make(asker: Asker, config: Config, desks: Desks) -> AskedPrompt:
+        if len(tools) != 1 or not isinstance(given, dict):
+            raise ValueError("it is not certain which call of a tool is meant")
+        prompt = Prompt(
+            permission=Permission(tool=f"mcp__{server}__{min(tools)}", given=given),
+            session=asker.session,
+            version=asker.version,
+            process=asker.pid,
+            folder=Path.cwd(),
+            own_prompt=OwnPrompt.NEVER,
+        )
+        return AskedPermission(prompt, asker, config, desks)
+
+    return make
+
+
+def _text(given: Any) -> str:
+    """The same for the same data alone: 1 is not true."""
+    return json.dumps(given, sort_keys=True)
 
 
 def _questions(params: Json) -> Callable[[Asker, Config, Desks], AskedPrompt]:
