@@ -16,12 +16,14 @@ from starlette.routing import Route
 
 from sayso.agents.model import Run
 from sayso.agents.supervisor import RunSupervisor
-from sayso.errors import TreeUnavailable
+from sayso.errors import SaysoError, TreeUnavailable
 from sayso.text import exact_diff, spelt_out
 from sayso.trees.changes import ChangedFile, ChangeKind, TreeChanges, changes, diffs
+from sayso.trees.reverting import Revert, reverts
 from sayso.trees.shadow import Shadow
 from sayso.web.pages import fragment, page
 from sayso.web.permission_card import diff_block
+from sayso.web.refusal import status_of
 from sayso.web.sessions import Visitor, required_browser
 from sayso.web.site import site_of
 
@@ -68,6 +70,11 @@ class ShownFile:
     unfolded: bool = False
     whole_at: str = ""
 
+    @property
+    def chosen(self) -> str:
+        """What a form says of a file that is chosen: which one, and what was shown of it."""
+        return f"{self.file.mark}.{self.file.state}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class ShownChanges:
@@ -77,6 +84,7 @@ class ShownChanges:
     changes: TreeChanges | None = None
     root: str = ""
     left_out: tuple[str, ...] = ()
+    undoable: Revert | None = None
     why_not: str = ""
 
 
@@ -85,15 +93,20 @@ def routes() -> list[Route]:
 
 
 async def show(request: Request) -> Response:
-    visitor = await required_browser(request)
+    return await draw(request, await required_browser(request))
+
+
+async def draw(request: Request, visitor: Visitor, *, refused: SaysoError | None = None, message: str = "") -> Response:
+    """The page, or for our script what changes of it."""
     turns = await turns_of(request, visitor)
     wanted = request.query_params.get("file", "")
-    shown = await site_of(request).read(_shown, supervisor_of(request), turns[-1], wanted)
+    shown = await site_of(request).read(shown_changes, supervisor_of(request), turns[-1], wanted)
     context: dict[str, Any] = {"turns": turns, "latest": turns[-1], "shown": shown, "wanted": wanted}
     if _SCRIPT in request.headers:
-        return HTMLResponse(fragment("changed.html", **context))
-    place = await site_of(request).do(supervisor_of(request).runs.last_event, turns[-1].id)
-    return page(request, "changes.html", visitor, place=f"{turns[-1].turn}.{place}", **context)
+        return HTMLResponse(fragment("changed.html", visitor=visitor, **context))
+    last = await site_of(request).do(supervisor_of(request).runs.last_event, turns[-1].id)
+    context |= {"place": f"{turns[-1].turn}.{last}", "refused": str(refused or ""), "message": message}
+    return page(request, "changes.html", visitor, status=status_of(refused) if refused else 200, **context)
 
 
 async def turns_of(request: Request, visitor: Visitor) -> Sequence[Run]:
@@ -116,7 +129,7 @@ def shadow_of(supervisor: RunSupervisor, run: Run) -> Shadow:
     return supervisor.trees.of(run.conversation)
 
 
-def _shown(supervisor: RunSupervisor, run: Run, wanted: str) -> ShownChanges:
+def shown_changes(supervisor: RunSupervisor, run: Run, wanted: str) -> ShownChanges:
     try:
         shadow = shadow_of(supervisor, run)
         found = changes(shadow)
@@ -124,7 +137,9 @@ def _shown(supervisor: RunSupervisor, run: Run, wanted: str) -> ShownChanges:
         at = f"talk/{run.conversation}/changes"
         shown = tuple(shown_files(shadow, found, files, ALONE if wanted else AMONG_OTHERS, at))
         left_out = tuple(spelt_out(path) for path in found.now.left_out)
-        return ShownChanges(files=shown, changes=found, root=spelt_out(str(shadow.root)), left_out=left_out)
+        undoable = next(reversed(reverts(shadow)), None)
+        root = spelt_out(str(shadow.root))
+        return ShownChanges(files=shown, changes=found, root=root, left_out=left_out, undoable=undoable)
     except TreeUnavailable as error:
         return ShownChanges(why_not=str(error))
 

@@ -20,6 +20,8 @@ from sayso.errors import (
     StoreError,
     TooManyOpen,
     TooManyRuns,
+    TreeChanged,
+    TreeUnavailable,
 )
 from sayso.web.private_path import own_path
 
@@ -29,6 +31,8 @@ _STATUS: Sequence[tuple[type[SaysoError], int]] = (
     (AlreadySettled, 409),
     (CalledOff, 409),
     (RunGoesOn, 409),
+    (TreeChanged, 409),
+    (TreeUnavailable, 422),
     (TooManyRuns, 429),
     (TooManyOpen, 429),
     (InvalidInput, 422),

@@ -4,6 +4,7 @@ agents say that means harm."""
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from tests.e2e.browser.conftest import PHONE
 from tests.e2e.browser.test_accessibility import violations
 from tests.e2e.talk.conftest import SignIn
 from tests.e2e.talk.stage import OPTIONS, Stage, ask, begin, card, permit
-from tests.trees.repositories import new_repository
+from tests.trees.repositories import git, new_repository
 from tests.web.house import USER, confirm, new_ask
 
 from sayso.agents.model import Ending, EventKind, NewEvent, NewRun, RunState
@@ -185,6 +186,48 @@ def test_what_has_changed_in_the_working_tree_is_shown_as_it_happens(stage: Stag
     expect(page.get_by_text("three")).to_be_hidden()
     stage.ended(conversation)
     assert stage.visitor("mallory").get(f"/talk/{conversation}/changes").status == 404
+
+
+def test_changes_are_reverted_that_is_undone_and_they_are_committed_as_they_were_shown(
+    stage: Stage, sign_in: SignIn
+) -> None:
+    project = stage.project("committed")
+    directory = stage.projects.of(USER, project).directory
+    directory.rmdir()
+    new_repository(directory, shop_py="one\n", other_txt="other\n")
+    for name, value in (("user.name", "Ada"), ("user.email", "ada@example.org")):
+        git(directory, "config", name, value)
+    ada = stage.visitor()
+    conversation = ada.start(project, "shell echo two > shop.py; echo new > new.txt; rm other.txt", "wait done")
+    stage.until_true(lambda: bool(stage.texts(stage.latest(conversation))))
+    revert = ada.get(f"/talk/{conversation}/changes/revert").text
+    (first, *_) = re.findall(r'name="chosen" value="([^"]+)"', revert)
+    refused = ada.post(f"/talk/{conversation}/changes/revert", chosen=first)
+    assert (refused.status, "An agent is at work" in refused.text) == (409, True)
+    (directory / "done").touch()
+    stage.ended(conversation)
+    (directory / "done").unlink()
+
+    page = sign_in(f"/talk/{conversation}/changes", java_script_enabled=False, **PHONE)
+    page.locator(".changed-file", has_text="new.txt").get_by_role("link", name="Revert…").click()
+    expect(page.locator(".changed-file")).to_contain_text("+new")
+    page.get_by_role("button", name="Revert 1 file").click()
+    expect(page.locator(".changed-name")).to_have_text(["other.txt", "shop.py"])
+    assert not (directory / "new.txt").exists()
+    page.get_by_role("button", name="Undo revert").click()
+    expect(page.locator(".changed-name")).to_have_text(["new.txt", "other.txt", "shop.py"])
+    page.locator(".changed-file", has_text="other.txt").get_by_label("Commit it").uncheck()
+    page.get_by_label("Commit message").fill("Sell two")
+    (directory / "shop.py").write_text("three\n")
+    page.get_by_role("button", name="Commit").click()
+    expect(page.get_by_role("alert")).to_contain_text("shop.py has changed since you were shown")
+    page.locator(".changed-file", has_text="other.txt").get_by_label("Commit it").uncheck()
+    expect(page.get_by_label("Commit message")).to_have_value("Sell two")
+    page.get_by_role("button", name="Commit").click()
+    page.get_by_role("link", name="Talk", exact=True).last.click()
+    expect(page.get_by_text("You committed 2 files to main")).to_be_visible()
+    assert git(directory, "show", "--name-only", "--format=%s").split() == ["Sell", "two", "new.txt", "shop.py"]
+    assert git(directory, "status", "--porcelain") == " D other.txt\n"
 
 
 def test_without_a_project_the_page_says_how_to_add_one(stage: Stage) -> None:

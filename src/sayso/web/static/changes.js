@@ -24,6 +24,11 @@ async function look() {
     const before = document.getElementById(file.id);
     if (before) file.open = before.open;
   }
+  // So does what is chosen, unless the file is another now.
+  for (const box of template.content.querySelectorAll("[name=chosen]")) {
+    const before = shown.querySelector(`[name=chosen][value="${box.value}"]`);
+    if (before) box.checked = before.checked;
+  }
   if (shown.innerHTML !== template.innerHTML) shown.replaceChildren(template.content);
   dispatchEvent(new Event("sayso:moved"));
 }
