@@ -1,6 +1,6 @@
-"""Draws the picture of Talk for the documentation: python -m scripts.screenshot_talk writes docs/images/talk.png.
+"""Draws the pictures of Talk for the documentation: python -m scripts.screenshot_talk writes docs/images/talk*.png.
 
-With --all FOLDER: the pages of Talk in light, in the dark, and as a phone shows them, for looking at.
+With --all FOLDER: the pages of Talk at three sizes, in light and in the dark, for looking at.
 """
 
 from __future__ import annotations
@@ -16,14 +16,21 @@ from scripts.install_browser import find
 from tests.e2e.browser.conftest import FLAGS, PHONE, sign_in_context
 from tests.e2e.talk.stage import STAND_IN, Stage, begin, card, new_stage
 
-IMAGE = Path(__file__).resolve().parent.parent / "docs" / "images" / "talk.png"
+IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
 PROMPT = "Let the checkout take gift cards, and tell me if something is not clear."
-DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 1180}, "device_scale_factor": 2}
-LOOKS: dict[str, dict[str, Any]] = {
-    "light": {**DESKTOP, "color_scheme": "light"},
-    "dark": {**DESKTOP, "color_scheme": "dark"},
-    "phone": {**PHONE, "color_scheme": "light"},
+SIZES: dict[str, dict[str, Any]] = {
+    "desk": {"viewport": {"width": 1280, "height": 800}, "device_scale_factor": 1.5},
+    "tablet": {"viewport": {"width": 820, "height": 1180}, "device_scale_factor": 1, "has_touch": True},
+    "phone": PHONE,
 }
+LOOKS: dict[str, dict[str, Any]] = {
+    f"talk-{size}{name}": {**look, "color_scheme": scheme}
+    for size, look in SIZES.items()
+    for name, scheme in (("", "light"), ("-dark", "dark"))
+}
+SHOWN = ("talk-desk", "talk-phone-dark")
+"""What the documents show."""
+OTHERS = ("Why is the build slow on Fridays?", "Rename the old templates, and keep links working")
 
 QUESTION = {
     "question": "A gift card can be worth **more than the order**. What happens to the rest?",
@@ -54,32 +61,40 @@ def draw(browser: Browser, stage: Stage, look: dict[str, Any], image: Path) -> N
     page = context.new_page()
     begin(page, stage.project(), PROMPT)
     question = card(page, "more than the order")
+    page.mouse.move(0, 0)
+    page.screenshot(path=image.with_stem(f"{image.stem}-asked"), animations="disabled")
     question.get_by_label("Keep it on the card").check()
-    question.get_by_role("button", name="Submit").click()
+    question.get_by_role("button", name="Send answer").click()
     allow = page.get_by_role("button", name="Allow", exact=True)
-    allow.scroll_into_view_if_needed()
     expect(allow).to_be_enabled()
     page.mouse.move(0, 0)
-    page.screenshot(path=image, full_page=True, animations="disabled")
+    page.screenshot(path=image, animations="disabled")
     allow.click()
-    page.get_by_text("Done", exact=True).wait_for()
+    expect(page.locator("[data-footer]")).to_contain_text("Done")
+    page.screenshot(path=image.with_stem(f"{image.stem}-done"), animations="disabled")
+    page.goto("/talk")
+    page.screenshot(path=image.with_stem(f"{image.stem}-list"), animations="disabled")
     context.close()
 
 
 def main() -> None:
     wanted = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        drawn = Path(wanted[1] if wanted[:1] == ["--all"] else folder)
         script = Path(folder) / "script"
         script.write_text("\n".join(STEPS))
         browser = playwright.chromium.launch(executable_path=find(), args=FLAGS)
         command = f"env STAND_IN_SCRIPT={script} {sys.executable} {STAND_IN}"
         with new_stage(claude_command=command, relay_dir=f"{folder}/relay") as stage:
-            if wanted[:1] == ["--all"]:
-                for name, look in LOOKS.items():
-                    draw(browser, stage, look, Path(wanted[1]) / f"talk-{name}.png")
-            else:
-                draw(browser, stage, LOOKS["light"], IMAGE)
+            for prompt in OTHERS:
+                stage.visitor().start(stage.project("api"), prompt)
+            for name, look in LOOKS.items():
+                if wanted or name in SHOWN:
+                    draw(browser, stage, look, drawn / f"{name}.png")
         browser.close()
+        if not wanted:
+            for name in SHOWN:
+                (IMAGES / f"{name}.png").write_bytes((drawn / f"{name}.png").read_bytes())
 
 
 if __name__ == "__main__":

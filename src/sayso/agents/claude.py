@@ -21,6 +21,8 @@ _REQUESTS = {
 }
 """What its requests are called, and the field for what is asked for."""
 
+_IN_CONTEXT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+
 
 class Claude:
     """Knows how to start Claude Code, to speak to it, and what its lines mean."""
@@ -67,7 +69,7 @@ class Claude:
             case "stream_event":
                 return ParsedLine(events=_delta(mapping(said.get("event")), said))
             case "assistant":
-                return ParsedLine(events=tuple(_said(said)))
+                return ParsedLine(events=(*_said(said), *_used(said)))
             case "user" if said.get("isReplay") is True:
                 return ParsedLine(taken=(words(said.get("uuid")),))
             case "user":
@@ -127,6 +129,23 @@ def _said(said: Mapping[str, Any]) -> Iterator[NewEvent]:
                 yield NewEvent(kind=EventKind.TOOL, body={**body, "input": trimmed(mapping(block.get("input")))})
 
 
+def _used(said: Mapping[str, Any]) -> Iterator[NewEvent]:
+    """How much of its context a message takes up, with all that came before it."""
+    usage = mapping(mapping(said.get("message")).get("usage"))
+    used = sum(int(number(usage.get(name)) or 0) for name in _IN_CONTEXT)
+    # Agents that this one has started have a context of their own.
+    if used and not _parent(said):
+        yield NewEvent(kind=EventKind.USAGE, body={"used": used})
+
+
+def _window(said: Mapping[str, Any]) -> Iterator[NewEvent]:
+    """The largest context of the models of a turn: small ones only help."""
+    models = mapping(said.get("modelUsage")).values()
+    window = max((int(number(mapping(model).get("contextWindow")) or 0) for model in models), default=0)
+    if window:
+        yield NewEvent(kind=EventKind.USAGE, body={"window": window})
+
+
 def _received(said: Mapping[str, Any]) -> Iterator[NewEvent]:
     for block in items(mapping(said.get("message")).get("content")):
         if block.get("type") == "tool_result":
@@ -158,7 +177,7 @@ def _result(said: Mapping[str, Any]) -> ParsedLine:
     done = NewEvent(kind=EventKind.RESULT, body={**body, "duration_ms": number(said.get("duration_ms"))})
     about = said.get("user_message_uuids")
     taken = tuple(words(name) for name in about) if isinstance(about, list) else ()
-    return ParsedLine(events=(done,), session=words(said.get("session_id")), ending=ending, taken=taken)
+    return ParsedLine(events=(*_window(said), done), session=words(said.get("session_id")), ending=ending, taken=taken)
 
 
 def _errors(errors: object) -> str:

@@ -147,10 +147,10 @@ class EventKind(StrEnum):
     """`number`, `what`, `text`, `by`: a person said it to the agent at work. `what` is a value of Saying."""
     TAKEN = "taken"
     """`number`, `message`: the agent has taken up what has this number, and whether that is a message."""
+    USAGE = "usage"
+    """`used`, `window`: tokens of its context that are in use, and that there are; either may be missing."""
     NOTICE = "notice"
     """`text`: something that Sayso says about the run."""
-    USAGE = "usage"
-    """`used`, `window`: tokens of its context that the agent has used, and that there are."""
     RESULT = "result"
     """`cost_usd`, `duration_ms`, `turns`, `error`, `text`: the agent's own account of the whole turn."""
 

@@ -124,7 +124,7 @@ class StreamBoard:
         told = (
             self._inbox.update(inbox.entries, more=inbox.last is not None),
             self._commands.update([*commands.under_way, *commands.ended], running=len(commands.under_way)),
-            self._conversations.update(talk.rows, older=talk.older),
+            self._conversations.update(talk.rows, older=talk.older, waiting=talk.waiting),
             self._agents.update(seen.agents),
             self._absence if self._absence != absence else None,
         )

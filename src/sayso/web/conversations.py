@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sayso.agents.desk import RunDesk
 from sayso.agents.model import Conversation, Run
 from sayso.asks.desk import AskDesk
+from sayso.text import one_line
 
 CONVERSATIONS = 50
 """The most conversations that one page lists."""
@@ -33,10 +35,17 @@ class Talked:
 
 @dataclass(frozen=True, kw_only=True)
 class ConversationPage:
-    """A part of the list, newest first; `older` is the address of the next part, if there is any."""
+    """A part of the list: those that wait for the person first, then the newest. `older` is the address of the next
+    part, if there is any."""
 
     rows: Sequence[Talked] = ()
     older: str = ""
+
+    @property
+    def waiting(self) -> list[str]:
+        """How many wait in each project."""
+        projects = Counter(one_line(row.conversation.latest.project.name, 40) for row in self.rows if row.waits)
+        return [f"{name}: {count} {'waits' if count == 1 else 'wait'}" for name, count in projects.items()]
 
 
 class Conversations:
@@ -60,7 +69,8 @@ class Conversations:
     def _page(self, user: str, found: Sequence[Conversation]) -> ConversationPage:
         waiting = self._desk.runs_that_wait(user)
         shown = found[:CONVERSATIONS]
+        rows = [Talked(conversation=each, waits=each.latest.id in waiting) for each in shown]
         return ConversationPage(
-            rows=[Talked(conversation=each, waits=each.latest.id in waiting) for each in shown],
+            rows=sorted(rows, key=lambda row: not row.waits),
             older=f"talk?before={shown[-1].id}" if len(found) > CONVERSATIONS else "",
         )

@@ -17,6 +17,7 @@ from sayso.agents.supervisor import RunSupervisor
 from sayso.brought import brought
 from sayso.config import Config
 from sayso.errors import MAX_TEXT, InvalidInput, NotFound, Problem, RunGoesOn, RunHasEnded, SaysoError, TooManyRuns
+from sayso.web import talk_wording
 from sayso.web.conversations import Conversations
 from sayso.web.fields import Fields, read_form
 from sayso.web.pages import page
@@ -197,8 +198,9 @@ def _untrusted(config: Config, projects: Sequence[Project]) -> list[tuple[Projec
 async def _conversation(
     request: Request, visitor: Visitor, *, refused: SaysoError | None = None, prompt: str = ""
 ) -> Response:
-    transcript = transcript_of(request, visitor)
-    shown = await site_of(request).read(transcript.whole)
+    site, transcript = site_of(request), transcript_of(request, visitor)
+    shown = await site.read(transcript.whole)
+    listed: Conversations = request.app.state.conversations
     return page(
         request,
         "conversation.html",
@@ -206,6 +208,10 @@ async def _conversation(
         status=status_of(refused) if refused else 200,
         refused=str(refused or ""),
         turns=shown.turns,
+        foot=shown.status,
+        title=talk_wording.headline(shown.turns[0].run.prompt),
+        conversations=await site.do(listed.newest, visitor.user),
+        first_page=True,
         place=str(shown.place),
         running=not shown.turns[-1].run.state.ended,
         speaks=AGENTS[shown.turns[-1].run.agent].is_spoken_to,

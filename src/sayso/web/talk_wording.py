@@ -6,6 +6,7 @@ from sayso.agents.costs import Cost
 from sayso.agents.kinds import AGENTS
 from sayso.agents.model import Conversation, Run, RunEvent, RunState, Saying
 from sayso.text import lasting, one_line
+from sayso.web.talk_status import TalkStatus
 from sayso.web.wording import Standing
 
 _WORDS = {
@@ -51,6 +52,23 @@ def title(conversation: Conversation) -> str:
     return one_line(conversation.first_prompt, 200)
 
 
+def headline(prompt: str) -> str:
+    """What a conversation is called that began with this."""
+    return one_line(prompt.strip().partition("\n")[0], 80)
+
+
+def tabs(run: Run) -> list[tuple[str, str]]:
+    """The pages of a conversation, and where they are."""
+    return [("Talk", f"talk/{run.conversation}")]
+
+
+def invitation(run: Run) -> str:
+    """What stands in the empty field for a message."""
+    if run.state.ended or not AGENTS[run.agent].is_spoken_to:
+        return f"Write to {agent(run)}"
+    return f"Write to {agent(run)}: it takes it up at its next step"
+
+
 def standing(run: Run, waits: bool = False) -> Standing:
     """How a run stands, in a word and in which tone; `waits`: it is blocked until somebody answers."""
     word, tone = ("Waits for you", "late") if waits and not run.state.ended else _WORDS[run.state]
@@ -71,6 +89,18 @@ def cost(told: Cost | None) -> str:
     if told.turn == told.conversation:
         return _dollars(told.turn)
     return f"{_dollars(told.turn)} for this turn, {_dollars(told.conversation)} for the conversation so far"
+
+
+def facts(status: TalkStatus) -> list[str]:
+    """What else is known of a conversation, each in a few words."""
+    options, full = status.run.options, status.use.percent
+    told = [
+        f"{options.permission_mode} mode" if options.permission_mode else "",
+        one_line(options.model or status.use.model, 40),
+        f"context {full}% full" if full is not None else "",
+        f"{_dollars(status.cost.conversation)} so far" if status.cost and status.cost.conversation else "",
+    ]
+    return [fact for fact in told if fact]
 
 
 def _dollars(usd: float) -> str:

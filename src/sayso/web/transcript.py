@@ -7,7 +7,7 @@ that was cut off goes on where it was, and a page that is opened again begins at
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,12 +23,17 @@ from sayso.errors import NotFound
 from sayso.text import json_line
 from sayso.web import cards, recall, talk_wording
 from sayso.web.pages import fragment
+from sayso.web.talk_status import AgentUse, TalkStatus
 
 MOST_EVENTS = 2_000
 """The most events of one turn that a page shows; of more, the newest."""
 _BATCH = 500
 _NOT_THE_AGENT = {EventKind.ASK, EventKind.SAID}
 """What happens in a run and does not say that its agent goes on."""
+_UNSEEN = {EventKind.STARTED, EventKind.RESULT, EventKind.USAGE}
+"""What has no place of its own among the lines."""
+_EARLIER = 3
+"""Turns before its own from which a stream learns what the agent last said of itself."""
 _PLACE = re.compile(r"([1-9]\d{0,8})\.(\d{1,15})")
 
 
@@ -61,9 +66,10 @@ class Turn:
 
 @dataclass(frozen=True, kw_only=True)
 class ShownConversation:
-    """The whole conversation, and the place from which a stream goes on."""
+    """The whole conversation, how it stands, and the place from which a stream goes on."""
 
     turns: tuple[Turn, ...]
+    status: TalkStatus
     place: Place
 
 
@@ -78,7 +84,8 @@ class Transcript:
         """The version of each card that the reader has seen."""
         self._heard_at = 0
         """When the agent of the turn was last heard of."""
-        self._footer = ""
+        self._use = AgentUse()
+        self._footer, self._status_key = "", tuple[object, ...]()
         self._partial = ""
 
     def check(self) -> None:
@@ -95,12 +102,17 @@ class Transcript:
         cost = costs(runs)
         for run in runs:
             events = list(self._events(run, 0))
+            self._use = self._use.after(events)
             shown = events[-MOST_EVENTS:]
             parts, left_out = tuple(self._parts(run, shown)), len(events) - len(shown)
             found = Turn(run=run, parts=parts, cost=cost.get(run.turn), waits=self._waits(run), left_out=left_out)
             turns.append(found)
             place = Place(turn=run.turn, seq=_last_whole(events))
-        return ShownConversation(turns=tuple(turns), place=place)
+        return ShownConversation(turns=tuple(turns), status=self._status(runs[-1], cost), place=place)
+
+    def _status(self, run: Run, cost: Mapping[int, Cost]) -> TalkStatus:
+        told = cost.get(max(cost, default=0))
+        return TalkStatus(run=run, waits=self._waits(run), cost=told, use=self._use)
 
     def _parts(self, run: Run, events: list[RunEvent]) -> Iterator[Markup]:
         results = {event.body["id"]: event for event in events if event.kind is EventKind.TOOL_RESULT}
@@ -120,7 +132,9 @@ class Transcript:
                     yield self._part(run, event, result=results.get(event.body["id"]))
                 case EventKind.TOOL_RESULT if event.body["id"] in tools:
                     pass
-                case EventKind.DELTA | EventKind.STARTED | EventKind.RESULT | EventKind.TAKEN | EventKind.USAGE:
+                case EventKind.DELTA | EventKind.TAKEN:
+                    pass
+                case kind if kind in _UNSEEN:
                     pass
                 case EventKind.SAID:
                     yield self._part(run, event, taken=event.body["number"] in taken)
@@ -151,6 +165,8 @@ class Transcript:
         """The messages for what happened since the reader was last told."""
         runs = self._runs.turns(self._conversation, self._user)
         cost = costs(runs)
+        if not self._turn:
+            self._look_back([run for run in runs if run.turn < self._place.turn][-_EARLIER:])
         for run in runs:
             if run.turn < self._place.turn:
                 continue
@@ -158,6 +174,18 @@ class Transcript:
                 yield from self._enter(run)
             yield from self._news_of(run)
             yield from self._changed_footer(run, cost.get(run.turn))
+        yield from self._changed_status(self._status(runs[-1], cost))
+
+    def _look_back(self, runs: Sequence[Run]) -> None:
+        for run in runs:
+            for kind in (EventKind.STARTED, EventKind.USAGE):
+                self._use = self._use.after(self._runs.events_of(run.id, kind))
+
+    def _changed_status(self, status: TalkStatus) -> Iterator[bytes]:
+        if status.key != self._status_key:
+            self._status_key = status.key
+            invitation = talk_wording.invitation(status.run)
+            yield self._message("status", html=fragment("status_line.html", foot=status), invitation=invitation)
 
     def _enter(self, run: Run) -> Iterator[bytes]:
         """Begin to tell of a turn. A page that has it already passes over the message."""
@@ -168,6 +196,7 @@ class Transcript:
         yield self._message("turn", turn=run.turn, html=html)
         events = list(self._events(run, 0))
         self._heard_at = _heard_at(events)
+        self._use = self._use.after(events)
         # Cards that the page already shows may have changed since.
         self._told |= {event.body["ask"]: "" for event in events if event.kind is EventKind.ASK}
 
@@ -183,6 +212,7 @@ class Transcript:
                 yield self._changed_card(run, ask)
             yield from self._told_of(run, event)
             self._heard_at = max(self._heard_at, _heard_at([event]))
+            self._use = self._use.after([event])
             self._place = Place(turn=run.turn, seq=event.seq)
         if self._partial and self._partial != before:
             yield self._message("delta", turn=run.turn, html=_partial(self._partial))
@@ -199,7 +229,7 @@ class Transcript:
     def _told_of(self, run: Run, event: RunEvent) -> Iterator[bytes]:
         where = Place(turn=run.turn, seq=event.seq)
         match event.kind:
-            case EventKind.STARTED | EventKind.RESULT | EventKind.USAGE:
+            case kind if kind in _UNSEEN:
                 return
             case EventKind.DELTA:
                 self._partial += event.body["text"]

@@ -112,7 +112,7 @@ function remove(row) {
 }
 
 function markCurrent() {
-  for (const link of $$("[data-inbox] a")) {
+  for (const link of $$("[data-inbox] a, [data-conversations] ol a")) {
     if (link.pathname === location.pathname) link.setAttribute("aria-current", "page");
   }
 }
@@ -722,12 +722,12 @@ function seen() {
 
 // --- Conversations: how each of them stands
 
-const talks = { conversations: null, rows: new Map(), older: "" };
+const talks = { conversations: null, rows: new Map(), older: "", waiting: [] };
 
-function takeInConversations({ conversations, rows, older }) {
+function takeInConversations({ conversations, rows, older, waiting }) {
   for (const [id, html] of Object.entries(rows)) talks.rows.set(id, html);
   const before = talks.conversations && new Set(talks.conversations.map(([id]) => id));
-  Object.assign(talks, { conversations, older });
+  Object.assign(talks, { conversations, older, waiting });
   for (const id of [...talks.rows.keys()]) if (!conversations.some(([there]) => there === id)) talks.rows.delete(id);
   const list = $("[data-conversations]");
   if (!list) return;
@@ -736,11 +736,18 @@ function takeInConversations({ conversations, rows, older }) {
   list.hidden = conversations.length === 0;
   $(".more", list).hidden = !older;
   $(".more a", list).href = older;
+  tellWaiting($("[data-waiting]", list), waiting);
+  markCurrent();
   tellTimes();
 }
 
+function tellWaiting(line, waiting) {
+  line.hidden = !waiting.length;
+  line.replaceChildren(...waiting.map((text) => Object.assign(document.createElement("span"), { className: "pill late", textContent: text })));
+}
+
 function allConversations() {
-  return { type: "conversations", conversations: talks.conversations, rows: Object.fromEntries(talks.rows), older: talks.older };
+  return { type: "conversations", conversations: talks.conversations, rows: Object.fromEntries(talks.rows), older: talks.older, waiting: talks.waiting };
 }
 
 // --- Agents at work, and whether this person is away from them

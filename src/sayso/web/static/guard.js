@@ -37,12 +37,25 @@ function free(guarded) {
   if (look(guarded)) guarded.removeAttribute("aria-disabled");
 }
 
-// A permission may be longer than the screen: what counts is how long its own button could be seen.
-const inView = new IntersectionObserver((changes) => {
-  for (const { target, isIntersecting } of changes) {
-    restart(target);
-    if (!isIntersecting) seen.get(target).since = Infinity;
-  }
+// A permission may be longer than the screen: what counts is how long its own button could be seen. What is pinned to an
+// edge of the screen covers what is behind it.
+let inView = viewBetween(0, 0);
+
+function viewBetween(top, bottom) {
+  return new IntersectionObserver((changes) => {
+    for (const { target, isIntersecting } of changes) {
+      restart(target);
+      if (!isIntersecting) seen.get(target).since = Infinity;
+    }
+  }, { rootMargin: `-${top}px 0px -${bottom}px` });
+}
+
+const covers = (edge) => Math.ceil(document.querySelector(`[data-pinned=${edge}]`)?.offsetHeight ?? 0);
+
+const pinned = new ResizeObserver(() => {
+  inView.disconnect();
+  inView = viewBetween(covers("top"), covers("bottom"));
+  for (const allow of $$("[data-allow]")) if (seen.has(allow)) inView.observe(allow);
 });
 
 function lookAtAll() {
@@ -185,6 +198,7 @@ function lookSoon() {
 
 new MutationObserver(lookSoon).observe(document.body, { subtree: true, childList: true, attributeFilter: ["hidden", "open"] });
 new ResizeObserver(lookSoon).observe(document.body);
+for (const edge of $$("[data-pinned]")) pinned.observe(edge);
 addEventListener("sayso:moved", restartAll);
 addEventListener("pageshow", restartAll);
 document.addEventListener("visibilitychange", () => !document.hidden && restartAll());

@@ -7,6 +7,7 @@ const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 
 const talk = $("[data-talk]");
 const compose = $("[data-compose]", talk);
+const [head, dock] = [$("[data-pinned=top]", talk), $("[data-pinned=bottom]", talk)];
 const stops = $("[data-stops]", talk);
 const AWAY_AFTER = 1500;
 // The server gives a sign of life every ten seconds.
@@ -78,7 +79,7 @@ function followWhileVisible() {
 function hear(message) {
   const stick = nearEnd();
   if (message.place) stream.place = message.place;
-  const act = { turn, footer, delta, taken, tool_result: toolResult, card: changeCard, ask: newCard, ask_user_question: newCard };
+  const act = { turn, footer, status: showStatus, delta, taken, tool_result: toolResult, card: changeCard, ask: newCard, ask_user_question: newCard };
   (act[message.type] ?? addPart)(message);
   if (stick) showNewest();
   showWay();
@@ -98,7 +99,7 @@ const way = $("[data-way]");
 
 function showWay() {
   const box = waiting()?.getBoundingClientRect();
-  way.hidden = !box || (box.top < innerHeight && box.bottom > 0);
+  way.hidden = !box || (box.top < innerHeight - dock.offsetHeight && box.bottom > head.offsetHeight);
 }
 
 way.addEventListener("click", () => {
@@ -108,7 +109,7 @@ way.addEventListener("click", () => {
 for (const type of ["scroll", "resize"]) addEventListener(type, showWay, { passive: true });
 
 function headOf(card) {
-  return card.getBoundingClientRect().top + scrollY - MARGIN;
+  return card.getBoundingClientRect().top + scrollY - head.offsetHeight - MARGIN;
 }
 
 function moveTo(top) {
@@ -119,8 +120,9 @@ function moveTo(top) {
 }
 
 function nearEnd() {
-  const typing = document.activeElement?.matches("input, textarea");
-  return !typing && $("[data-turns]").getBoundingClientRect().bottom - innerHeight < NEAR;
+  // What somebody types in a card stays where it is; the field for messages does anyway.
+  const typing = document.activeElement?.matches("[data-turns] :is(input, textarea)");
+  return !typing && $("[data-turns]").getBoundingClientRect().bottom - dock.getBoundingClientRect().top < NEAR;
 }
 
 const turnOf = (message) => $(`#turn-${message.turn ?? message.place.split(".")[0]}`);
@@ -134,9 +136,13 @@ function footer(message) {
   $("[data-footer]", turnOf(message)).replaceWith(element(message.html));
   if (!stops.hidden && !message.running) status("The agent has ended its turn.");
   stops.hidden = !message.running;
-  $("[data-at-work]", compose).hidden = !message.running;
   compose.hidden = message.running && !("speaks" in talk.dataset);
   if (!message.running) for (const said of $$("[data-spoken]:not([data-taken])", turnOf(message))) saidState(said, message.untaken);
+}
+
+function showStatus(message) {
+  $("[data-status]").replaceWith(element(message.html));
+  $("[data-prompt]", compose).placeholder = message.invitation;
 }
 
 function taken(message) {
