@@ -29,6 +29,7 @@ from sayso.agents.model import (
     Spoken,
 )
 from sayso.agents.projects import Projects
+from sayso.agents.queue import MOST_QUEUED
 from sayso.errors import CalledOff, InvalidInput, NotFound, RunGoesOn, TooManyRuns
 from sayso.store import Store
 
@@ -222,3 +223,60 @@ def test_a_wait_outside_its_bounds_and_a_directory_that_is_not_there_are_refused
     with pytest.raises(InvalidInput) as refused:
         Projects(store).add("ada", tmp_path / "nowhere", options=Options(ask_user_timeout=901))
     assert [problem.path for problem in refused.value.problems] == ["directory", "ask_user_timeout"]
+
+
+def test_a_queued_message_is_taken_once_as_it_reads_then_and_the_others_follow_the_new_turn(
+    runs: RunDesk, project: Project
+) -> None:
+    run = runs.open(new_run(project), most=1)
+    for words in ("First", "Second"):
+        runs.queue.add(run, words)
+    first, second = runs.queue.of(run.conversation)
+    runs.queue.change(run, first.id, "First, in other words")
+    assert runs.queue.due() == []
+    done(runs, run)
+    assert [message.text for message in runs.queue.due()] == ["First, in other words"]
+    begun = runs.open(replace(new_run(project, run.conversation, prompt=""), queued=first.id), most=1)
+    assert begun.prompt == "First, in other words"
+    for act in (lambda: runs.queue.remove(begun, first.id), lambda: runs.queue.change(begun, first.id, "Too late")):
+        with pytest.raises(NotFound, match="does not wait any more"):
+            act()
+    done(runs, begun)
+    with pytest.raises(NotFound):
+        runs.open(replace(new_run(project, run.conversation, prompt=""), queued=first.id), most=1)
+    assert [message.id for message in runs.queue.due()] == [second.id]
+
+
+@pytest.mark.parametrize("state", [RunState.STOPPED, RunState.FAILED, RunState.LOST])
+def test_what_was_to_follow_a_turn_that_did_not_end_by_itself_waits_for_the_person(
+    runs: RunDesk, project: Project, state: RunState
+) -> None:
+    run = runs.open(new_run(project), most=1)
+    runs.queue.add(run, "Then this")
+    (message,) = runs.queue.of(run.conversation)
+    assert not message.is_held(run)
+    assert message.is_held(runs.end(run.id, state, Ending()))
+    # Nor does it follow another turn, until they say so.
+    later = runs.open(new_run(project, run.conversation), most=1)
+    assert message.is_held(later)
+    runs.queue.change(later, message.id, "Then this, still")
+    done(runs, later)
+    assert [each.text for each in runs.queue.due()] == ["Then this, still"]
+
+
+def test_a_queued_message_can_be_said_to_the_agent_at_work_and_only_so_many_wait(
+    runs: RunDesk, project: Project
+) -> None:
+    run = runs.open(new_run(project), most=1)
+    runs.queue.add(run, "Now after all", attempt="once")
+    with pytest.raises(CalledOff):
+        runs.queue.add(run, "Now after all", attempt="once")
+    (message,) = runs.queue.of(run.conversation)
+    runs.say(run.id, Spoken(what=Saying.MESSAGE), by="ada", queued=message.id)
+    assert [event.body["text"] for event in runs.events_of(run.id, EventKind.SAID)] == ["Now after all"]
+    with pytest.raises(NotFound):
+        runs.say(run.id, Spoken(what=Saying.MESSAGE), by="ada", queued=message.id)
+    for number in range(MOST_QUEUED):
+        runs.queue.add(run, str(number))
+    with pytest.raises(InvalidInput, match="20 messages wait already"):
+        runs.queue.add(run, "One too many")

@@ -36,6 +36,7 @@ class Adapted(ABC):
     protocol: str
     """The adapter's name for it."""
     is_spoken_to = True
+    steers = False
 
     @abstractmethod
     def command(

@@ -59,6 +59,9 @@ class Agent(Protocol):
     """Whether its process stays for the whole conversation and is spoken to while it works. The input of others is the
     prompt, and they end with their turn."""
 
+    steers: bool
+    """Whether it takes up a message within the turn at which it works. For others, messages wait until that is done."""
+
     def argv(
         self, config: Config, run: Run, line: PersonLine | None, kept_out: Sequence[BroughtFile] = ()
     ) -> list[str]:

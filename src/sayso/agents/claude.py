@@ -31,6 +31,7 @@ class Claude:
     install = "Install it with `npm install -g @anthropic-ai/claude-code`, or set claude_command to where it is."
     reads = Used.CLAUDE
     is_spoken_to = True
+    steers = True
 
     def argv(
         self, config: Config, run: Run, line: PersonLine | None, kept_out: Sequence[BroughtFile] = ()

@@ -19,6 +19,7 @@ class Codex(Adapted):
     install = "Install it with `npm install -g @openai/codex`, or set codex_command to where it is."
     reads = Used.CODEX
     protocol = "codex"
+    steers = True
 
     def command(
         self, config: Config, run: Run, line: PersonLine | None, kept_out: Sequence[BroughtFile]

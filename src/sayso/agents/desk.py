@@ -10,11 +10,12 @@ import json
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from secrets import token_hex
 from typing import Any
 
 from sayso import attempts
-from sayso.agents import rows
+from sayso.agents import queue, rows
 from sayso.agents.model import (
     Conversation,
     Ending,
@@ -43,6 +44,11 @@ class RunDesk(DetachedDesk[Run]):
 
     queries = DetachedQueries(by_id="run_by_id", change="change_run", open_here="open_runs_here", delete="delete_run")
 
+    @cached_property
+    def queue(self) -> queue.MessageQueue:
+        """The messages that wait until their agents are free."""
+        return queue.MessageQueue(self._store, self._clock)
+
     @property
     def process(self) -> str:
         """The name of this process, as the runs know it that it follows."""
@@ -52,7 +58,7 @@ class RunDesk(DetachedDesk[Run]):
 
     def open(self, new: NewRun, *, most: int) -> Run:
         """A new run, followed by this process. TooManyRuns beyond `most` of its user; RunGoesOn while the last turn
-        of its conversation has not ended."""
+        of its conversation has not ended; NotFound where a queued message is not there any more."""
         process, project = self._store.bell().process, new.project
 
         def work(tx: Transaction) -> Run:
@@ -66,6 +72,7 @@ class RunDesk(DetachedDesk[Run]):
             if earlier and not earlier[-1].state.ended:
                 raise RunGoesOn("The agent is still at work on your last message. Wait for it to end, or stop it.")
             attempts.take(tx, new.attempt, self._clock())
+            queued = queue.take(tx, new.conversation, new.queued) if new.queued else ""
             before = earlier[-1] if earlier else None
             joins = before if before and new.line == before.line else None
             choices = new.choices or (before.choices if before else RunChoices())
@@ -81,13 +88,15 @@ class RunDesk(DetachedDesk[Run]):
                 session=before.session if before else "",
                 host=self._host,
                 process=process,
-                prompt=json.dumps(new.prompt),
+                prompt=json.dumps(new.prompt or queued),
                 now=self._clock(),
                 line=joins.line if joins else run_id,
                 said=joins.said + 1 if joins else 1,
                 seen=joins.seen if joins else 0,
                 choices=rows.choices_text(choices),
             )
+            if before and before.state is RunState.COMPLETED:
+                tx.run("pass_queue_on", conversation=before.conversation, after_run=before.id, next_run=run_id)
             return self._get(tx, run_id)
 
         return self._store.write(work)
@@ -132,18 +141,20 @@ class RunDesk(DetachedDesk[Run]):
 
     # Speaking
 
-    def say(self, run_id: str, said: Spoken, *, by: str, attempt: str = "") -> Run:
+    def say(self, run_id: str, said: Spoken, *, by: str, attempt: str = "", queued: str = "") -> Run:
         """Keep what somebody says to an agent at work; its number is the run's `said` then. RunHasEnded if it is not
-        at work any more."""
+        at work any more. With the id of a message that was queued, that one does not wait any more."""
         messages = int(said.what is Saying.MESSAGE)
 
         def work(tx: Transaction) -> Run:
             attempts.take(tx, attempt, self._clock())
-            choices = _chosen(self._get(tx, run_id).choices, said)
+            run = self._get(tx, run_id)
+            kept = queue.take(tx, run.conversation, queued) if queued else ""
+            choices = _chosen(run.choices, said)
             row = tx.one("say_to_run", id=run_id, messages=messages, choices=choices, now=self._clock())
             if row is None:
                 raise RunHasEnded("The agent has ended its turn.")
-            body = {"number": row["said"], "what": said.what, "text": said.text, "by": by}
+            body = {"number": row["said"], "what": said.what, "text": said.text or kept, "by": by}
             counted = tx.one("append_events", id=run_id, count=1)
             self._insert(tx, run_id, [NewEvent(kind=EventKind.SAID, body=body)], counted)
             return self._get(tx, run_id)

@@ -77,7 +77,8 @@ class Ending:
 @dataclass(frozen=True, kw_only=True)
 class NewRun:
     """A turn that is to be started. Without a conversation it begins one, without a line a process of its own. Without
-    choices those of the turn before hold."""
+    choices those of the turn before hold. With the id of a message that was
+    queued, that one does not wait any more, and is the prompt if there is no other."""
 
     project: Project
     prompt: str
@@ -86,6 +87,7 @@ class NewRun:
     attempt: str = ""
     line: str = ""
     choices: RunChoices | None = None
+    queued: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

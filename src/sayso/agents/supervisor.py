@@ -25,12 +25,13 @@ from sayso.agents.kinds import AGENTS
 from sayso.agents.launching import Launcher
 from sayso.agents.model import Ending, EventKind, NewEvent, NewRun, Project, Run, RunChoices, RunState, Spoken
 from sayso.agents.projects import Projects
+from sayso.agents.queue import QueuedMessage
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Settler
-from sayso.bridge import BackgroundTasks, Threads, endless, insistently, seen_through
+from sayso.bridge import BackgroundTasks, Patience, Threads, endless, insistently, seen_through
 from sayso.brought import BroughtFile
 from sayso.config import Config
-from sayso.errors import NotFound, SaysoError, SpawnerUnavailable, StoreError
+from sayso.errors import NotFound, RunGoesOn, SaysoError, SpawnerUnavailable, StoreError, TooManyRuns
 from sayso.running import speaking
 from sayso.running.folder import Status
 from sayso.store import Store
@@ -65,6 +66,7 @@ class RunSupervisor:
         self._host = socket.gethostname()
         self._resting: set[str] = set()
         """The lines of the agents that are seen off here once they end between two turns."""
+        self._look_now = asyncio.Event()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -88,8 +90,10 @@ class RunSupervisor:
         conversation: str = "",
         attempt: str = "",
         choices: RunChoices | None = None,
+        queued: str = "",
     ) -> Run:
-        """Begin a turn. It returns once the run is there; whether its agent could be started, its events tell."""
+        """Begin a turn. It returns once the run is there; whether its agent could be started, its events tell. With the
+        id of a message that was queued, that one does not wait any more, and is the prompt if there is no other."""
         token, line = await self._do(self._waiting_agent, conversation, project.owner) if conversation else ("", "")
         new = NewRun(
             project=project,
@@ -99,6 +103,7 @@ class RunSupervisor:
             attempt=attempt,
             line=line,
             choices=choices,
+            queued=queued,
         )
         run = await self._do(self.runs.open, new, most=self._config.most_runs)
         self._tasks.start(self._watched(run, self._see_through(run)))
@@ -110,11 +115,29 @@ class RunSupervisor:
         token = self._launcher.token_if_ready(before) if before.state.ended else ""
         return (token, before.line) if token else ("", "")
 
-    async def say(self, run: Run, said: Spoken, *, by: str, attempt: str = "") -> None:
+    async def say(self, run: Run, said: Spoken, *, by: str, attempt: str = "", queued: str = "") -> None:
         """Say something to an agent at work. It is kept first, so that whatever happens to this server the agent is
-        told, once; RunHasEnded if it is not at work any more."""
-        run = await self._do(self.runs.say, run.id, said, by=by, attempt=attempt)
+        told, once; RunHasEnded if it is not at work any more. With the id of a message that was queued, that
+        one does not wait any more."""
+        run = await self._do(self.runs.say, run.id, said, by=by, attempt=attempt, queued=queued)
         await self._do(self._pass_on, run)
+
+    async def _send_queued(self) -> None:
+        """Begin the turns for which messages were queued and whose time has come."""
+        for message in await self._do(self.runs.queue.due):
+            try:
+                project = await self._do(self._project_of, message)
+                await self.start(project, "", message.conversation, queued=message.id)
+            except (NotFound, TooManyRuns, RunGoesOn) as error:
+                # Taken or removed meanwhile, or it has to wait: it is looked at again.
+                logger.info("A queued message is not sent now: %s", error)
+
+    def _project_of(self, message: QueuedMessage) -> Project:
+        """Where a message is to be sent. NotFound once the project was removed, or its user shut out."""
+        run = self.runs.get(message.after)
+        if run.user not in {user.name for user in self._accounts.users() if user.revoked_at is None}:
+            raise NotFound(f"{run.user} was revoked.")
+        return self.projects.of(run.user, run.project.id)
 
     def _pass_on(self, run: Run) -> None:
         """Tell an agent of this machine what it was not told yet."""
@@ -199,8 +222,14 @@ class RunSupervisor:
             await self._do(self.runs.want_stopped, run.id, "")
             lost = Ending(message="Sayso failed on this run; its log says why. The agent was stopped.")
             await self._do(self.runs.end, run.id, RunState.LOST, lost)
+        finally:
+            self.look_soon()
 
     # Beside the runs
+
+    def look_soon(self) -> None:
+        """Something may have to be done at once: a turn is over, or a message was queued."""
+        self._look_now.set()
 
     async def _look_around(self) -> None:
         """Endless until cancelled."""
@@ -210,9 +239,12 @@ class RunSupervisor:
                     self._tasks.start(self._watched(run, self._take_up(run)))
                 await self._do(self._heed_stops)
                 await self._do(self._pass_on_what_is_left)
+                await self._send_queued()
             except SaysoError as error:
                 logger.warning("Cannot look for runs just now: %s", error)
-            await asyncio.sleep(LOOK_EVERY)
+            async with Patience(LOOK_EVERY):
+                await self._look_now.wait()
+            self._look_now.clear()
 
     def _heed_stops(self) -> None:
         """End what somebody on another machine wants to end, and the agents of those who were shut out."""

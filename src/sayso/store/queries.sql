@@ -552,6 +552,31 @@ UPDATE run_events SET body = :body WHERE run_id = :run_id AND seq = :seq;
 -- name: drop_deltas
 DELETE FROM run_events WHERE run_id = :run_id AND kind = 'delta';
 
+-- name: queue_message
+INSERT INTO queued_messages (id, conversation, after_run, text, at) VALUES (:id, :conversation, :after_run, :text, :now);
+
+-- name: queued_messages
+SELECT * FROM queued_messages WHERE conversation = :conversation ORDER BY at, id;
+
+-- name: change_queued
+UPDATE queued_messages SET text = :text, after_run = :after_run WHERE id = :id AND conversation = :conversation;
+
+-- name: remove_queued
+DELETE FROM queued_messages WHERE id = :id AND conversation = :conversation;
+
+-- name: take_queued
+DELETE FROM queued_messages WHERE id = :id AND conversation = :conversation RETURNING text;
+
+-- name: pass_queue_on
+-- What was to follow one run follows the next.
+UPDATE queued_messages SET after_run = :next_run WHERE conversation = :conversation AND after_run = :after_run;
+
+-- name: due_messages
+SELECT queued.* FROM queued_messages AS queued JOIN runs ON runs.id = queued.after_run
+WHERE runs.host = :host AND runs.state = 'completed'
+  AND NOT EXISTS (SELECT 1 FROM runs AS later WHERE later.conversation = runs.conversation AND later.turn > runs.turn)
+ORDER BY queued.at, queued.id;
+
 -- name: lengthen_log
 -- Hands out the next numbers of the log. The row stays locked until they are there, so that all writers form one chain.
 INSERT INTO permission_log_end (id, seq, hash) VALUES (1, :count, '')

@@ -34,6 +34,7 @@ from sayso.web import (
     sign_in,
     talk,
     talk_events,
+    talk_queue,
     views,
     whereabouts,
 )
@@ -132,6 +133,7 @@ def _routes() -> list[BaseRoute]:
         *talk.routes(),
         *changes.routes(),
         *changing.routes(),
+        *talk_queue.routes(),
         Route("/talk/{conversation}/events", talk_events.events),
         Route("/settings", settings.show, methods=["GET"]),
         Route("/settings", settings.change, methods=["POST"]),

@@ -30,7 +30,7 @@ _ID = re.compile(r"[0-9a-f]{24}")
 _MODEL = re.compile(r"[A-Za-z0-9][\w.:/\[\]-]{0,99}", re.ASCII)
 _ASKS_NOTHING = "bypassPermissions"
 _GONE = "There is no such conversation here. Old ones are deleted after a while."
-_SCRIPT = "x-sayso-script"
+SCRIPT = "x-sayso-script"
 """The header by which our own script says that it wants no page."""
 
 
@@ -53,13 +53,13 @@ async def show_all(request: Request) -> Response:
 
 async def begin(request: Request) -> Response:
     """Start a conversation in one of this person's projects."""
-    visitor, fields = await _form(request)
-    supervisor, prompt = _supervisor(request), fields.one("prompt")
+    visitor, fields = await form_of(request)
+    supervisor, prompt = supervisor_of(request), fields.one("prompt")
     try:
-        project = await _project(request, visitor, fields.one("project"))
-        run = await supervisor.start(project, _checked(prompt), attempt=visitor.attempt(fields.one("attempt")))
+        project = await project_of(request, visitor, fields.one("project"))
+        run = await supervisor.start(project, checked(prompt), attempt=visitor.attempt(fields.one("attempt")))
     except (InvalidInput, NotFound, TooManyRuns) as error:
-        if _SCRIPT in request.headers:
+        if SCRIPT in request.headers:
             return JSONResponse(error_data(str(error)), status_of(error))
         chosen = fields.one("project")
         return await _overview(request, visitor, refused=error, prompt=prompt, chosen=chosen)
@@ -71,39 +71,42 @@ async def show(request: Request) -> Response:
 
 
 async def go_on(request: Request) -> Response:
-    """A message to an agent at work, if it takes any; else the next turn of the conversation."""
-    visitor, fields = await _form(request)
-    turns, prompt = await _turns(request, visitor), fields.one("prompt")
+    """A message to an agent at work, at once or when it is done; else the next turn of the conversation."""
+    visitor, fields = await form_of(request)
+    turns, prompt = await turns_of(request, visitor), fields.one("prompt")
     try:
-        project = await _project(request, visitor, str(turns[-1].project.id))
+        project = await project_of(request, visitor, str(turns[-1].project.id))
         attempt = visitor.attempt(fields.one("attempt"))
-        message = Spoken(what=Saying.MESSAGE, text=_checked(prompt))
-        if not await _said(request, visitor, turns[-1], message, attempt):
-            await _supervisor(request).start(project, message.text, turns[-1].conversation, attempt)
+        message = Spoken(what=Saying.MESSAGE, text=checked(prompt))
+        if is_at_work(turns[-1]) and (fields.one("when") == "done" or not AGENTS[turns[-1].agent].steers):
+            await site_of(request).do(supervisor_of(request).runs.queue.add, turns[-1], message.text, attempt)
+            supervisor_of(request).look_soon()
+        elif not await said_to(request, visitor, turns[-1], message, attempt):
+            await supervisor_of(request).start(project, message.text, turns[-1].conversation, attempt)
     except (InvalidInput, NotFound, TooManyRuns, RunGoesOn) as error:
-        if _SCRIPT in request.headers:
+        if SCRIPT in request.headers:
             return JSONResponse(error_data(str(error)), status_of(error))
         return await _conversation(request, visitor, refused=error, prompt=prompt)
-    return _done(request, turns[-1])
+    return done(request, turns[-1])
 
 
 async def interrupt(request: Request) -> Response:
     """Have the agent stop what it does, and stay."""
-    visitor, _ = await _form(request)
-    run = (await _turns(request, visitor))[-1]
-    await _said(request, visitor, run, Spoken(what=Saying.INTERRUPT))
-    return _done(request, run)
+    visitor, _ = await form_of(request)
+    run = (await turns_of(request, visitor))[-1]
+    await said_to(request, visitor, run, Spoken(what=Saying.INTERRUPT))
+    return done(request, run)
 
 
 async def choose(request: Request) -> Response:
     """The permission mode and the model for the rest of the conversation: at once, if the agent is at work."""
-    visitor, fields = await _form(request)
-    run = (await _turns(request, visitor))[-1]
+    visitor, fields = await form_of(request)
+    run = (await turns_of(request, visitor))[-1]
     for what, now, wanted in _choices(run, fields):
         said = Spoken(what=what, text=wanted)
-        if wanted and wanted != now and not await _said(request, visitor, run, said):
-            await site_of(request).do(_supervisor(request).runs.choose, run.id, said)
-    return _done(request, run)
+        if wanted and wanted != now and not await said_to(request, visitor, run, said):
+            await site_of(request).do(supervisor_of(request).runs.choose, run.id, said)
+    return done(request, run)
 
 
 def _choices(run: Run, fields: Fields) -> list[tuple[Saying, str, str]]:
@@ -126,12 +129,19 @@ def _modes(run: Run) -> list[str]:
     return [mode for mode in PERMISSION_MODES if mode != _ASKS_NOTHING or allowed == _ASKS_NOTHING]
 
 
-async def _said(request: Request, visitor: Visitor, run: Run, said: Spoken, attempt: str = "") -> bool:
+def is_at_work(run: Run) -> bool:
+    """Whether its agent is, and nobody wants it to end."""
+    return not run.state.ended and not run.stopped_by
+
+
+async def said_to(
+    request: Request, visitor: Visitor, run: Run, said: Spoken, attempt: str = "", queued: str = ""
+) -> bool:
     """Say it to the agent if that is at work and takes it; whether it was."""
-    if run.state.ended or run.stopped_by or not AGENTS[run.agent].is_spoken_to:
+    if not is_at_work(run) or not AGENTS[run.agent].is_spoken_to:
         return False
     try:
-        await _supervisor(request).say(run, said, by=visitor.user, attempt=attempt)
+        await supervisor_of(request).say(run, said, by=visitor.user, attempt=attempt, queued=queued)
     except RunHasEnded:
         return False
     return True
@@ -139,25 +149,25 @@ async def _said(request: Request, visitor: Visitor, run: Run, said: Spoken, atte
 
 async def stop(request: Request) -> Response:
     """End the agent, in this person's name."""
-    visitor, _ = await _form(request)
-    run = (await _turns(request, visitor))[-1]
+    visitor, _ = await form_of(request)
+    run = (await turns_of(request, visitor))[-1]
     if run.state is RunState.RUNNING:
         site = site_of(request)
-        await site.do(stopping.stop, _supervisor(request).runs, site.desk, run, visitor.settler)
-    return _done(request, run)
+        await site.do(stopping.stop, supervisor_of(request).runs, site.desk, run, visitor.settler)
+    return done(request, run)
 
 
 async def of_run(request: Request) -> Response:
     """From a run, which is what an ask knows of, to its conversation."""
     visitor, run_id = await required_browser(request), str(request.path_params["run"])
-    run = await site_of(request).do(_supervisor(request).runs.get, run_id) if _ID.fullmatch(run_id) else None
+    run = await site_of(request).do(supervisor_of(request).runs.get, run_id) if _ID.fullmatch(run_id) else None
     if run is None or run.user != visitor.user:
         raise HTTPException(404, _GONE)
     return RedirectResponse(f"/talk/{run.conversation}", 303)
 
 
-def _done(request: Request, run: Run) -> Response:
-    if _SCRIPT in request.headers:
+def done(request: Request, run: Run) -> Response:
+    if SCRIPT in request.headers:
         return Response(status_code=204)
     return RedirectResponse(f"/talk/{run.conversation}", 303)
 
@@ -168,7 +178,7 @@ def _done(request: Request, run: Run) -> Response:
 async def _overview(
     request: Request, visitor: Visitor, *, refused: SaysoError | None = None, prompt: str = "", chosen: str = ""
 ) -> Response:
-    site, supervisor = site_of(request), _supervisor(request)
+    site, supervisor = site_of(request), supervisor_of(request)
     before = await _latest(request, visitor, request.query_params.get("before", ""))
     listed: Conversations = request.app.state.conversations
     found = await (site.do(listed.before, visitor.user, before) if before else site.do(listed.newest, visitor.user))
@@ -215,6 +225,8 @@ async def _conversation(
         place=str(shown.place),
         running=not shown.turns[-1].run.state.ended,
         speaks=AGENTS[shown.turns[-1].run.agent].is_spoken_to,
+        steers=AGENTS[shown.turns[-1].run.agent].steers,
+        queue=shown.queue,
         modes=_modes(shown.turns[-1].run),
         prompt=prompt,
         most=MAX_TEXT,
@@ -223,21 +235,21 @@ async def _conversation(
 
 def transcript_of(request: Request, visitor: Visitor) -> Transcript:
     site, conversation = site_of(request), _id(request)
-    return Transcript(_supervisor(request).runs, site.desk, conversation, user=visitor.user, csrf=visitor.csrf)
+    return Transcript(supervisor_of(request).runs, site.desk, conversation, user=visitor.user, csrf=visitor.csrf)
 
 
 # What a request is about
 
 
-async def _form(request: Request) -> tuple[Visitor, Fields]:
+async def form_of(request: Request) -> tuple[Visitor, Fields]:
     visitor = await required_browser(request)
     fields = await read_form(request)
     visitor.check_form(fields.one(CSRF_FIELD))
     return visitor, fields
 
 
-async def _turns(request: Request, visitor: Visitor) -> list[Run]:
-    return await site_of(request).do(_supervisor(request).runs.turns, _id(request), visitor.user)
+async def turns_of(request: Request, visitor: Visitor) -> list[Run]:
+    return await site_of(request).do(supervisor_of(request).runs.turns, _id(request), visitor.user)
 
 
 async def _latest(request: Request, visitor: Visitor, conversation: str) -> Run | None:
@@ -245,17 +257,17 @@ async def _latest(request: Request, visitor: Visitor, conversation: str) -> Run 
     if not _ID.fullmatch(conversation):
         return None
     try:
-        return (await site_of(request).do(_supervisor(request).runs.turns, conversation, visitor.user))[-1]
+        return (await site_of(request).do(supervisor_of(request).runs.turns, conversation, visitor.user))[-1]
     except NotFound:
         return None
 
 
-async def _project(request: Request, visitor: Visitor, given: str) -> Project:
+async def project_of(request: Request, visitor: Visitor, given: str) -> Project:
     number = int(given) if given.isdecimal() and len(given) < 18 else 0
-    return await site_of(request).do(_supervisor(request).projects.of, visitor.user, number)
+    return await site_of(request).do(supervisor_of(request).projects.of, visitor.user, number)
 
 
-def _checked(prompt: str) -> str:
+def checked(prompt: str) -> str:
     if not prompt.strip():
         raise InvalidInput([Problem(path="prompt", text="is empty. Say what the agent should do.")])
     if len(prompt) > MAX_TEXT:
@@ -270,6 +282,6 @@ def _id(request: Request) -> str:
     return conversation
 
 
-def _supervisor(request: Request) -> RunSupervisor:
+def supervisor_of(request: Request) -> RunSupervisor:
     supervisor: RunSupervisor = request.app.state.supervisor
     return supervisor

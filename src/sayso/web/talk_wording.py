@@ -64,9 +64,11 @@ def tabs(run: Run) -> list[tuple[str, str]]:
 
 def invitation(run: Run) -> str:
     """What stands in the empty field for a message."""
-    if run.state.ended or not AGENTS[run.agent].is_spoken_to:
+    if run.state.ended:
         return f"Write to {agent(run)}"
-    return f"Write to {agent(run)}: it takes it up at its next step"
+    if AGENTS[run.agent].steers:
+        return f"Write to {agent(run)} as it works"
+    return f"For when {agent(run)} is done"
 
 
 def standing(run: Run, waits: bool = False) -> Standing:

@@ -19,7 +19,7 @@ from sayso.agents.kinds import AGENTS
 from sayso.agents.model import EventKind, Run, RunEvent
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask
-from sayso.errors import NotFound
+from sayso.errors import MAX_TEXT, NotFound
 from sayso.text import json_line
 from sayso.web import cards, recall, talk_wording
 from sayso.web.pages import fragment
@@ -70,6 +70,7 @@ class ShownConversation:
 
     turns: tuple[Turn, ...]
     status: TalkStatus
+    queue: Markup
     place: Place
 
 
@@ -86,7 +87,7 @@ class Transcript:
         """When the agent of the turn was last heard of."""
         self._use = AgentUse()
         self._footer, self._status_key = "", tuple[object, ...]()
-        self._partial = ""
+        self._partial, self._queue_told = "", ""
 
     def check(self) -> None:
         """A NotFound where this is no conversation of the reader's."""
@@ -108,7 +109,14 @@ class Transcript:
             found = Turn(run=run, parts=parts, cost=cost.get(run.turn), waits=self._waits(run), left_out=left_out)
             turns.append(found)
             place = Place(turn=run.turn, seq=_last_whole(events))
-        return ShownConversation(turns=tuple(turns), status=self._status(runs[-1], cost), place=place)
+        status, queue = self._status(runs[-1], cost), self._queue(runs[-1])
+        return ShownConversation(turns=tuple(turns), status=status, queue=queue, place=place)
+
+    def _queue(self, latest: Run) -> Markup:
+        """The messages that wait."""
+        waiting = [(message, message.is_held(latest)) for message in self._runs.queue.of(self._conversation)]
+        sends = latest.state.ended or AGENTS[latest.agent].steers
+        return fragment("queue.html", waiting=waiting, sends=sends, csrf=self._csrf, most=MAX_TEXT)
 
     def _status(self, run: Run, cost: Mapping[int, Cost]) -> TalkStatus:
         told = cost.get(max(cost, default=0))
@@ -175,11 +183,18 @@ class Transcript:
             yield from self._news_of(run)
             yield from self._changed_footer(run, cost.get(run.turn))
         yield from self._changed_status(self._status(runs[-1], cost))
+        yield from self._changed_queue(runs[-1])
 
     def _look_back(self, runs: Sequence[Run]) -> None:
         for run in runs:
             for kind in (EventKind.STARTED, EventKind.USAGE):
                 self._use = self._use.after(self._runs.events_of(run.id, kind))
+
+    def _changed_queue(self, latest: Run) -> Iterator[bytes]:
+        queue = self._queue(latest)
+        if queue != self._queue_told:
+            self._queue_told = queue
+            yield self._message("queue", html=queue)
 
     def _changed_status(self, status: TalkStatus) -> Iterator[bytes]:
         if status.key != self._status_key:

@@ -110,3 +110,31 @@ def test_what_is_said_as_its_agent_leaves_begins_a_new_one(stage: Stage, tmp_pat
     run = stage.ended(conversation)
     assert run.state is RunState.COMPLETED
     assert stage.texts(run) == ['Before: ["say One", "remember", "remember"]']
+
+
+def test_a_message_can_wait_until_the_agent_is_done_and_be_changed_until_then(patient: Stage, sign_in: SignIn) -> None:
+    stage, page, go = patient, sign_in("/talk", to=patient), patient.folder / "go-queue"
+    conversation = begin(page, stage.project("queued", ask_user=False), "say Begun", f"wait {go}")
+    expect(page.get_by_text("Begun", exact=True)).to_be_visible()
+    for words in ("say One", "say Two", "say Three"):
+        page.get_by_label("Go on").fill(words)
+        page.get_by_role("button", name="Queue", exact=True).click()
+        expect(page.locator("[data-queued]", has_text=words)).to_be_visible()
+    expect(page.get_by_label("Go on")).to_be_empty()
+    # Another browser sees the same, and what it changes is what is sent.
+    visitor, (one, two, _) = stage.visitor(), stage.runs.queue.of(conversation)
+    assert "say Three" in visitor.get(f"/talk/{conversation}").text
+    assert visitor.post(f"/talk/{conversation}/queue/{one.id}", do="save", prompt="say Other").status == 303
+    expect(page.locator("[data-queued]").first).to_contain_text("say Other")
+    assert stage.visitor("bob").post(f"/talk/{conversation}/queue/{one.id}", do="remove").status == 404
+    page.locator("[data-queued]", has_text="say Two").locator("summary").click()
+    page.locator("[data-queued]", has_text="say Two").get_by_role("button", name="Remove").click()
+    expect(page.locator("[data-queued]")).to_have_count(2)
+    stage.house.web.stop(signal.SIGKILL)
+    stage.house.restart()
+    go.touch()
+    expect(page.locator("#turn-3 .spoken")).to_have_text("Three")
+    expect(page.locator("#turn-2 .spoken")).to_have_text("Other")
+    expect(page.locator("[data-queued]")).to_have_count(0)
+    assert visitor.post(f"/talk/{conversation}/queue/{two.id}", do="send", prompt="say Two").status == 404
+    assert [run.prompt for run in stage.runs.turns(conversation, USER)][1:] == ["say Other", "say Three"]

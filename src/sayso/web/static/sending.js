@@ -42,7 +42,7 @@ function lockForm(form, button) {
 }
 
 function unlockForm(form) {
-  for (const button of form.querySelectorAll("[data-label]")) {
+  for (const button of [...form.elements].filter((one) => one.dataset.label)) {
     button.textContent = button.dataset.label;
     delete button.dataset.label;
   }

@@ -79,7 +79,7 @@ function followWhileVisible() {
 function hear(message) {
   const stick = nearEnd();
   if (message.place) stream.place = message.place;
-  const act = { turn, footer, status: showStatus, delta, taken, tool_result: toolResult, card: changeCard, ask: newCard, ask_user_question: newCard };
+  const act = { turn, footer, status: showStatus, queue: showQueue, delta, taken, tool_result: toolResult, card: changeCard, ask: newCard, ask_user_question: newCard };
   (act[message.type] ?? addPart)(message);
   if (stick) showNewest();
   showWay();
@@ -136,13 +136,32 @@ function footer(message) {
   $("[data-footer]", turnOf(message)).replaceWith(element(message.html));
   if (!stops.hidden && !message.running) status("The agent has ended its turn.");
   stops.hidden = !message.running;
-  compose.hidden = message.running && !("speaks" in talk.dataset);
   if (!message.running) for (const said of $$("[data-spoken]:not([data-taken])", turnOf(message))) saidState(said, message.untaken);
 }
 
 function showStatus(message) {
   $("[data-status]").replaceWith(element(message.html));
   $("[data-prompt]", compose).placeholder = message.invitation;
+}
+
+function showQueue(message) {
+  const [queue, newer] = [$("[data-queue]"), element(message.html)];
+  const there = new Map($$("[data-queued]", newer).map((one) => [one.dataset.queued, one]));
+  for (const one of $$("[data-queued]:has(details[open])", queue)) {
+    // Somebody may be changing it. What can no longer be changed is not lost.
+    if (there.has(one.dataset.queued)) there.get(one.dataset.queued).replaceWith(one);
+    else rescue($("textarea", one));
+  }
+  queue.replaceWith(newer);
+}
+
+function rescue(field) {
+  tell("sayso:sent", field.form.dataset.keep);
+  if (field.value === field.defaultValue) return;
+  const prompt = $("[data-prompt]", compose);
+  prompt.value = [prompt.value, field.value].filter(Boolean).join("\n\n");
+  prompt.dispatchEvent(new Event("input", { bubbles: true }));
+  problem(compose, "That message was taken before you had changed it. What you wrote stands here, and was not sent.");
 }
 
 function taken(message) {
@@ -308,29 +327,39 @@ compose.addEventListener("submit", async (event) => {
   event.preventDefault();
   const prompt = $("[data-prompt]", compose);
   if (!prompt.value.trim() || $("[data-lock]", compose).disabled) return;
-  const body = new URLSearchParams(new FormData(compose));
+  const body = new URLSearchParams(new FormData(compose, event.submitter));
+  const focused = document.activeElement === prompt;
   status("Sending…");
-  const { taken } = await deliver(compose, $("button", compose), (attempt) => {
+  const { taken } = await deliver(compose, event.submitter ?? $("button.primary", compose), (attempt) => {
     body.set("attempt", attempt);
     return post(compose, body);
   });
   if (!taken) return;
   unlockForm(compose);
   prompt.value = "";
+  if (focused) prompt.focus({ preventScroll: true });
   tell("sayso:sent", compose.dataset.keep);
 });
 
-for (const form of $$("form[data-post]", talk)) {
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    const button = $("button", form);
-    button.disabled = true;
-    try {
-      await post(form, new URLSearchParams(new FormData(form)));
-    } finally {
-      button.disabled = false;
-    }
-  });
+talk.addEventListener("submit", async (event) => {
+  const [form, button] = [event.target, event.submitter ?? $("button", event.target)];
+  if (!form.matches("form[data-post]")) return;
+  event.preventDefault();
+  const body = new URLSearchParams(new FormData(form, event.submitter));
+  button.disabled = true;
+  try {
+    const reply = await post(form, body);
+    if (reply.ok && form.dataset.keep) leave(form);
+    else if (!reply.ok && $("[data-problem-text]", form)) problem(form, (await reply.json()).error);
+  } finally {
+    button.disabled = false;
+  }
+});
+
+function leave(form) {
+  // What comes by the stream takes its place.
+  tell("sayso:sent", form.dataset.keep);
+  form.closest("details").open = false;
 }
 
 function openAtWhatIsNew() {
