@@ -59,7 +59,8 @@ def headline(prompt: str) -> str:
 
 def tabs(run: Run) -> list[tuple[str, str]]:
     """The pages of a conversation, and where they are."""
-    return [("Talk", f"talk/{run.conversation}")]
+    here = f"talk/{run.conversation}"
+    return [("Talk", here), ("Changes", f"{here}/changes")]
 
 
 def invitation(run: Run) -> str:
@@ -95,12 +96,13 @@ def cost(told: Cost | None) -> str:
 
 def facts(status: TalkStatus) -> list[str]:
     """What else is known of a conversation, each in a few words."""
-    options, full = status.run.options, status.use.percent
+    options, full, cost = status.run.options, status.use.percent, status.cost
     told = [
         f"{options.permission_mode} mode" if options.permission_mode else "",
         one_line(options.model or status.use.model, 40),
         f"context {full}% full" if full is not None else "",
-        f"{_dollars(status.cost.conversation)} so far" if status.cost and status.cost.conversation else "",
+        # After the first turn, that says it itself.
+        f"{_dollars(cost.conversation)} so far" if cost and cost.turn != cost.conversation else "",
     ]
     return [fact for fact in told if fact]
 

@@ -115,6 +115,7 @@ def test_a_conversation_is_started_once_and_the_form_says_that_it_is_on_its_way(
     assert arrive(stage.house, page, sent.request).status == 303
     # Only the reply was lost: the list leads to it, and what was written does not come back.
     sent.abort()
+    expect(page.get_by_label("What should it do?")).to_be_enabled()
     page.get_by_role("link", name="say Started once").click()
     expect(page.locator("#turn-1 .spoken")).to_have_text("Started once")
     page.goto("/talk")
