@@ -1,14 +1,16 @@
 """`sayso` in processes of its own, without the time that importing it takes.
 
 A process that has imported the program does nothing but fork. Each copy takes the streams, the folder, the arguments
-and the environment that are wanted, and is the program from then on, to the last of what Python does at an end. What
-Python settles before it reads any code (how text is encoded, what becomes of warnings) is settled once; where that
-has to be different, and for what depends on how a process was started, the program is started anew.
+and the environment that are wanted, also in the eyes of others who look it up, and is the program from then on, to the
+last of what Python does at an end. What Python settles before it reads any code (how text is encoded, what becomes of
+warnings) is settled once; where that has to be different, and for what depends on how a process was started, the
+program is started anew.
 """
 
 from __future__ import annotations
 
 import atexit
+import ctypes
 import gc
 import io
 import json
@@ -34,9 +36,29 @@ KNOWN = (
 )
 """What Python reads when it starts, in the environments of most tests."""
 STARTED_ANEW = ("server", "guard", "hook", "gate")
-"""Others find servers by how they were started, and what clients call at each step imports only what it needs."""
+"""What clients call at each step imports only what it needs. Tests that do not look at that fork a server."""
 ALSO_IMPORTED = {"web": ("sayso.mcp_server.http", "sayso.web.app", "sayso.web.serve")}
 """By some commands, when they are called."""
+OF_SERVERS = (
+    "sayso.asks.truth",
+    "sayso.cli.serving",
+    "sayso.dialects.ahma",
+    "sayso.dialects.auq",
+    "sayso.mcp_server.command_calls",
+    "sayso.mcp_server.operation_resources",
+    "sayso.mcp_server.server",
+    "sayso.mcp_server.tasks",
+    "sayso.operations.supervisor",
+    "sayso.permissions.session_rules",
+    "sayso.roster",
+    "sayso.store.postgres",
+    "sayso.store.sqlite",
+    "sayso.toolfiles.toolfile",
+    "urllib.request",
+)
+"""By servers, when they are called."""
+ROOM = 8_000
+"""Bytes of a copy's memory for its command line, and as many for its environment."""
 _READ_AT_START = ("LANG", "LC_", "PYTHON")
 
 Stream = int | IO[Any] | None
@@ -59,15 +81,36 @@ def run(
 def start(command: Sequence[str | Path], *, env: Mapping[str, str], **options: Any) -> subprocess.Popen[Any]:
     """Start it and go on, with options of `subprocess.Popen`: the streams, `cwd`, `text`."""
     words = [str(word) for word in command]
-    settled = {name: value for name, value in env.items() if name.startswith(_READ_AT_START)}
-    if sys.platform != "linux" or settled not in KNOWN or "".join(words[1:2]) in STARTED_ANEW:
+    if not can_fork(env) or "".join(words[1:2]) in STARTED_ANEW:
         return subprocess.Popen(words, env=env, **options)
-    modules = ALSO_IMPORTED.get("".join(words[1:2]), ())
-    return Copy(_parent(KNOWN.index(settled), modules), words, env=env, **options)
+    modules = (*_of_commands(), *ALSO_IMPORTED.get("".join(words[1:2]), ()))
+    return Copy(_parent(KNOWN.index(_settled(env)), modules), words, env=env, **options)
+
+
+def can_fork(env: Mapping[str, str]) -> bool:
+    """Whether a process with this environment can be a copy."""
+    return sys.platform == "linux" and _settled(env) in KNOWN
+
+
+def fork_server(command: Sequence[str | Path], *, env: Mapping[str, str], **options: Any) -> Copy:
+    """A `sayso server` with a parent of its own, as one that a client started has."""
+    return Copy(_parent(KNOWN.index(_settled(env)), OF_SERVERS), [str(word) for word in command], env=env, **options)
+
+
+def _settled(env: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in env.items() if name.startswith(_READ_AT_START)}
+
+
+@cache
+def _of_commands() -> tuple[str, ...]:
+    from sayso.cli.lazy_group import COMMANDS
+
+    commands = (f"sayso.cli.{name.replace('-', '_')}" for name in COMMANDS)
+    return (*commands, "sayso.dialects.asks_as_data", "sayso.store.sqlite")
 
 
 class Copy(subprocess.Popen[Any]):
-    """A forked process. It is a child of another process, from which we hear how it ended."""
+    """A forked process. It is a child of another process, from which we hear how it ended, and which ends with it."""
 
     def __init__(
         self,
@@ -95,7 +138,7 @@ class Copy(subprocess.Popen[Any]):
             with theirs:
                 socket.send_fds(parent, [b"."], [order.fileno(), theirs.fileno(), *fds])
         self._lines = self._told.makefile()
-        self.pid = int(self._lines.readline())
+        self.pid, self._parent = map(int, self._lines.readline().split())
 
     def _keep(self, name: str, mode: str, text: bool) -> Callable[[int], None]:
         setattr(self, name, None)
@@ -113,6 +156,7 @@ class Copy(subprocess.Popen[Any]):
             self.returncode = int(self._lines.readline())
             self._lines.close()
             self._told.close()
+            _wait_until_gone(self._parent)
         return self.returncode
 
     def send_signal(self, number: int) -> None:
@@ -130,6 +174,14 @@ class Copy(subprocess.Popen[Any]):
                 raise
             written.result()
             return out.result(), err.result()
+
+
+def _wait_until_gone(pid: int) -> None:
+    """Without an end: it has nothing left to do."""
+    with suppress(ProcessLookupError):
+        process = os.pidfd_open(pid)
+        select.select([process], [], [])
+        os.close(process)
 
 
 def _joined(passed_on: ExitStack, wanted: Stream, number: int, keep: Callable[[int], None]) -> int:
@@ -165,7 +217,8 @@ def _parent(known: int, modules: tuple[str, ...]) -> socket.socket:
     ours, theirs = socket.socketpair()
     with theirs:
         fd = theirs.fileno()
-        process = subprocess.Popen([sys.executable, __file__, str(fd), *modules], env=KNOWN[known], pass_fds=[fd])
+        command = [sys.executable, __file__, str(fd), *modules, "_" * ROOM]
+        process = subprocess.Popen(command, env={**KNOWN[known], "_": "_" * ROOM}, pass_fds=[fd])
     atexit.register(process.wait)
     atexit.register(ours.close)
     return ours
@@ -176,11 +229,7 @@ def _parent(known: int, modules: tuple[str, ...]) -> socket.socket:
 
 def fork_when_told(control: socket.socket, modules: Sequence[str]) -> None:
     """Until nobody is left to tell."""
-    from sayso.cli.lazy_group import COMMANDS, load
-
-    for name in COMMANDS:
-        load(name)
-    for name in ("sayso.dialects.asks_as_data", "sayso.store.sqlite", *modules):
+    for name in ("sayso.cli", *modules):
         import_module(name)
     gc.collect()
     gc.freeze()
@@ -199,7 +248,7 @@ def fork_when_told(control: socket.socket, modules: Sequence[str]) -> None:
 
 
 def _see_through(order: int, report: int, *streams: int) -> None:
-    """Tell the pid of the copy, then its exit code. The copy itself returns from here when it has run."""
+    """Tell the pids of the copy and of this process, then how the copy ended, which returns from here by itself."""
     pid = os.fork()
     if pid == 0:
         os.close(report)
@@ -208,7 +257,7 @@ def _see_through(order: int, report: int, *streams: int) -> None:
         return
     for fd in (order, *streams):
         os.close(fd)
-    os.write(report, b"%d\n" % pid)
+    os.write(report, b"%d %d\n" % (pid, os.getpid()))
     _, status = os.waitpid(pid, 0)
     with suppress(BrokenPipeError):
         os.write(report, b"%d\n" % os.waitstatus_to_exitcode(status))
@@ -225,9 +274,21 @@ def _become(order: Mapping[str, Any], streams: Sequence[int]) -> None:
     os.chdir(order["cwd"])
     os.environ.clear()
     os.environ.update(order["env"])
+    _show(order["argv"], order["env"])
     time.tzset()
     sys.argv = order["argv"]
     import_module("sayso.cli").main()
+
+
+def _show(argv: Sequence[str], env: Mapping[str, str]) -> None:
+    """Have the system tell others these words and this environment: it reads both where they lay at the start."""
+    begin, end, env_begin, env_end = map(int, Path("/proc/self/stat").read_text().rsplit(")", 1)[1].split()[45:49])
+    words = [sys.executable, *argv]
+    variables = [f"{name}={value}" for name, value in env.items()]
+    for first, last, texts in ((begin, end, words), (env_begin, env_end, variables)):
+        told = b"".join(os.fsencode(text) + b"\0" for text in texts)
+        assert len(told) <= last - first, texts
+        ctypes.memmove(first, told.ljust(last - first, b"\0"), last - first)
 
 
 def _like(stream: Any, mode: str) -> Any:
@@ -244,4 +305,4 @@ def _like(stream: Any, mode: str) -> Any:
 if __name__ == "__main__":
     del sys.path[0]
     with socket.socket(fileno=int(sys.argv[1])) as line:
-        fork_when_told(line, sys.argv[2:])
+        fork_when_told(line, sys.argv[2:-1])
