@@ -57,6 +57,8 @@ class LogKind(StrEnum):
     """A person has made a rule of an action that they allowed; `scope` says where it holds, `about` has its place."""
     RULE_ENDED = "rule_ended"
     """A person has taken back a rule that a session had."""
+    RULES_CHANGED = "rules_changed"
+    """A person saves another text of their own rules, whose hash `rules_file` is; noted before they are replaced."""
     SHORTENED = "shortened"
     """Rows that were older than they are to be kept are gone from the front: `seq` and `hash` in `about` are those of
     the last one, and all that were written at `before` or later are there."""

@@ -32,6 +32,7 @@ from sayso.store import Transaction
 
 if TYPE_CHECKING:
     from sayso.permissions.like_rule import LikeRule, LikeRules
+    from sayso.permissions.own_rules import OwnRules
     from sayso.permissions.rules_here import Rules
     from sayso.permissions.session_rules import SessionRule
     from sayso.rules.book import Ruling
@@ -178,6 +179,14 @@ class PermissionDesk:
 
         assert self._rules is not None
         return LikeRules(self._rules)
+
+    @cached_property
+    def own_rules(self) -> OwnRules:
+        """The person's own file of rules."""
+        from sayso.permissions.own_rules import OwnRules
+
+        assert self._rules is not None
+        return OwnRules(self._rules, self._asks)
 
     def session_rules(self) -> list[SessionRule]:
         """Rules that were given to sessions which are still on, as far as that is known here."""

@@ -60,9 +60,9 @@ def hindsight(rule: LikeRule, action: Action, project: str, decided: Iterable[tu
     for event, past in _alike(rule, action, project, decided):
         use = _used(past, event.project)
         if patterns and covers(patterns, use):
-            _add(matched, event, past)
+            add_past(matched, event, past)
         elif past.tool == action.tool and (not programs or programs & _programs(use)):
-            _add(near, event, past)
+            add_past(near, event, past)
     found = list(reversed(matched.values()))
     return Hindsight(
         denied=tuple(each for each in found if not each.allowed),
@@ -84,7 +84,7 @@ def _alike(
     ][-MOST_LOOKED_AT:]
 
 
-def _add(found: dict[tuple[str, bool], PastAction], event: LogEvent, past: Action) -> None:
+def add_past(found: dict[tuple[str, bool], PastAction], event: LogEvent, past: Action) -> None:
     """The same again is one of them, at the place of the last time."""
     allowed = event.kind is LogKind.ALLOWED
     before = found.pop((event.digest, allowed), None)

@@ -19,12 +19,13 @@ from sayso.accounts import user_name
 from sayso.asks.model import Ask, Asker, Settler
 from sayso.asks.quorum import quorum_of
 from sayso.chain import LogEvent, LogKind
+from sayso.config import Config
 from sayso.errors import InvalidInput, Problem
 from sayso.permissions import session_rules
 from sayso.permissions.action import Action, AllowScope, action_of, scopes_of
 from sayso.permissions.rules_here import Rules
 from sayso.permissions.session_rules import SessionRule, session_key
-from sayso.rules.adding import NewRule, ReadyRule, as_rule, made_ready
+from sayso.rules.adding import NOTE, NewRule, ReadyRule, as_rule, made_ready
 from sayso.rules.book import Circumstances, RuleBook, Ruling
 from sayso.rules.pattern import About
 from sayso.rules.places import RuleLevel
@@ -142,6 +143,11 @@ class MadeRule:
         )
 
 
+def owns_rules(config: Config, person: str) -> bool:
+    """Whether this is the person whose account this process runs under, by the name that they have here."""
+    return person in (config.person, user_name(config.person))
+
+
 class LikeRules:
     """Rules that are made of actions, by the person whom this process works for."""
 
@@ -200,7 +206,7 @@ class LikeRules:
         return self._rules.judge.use(action.plain, asker.project)
 
     def _reaches(self, asker: Asker, person: str) -> tuple[RuleReach, ...]:
-        own = person in (self._config.person, user_name(self._config.person))
+        own = owns_rules(self._config, person)
         project = os.path.realpath(asker.project) if asker.project else "/"
         there = {
             RuleReach.SESSION: session_key(asker) is not None,
@@ -268,7 +274,7 @@ def _note(ask: Ask, by: Settler) -> str:
     """What stands above it in the file."""
     action = action_of(ask)
     when = time.strftime("%Y-%m-%d %H:%M")
-    return f"Added on {when} by {by.person or 'you'} for {action.title if action else ask.tool} (ask {ask.id[:8]})"
+    return f"{NOTE} {when} by {by.person or 'you'} for {action.title if action else ask.tool} (ask {ask.id[:8]})"
 
 
 def _invalid(text: str) -> InvalidInput:

@@ -32,6 +32,7 @@ WHAT = {
     LogKind.RUN_IN_PART: "run in part",
     LogKind.RULE_ADDED: "rule added",
     LogKind.RULE_ENDED: "rule ended",
+    LogKind.RULES_CHANGED: "rules changed",
     LogKind.SHORTENED: "shortened",
 }
 """What happened, in a word or two."""

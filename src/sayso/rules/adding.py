@@ -6,10 +6,7 @@ because of it. Whoever adds holds a lock, so that of two at once neither loses t
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -20,17 +17,16 @@ from sayso.files import prepared_file
 from sayso.rules.files import read_file
 from sayso.rules.places import RuleLevel
 from sayso.rules.reading import read_rules
+from sayso.rules.replacing import changing, replace_if_same
 from sayso.rules.rule import Rule, RulesFile
 from sayso.text import one_line
 
-LOCK_SECONDS = 10.0
-_LOCK = "rules.lock"
-_LOOK_AGAIN = 0.05
+NOTE = "Added on"
+"""How the comment above a rule begins that was added here."""
 
 FAULTY = "nothing can be added to your rules, because there is an error in them: {fault}"
 NOT_A_RULE = "this is no rule: {fault}"
 NOT_AT_THE_END = "nothing can be added at the end of {file}: {why}. Write the rule into it yourself."
-BUSY = "your rules are being changed by somebody else. Try again."
 NOT_WRITTEN = "your rules cannot be written: {why}."
 ONLY_ALLOWED = "this one action was allowed, but there is no rule: your rules could not be written: {why}."
 
@@ -81,10 +77,7 @@ def made_ready(file: Path, new: NewRule, state_dir: Path) -> Iterator[ReadyRule]
 
 
 def _ready(file: Path, new: NewRule, state_dir: Path, stack: ExitStack) -> ReadyRule:
-    real = Path(os.path.realpath(file))  # a link stays one
-    for folder in (state_dir, real.parent):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    stack.enter_context(_locked(state_dir / _LOCK))
+    real = stack.enter_context(changing(file, state_dir))
     before, data = _as_it_is(file)
     text = _longer(data, new.toml)
     after = _checked(before, read_rules(text, file, RuleLevel.PERSON), new)
@@ -93,11 +86,9 @@ def _ready(file: Path, new: NewRule, state_dir: Path, stack: ExitStack) -> Ready
 
 
 def _put(beside: Path, real: Path, before: bytes) -> None:
-    """An editor holds no lock: what it has saved meanwhile is not overwritten."""
     try:
-        if (real.read_bytes() if real.exists() else b"") != before:
+        if not replace_if_same(real, beside, before):
             raise _invalid(ONLY_ALLOWED.format(why="they were changed meanwhile"))
-        os.replace(beside, real)
     except OSError as error:
         raise _invalid(ONLY_ALLOWED.format(why=error.strerror or error)) from None
 
@@ -124,25 +115,6 @@ def _checked(before: RulesFile, after: RulesFile, new: NewRule) -> RulesFile:
     if said != [(rule.effect, rule.text, rule.when) for rule in (*before.rules, as_rule(new))]:
         raise _invalid(NOT_AT_THE_END.format(file=after.file, why="its other rules would not be the same"))
     return after
-
-
-@contextmanager
-def _locked(file: Path) -> Iterator[None]:
-    end = time.monotonic() + LOCK_SECONDS
-    with open(os.open(file, os.O_RDWR | os.O_CREAT, 0o600), "rb+") as held:
-        while not _taken(held.fileno()):
-            if time.monotonic() > end:
-                raise _invalid(BUSY)
-            time.sleep(_LOOK_AGAIN)
-        yield
-
-
-def _taken(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _text(value: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,11 @@ class RuleJudge:
     def use(self, action: Mapping[str, Any], project: str, machine: str = "") -> ToolUse:
         """What rules look at in an action of an agent that works in this project."""
         return use_of(action, self._elsewhere(project) if machine else self._here(os.path.realpath(project)))
+
+    def use_on_paper(self, action: Mapping[str, Any], project: str, machine: str = "") -> ToolUse:
+        """The same of an action of before, whose files may be gone."""
+        ground = self._elsewhere(project) if machine else replace(self._here(project), leads_to=os.path.normpath)
+        return use_of(action, ground)
 
     def _here(self, project: str) -> Ground:
         folders = (self._config.user_dir, self._config.state_dir, settings.MACHINE_DIR)

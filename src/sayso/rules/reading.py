@@ -122,6 +122,8 @@ class _RuleReading:
             because=self._value("because", _text, ""),
             when=self._value("when", _when, When()),
             approvers=self._approvers(effect),
+            match=self._examples("match"),
+            not_match=self._examples("not_match"),
             file=self._whole.file,
             line=self._line,
             level=self._whole.level,
@@ -189,13 +191,16 @@ class _RuleReading:
             self._fault(key, f"it is {quoted(self._raw[key])}; it must be {error}.")
             return default
 
+    def _examples(self, key: str) -> tuple[str, ...]:
+        given = self._raw.get(key, [])
+        if not _is_texts(given):
+            self._fault(key, 'it must be a list of texts such as ["Bash(git status)"].')
+            return ()
+        return tuple(given)
+
     def _try_examples(self, rule: Rule) -> None:
-        for key, wanted in (("match", True), ("not_match", False)):
-            given = self._raw.get(key, [])
-            if not _is_texts(given):
-                self._fault(key, 'it must be a list of texts such as ["Bash(git status)"].')
-                continue
-            for text in given:
+        for key, wanted, texts in (("match", True, rule.match), ("not_match", False, rule.not_match)):
+            for text in texts:
                 try:
                     found = matches(rule, use_of(example(text, _EXAMPLE_FOLDER), _ON_PAPER))
                 except ValueError as error:

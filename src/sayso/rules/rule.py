@@ -56,6 +56,9 @@ class Rule:
     because: str = ""
     when: When = field(default_factory=When)
     approvers: Approvers = field(default_factory=Approvers)
+    match: tuple[str, ...] = ()
+    not_match: tuple[str, ...] = ()
+    """Examples, which come out as they say: else its file would have a fault."""
     file: Path = Path()
     line: int = 0
     level: RuleLevel = RuleLevel.PERSON
