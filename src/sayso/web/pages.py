@@ -23,7 +23,7 @@ from sayso.operations.operation import Operation
 from sayso.permissions.action import action_of
 from sayso.permissions.verdict import verdict_of
 from sayso.roster import AgentAtWork
-from sayso.text import iso_time, lasting, one_line, printable
+from sayso.text import exact, iso_time, lasting, one_line, printable
 from sayso.web import (
     agent_wording,
     cards,
@@ -178,6 +178,7 @@ def _environment() -> Environment:
         "moment": wording.moment,
         "lasting": lasting,
         "printable": printable,
+        "exact": exact,
         "iso": iso_time,
     }
     return environment

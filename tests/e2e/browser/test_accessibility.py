@@ -115,6 +115,12 @@ def logged_permission(house: House, page: Page) -> None:
     page.goto(f"/log/{decide(house, 'x' * 300, because='no ' * 60).id}")
 
 
+def rules(house: House, page: Page) -> None:
+    file = house.place.config().machine_rules
+    page.goto("/rules")
+    expect(page.get_by_text(str(file))).to_be_visible()
+
+
 def permission_in_a_row(house: House, page: Page) -> None:
     permission(house, "git push --force-with-lease origin main")
     page.goto("/")
@@ -217,6 +223,7 @@ PAGES: list[Callable[[House, Page], None]] = [
     empty_history,
     log,
     logged_permission,
+    rules,
     commands,
     running_command,
     settings,

@@ -1,0 +1,177 @@
+"""The rules on the page: what holds, and the own file of the person whose account it is, edited after a look."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.web.house import House, Reply
+from tests.web.test_commands_pages import Browser
+from tests.web.test_log import decide
+
+from sayso.accounts import user_name
+from sayso.asks.model import Asker
+
+MINE = """\
+[[rule]]
+deny = ["Bash(rm *)"]
+because = "Use <b>trash</b>."
+match = ["Bash(rm x)"]
+
+[[rule]]
+allow = ["Bash(npm test *)"]
+when = { agent = "codex" }
+"""
+
+
+@pytest.fixture
+def file(house: House) -> Iterator[Path]:
+    path = house.place.config().user_rules
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(MINE)
+    yield path
+    path.unlink(missing_ok=True)
+
+
+@pytest.fixture
+def owner(house: House) -> Browser:
+    return Browser(house, user_name(house.place.config().person))
+
+
+def hidden(page: str, name: str) -> str:
+    found = re.search(rf'name="{name}" value="([^"]*)"', page)
+    return found[1] if found else ""
+
+
+def field(page: str) -> str:
+    found = re.search(r"<textarea[^>]*>\n(.*?)</textarea>", page, re.DOTALL)
+    assert found, page
+    return html.unescape(found[1])
+
+
+def press(browser: Browser, page: Reply, button: str, text: str | None = None, **more: str) -> Reply:
+    """A button of the form as the page has it."""
+    form = {name: hidden(page.text, name) for name in ("csrf", "file", "mark")}
+    return browser.post(
+        "/rules/edit", **{**form, "settle": button, "text": field(page.text) if text is None else text, **more}
+    )
+
+
+def test_the_rules_are_listed_by_level_with_what_they_say(house: House, owner: Browser, file: Path) -> None:
+    page = owner.get("/rules").text
+    for words in ("The machine’s", "Yours", "Bash(rm *)", "Bash(npm test *)", "only for codex", "Line 6", str(file)):
+        assert words in page
+    assert "Use &lt;b&gt;trash&lt;/b&gt;." in page
+    assert "1 example comes out as it says" in page
+    assert "decided nothing in the last 30 days" in page
+    assert 'href="rules"' in owner.get("/log").text
+    assert 'href="rules"' in owner.get("/settings").text
+    file.write_text('[[rule]]\nalow = ["Bash(\u202els)"]\n')
+    broken = owner.get("/rules").text
+    assert "everything is asked" in broken
+    assert "Line 2" in broken
+    assert "Did you mean allow?" in broken
+    assert "\u202e" not in broken
+
+
+def test_a_text_is_saved_after_it_was_looked_at_and_then_exactly_that(house: House, owner: Browser, file: Path) -> None:
+    decide(house, "git push", because="not now")
+    decide(house, "cargo build")
+    begun = owner.get("/rules/edit")
+    assert field(begun.text) == MINE
+    text = MINE + '\n[[rule]]\nallow = ["Bash(git push *)", "Bash(cargo build *)"]\n'
+    unseen = press(owner, begun, "save", text)
+    assert unseen.status == 422
+    assert "nothing was saved yet" in unseen.text
+    assert file.read_text() == MINE
+    looked = press(owner, begun, "look", text)
+    assert looked.status == 200
+    assert "Careful: denied before, and allowed from now on" in looked.text
+    careful, _, rest = looked.text.partition("Asked before, and allowed from now on")
+    assert "Bash: git push" in careful.partition("Careful:")[2]
+    assert "Bash: cargo build" in rest
+    other = press(owner, looked, "save", text + "# more\n")
+    assert other.status == 422
+    assert file.read_text() == MINE
+    assert press(owner, looked, "save", text).status == 303
+    assert file.read_text() == text
+    assert press(owner, looked, "save", text).status == 303, "a press of which no reply came"
+    assert "Rules changed" in owner.get("/log").text
+
+
+def test_a_file_that_was_changed_meanwhile_is_kept_and_so_is_the_text(house: House, owner: Browser, file: Path) -> None:
+    text = MINE + "# mine\n"
+    looked = press(owner, owner.get("/rules/edit"), "look", text)
+    file.write_text(MINE + "# by hand\n")
+    refused = press(owner, looked, "save")
+    assert refused.status == 422
+    assert "changed meanwhile" in refused.text
+    assert field(refused.text) == text
+    assert 'class="line removed"><span class="unbroken">-#</span> by hand' in refused.text
+    assert file.read_text().endswith("# by hand\n")
+    assert press(owner, refused, "save").status == 303
+    assert file.read_text() == text
+
+
+def test_a_text_with_an_error_cannot_be_saved_and_the_error_names_its_line(owner: Browser, file: Path) -> None:
+    begun = owner.get("/rules/edit")
+    for text, line in (
+        ('[[rule]]\nallow = "Bash"\n', "Line 2"),
+        ("[[rule]]\nallow = [\n", "Line 3"),
+        ("x = 1", "Line 1"),
+    ):
+        for button in ("look", "save"):
+            told = press(owner, begun, button, text)
+            assert line in told.text
+            assert 'value="save"' not in told.text
+            assert field(told.text) == text
+    assert file.read_text() == MINE
+
+
+def test_a_rule_is_removed_by_the_same_look_and_save(owner: Browser, file: Path) -> None:
+    listed = owner.get("/rules").text
+    form = {"csrf": hidden(listed, "csrf"), "file": hidden(listed, "file"), "line": "1", "settle": "remove"}
+    looked = owner.post("/rules/edit", **form)
+    assert field(looked.text) == MINE.partition("\n\n")[2]
+    assert file.read_text() == MINE
+    assert press(owner, looked, "save").status == 303
+    assert "Bash(rm *)" not in file.read_text()
+    gone = owner.post("/rules/edit", **form)
+    assert "no rule was taken out" in gone.text
+    assert field(gone.text) == file.read_text()
+
+
+def test_characters_that_cannot_be_seen_are_spelt_out_before_they_are_saved(owner: Browser, file: Path) -> None:
+    text = '[[rule]]\nallow = ["Bash(npm \u202etset)"]\n'
+    looked = press(owner, owner.get("/rules/edit"), "look", text).text
+    assert "characters that cannot be seen" in looked
+    assert "&lt;U+202E&gt;" in looked
+
+
+def test_nobody_but_the_owner_of_the_file_edits_it_or_sees_its_text(house: House, owner: Browser, file: Path) -> None:
+    grace, begun = Browser(house, "grace"), owner.get("/rules/edit")
+    page = grace.get("/rules").text
+    assert "can change them" in page
+    assert "rules/edit" not in page
+    csrf = hidden(grace.get("/settings").text, "csrf")
+    assert grace.get("/rules/edit").status == 403
+    form = {"file": hidden(begun.text, "file"), "text": "", "mark": "x", "settle": "save"}
+    assert grace.post("/rules/edit", csrf=csrf, **form).status == 403
+    assert owner.post("/rules/edit", csrf=csrf, **form).status == 403, "a form of somebody else"
+    token = {"Authorization": f"Bearer {house.session(user_name(house.place.config().person))}"}
+    for path in ("/rules", "/rules/edit"):
+        assert house.web.call("GET", path, headers=token).status in (302, 303, 401), "a token is for programs"
+    assert file.read_text() == MINE
+
+
+def test_rules_of_a_project_are_shown_where_its_agents_have_asked(house: House, owner: Browser, tmp_path: Path) -> None:
+    (tmp_path / ".sayso").mkdir()
+    (tmp_path / ".sayso" / "rules.toml").write_text('[[rule]]\nallow = ["Bash(ls \u200b<i>)"]\n')
+    assert "The project’s" not in owner.get(f"/rules?project={tmp_path}").text
+    decide(house, "ls", asker=Asker(client="codex", project=str(tmp_path)))
+    page = owner.get(f"/rules?project={tmp_path}").text
+    assert "Bash(ls &lt;U+200B&gt;&lt;i&gt;)" in page
+    assert "What it allows does not count" in page
