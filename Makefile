@@ -61,9 +61,9 @@ test-clients: $(DEV)
 	  tests/e2e/programs/real_codex_gate.py tests/e2e/programs/real_other_gates.py \
 	  tests/e2e/programs/guarded_server.py --timeout 1800 --numprocesses 6
 
-# The real Claude Code in a browser, with a scripted model on loopback.
+# The real Claude Code and Codex in Talk, with scripted models on loopback.
 test-claude: $(TOOLS)
-	$(BIN)/pytest tests/e2e/talk/real_claude.py --timeout 1800
+	$(BIN)/pytest tests/e2e/talk/real_claude.py tests/e2e/talk/real_codex.py --timeout 1800
 
 # Prints every table and writes them into docs/performance.md. Installs other MCP servers into a throw-away folder.
 # Fails when a promise about speed is broken.
