@@ -33,7 +33,7 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """A stage with Codex, which waits for the next message."""
     command = f"{sys.executable} {STAND_IN.with_name('codex.py')}"
     relay = str(tmp_path_factory.mktemp("relay"))
-    with new_stage(relay_dir=relay, run_rest="1h", codex_command=command) as stage:
+    with new_stage(relay_dir=relay, run_rest="1h", command_grace="300ms", codex_command=command) as stage:
         yield stage
         left = stage.runs.resting_here()
         assert stage.house.place.run("project", "stop").returncode == 0
