@@ -2,18 +2,100 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from sayso.action_data import digest_of
+from sayso.agents.agent import items, trimmed, words
+from sayso.agents.model import Run, RunEvent
+from sayso.asks.model import Ask
 from sayso.dialects.approve import Permission, wanted_action
+from sayso.permissions.action import original_of
 from sayso.permissions.parts import PartName
-from sayso.text import one_line
+from sayso.permissions.verdict import Decision, verdict_of
+from sayso.text import lasting, one_line
 from sayso.web.permission_card import ShownPart, shown_parts
 
 _SUBJECTS = ("command", "file_path", "notebook_path", "path", "pattern", "url", "query", "question", "description")
 _WIDTH = 120
 _ABOVE = (PartName.TOOL, PartName.FOLDER)
 """What the line itself or the head of the page says."""
+_LOOKS = {"Read", "Grep", "Glob", "LS", "NotebookRead"}
+_PLAN = "TodoWrite"
+"""The tool by which Claude keeps a list of what is to be done. The plans of all agents are told by it."""
+_STEP_STATES = {"completed": "done", "in_progress": "doing"}
+_WORTH_TELLING = 1_000
+"""Milliseconds that the use of a tool must take to be told."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolUse:
+    """One use of a tool, as far as it takes to know what became of it."""
+
+    at: int
+    digest: str
+
+    @classmethod
+    def of(cls, event: RunEvent) -> ToolUse:
+        return cls(at=event.at, digest=_digest(event.body["name"], event.body["input"]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolState:
+    """How the use of a tool stands: `running`, `done`, `failed`, `denied`, or `unknown` if its agent ended first."""
+
+    name: str
+    took: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanStep:
+    """One step of an agent's plan: `done`, `doing` or `open`."""
+
+    text: str
+    state: str
+
+
+def state(run: Run, use: ToolUse | None, result: RunEvent | None, denied: Iterable[str]) -> ToolState:
+    """`denied`: the digests of what people have denied in this run."""
+    if result is None:
+        return ToolState(name="unknown" if run.state.ended else "running")
+    took = result.at - use.at if use else 0
+    told = lasting(took) if took >= _WORTH_TELLING else ""
+    if not result.body["error"]:
+        return ToolState(name="done", took=told)
+    return ToolState(name="denied" if use and use.digest in denied else "failed", took=told)
+
+
+def denied(asks: Iterable[Ask]) -> set[str]:
+    """What people have denied, as digests of uses of tools."""
+    found = set()
+    for ask in asks:
+        verdict, wanted = verdict_of(ask), original_of(ask)
+        if verdict and verdict.decision is Decision.DENIED and wanted:
+            found.add(_digest(wanted["tool"], trimmed(wanted["data"].get("input", {}))))
+    return found
+
+
+def _digest(tool: str, given: object) -> str:
+    return digest_of({"tool": tool, "input": given})
+
+
+def is_look(body: Mapping[str, Any]) -> bool:
+    """Whether it only looks at files."""
+    return body["name"] in _LOOKS
+
+
+def plan(body: Mapping[str, Any]) -> list[PlanStep]:
+    """The steps of a plan, if the tool keeps one."""
+    told = body["input"] if isinstance(body["input"], Mapping) and body["name"] == _PLAN else {}
+    return [
+        PlanStep(
+            text=one_line(words(step.get("content")), 300), state=_STEP_STATES.get(words(step.get("status")), "open")
+        )
+        for step in items(told.get("todos"))
+    ]
 
 
 def name(body: Mapping[str, Any]) -> str:

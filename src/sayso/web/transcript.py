@@ -21,9 +21,10 @@ from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask
 from sayso.errors import MAX_TEXT, NotFound
 from sayso.text import json_line
-from sayso.web import cards, recall, talk_wording
+from sayso.web import cards, recall, talk_wording, tool_wording
 from sayso.web.pages import fragment
 from sayso.web.talk_status import AgentUse, TalkStatus
+from sayso.web.tool_wording import ToolState, ToolUse
 
 MOST_EVENTS = 2_000
 """The most events of one turn that a page shows; of more, the newest."""
@@ -34,6 +35,8 @@ _UNSEEN = {EventKind.STARTED, EventKind.RESULT, EventKind.USAGE}
 """What has no place of its own among the lines."""
 _EARLIER = 3
 """Turns before its own from which a stream learns what the agent last said of itself."""
+_BARE: Mapping[str, Any] = {"result": None, "taken": False, "state": ToolState(name="running")}
+"""What an event is shown with that has only just come."""
 _PLACE = re.compile(r"([1-9]\d{0,8})\.(\d{1,15})")
 
 
@@ -86,6 +89,7 @@ class Transcript:
         self._heard_at = 0
         """When the agent of the turn was last heard of."""
         self._use = AgentUse()
+        self._uses: dict[str, ToolUse] = {}
         self._footer, self._status_key = "", tuple[object, ...]()
         self._partial, self._queue_told = "", ""
 
@@ -124,10 +128,11 @@ class Transcript:
 
     def _parts(self, run: Run, events: list[RunEvent]) -> Iterator[Markup]:
         results = {event.body["id"]: event for event in events if event.kind is EventKind.TOOL_RESULT}
-        tools = {event.body["id"] for event in events if event.kind is EventKind.TOOL}
         partial = "".join(event.body["text"] for event in events if event.kind is EventKind.DELTA)
+        uses = {event.body["id"]: ToolUse.of(event) for event in events if event.kind is EventKind.TOOL}
         taken = {event.body["number"] for event in events if event.kind is EventKind.TAKEN}
         asks = self._asks(run, events)
+        denied = tool_wording.denied(asks.values())
         self._heard_at = _heard_at(events)
         told = recall.answers(events)
         cards_below: list[tuple[Ask, Markup]] = []
@@ -137,8 +142,10 @@ class Transcript:
                 yield below[1]
             match event.kind:
                 case EventKind.TOOL:
-                    yield self._part(run, event, result=results.get(event.body["id"]))
-                case EventKind.TOOL_RESULT if event.body["id"] in tools:
+                    result = results.get(event.body["id"])
+                    state = tool_wording.state(run, uses[event.body["id"]], result, denied)
+                    yield self._part(run, event, result=result, state=state)
+                case EventKind.TOOL_RESULT if event.body["id"] in uses:
                     pass
                 case EventKind.DELTA | EventKind.TAKEN:
                     pass
@@ -212,6 +219,7 @@ class Transcript:
         events = list(self._events(run, 0))
         self._heard_at = _heard_at(events)
         self._use = self._use.after(events)
+        self._uses = {event.body["id"]: ToolUse.of(event) for event in events if event.kind is EventKind.TOOL}
         # Cards that the page already shows may have changed since.
         self._told |= {event.body["ask"]: "" for event in events if event.kind is EventKind.ASK}
 
@@ -252,13 +260,23 @@ class Transcript:
                 yield self._message("taken", where, number=event.body["number"], text=talk_wording.TAKEN)
             case EventKind.ASK:
                 yield from self._new_card(run, event, where)
+            case EventKind.TOOL:
+                self._uses[event.body["id"]] = ToolUse.of(event)
+                yield self._message("tool", where, html=self._part(run, event))
             case EventKind.TOOL_RESULT:
-                html = fragment("tool_result.html", result=event)
+                html, state = fragment("tool_result.html", result=event), self._tool_state(run, event)
                 alone = self._part(run, event)
-                yield self._message("tool_result", where, tool=event.body["id"], html=html, alone=alone)
+                yield self._message("tool_result", where, tool=event.body["id"], html=html, state=state, alone=alone)
             case kind:
                 self._partial = "" if kind is EventKind.TEXT else self._partial
                 yield self._message(kind.value, where, html=self._part(run, event))
+
+    def _tool_state(self, run: Run, result: RunEvent) -> Markup:
+        """What became of the use of a tool, now that its result is there."""
+        asks = [ask for ask_id in self._told if (ask := self._ask(run, ask_id))] if result.body["error"] else []
+        use = self._uses.get(result.body["id"])
+        state = tool_wording.state(run, use, result, tool_wording.denied(asks))
+        return fragment("tool_state.html", state=state)
 
     def _new_card(self, run: Run, event: RunEvent, where: Place) -> Iterator[bytes]:
         ask = self._ask(run, event.body["ask"])
@@ -301,7 +319,7 @@ class Transcript:
         return ask if ask.asker.owner == run.user else None
 
     def _part(self, run: Run, event: RunEvent, **more: Any) -> Markup:
-        return fragment("event.html", run=run, event=event, **{"result": None, "taken": False, **more})
+        return fragment("event.html", run=run, event=event, **{**_BARE, **more})
 
     def _card(self, run: Run, ask: Ask, recalled: str = "") -> Markup:
         """The card of an ask; `recalled` is what came of it, for one whose own texts were not kept."""

@@ -289,6 +289,7 @@ def test_a_card_stands_below_all_that_its_agent_said_before_it_was_settled(stage
     question = page.locator("#turn-1 [data-parts] > [data-card]", has_text="Which database?")
     expect(question.get_by_label("Option A")).to_be_visible()
     expect(page.get_by_text("Denied Bash: ")).to_be_visible()
+    expect(page.locator("#turn-1 [data-tool-state=denied]")).to_have_count(1)
     expect(page.locator("#turn-1 .tool", has_text="ask_user")).to_be_visible()
     last = page.locator("#turn-1 [data-parts] > :last-child")
     assert last.get_attribute("data-card") == question.get_attribute("data-card")
@@ -299,6 +300,46 @@ def test_a_card_stands_below_all_that_its_agent_said_before_it_was_settled(stage
     assert _places(page) == sorted(_places(page))
     page.reload()
     assert _places(page) == sorted(_places(page))
+    expect(page.locator("#turn-1 [data-tool-state=denied]")).to_have_count(1)
+
+
+def test_lines_say_what_became_of_them_and_what_belongs_together_is_folded(stage: Stage, sign_in: SignIn) -> None:
+    project = stage.projects.of(USER, stage.project("folded"))
+    run = stage.runs.open(NewRun(project=project, prompt="Do it.", token="folded"), most=100)
+    page = sign_in(f"/talk/{run.conversation}")
+    steps = [{"content": "Read", "status": "completed"}, {"content": "Write <b>", "status": "in_progress"}]
+    lines = [
+        *(_used("1", "Read", file_path="a.py"), _gave("1"), _used("2", "Grep", pattern="x"), _gave("2", error=True)),
+        *(_used("3", "Task", description="Look"), _used("4", "Bash", "3", command="ls"), _gave("4")),
+        *(_used("5", "TodoWrite", todos=steps[:1]), _used("6", "TodoWrite", todos=steps)),
+        NewEvent(kind=EventKind.USAGE, body={"used": 30_000, "window": 200_000}),
+    ]
+    stage.runs.append(run.id, *lines)
+    turn = page.locator("#turn-1")
+    for _ in range(2):
+        expect(turn.locator("[data-looks] > summary")).to_contain_text("2 looks at files")
+        expect(turn.locator("[data-looks] [data-tool-state]")).to_have_text(["✓done", "✗ failed"])
+        task = turn.locator("[data-parts] > .tool", has_text="Task")
+        expect(task.locator("> summary")).to_contain_text("1 step")
+        expect(task.locator("> summary [data-tool-state]")).to_have_text("running")
+        expect(task.locator("[data-inside] .tool")).to_be_hidden()
+        expect(turn.locator("[data-plan][open]")).to_have_count(1)
+        expect(turn.locator("[data-plan][open]")).to_contain_text("1 of 2 done")
+        expect(turn.locator("[data-plan][open] .doing")).to_have_text("doing: Write <b>")
+        expect(page.locator("[data-status]")).to_contain_text("context 15% full")
+        # Once as they came, once as a page.
+        page.reload()
+    stage.runs.end(run.id, RunState.COMPLETED, Ending())
+    expect(task.locator("> summary [data-tool-state]")).to_have_text("no result")
+
+
+def _used(use: str, name: str, parent: str = "", **given: Any) -> NewEvent:
+    body = {"id": use, "name": name, "input": given, **({"parent": parent} if parent else {})}
+    return NewEvent(kind=EventKind.TOOL, body=body)
+
+
+def _gave(use: str, *, error: bool = False) -> NewEvent:
+    return NewEvent(kind=EventKind.TOOL_RESULT, body={"id": use, "text": "", "error": error})
 
 
 def test_a_verdict_that_comes_with_the_next_line_stands_above_it_at_once(stage: Stage) -> None:

@@ -136,6 +136,7 @@ function footer(message) {
   $("[data-footer]", turnOf(message)).replaceWith(element(message.html));
   if (!stops.hidden && !message.running) status("The agent has ended its turn.");
   stops.hidden = !message.running;
+  if (!message.running) for (const left of $$("[data-tool-state=running]", turnOf(message))) left.textContent = "no result";
   if (!message.running) for (const said of $$("[data-spoken]:not([data-taken])", turnOf(message))) saidState(said, message.untaken);
 }
 
@@ -181,6 +182,42 @@ function addPart(message) {
   const partial = $("[data-partial]", partsOf(message));
   if (message.type === "text" && partial && !part.matches(".nested")) partial.replaceWith(part);
   else insert(message, part);
+  tidy(part);
+}
+
+// --- What belongs together is folded: what an agent of the agent's did, looks at files that follow each other, and plans
+// that have changed since.
+
+function tidy(part) {
+  if (part.dataset.parent) nest(part);
+  else if ("look" in part.dataset) gather(part);
+  if ("plan" in part.dataset) for (const plan of $$("[data-plan]", talk)) plan.open = plan === part;
+}
+
+function nest(part) {
+  const parent = $$("[data-tool]", part.closest("[data-parts]")).find((one) => one.dataset.tool === part.dataset.parent);
+  if (!parent || part.contains(parent)) return;
+  if (!$(":scope > [data-inside]", parent)) {
+    parent.append(element('<div class="theirs" data-inside></div>'));
+    $("summary", parent).append(element('<span data-steps></span>'));
+  }
+  const inside = $(":scope > [data-inside]", parent);
+  inside.append(part);
+  part.classList.remove("nested");
+  $("[data-steps]", parent).textContent = ` ${inside.children.length} ${inside.children.length === 1 ? "step" : "steps"}`;
+}
+
+function gather(part) {
+  const before = part.previousElementSibling;
+  if (!before?.matches("[data-look], [data-looks]")) return;
+  const group = "looks" in before.dataset ? before : element('<details class="fold looks" data-looks><summary><span class="tool-name"></span> <span class="tool-subject" dir="auto"></span></summary></details>');
+  if (group !== before) {
+    before.replaceWith(group);
+    group.append(before);
+  }
+  group.append(part);
+  $("summary .tool-name", group).textContent = `${$$("[data-look]", group).length} looks at files`;
+  $("summary .tool-subject", group).textContent = $("summary .tool-subject", part).textContent;
 }
 
 function insert(message, part) {
@@ -207,6 +244,7 @@ function toolResult(message) {
   const template = document.createElement("template");
   template.innerHTML = message.html;
   result.append(template.content);
+  $("[data-tool-state]", tool)?.replaceWith(element(message.state));
 }
 
 function status(text) {
@@ -368,6 +406,7 @@ function openAtWhatIsNew() {
   showNewest();
 }
 
+for (const part of $$("[data-parts] > :is([data-parent], [data-look], [data-plan])")) tidy(part);
 $("[data-focus]")?.focus();
 openAtWhatIsNew();
 showWay();
