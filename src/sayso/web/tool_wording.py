@@ -30,14 +30,14 @@ _WORTH_TELLING = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToolUse:
+class UsedTool:
     """One use of a tool, as far as it takes to know what became of it."""
 
     at: int
     digest: str
 
     @classmethod
-    def of(cls, event: RunEvent) -> ToolUse:
+    def of(cls, event: RunEvent) -> UsedTool:
         return cls(at=event.at, digest=_digest(event.body["name"], event.body["input"]))
 
 
@@ -57,7 +57,7 @@ class PlanStep:
     state: str
 
 
-def state(run: Run, use: ToolUse | None, result: RunEvent | None, denied: Iterable[str]) -> ToolState:
+def state(run: Run, use: UsedTool | None, result: RunEvent | None, denied: Iterable[str]) -> ToolState:
     """`denied`: the digests of what people have denied in this run."""
     if result is None:
         return ToolState(name="unknown" if run.state.ended else "running")

@@ -24,7 +24,7 @@ from sayso.text import json_line
 from sayso.web import cards, recall, talk_wording, tool_wording
 from sayso.web.pages import fragment
 from sayso.web.talk_status import AgentUse, TalkStatus
-from sayso.web.tool_wording import ToolState, ToolUse
+from sayso.web.tool_wording import ToolState, UsedTool
 
 MOST_EVENTS = 2_000
 """The most events of one turn that a page shows; of more, the newest."""
@@ -89,7 +89,7 @@ class Transcript:
         self._heard_at = 0
         """When the agent of the turn was last heard of."""
         self._use = AgentUse()
-        self._uses: dict[str, ToolUse] = {}
+        self._uses: dict[str, UsedTool] = {}
         self._footer, self._status_key = "", tuple[object, ...]()
         self._partial, self._queue_told = "", ""
 
@@ -129,7 +129,7 @@ class Transcript:
     def _parts(self, run: Run, events: list[RunEvent]) -> Iterator[Markup]:
         results = {event.body["id"]: event for event in events if event.kind is EventKind.TOOL_RESULT}
         partial = "".join(event.body["text"] for event in events if event.kind is EventKind.DELTA)
-        uses = {event.body["id"]: ToolUse.of(event) for event in events if event.kind is EventKind.TOOL}
+        uses = {event.body["id"]: UsedTool.of(event) for event in events if event.kind is EventKind.TOOL}
         taken = {event.body["number"] for event in events if event.kind is EventKind.TAKEN}
         asks = self._asks(run, events)
         denied = tool_wording.denied(asks.values())
@@ -219,7 +219,7 @@ class Transcript:
         events = list(self._events(run, 0))
         self._heard_at = _heard_at(events)
         self._use = self._use.after(events)
-        self._uses = {event.body["id"]: ToolUse.of(event) for event in events if event.kind is EventKind.TOOL}
+        self._uses = {event.body["id"]: UsedTool.of(event) for event in events if event.kind is EventKind.TOOL}
         # Cards that the page already shows may have changed since.
         self._told |= {event.body["ask"]: "" for event in events if event.kind is EventKind.ASK}
 
@@ -261,7 +261,7 @@ class Transcript:
             case EventKind.ASK:
                 yield from self._new_card(run, event, where)
             case EventKind.TOOL:
-                self._uses[event.body["id"]] = ToolUse.of(event)
+                self._uses[event.body["id"]] = UsedTool.of(event)
                 yield self._message("tool", where, html=self._part(run, event))
             case EventKind.TOOL_RESULT:
                 html, state = fragment("tool_result.html", result=event), self._tool_state(run, event)
