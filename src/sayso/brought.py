@@ -40,6 +40,32 @@ class Used(StrEnum):
     RULES = "rules of Sayso"
     CLAUDE = "Claude Code"
     CODEX = "Codex"
+    GEMINI = "Gemini"
+    OPENCODE = "opencode"
+    COPILOT = "Copilot"
+    QWEN = "Qwen"
+    ANY_AGENT = "any agent"
+    """One of which it is not known what it would use."""
+
+
+_OF_AGENTS = (
+    (Used.CODEX, ".codex"),
+    (Used.GEMINI, ".gemini"),
+    (Used.OPENCODE, ".opencode"),
+    (Used.QWEN, ".qwen"),
+    *((Used.COPILOT, f".github/{name}") for name in ("agents", "copilot", "extensions", "hooks", "skills")),
+    (Used.COPILOT, ".copilot"),
+)
+"""The folders all of which an agent reads."""
+_FILES_OF_AGENTS = (
+    (Used.OPENCODE, "opencode.json"),
+    (Used.OPENCODE, "opencode.jsonc"),
+    (Used.COPILOT, ".github/mcp.json"),
+    (Used.COPILOT, ".vscode/mcp.json"),
+)
+_ALSO_CLAUDE = (Used.OPENCODE, Used.COPILOT, Used.QWEN)
+"""Those that take servers, hooks or skills also from where Claude Code does."""
+_OF_SAYSO = (Used.TOOLS, Used.SETTINGS, Used.RULES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,12 +122,18 @@ class Brought:
 
     def kept_from(self, used: Used) -> tuple[BroughtFile, ...]:
         """What one user of files does not get."""
-        return tuple(file for file in self.untrusted if file.used is used)
+        return tuple(file for file in self.untrusted if _uses(used, file))
 
     def as_trusted(self) -> TrustedProject:
         """Trust in exactly this."""
         files = {file.name: content_hash(file.data) for file in self.files if not file.trouble}
         return TrustedProject(folder=self.folder, files=files, since=now_ms())
+
+
+def _uses(used: Used, file: BroughtFile) -> bool:
+    if used is Used.ANY_AGENT:
+        return file.used not in _OF_SAYSO
+    return file.used is used or (used in _ALSO_CLAUDE and file.used is Used.CLAUDE)
 
 
 def brought(config: Config, project: Path) -> Brought:
@@ -125,7 +157,8 @@ def _places(config: Config, project: Path) -> Iterator[tuple[Used, Path]]:
         # Claude Code keeps whole checkouts in `.claude/worktrees`, and takes nothing from them.
         worktrees = folder / ".claude" / "worktrees"
         yield from ((Used.CLAUDE, file) for file in _below(folder / ".claude", left_out=worktrees))
-        yield from ((Used.CODEX, file) for file in _below(folder / ".codex"))
+        yield from ((used, file) for used, place in _OF_AGENTS for file in _below(folder / place))
+        yield from ((used, folder / name) for used, name in _FILES_OF_AGENTS)
 
 
 def _tool_folders(config: Config, project: Path) -> Iterator[Path]:

@@ -18,7 +18,7 @@ SaysoError                      exit code 1
 ├── NotificationFailed          1   a person could not be told of a question
 ├── SignInRefused               5   a link, a session or a token that does not let anyone in
 ├── HistoryError                1   a question and its answer could not be written to the project's files
-├── NotTrusted                  4   what a project brings is not what was looked at, so none of it was trusted
+├── NotTrusted                  4   what a project brings is not what was looked at, or nobody has looked at it yet
 ├── CannotListen                1   the web inbox cannot listen where it should
 ├── CannotEdit                  1   another program's file cannot be changed without harm, so it was left alone
 ├── TooManyRuns                 4   as many agents of this user run as may
@@ -174,7 +174,7 @@ class SignInRefused(SaysoError):
 
 
 class NotTrusted(SaysoError):
-    """What a project brings is not what was looked at. None of it was trusted."""
+    """What a project brings is not what was looked at, and was not trusted; or it is not trusted, and would be used."""
 
     exit_code = 4
 

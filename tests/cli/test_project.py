@@ -56,3 +56,16 @@ def test_stop_cancels_what_the_stopped_agents_ask_and_nothing_else(home: Home, s
     assert (last.after, last.person, last.surface) == (State.CANCELLED, "ada", "command line")
     assert desk.get(timed_out.id).state is State.TIMED_OUT
     assert [desk.get(held.ask.id).state for held in others] == [State.PENDING, State.PENDING]
+
+
+def test_a_project_says_what_starts_an_agent_that_speaks_acp_and_knows_its_modes(home: Home) -> None:
+    ran = home.run("project", "add", ".", "--agent", "acp", "--command", "goose 'a cp'", "--json")
+    assert (ran.code, ran.data["agent"], ran.data["command"]) == (0, "acp", ["goose", "a cp"])
+    for wrong, why in (
+        (("--agent", "acp"), "command: is missing."),
+        (("--command", "x"), "command: is only for agents that speak ACP. For claude, set claude_command."),
+        (("--agent", "copilot", "--permission-mode", "dontAsk"), "Copilot has default, plan."),
+    ):
+        ran = home.run("project", "add", ".", *wrong)
+        assert ran.code == 2
+        assert why in ran.err

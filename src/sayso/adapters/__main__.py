@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sayso.adapters.adapter import AdapterOrder
 from sayso.adapters.serving import serve
@@ -20,13 +20,18 @@ def _kind(protocol: str) -> type[Adapter]:
             from sayso.adapters.codex import CodexAdapter
 
             return CodexAdapter
+        case "acp":
+            from sayso.adapters.acp import AcpAdapter
+
+            return AcpAdapter
     raise SystemExit(f"There is no adapter for {protocol}.")
 
 
 def main() -> None:
     protocol, given = sys.argv[-2:]
-    order = json.loads(given)
-    sys.exit(serve(_kind(protocol), AdapterOrder(**{**order, "command": tuple(order["command"])})))
+    told: dict[str, Any] = json.loads(given)
+    order: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in told.items()}
+    sys.exit(serve(_kind(protocol), AdapterOrder(**order)))
 
 
 if __name__ == "__main__":

@@ -42,6 +42,10 @@ class AdapterOrder:
     model: str = ""
     mode: str = ""
     asks: bool = False
+    agent: str = ""
+    """What projects call the agent by, where several speak the same protocol."""
+    server: tuple[str, ...] = ()
+    """The command of the MCP server that asks people, where the session is to be begun with it."""
 
 
 class Adapter(ABC):

@@ -53,5 +53,12 @@ class Rpc:
             result = message.get("result")
             then(result if isinstance(result, Mapping) else {})
         else:
-            why = error.get("message") if isinstance(error, Mapping) else None
-            failed(why if isinstance(why, str) and why else "It does not say why.")
+            failed(_why(error) if isinstance(error, Mapping) else "It does not say why.")
+
+
+def _why(error: Json) -> str:
+    """What the agent says of its refusal. Some keep the reason beside a message that says nothing."""
+    data = error.get("data")
+    details = data.get("details") if isinstance(data, Mapping) else data
+    told = [each for each in (error.get("message"), details) if isinstance(each, str) and each.strip()]
+    return ": ".join(told) or "It does not say why."

@@ -33,6 +33,7 @@ class Adapted(ABC):
     label: str
     install: str
     reads: Used
+    keeps_out: bool
     protocol: str
     """The adapter's name for it."""
     is_spoken_to = True
@@ -47,8 +48,17 @@ class Adapted(ABC):
     def argv(
         self, config: Config, run: Run, line: PersonLine | None, kept_out: Sequence[BroughtFile] = ()
     ) -> list[str]:
+        order = self.order(config, run, line, kept_out)
+        # In the agent's environment and folder, of which nothing must become part of the adapter.
+        python = [sys.executable, "-E", "-P", "-X", "utf8", "-c", BOOT, SOURCES]
+        return [*python, _MODULE, self.protocol, json.dumps(order)]
+
+    def order(
+        self, config: Config, run: Run, line: PersonLine | None, kept_out: Sequence[BroughtFile]
+    ) -> Mapping[str, object]:
+        """What the adapter is started with: the fields of AdapterOrder."""
         options = run.options
-        order = {
+        return {
             "label": self.label,
             "install": self.install,
             "command": list(self.command(config, run, line, kept_out)),
@@ -57,9 +67,6 @@ class Adapted(ABC):
             "mode": options.permission_mode,
             "asks": line is not None,
         }
-        # In the agent's environment and folder, of which nothing must become part of the adapter.
-        python = [sys.executable, "-E", "-P", "-X", "utf8", "-c", BOOT, SOURCES]
-        return [*python, _MODULE, self.protocol, json.dumps(order)]
 
     def spoken(self, name: str, said: Spoken) -> bytes:
         text = said.text.encode(errors="replace").decode()

@@ -55,6 +55,8 @@ class Agent(Protocol):
     """What makes it available, as a sentence."""
     reads: Used
     """Which files of a project it would load by itself."""
+    keeps_out: bool
+    """Whether it can be started without loading them."""
     is_spoken_to: bool
     """Whether its process stays for the whole conversation and is spoken to while it works. The input of others is the
     prompt, and they end with their turn."""

@@ -18,6 +18,7 @@ class Codex(Adapted):
     label = "Codex"
     install = "Install it with `npm install -g @openai/codex`, or set codex_command to where it is."
     reads = Used.CODEX
+    keeps_out = True
     protocol = "codex"
     steers = True
 

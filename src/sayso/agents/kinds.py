@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sayso.agents.acp import PROGRAMS, AcpAgent
 from sayso.agents.agent import Agent
 from sayso.agents.claude import Claude
 from sayso.agents.codex import Codex
 
-AGENTS: Mapping[str, Agent] = {"claude": Claude(), "codex": Codex()}
+AGENTS: Mapping[str, Agent] = {
+    "claude": Claude(),
+    "codex": Codex(),
+    **{name: AcpAgent(name) for name in PROGRAMS},
+}

@@ -20,7 +20,7 @@ from sayso.brought import BroughtFile, brought
 from sayso.clients import RUN_VARIABLE
 from sayso.config import Config
 from sayso.dialects import promptmanager
-from sayso.errors import RelayFileError
+from sayso.errors import NotTrusted, RelayFileError
 from sayso.files import replace_file
 from sayso.running import speaking
 from sayso.running.environment import Environments
@@ -28,6 +28,7 @@ from sayso.running.folder import Status, is_running, wait
 from sayso.running.launch import Launch
 from sayso.running.spawner import Spawner
 from sayso.store import Store
+from sayso.text import spelt_out
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +36,8 @@ OUTPUT_BYTES = 64 * 1024 * 1024
 """The most that is kept on disk of what an agent prints. Whoever follows it may fall behind by a quarter of that."""
 SpokenInOrder = Sequence[tuple[int, Spoken]]
 """What is said to an agent, with its numbers."""
+MOST_NAMES = 5
+"""Files that are named to the person when an agent works without them, or not at all."""
 _STARTED = "started.json"
 _LEAVES_WITHIN = 30.0
 """Seconds in which an agent must be gone that was told to go."""
@@ -55,6 +58,16 @@ class Launcher:
     def kept_out(self, run: Run) -> tuple[BroughtFile, ...]:
         """What the agent would load of its project, and must not: nobody has trusted it as it is."""
         return brought(self._config, run.project.directory).kept_from(AGENTS[run.agent].reads)
+
+    def check_trust(self, run: Run, kept_out: Sequence[BroughtFile]) -> None:
+        """NotTrusted where nothing would keep the agent from loading it."""
+        agent = AGENTS[run.agent]
+        if kept_out and not agent.keeps_out:
+            raise NotTrusted(
+                f"{agent.label} may load what this project brings ({some_names(kept_out)}), which you have not trusted "
+                f"as it is, and nothing keeps it from that. To look at it, and trust it: "
+                f"sayso trust {spelt_out(str(run.project.directory))}"
+            )
 
     def start(self, run: Run, said: SpokenInOrder, kept_out: Sequence[BroughtFile] = ()) -> Future[Status]:
         """Start the agent with what is said to it; the future ends with it. One that cannot be started is a status
@@ -192,3 +205,9 @@ class Launcher:
         environment = {name: value for name, value in login.items() if name not in _OF_ANOTHER_AGENT}
         environment[RUN_VARIABLE] = run.line
         return environment | relay_file.environment(line.relay_file, self._config) if line else environment
+
+
+def some_names(files: Sequence[BroughtFile]) -> str:
+    """Their names for a sentence: the first of them, and how many there are besides."""
+    names = ", ".join(spelt_out(file.name) for file in files[:MOST_NAMES])
+    return names + (f" and {len(files) - MOST_NAMES} more" if len(files) > MOST_NAMES else "")

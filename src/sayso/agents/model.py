@@ -25,6 +25,8 @@ class Options:
     ask_user_timeout: int | None = None
     model: str = ""
     permission_mode: str = ""
+    command: tuple[str, ...] = ()
+    """What starts an agent that speaks ACP; empty: as it is known."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 from sayso.agents import rows
+from sayso.agents.acp import PROGRAMS
 from sayso.agents.model import LONGEST_WAIT, SHORTEST_WAIT, Options, Project
 from sayso.clock import now_ms
 from sayso.errors import InvalidInput, NotFound, Problem
@@ -61,5 +63,21 @@ def _check(directory: Path, options: Options) -> None:
     if wait is not None and not SHORTEST_WAIT <= wait <= LONGEST_WAIT:
         text = f"is {wait}; it must be from {SHORTEST_WAIT} to {LONGEST_WAIT} seconds."
         problems.append(Problem(path="ask_user_timeout", text=text))
+    problems += _check_agent(options)
     if problems:
         raise InvalidInput(problems)
+
+
+def _check_agent(options: Options) -> Iterator[Problem]:
+    program = PROGRAMS.get(options.agent)
+    if program is None:
+        if options.command:
+            text = f"is only for agents that speak ACP. For {options.agent}, set {options.agent}_command."
+            yield Problem(path="command", text=text)
+        return
+    if not options.command and not program.command:
+        yield Problem(path="command", text="is missing. Say what starts the agent, such as 'gemini --acp'.")
+    known = [mode for mode in program.modes if mode]
+    if options.permission_mode and known and options.permission_mode not in known:
+        text = f"is {options.permission_mode!r}; {program.label} has {', '.join(known)}."
+        yield Problem(path="permission_mode", text=text)

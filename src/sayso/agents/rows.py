@@ -16,16 +16,19 @@ _OPTION_NAMES = {
     "ask_user_timeout": "askUserTimeout",
     "model": "model",
     "permission_mode": "permissionMode",
+    "command": "command",
 }
 """The fields of Options as they are spelt in the store and to the outside."""
 
 
 def options_data(options: Options) -> dict[str, Any]:
-    return {_OPTION_NAMES[name]: value for name, value in asdict(options).items()}
+    data = asdict(options) | {"command": list(options.command)}
+    return {_OPTION_NAMES[name]: value for name, value in data.items()}
 
 
 def read_project(row: Row) -> Project:
     kept = json.loads(row["options"])
+    kept["command"] = tuple(kept.get("command", ()))
     return Project(
         id=row["id"],
         owner=row["owner"],

@@ -22,7 +22,7 @@ from sayso.agents.agent import text_event
 from sayso.agents.desk import RunDesk
 from sayso.agents.follower import Follower
 from sayso.agents.kinds import AGENTS
-from sayso.agents.launching import Launcher
+from sayso.agents.launching import Launcher, some_names
 from sayso.agents.model import Ending, EventKind, NewEvent, NewRun, Project, Run, RunChoices, RunState, Spoken
 from sayso.agents.projects import Projects
 from sayso.agents.queue import QueuedMessage
@@ -46,8 +46,6 @@ LOOK_EVERY = 2.0
 """Seconds between two looks for what others left, and for whose agents must end."""
 TIDY_EVERY = 3600.0
 SURFACE = "server"
-MOST_NAMES = 5
-"""Files that are named to the person when an agent works without them."""
 _THREADS = 32
 
 
@@ -152,6 +150,7 @@ class RunSupervisor:
             return
         try:
             kept_out = await self._do(self._launcher.kept_out, run)
+            self._launcher.check_trust(run, kept_out)
             await self._do(self.runs.append, run.id, *_told_of(kept_out, run))
             await self._do(self._dismiss_earlier, run)
             if run.id == run.conversation:
@@ -279,9 +278,9 @@ class RunSupervisor:
 
 def _told_of(kept_out: Sequence[BroughtFile], run: Run) -> tuple[NewEvent, ...]:
     """That the agent works without what its project brings, where it does."""
-    names = ", ".join(spelt_out(file.name) for file in kept_out[:MOST_NAMES])
-    more = f" and {len(kept_out) - MOST_NAMES} more" if len(kept_out) > MOST_NAMES else ""
-    text = f"Started without what this project brings ({names}{more}), because you have not trusted it as it is."
+    text = (
+        f"Started without what this project brings ({some_names(kept_out)}), because you have not trusted it as it is."
+    )
     fix = f"To look at it, and trust it: sayso trust {spelt_out(str(run.project.directory))}"
     return text_event(EventKind.NOTICE, f"{text} {fix}" if kept_out else "")
 

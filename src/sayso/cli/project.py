@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
 
 from sayso.agent_guard import refuse_agents
+from sayso.agents.acp import PROGRAMS
 from sayso.agents.model import LONGEST_WAIT, PERMISSION_MODES, SHORTEST_WAIT, Options, Project
 from sayso.agents.projects import Projects
 from sayso.brought import brought
@@ -16,10 +18,10 @@ from sayso.cli.terminal import put, put_json, say, table
 from sayso.cli.texts import explained, mark, plural, tr
 from sayso.cli.web import yourself
 from sayso.desks import Desks, open_desks
-from sayso.errors import CannotEdit, NotFound
+from sayso.errors import CannotEdit, InvalidInput, NotFound, Problem
 from sayso.text import one_line, spelt_out
 
-AGENTS = ("claude", "codex")
+AGENTS = ("claude", "codex", *PROGRAMS)
 
 
 @click.group()
@@ -39,6 +41,13 @@ def command() -> None:
 @click.option("--name", metavar="NAME", default="", help="What the page calls it. By default its last part.")
 @click.option("--user", metavar="USER", help="Whose project it is: nobody else sees it. By default yours.")
 @click.option("--agent", type=click.Choice(AGENTS), default="claude", help="Which agent works there.")
+@click.option(
+    "--command",
+    "starts_with",
+    metavar="COMMAND",
+    default="",
+    help="What starts an agent that speaks ACP, such as 'goose acp'. With --agent acp.",
+)
 @click.option("--ask-user/--no-ask-user", default=True, help="Whether the agent can ask you. It can by default.")
 @click.option(
     "--ask-user-timeout",
@@ -54,6 +63,7 @@ def add(
     name: str,
     user: str | None,
     agent: str,
+    starts_with: str,
     ask_user: bool,
     ask_user_timeout: int | None,
     model: str,
@@ -65,6 +75,8 @@ def add(
     \b
     Example:
       sayso project add .
+      sayso project add . --agent gemini
+      sayso project add . --agent acp --command 'goose acp'
     """
     options = Options(
         agent=agent,
@@ -72,6 +84,7 @@ def add(
         ask_user_timeout=ask_user_timeout,
         model=model,
         permission_mode=permission_mode or "",
+        command=_words(starts_with),
     )
     with open_desks(settings()) as desks:
         refuse_agents(desks, "say where agents run and what they may do there")
@@ -186,6 +199,13 @@ def _say_untrusted(folder: Path) -> None:
             folder=spelt_out(str(folder)),
         )
         say(said)
+
+
+def _words(command: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(command))
+    except ValueError as error:
+        raise InvalidInput([Problem(path="command", text=f"cannot be split into words: {error}.")]) from error
 
 
 def _owner(desks: Desks, user: str | None) -> str:

@@ -21,6 +21,8 @@ PlainAction = Mapping[str, Any]
 """`kind`, `tool`, `folder` and `data` of an action."""
 
 _FAMILIES = {"edit": "Edit", "read": "Read", "shell": "Bash"}
+NOT_TOLD = "not_told"
+"""In an action's data: that its agent does not tell all of it. No rule allows such an action."""
 _LOOKED_INTO = ("shell", "edit", "read", "fetch")
 """The kinds whose input matters; the others are known by their tool alone."""
 _SEARCHES = ("Grep", "Glob")
@@ -57,6 +59,8 @@ def use_of(action: PlainAction, ground: Ground) -> ToolUse:
     given = action["data"].get("input")
     names = frozenset(filter(None, (tool, _FAMILIES.get(kind))))
     doubts = [ground.doubt] if ground.doubt else []
+    if action["data"].get(NOT_TOLD):
+        doubts.append("its agent does not tell all of it")
     if kind in ("command", "sequence"):
         return _own_command(action, doubts)
     if kind not in _LOOKED_INTO:
