@@ -136,10 +136,11 @@ def _uses(used: Used, file: BroughtFile) -> bool:
     return file.used is used or (used in _ALSO_CLAUDE and file.used is Used.CLAUDE)
 
 
-def brought(config: Config, project: Path) -> Brought:
-    """What lies in the project now, as it stands."""
+def brought(config: Config, project: Path, trusted_as: Path | None = None) -> Brought:
+    """What lies in the project now, as it stands. In another working tree of a project, what was trusted in that."""
     folder = real(project)
-    trusted = config.trust.of(project)
+    trusted = config.trust.of(trusted_as or project)
+    trusted = TrustedProject(folder=folder, files=trusted.files, since=trusted.since)
     found: dict[str, BroughtFile] = {}
     for used, path in _places(config, project):
         file = _file(path, used, trusted)

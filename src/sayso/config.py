@@ -534,6 +534,11 @@ class Config:
         return self.state_dir / "trees"
 
     @property
+    def worktrees_dir(self) -> Path:
+        """Where conversations have working trees of their own."""
+        return self.state_dir / "worktrees"
+
+    @property
     def own_relay_dir(self) -> Path:
         """Takes the place of `relay_dir` where somebody else has that."""
         return self.state_dir / "relay"

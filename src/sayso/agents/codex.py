@@ -26,7 +26,7 @@ class Codex(Adapted):
         self, config: Config, run: Run, line: PersonLine | None, kept_out: Sequence[BroughtFile]
     ) -> Sequence[str]:
         words = [*config.codex_command, "app-server"]
-        words += ["-c", _untrusted(run.project.directory)] if kept_out else []
+        words += ["-c", _untrusted(run.directory)] if kept_out else []
         if line:
             first, *rest = line.command
             words += ["-c", f"mcp_servers.{line.server}.command={json.dumps(first)}"]

@@ -76,6 +76,7 @@ class RunDesk(DetachedDesk[Run]):
             before = earlier[-1] if earlier else None
             joins = before if before and new.line == before.line else None
             choices = new.choices or (before.choices if before else RunChoices())
+            choices = replace(choices, directory=before.choices.directory) if before else choices
             tx.run(
                 "insert_run",
                 id=run_id,

@@ -57,7 +57,7 @@ class Launcher:
 
     def kept_out(self, run: Run) -> tuple[BroughtFile, ...]:
         """What the agent would load of its project, and must not: nobody has trusted it as it is."""
-        return brought(self._config, run.project.directory).kept_from(AGENTS[run.agent].reads)
+        return brought(self._config, run.directory, trusted_as=run.project.directory).kept_from(AGENTS[run.agent].reads)
 
     def check_trust(self, run: Run, kept_out: Sequence[BroughtFile]) -> None:
         """NotTrusted where nothing would keep the agent from loading it."""
@@ -79,7 +79,7 @@ class Launcher:
         launch = Launch(
             folder=run.folder,
             argv=agent.argv(self._config, run, line, kept_out),
-            cwd=run.project.directory,
+            cwd=run.directory,
             env=self._environment(run, line),
             stdin=None if agent.is_spoken_to else run.prompt.encode(errors="replace"),
             spoken_to=agent.is_spoken_to,
@@ -201,7 +201,7 @@ class Launcher:
         return self._store.secret(relay_file.KEY)
 
     def _environment(self, run: Run, line: PersonLine | None) -> Mapping[str, str]:
-        login = self._environments.for_project(run.project.directory)
+        login = self._environments.for_project(run.directory)
         environment = {name: value for name, value in login.items() if name not in _OF_ANOTHER_AGENT}
         environment[RUN_VARIABLE] = run.line
         return environment | relay_file.environment(line.relay_file, self._config) if line else environment

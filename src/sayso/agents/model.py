@@ -35,6 +35,8 @@ class RunChoices:
 
     model: str = ""
     permission_mode: str = ""
+    directory: str = ""
+    """Where its agent works, if not in the project's own folder: in a working tree of its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +127,15 @@ class Run(DetachedProcess):
         options, chosen = self.project.options, self.choices
         mode = chosen.permission_mode or options.permission_mode
         return replace(options, model=chosen.model or options.model, permission_mode=mode)
+
+    @property
+    def directory(self) -> Path:
+        """Where its agent works."""
+        return Path(self.choices.directory) if self.choices.directory else self.project.directory
+
+    @property
+    def has_worktree(self) -> bool:
+        return bool(self.choices.directory)
 
     def lasted_ms(self, now: int) -> int:
         return (self.ended_at or now) - self.started_at

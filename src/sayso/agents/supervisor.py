@@ -37,6 +37,7 @@ from sayso.running.folder import Status
 from sayso.store import Store
 from sayso.text import spelt_out
 from sayso.trees.keeping import Trees
+from sayso.trees.worktrees import Worktrees
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +55,7 @@ class RunSupervisor:
 
     def __init__(self, config: Config, store: Store, address: str) -> None:
         self.runs, self.projects = RunDesk(store, config.runs_dir), Projects(store)
-        self.trees = Trees(config.trees_dir)
+        self.trees, self.worktrees = Trees(config.trees_dir), Worktrees(config.worktrees_dir)
         self._config, self._accounts = config, Accounts(store)
         self._desk = AskDesk(store, keeps_history=lambda _: config.history)
         self._launcher = Launcher(config, store, address)
@@ -149,12 +150,12 @@ class RunSupervisor:
             await self._take_up(run)
             return
         try:
+            # First of all: what a working tree brings is known once it is there.
+            await self._do(self._see_to_tree, run)
             kept_out = await self._do(self._launcher.kept_out, run)
             self._launcher.check_trust(run, kept_out)
             await self._do(self.runs.append, run.id, *_told_of(kept_out, run))
             await self._do(self._dismiss_earlier, run)
-            if run.id == run.conversation:
-                await self._do(self.trees.begin, run.conversation, run.project.directory)
             said = await self._do(self.runs.said, run, after=0)
             ended = await self._do(self._launcher.start, run, said, kept_out)
         except (SaysoError, OSError) as error:
@@ -165,6 +166,15 @@ class RunSupervisor:
         if (await self._do(self.runs.get, run.id)).stopped_by:
             await self._do(self.runs.want_stopped, run.id, "")
         await self._follow(run, ended)
+
+    def _see_to_tree(self, run: Run) -> None:
+        """The working tree in which the agent is to work, and what it was like at the beginning."""
+        begins = run.id == run.conversation
+        if run.has_worktree:
+            make = self.worktrees.add if begins else self.worktrees.make_sure
+            make(self.trees.shadow(run.conversation), run.directory, run.project.directory, run.prompt[:200])
+        if begins:
+            self.trees.begin(run.conversation, run.directory)
 
     def _dismiss_earlier(self, run: Run) -> None:
         """A conversation of an agent's own has one process at a time."""
@@ -271,6 +281,7 @@ class RunSupervisor:
                 await self._do(self._launcher.sweep, self.runs)
                 await self._do(self.runs.collect, self._config.keep_runs, self._ending)
                 await self._do(self.trees.sweep, self.runs.is_there)
+                await self._do(self.worktrees.sweep)
             except (SaysoError, OSError) as error:
                 logger.warning("Old runs could not be tidied up: %s", error)
             await asyncio.sleep(TIDY_EVERY)

@@ -126,6 +126,12 @@ def changes_until(shadow: Shadow, now: Snapshot) -> TreeChanges:
     return TreeChanges(beginning=beginning, now=now, files=tuple(listed), more=len(found) - len(listed))
 
 
+def kept_by_filters(git: Git, before: str, after: str) -> list[str]:
+    """Which of the paths that differ between two trees git would put through a program."""
+    found = list(_compared(git, before, after))
+    return [file.path for file in _with_filters(git, found) if file.filter]
+
+
 def diffs(shadow: Shadow, seen: TreeChanges, files: Sequence[ChangedFile]) -> dict[str, str]:
     """The hunks of these files by path, as unified diffs without their heads."""
     files = [file for file in files if not file.is_binary and not file.filter]

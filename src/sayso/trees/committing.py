@@ -21,7 +21,7 @@ from sayso.trees.repository import Repository, repository_of
 from sayso.trees.reverting import chosen
 from sayso.trees.shadow import Shadow, persons_config, settings
 
-_UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG")
+UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG")
 _IDENTITY = r"^user\.(name|email)$"
 
 
@@ -40,16 +40,16 @@ def commit(shadow: Shadow, wanted: Mapping[str, str], message: str) -> Commit:
         if not file.can_be_put_back:
             raise TreeUnavailable(f"{spelt_out(file.path)} cannot be committed from here. Use git in a terminal.")
     repository = repository_of(shadow.root)
-    _check_quiet(repository)
-    identity = _identity(shadow, repository)
+    check_quiet(repository)
+    identity = identity_of(shadow, repository)
     theirs = Git(repository=repository.own, work_tree=shadow.root)
-    branch, parent = _head(theirs)
+    branch, parent = head_of(theirs)
     # With our settings, and their objects.
     ours = replace(shadow.git, objects=repository.objects, more=identity)
     _hand_over(shadow.git, ours, files)
     with _index(shadow) as index:
         tree = _tree(replace(ours, index=index), parent, files)
-    if parent and tree == _tree_of(ours, parent):
+    if parent and tree == tree_of(ours, parent):
         raise TreeUnavailable(f"These files are in the last commit of {spelt_out(branch)} already as they are.")
     made = ours.run("commit-tree", tree, *(("-p", parent) if parent else ()), given=_text(message)).decode().strip()
     # First what is only noted: whoever is killed in between leaves files that are ready to be committed.
@@ -59,15 +59,15 @@ def commit(shadow: Shadow, wanted: Mapping[str, str], message: str) -> Commit:
     return Commit(id=made, branch=branch, files=len(files))
 
 
-def _check_quiet(repository: Repository) -> None:
-    for name in _UNDER_WAY:
+def check_quiet(repository: Repository) -> None:
+    for name in UNDER_WAY:
         if (repository.own / name).exists():
             raise TreeUnavailable(
                 f"The repository is in the middle of something ({name}). End that in a terminal first."
             )
 
 
-def _identity(shadow: Shadow, repository: Repository) -> dict[str, str]:
+def identity_of(shadow: Shadow, repository: Repository) -> dict[str, str]:
     files = (persons_config(), repository.config)
     who = {name: value for file in files for name, value in settings(shadow.git, file, _IDENTITY).items()}
     name, email = who.get("user.name", ""), who.get("user.email", "")
@@ -83,7 +83,7 @@ def _identity(shadow: Shadow, repository: Repository) -> dict[str, str]:
     }
 
 
-def _head(theirs: Git) -> tuple[str, str]:
+def head_of(theirs: Git) -> tuple[str, str]:
     """The branch that is checked out, and its last commit, if it has any."""
     ref = theirs.run("symbolic-ref", "--quiet", "HEAD", codes=(0, 1)).decode(errors="surrogateescape").strip()
     if not ref.startswith("refs/heads/"):
@@ -115,8 +115,8 @@ def _tree(git: Git, parent: str, files: Sequence[ChangedFile]) -> str:
     return git.run("write-tree").decode().strip()
 
 
-def _tree_of(git: Git, parent: str) -> str:
-    return git.run("rev-parse", "--verify", f"{parent}^{{tree}}").decode().strip()
+def tree_of(git: Git, commit_id: str) -> str:
+    return git.run("rev-parse", "--verify", f"{commit_id}^{{tree}}").decode().strip()
 
 
 def _entries(files: Sequence[ChangedFile]) -> bytes:

@@ -45,6 +45,8 @@ class Git:
 
     repository: Path
     work_tree: Path
+    seconds: float = SECONDS
+    """How long each of its commands may take."""
     index: Path | None = None
     objects: Path | None = None
     more: Mapping[str, str] = field(default_factory=dict)
@@ -56,7 +58,7 @@ class Git:
     def run(self, *words: str, given: bytes = b"", most: int = MOST_BYTES, codes: Sequence[int] = (0,)) -> bytes:
         """What it prints. TreeUnavailable if it ends with another code than these, takes too long or prints more."""
         settings = (part for setting in _SETTINGS for part in ("-c", setting))
-        ran = _ran([program(), *settings, *words], self.work_tree, self._environment(), given, most)
+        ran = _ran([program(), *settings, *words], self.work_tree, self._environment(), given, most, self.seconds)
         if ran.code not in codes:
             raise TreeUnavailable(f"git {words[0]} failed: {ran.complaint or f'it ended with {ran.code}'}")
         return ran.printed
@@ -85,7 +87,9 @@ class _Ran:
     code: int
 
 
-def _ran(argv: list[str], folder: Path, environment: Mapping[str, str], given: bytes, most: int) -> _Ran:
+def _ran(
+    argv: list[str], folder: Path, environment: Mapping[str, str], given: bytes, most: int, seconds: float
+) -> _Ran:
     with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as stderr:
         stdin.write(given)
         stdin.seek(0)
@@ -95,9 +99,9 @@ def _ran(argv: list[str], folder: Path, environment: Mapping[str, str], given: b
             )
         except OSError as error:
             raise TreeUnavailable(f"git could not be started: {error.strerror}.") from error
-        printed, in_time = _read(process, most)
+        printed, in_time = _read(process, most, seconds)
         if not in_time:
-            raise TreeUnavailable(f"git took longer than {SECONDS:.0f} seconds.")
+            raise TreeUnavailable(f"git took longer than {seconds:.0f} seconds.")
         if len(printed) > most:
             raise TreeUnavailable("There is too much of it to be shown here.")
         stderr.seek(0)
@@ -105,7 +109,7 @@ def _ran(argv: list[str], folder: Path, environment: Mapping[str, str], given: b
         return _Ran(printed=printed, complaint=complaint, code=process.returncode)
 
 
-def _read(process: subprocess.Popen[bytes], most: int) -> tuple[bytes, bool]:
+def _read(process: subprocess.Popen[bytes], most: int, seconds: float) -> tuple[bytes, bool]:
     """What it prints until its end, or until there is more than `most`; whether it ended in time."""
     assert process.stdout
     late = threading.Event()
@@ -114,7 +118,7 @@ def _read(process: subprocess.Popen[bytes], most: int) -> tuple[bytes, bool]:
         late.set()
         process.kill()
 
-    timer = threading.Timer(SECONDS, kill)
+    timer = threading.Timer(seconds, kill)
     timer.start()
     try:
         printed = process.stdout.read(most + 1)

@@ -24,7 +24,7 @@ class Trees:
     def begin(self, conversation: str, directory: Path) -> None:
         """Keep what the files are like as a conversation begins. Where that cannot be, it is written down why; nobody
         has to wait for it in order to talk."""
-        shadow = Shadow(self._folder / conversation)
+        shadow = self.shadow(conversation)
         try:
             shadow.begin(directory)
         except (TreeUnavailable, OSError) as error:
@@ -33,9 +33,13 @@ class Trees:
             shadow.folder.mkdir(parents=True, mode=0o700)
             replace_file(shadow.folder / _WHY_NOT, str(error).encode(errors="replace"))
 
+    def shadow(self, conversation: str) -> Shadow:
+        """Whether anything is kept in it yet or not."""
+        return Shadow(self._folder / conversation)
+
     def of(self, conversation: str) -> Shadow:
         """TreeUnavailable, with the reason, where nothing was kept."""
-        shadow = Shadow(self._folder / conversation)
+        shadow = self.shadow(conversation)
         try:
             why_not = (shadow.folder / _WHY_NOT).read_text(encoding="utf-8", errors="replace")
         except OSError:

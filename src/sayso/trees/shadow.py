@@ -63,8 +63,7 @@ class Shadow:
 
     def begin(self, directory: Path) -> None:
         """Keep what the working tree around a directory is like now, as the beginning."""
-        repository = repository_of(directory)
-        self._make(repository)
+        self.prepare(repository_of(directory))
         self.set_mark(_BEGINNING, self.look().tree)
 
     def look(self) -> Snapshot:
@@ -98,7 +97,8 @@ class Shadow:
             for left in (own, own.with_name(f"{own.name}.lock")):
                 left.unlink(missing_ok=True)
 
-    def _make(self, repository: Repository) -> None:
+    def prepare(self, repository: Repository) -> None:
+        """Make the shadow of a working tree, of which nothing is kept yet."""
         for name in ("objects/info", "refs", "info"):
             (self.folder / name).mkdir(parents=True, exist_ok=True, mode=0o700)
         self.folder.chmod(0o700)

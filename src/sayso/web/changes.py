@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from markupsafe import Markup
@@ -21,6 +21,7 @@ from sayso.text import exact_diff, spelt_out
 from sayso.trees.changes import ChangedFile, ChangeKind, TreeChanges, changes, diffs
 from sayso.trees.reverting import Revert, reverts
 from sayso.trees.shadow import Shadow
+from sayso.trees.worktrees import Unmerged, Worktree
 from sayso.web.pages import fragment, page
 from sayso.web.permission_card import diff_block
 from sayso.web.refusal import status_of
@@ -85,6 +86,8 @@ class ShownChanges:
     root: str = ""
     left_out: tuple[str, ...] = ()
     undoable: Revert | None = None
+    worktree: Worktree | None = None
+    unmerged: Unmerged | None = None
     why_not: str = ""
 
 
@@ -138,10 +141,17 @@ def shown_changes(supervisor: RunSupervisor, run: Run, wanted: str) -> ShownChan
         shown = tuple(shown_files(shadow, found, files, ALONE if wanted else AMONG_OTHERS, at))
         left_out = tuple(spelt_out(path) for path in found.now.left_out)
         undoable = next(reversed(reverts(shadow)), None)
-        root = spelt_out(str(shadow.root))
-        return ShownChanges(files=shown, changes=found, root=root, left_out=left_out, undoable=undoable)
+        told = ShownChanges(
+            files=shown, changes=found, root=spelt_out(str(shadow.root)), left_out=left_out, undoable=undoable
+        )
+        return _with_worktree(told, supervisor, run, shadow) if run.has_worktree else told
     except TreeUnavailable as error:
         return ShownChanges(why_not=str(error))
+
+
+def _with_worktree(told: ShownChanges, supervisor: RunSupervisor, run: Run, shadow: Shadow) -> ShownChanges:
+    worktree = supervisor.worktrees.of(run.directory)
+    return replace(told, worktree=worktree, unmerged=supervisor.worktrees.standing(shadow, worktree))
 
 
 def shown_files(

@@ -36,6 +36,9 @@ def routes() -> list[Route]:
         Route("/talk/{conversation}/changes/revert", put_back, methods=["POST"]),
         Route("/talk/{conversation}/changes/undo", take_back, methods=["POST"]),
         Route("/talk/{conversation}/changes/commit", commit_chosen, methods=["POST"]),
+        Route("/talk/{conversation}/changes/merge", merge, methods=["POST"]),
+        Route("/talk/{conversation}/changes/discard", show_discard, methods=["GET"]),
+        Route("/talk/{conversation}/changes/discard", discard, methods=["POST"]),
     ]
 
 
@@ -78,6 +81,39 @@ async def commit_chosen(request: Request) -> Response:
     return _to_changes(run)
 
 
+async def merge(request: Request) -> Response:
+    """Merge the conversation's worktree into the branch that it came from."""
+    visitor, _ = await _form(request)
+    run = (await turns_of(request, visitor))[-1]
+    try:
+        await site_of(request).read(_merge, supervisor_of(request), run)
+    except (TreeChanged, TreeUnavailable, RunGoesOn) as error:
+        return await draw(request, visitor, refused=error)
+    return _to_changes(run)
+
+
+async def show_discard(request: Request) -> Response:
+    """What would be lost with the worktree: nothing is done yet."""
+    return await _look_at_discard(request, await required_browser(request))
+
+
+async def discard(request: Request) -> Response:
+    visitor, fields = await _form(request)
+    run = (await turns_of(request, visitor))[-1]
+    try:
+        await site_of(request).read(_discard, supervisor_of(request), run, fields.one("digest"))
+    except (TreeChanged, TreeUnavailable, RunGoesOn) as error:
+        return await _look_at_discard(request, visitor, error)
+    return RedirectResponse(f"/talk/{run.conversation}", 303)
+
+
+async def _look_at_discard(request: Request, visitor: Visitor, refused: SaysoError | None = None) -> Response:
+    turns = await turns_of(request, visitor)
+    shown = await site_of(request).read(shown_changes, supervisor_of(request), turns[-1], "")
+    context: dict[str, Any] = {"latest": turns[-1], "shown": shown, "refused": str(refused or "")}
+    return page(request, "discard.html", visitor, status=status_of(refused) if refused else 200, **context)
+
+
 async def _look_at_revert(
     request: Request, visitor: Visitor, wanted: str, refused: SaysoError | None = None
 ) -> Response:
@@ -111,10 +147,27 @@ def _commit(supervisor: RunSupervisor, run: Run, wanted: Mapping[str, str], mess
     _note(supervisor, run, f"You committed {files} to {branch} as {made.id[:10]}: {one_line(message, 200)}")
 
 
+def _merge(supervisor: RunSupervisor, run: Run) -> None:
+    shadow, worktree = shadow_of(supervisor, run), supervisor.worktrees.of(run.directory)
+    for root in (str(shadow.root), worktree.root):
+        _check_quiet(supervisor, root)
+    merged = supervisor.worktrees.merge(shadow, worktree)
+    _note(supervisor, run, f"You merged the worktree into {spelt_out(worktree.base)}, which is at {merged[:10]} now.")
+
+
+def _discard(supervisor: RunSupervisor, run: Run, digest: str) -> None:
+    shadow, worktree = shadow_of(supervisor, run), supervisor.worktrees.of(run.directory)
+    _check_quiet(supervisor, str(shadow.root))
+    # An agent that waits for the next message would hold on to a folder that is gone.
+    supervisor.runs.dismiss(run)
+    supervisor.worktrees.discard(shadow, worktree, digest)
+    _note(supervisor, run, f"You discarded the worktree, with its branch {spelt_out(worktree.branch)}.")
+
+
 def _check_quiet(supervisor: RunSupervisor, root: str) -> None:
     """Whoever is at work there would go on with files that are not what it has read."""
     for other in supervisor.runs.open_here():
-        if top_of_repository(str(other.project.directory)) == root:
+        if top_of_repository(str(other.directory)) == root:
             raise RunGoesOn("An agent is at work in this repository. Wait for its turn to end, or stop it.")
 
 

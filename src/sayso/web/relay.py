@@ -178,7 +178,7 @@ def _asker(run: Run) -> Asker:
         started=process.started if process else "",
         owner=run.user,
         run=run.id,
-        branch=branch_of(str(run.project.directory)),
+        branch=branch_of(str(run.directory)),
     )
 
 

@@ -12,11 +12,21 @@ from starlette.routing import Route
 
 from sayso.agents import stopping
 from sayso.agents.kinds import AGENTS
-from sayso.agents.model import PERMISSION_MODES, Project, Run, RunState, Saying, Spoken
+from sayso.agents.model import PERMISSION_MODES, Project, Run, RunChoices, RunState, Saying, Spoken
 from sayso.agents.supervisor import RunSupervisor
 from sayso.brought import brought
 from sayso.config import Config
-from sayso.errors import MAX_TEXT, InvalidInput, NotFound, Problem, RunGoesOn, RunHasEnded, SaysoError, TooManyRuns
+from sayso.errors import (
+    MAX_TEXT,
+    InvalidInput,
+    NotFound,
+    Problem,
+    RunGoesOn,
+    RunHasEnded,
+    SaysoError,
+    TooManyRuns,
+    TreeUnavailable,
+)
 from sayso.web import talk_wording
 from sayso.web.conversations import Conversations
 from sayso.web.fields import Fields, read_form
@@ -57,13 +67,22 @@ async def begin(request: Request) -> Response:
     supervisor, prompt = supervisor_of(request), fields.one("prompt")
     try:
         project = await project_of(request, visitor, fields.one("project"))
-        run = await supervisor.start(project, checked(prompt), attempt=visitor.attempt(fields.one("attempt")))
-    except (InvalidInput, NotFound, TooManyRuns) as error:
+        choices = await _place(request, project, fields)
+        attempt = visitor.attempt(fields.one("attempt"))
+        run = await supervisor.start(project, checked(prompt), attempt=attempt, choices=choices)
+    except (InvalidInput, NotFound, TooManyRuns, TreeUnavailable) as error:
         if SCRIPT in request.headers:
             return JSONResponse(error_data(str(error)), status_of(error))
         chosen = fields.one("project")
         return await _overview(request, visitor, refused=error, prompt=prompt, chosen=chosen)
     return RedirectResponse(f"/talk/{run.conversation}", 303)
+
+
+async def _place(request: Request, project: Project, fields: Fields) -> RunChoices:
+    """Where the agent is to work: in the project's folder, or in a working tree of its own."""
+    if not fields.one("worktree"):
+        return RunChoices()
+    return RunChoices(directory=await site_of(request).read(supervisor_of(request).worktrees.plan, project.directory))
 
 
 async def show(request: Request) -> Response:
