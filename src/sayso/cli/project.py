@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -112,13 +113,35 @@ def show(as_json: bool) -> None:
     with open_desks(settings()) as desks:
         projects = desks.projects.all()
         at_work = [run.project.id for run in desks.runs.open_here()]
+        worktrees = _worktrees(desks, projects)
     if as_json:
-        put_json([{**_data(project), "agents_at_work": at_work.count(project.id)} for project in projects])
+        put_json(
+            [
+                {**_data(project), "agents_at_work": at_work.count(project.id), "worktrees": worktrees[project.id]}
+                for project in projects
+            ]
+        )
     elif projects:
         rows = [(*_row(project), str(at_work.count(project.id)), str(project.directory)) for project in projects]
         put(table(("ID", "NAME", "USER", "AGENT", "ASKS", "AT WORK", "DIRECTORY"), rows))
+        for one in (each for project in projects for each in worktrees[project.id]):
+            told = mark("There is a worktree of a conversation, {branch}, in {folder}.")
+            say(tr(told, branch=spelt_out(one["branch"]), folder=one["directory"]))
     else:
         say(tr("There are no projects yet. `sayso project add DIR` adds one."))
+
+
+def _worktrees(desks: Desks, projects: Sequence[Project]) -> dict[int, list[dict[str, str]]]:
+    """The worktrees of conversations that are there, by the projects whose repositories they are of."""
+    from sayso.branches import top_of_repository
+    from sayso.trees.worktrees import Worktrees
+
+    there = Worktrees(desks.config.worktrees_dir).all()
+    roots = {project.id: top_of_repository(str(project.directory)) for project in projects}
+    return {
+        number: [{"branch": each.branch, "directory": each.place} for each in there if each.root == root]
+        for number, root in roots.items()
+    }
 
 
 @command.command()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import socket
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from markupsafe import Markup
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
@@ -27,11 +25,7 @@ from sayso.web.permission_card import diff_block
 from sayso.web.refusal import status_of
 from sayso.web.sessions import Visitor, required_browser
 from sayso.web.site import site_of
-
-_ID = re.compile(r"[0-9a-f]{24}")
-_GONE = "There is no such conversation here. Old ones are deleted after a while."
-_SCRIPT = "x-sayso-script"
-"""The header by which our own script says that it wants no whole page."""
+from sayso.web.talk import SCRIPT, supervisor_of, turns_of
 
 MOST_FILES = 200
 """Files whose diffs are shown on one page."""
@@ -105,24 +99,11 @@ async def draw(request: Request, visitor: Visitor, *, refused: SaysoError | None
     wanted = request.query_params.get("file", "")
     shown = await site_of(request).read(shown_changes, supervisor_of(request), turns[-1], wanted)
     context: dict[str, Any] = {"turns": turns, "latest": turns[-1], "shown": shown, "wanted": wanted}
-    if _SCRIPT in request.headers:
+    if SCRIPT in request.headers:
         return HTMLResponse(fragment("changed.html", visitor=visitor, **context))
     last = await site_of(request).do(supervisor_of(request).runs.last_event, turns[-1].id)
     context |= {"place": f"{turns[-1].turn}.{last}", "refused": str(refused or ""), "message": message}
     return page(request, "changes.html", visitor, status=status_of(refused) if refused else 200, **context)
-
-
-async def turns_of(request: Request, visitor: Visitor) -> Sequence[Run]:
-    """The turns of the conversation that is meant; one of somebody else's is not found."""
-    conversation = str(request.path_params["conversation"])
-    if not _ID.fullmatch(conversation):
-        raise HTTPException(404, _GONE)
-    return await site_of(request).do(supervisor_of(request).runs.turns, conversation, visitor.user)
-
-
-def supervisor_of(request: Request) -> RunSupervisor:
-    supervisor: RunSupervisor = request.app.state.supervisor
-    return supervisor
 
 
 def shadow_of(supervisor: RunSupervisor, run: Run) -> Shadow:

@@ -18,12 +18,13 @@ from sayso.errors import RunGoesOn, SaysoError, TreeChanged, TreeUnavailable
 from sayso.text import counted, one_line, spelt_out
 from sayso.trees.committing import commit
 from sayso.trees.reverting import Revert, revert, undo
-from sayso.web.changes import draw, shadow_of, shown_changes, supervisor_of, turns_of
-from sayso.web.fields import Fields, read_form
+from sayso.web.changes import draw, shadow_of, shown_changes
+from sayso.web.fields import Fields
 from sayso.web.pages import page
 from sayso.web.refusal import status_of
-from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
+from sayso.web.sessions import Visitor, required_browser
 from sayso.web.site import site_of
+from sayso.web.talk import form_of, supervisor_of, turns_of
 
 _WANTED = re.compile(r"([0-9a-f]{16})\.([0-9a-f]{16})")
 _MOST_NAMES = 5
@@ -49,7 +50,7 @@ async def show_revert(request: Request) -> Response:
 
 
 async def put_back(request: Request) -> Response:
-    visitor, fields = await _form(request)
+    visitor, fields = await form_of(request)
     run = (await turns_of(request, visitor))[-1]
     supervisor = supervisor_of(request)
     try:
@@ -61,7 +62,7 @@ async def put_back(request: Request) -> Response:
 
 async def take_back(request: Request) -> Response:
     """Undo the latest revert."""
-    visitor, fields = await _form(request)
+    visitor, fields = await form_of(request)
     run = (await turns_of(request, visitor))[-1]
     try:
         await site_of(request).read(_take_back, supervisor_of(request), run, fields.one("revert"))
@@ -71,7 +72,7 @@ async def take_back(request: Request) -> Response:
 
 
 async def commit_chosen(request: Request) -> Response:
-    visitor, fields = await _form(request)
+    visitor, fields = await form_of(request)
     run = (await turns_of(request, visitor))[-1]
     message = fields.one("message")
     try:
@@ -83,7 +84,7 @@ async def commit_chosen(request: Request) -> Response:
 
 async def merge(request: Request) -> Response:
     """Merge the conversation's worktree into the branch that it came from."""
-    visitor, _ = await _form(request)
+    visitor, _ = await form_of(request)
     run = (await turns_of(request, visitor))[-1]
     try:
         await site_of(request).read(_merge, supervisor_of(request), run)
@@ -98,7 +99,7 @@ async def show_discard(request: Request) -> Response:
 
 
 async def discard(request: Request) -> Response:
-    visitor, fields = await _form(request)
+    visitor, fields = await form_of(request)
     run = (await turns_of(request, visitor))[-1]
     try:
         await site_of(request).read(_discard, supervisor_of(request), run, fields.one("digest"))
@@ -183,13 +184,6 @@ def _note(supervisor: RunSupervisor, run: Run, text: str) -> None:
 
 
 # What a request is about
-
-
-async def _form(request: Request) -> tuple[Visitor, Fields]:
-    visitor = await required_browser(request)
-    fields = await read_form(request)
-    visitor.check_form(fields.one(CSRF_FIELD))
-    return visitor, fields
 
 
 def _wanted(fields: Fields) -> dict[str, str]:

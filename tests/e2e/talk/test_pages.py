@@ -239,6 +239,44 @@ def _violations(page: Page) -> list[str]:
     return found
 
 
+def test_a_conversation_works_in_a_worktree_of_its_own_that_is_merged_and_discarded(
+    stage: Stage, sign_in: SignIn
+) -> None:
+    project = stage.project("treed")
+    directory = stage.projects.of(USER, project).directory
+    directory.rmdir()
+    new_repository(directory, shop_py="one\n")
+    for name, value in (("user.name", "Ada"), ("user.email", "ada@example.org")):
+        git(directory, "config", name, value)
+    page = sign_in("/talk", java_script_enabled=False)
+    page.get_by_label("Project").select_option(str(project))
+    page.get_by_label("What should it do?").fill("shell echo two > shop.py; pwd")
+    page.get_by_label("In a git worktree of its own").check()
+    page.get_by_role("button", name="Start").click()
+    page.wait_for_url("**/talk/*")
+    conversation = page.url.rpartition("/")[2]
+    run = stage.ended(conversation)
+    assert str(stage.house.place.config().worktrees_dir) in stage.texts(run)[0]
+    assert (directory / "shop.py").read_text() == "one\n"
+
+    page.goto(f"/talk/{conversation}/changes")
+    expect(page.get_by_role("button", name="Merge into main")).to_be_disabled()
+    page.get_by_label("Commit message").fill("Sell two")
+    page.get_by_role("button", name="Commit").click()
+    page.get_by_role("button", name="Merge into main").click()
+    expect(page.get_by_text("main has all of its commits")).to_be_visible()
+    assert (directory / "shop.py").read_text() == "two\n"
+    page.get_by_role("link", name="Discard…").click()
+    expect(page.get_by_text("Nothing is lost")).to_be_visible()
+    page.get_by_role("button", name="Discard the worktree").click()
+    expect(page.get_by_text("You discarded the worktree")).to_be_visible()
+    assert len(git(directory, "worktree", "list").splitlines()) == 1
+    stage.visitor().go_on(conversation, "say Hello")
+    ended = stage.ended(conversation)
+    assert ended.ending
+    assert "The worktree of this conversation is gone" in ended.ending.message
+
+
 def test_without_a_project_the_page_says_how_to_add_one(stage: Stage) -> None:
     shown = stage.visitor("carol").get("/talk").text
     assert "sayso project add" in shown
