@@ -97,6 +97,9 @@ class CodexAdapter(Adapter):
         self._thread, self._version = words(thread["id"]), words(thread.get("cliVersion"))
         self._model = words(result.get("model")) or self._model
         self.talk.session(self._thread)
+        self._tell_model()
+
+    def _tell_model(self) -> None:
         self.talk.event(EventKind.STARTED, model=self._model[:200], session=self._thread)
 
     # What a person says
@@ -120,6 +123,8 @@ class CodexAdapter(Adapter):
         self.agent.request(
             "turn/start", wanted, lambda result: self._started(said, result), lambda why: self._not_started(said, why)
         )
+        if "model" in chosen:
+            self._tell_model()
 
     def _collaboration(self) -> dict[str, Any]:
         """Its own plan mode, in which it can ask; and out of it."""

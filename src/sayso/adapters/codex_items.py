@@ -25,7 +25,9 @@ def begun(item: Json) -> Iterator[NewEvent]:
     """It uses a tool."""
     if item.get("type") not in _NO_TOOLS:
         name, given = _tool(item)
-        yield NewEvent(kind=EventKind.TOOL, body={"id": words(item.get("id")), "name": name, "input": trimmed(given)})
+        body = {"id": words(item.get("id")), "name": name, "input": trimmed(given)}
+        diff = "\n".join(map(_diff, items(item.get("changes"))))
+        yield NewEvent(kind=EventKind.TOOL, body={**body, "diff": shortened(diff)} if diff else body)
 
 
 def ended(item: Json) -> Iterator[NewEvent]:
@@ -39,9 +41,11 @@ def ended(item: Json) -> Iterator[NewEvent]:
         case "contextCompaction":
             yield from text_event(EventKind.NOTICE, "Codex has summed up what was said before, to make room.")
         case kind if kind not in _NO_TOOLS:
-            failed = item.get("status") in ("failed", "declined")
-            body = {"id": words(item.get("id")), "text": shortened(_outcome(item)), "error": failed}
-            yield NewEvent(kind=EventKind.TOOL_RESULT, body=body)
+            denied = item.get("status") == "declined"
+            body = {"id": words(item.get("id")), "text": shortened(_outcome(item))}
+            failed = denied or item.get("status") == "failed"
+            more = {"denied": True} if denied else {}
+            yield NewEvent(kind=EventKind.TOOL_RESULT, body={**body, "error": failed, **more})
 
 
 def _tool(item: Json) -> tuple[str, Any]:
@@ -63,8 +67,21 @@ def _tool(item: Json) -> tuple[str, Any]:
 
 
 def _changes(changes: Sequence[Json]) -> dict[str, Any]:
-    told = [{"path": words(change.get("path")), "diff": words(change.get("diff"))} for change in changes]
-    return {"file_path": told[0]["path"], "diff": told[0]["diff"]} if len(told) == 1 else {"changes": told}
+    paths = [words(change.get("path")) for change in changes]
+    return {"file_path": paths[0]} if len(paths) == 1 else {"files": paths}
+
+
+def _diff(change: Json) -> str:
+    """Codex tells the hunks of a file that it changes, and the whole text of one that is new or goes."""
+    path, text = words(change.get("path")), words(change.get("diff"))
+    match mapping(change.get("kind")).get("type"):
+        case "add":
+            lines = [f"+{line}" for line in text.splitlines()]
+        case "delete":
+            lines = [f"-{line}" for line in text.splitlines()]
+        case _:
+            lines = text.splitlines()
+    return "\n".join((f"--- {path}", f"+++ {path}", *lines))
 
 
 def _outcome(item: Json) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sayso.action_data import digest_of
@@ -65,7 +65,8 @@ def state(run: Run, use: UsedTool | None, result: RunEvent | None, denied: Itera
     told = lasting(took) if took >= _WORTH_TELLING else ""
     if not result.body["error"]:
         return ToolState(name="done", took=told)
-    return ToolState(name="denied" if use and use.digest in denied else "failed", took=told)
+    is_denied = result.body.get("denied") or (use is not None and use.digest in denied)
+    return ToolState(name="denied" if is_denied else "failed", took=told)
 
 
 def denied(asks: Iterable[Ask]) -> set[str]:
@@ -115,4 +116,6 @@ def given(body: Mapping[str, Any]) -> list[ShownPart]:
     """All that the tool was given, in the blocks of a permission."""
     told = body["input"] if isinstance(body["input"], Mapping) else {}
     action = wanted_action(Permission(tool=str(body["name"]), given=told), "", None)
+    if diff := words(body.get("diff")):
+        action = replace(action, data={**action.data, "diff": diff})
     return [part for part in shown_parts(action) if part.name not in _ABOVE]

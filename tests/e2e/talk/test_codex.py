@@ -112,7 +112,7 @@ def test_what_codex_wants_to_do_is_decided_in_the_conversation_and_a_no_brings_i
     permissions.deny(second.id, BY, "Keep it")
     stage.until_true(lambda: stage.open_ask(conversation).id not in (first.id, second.id))
     third = stage.open_ask(conversation)
-    assert "+Hello" in visitor.get(f"/talk/{conversation}").text
+    assert visitor.get(f"/talk/{conversation}").text.count("+Hello") == 2, "on the card, and at the tool"
     permissions.allow(third.id, third.digest, BY)
     run = stage.ended(conversation)
     spoken = stage.texts(run)
@@ -120,6 +120,8 @@ def test_what_codex_wants_to_do_is_decided_in_the_conversation_and_a_no_brings_i
     assert "Keep it" in spoken[3]
     assert (folder / "made").exists()
     assert file.read_text() == "Hello\n"
+    denied = [event.body.get("denied", False) for event in stage.events(run, EventKind.TOOL_RESULT)]
+    assert denied == [False, False, True, False]
     assert [event.body["ask"] for event in stage.events(run, EventKind.ASK)] == [first.id, second.id, third.id]
     # What was allowed for the rest of a run is asked again in the next.
     assert visitor.go_on(conversation, "command touch made").status == 303
