@@ -123,6 +123,13 @@ def not_allowed(machine: Machine) -> None:
     machine.write(".claude/settings.json", json.dumps({"permissions": {"allow": ["mcp__sayso__get_answers"]}}))
 
 
+def agent_missing(machine: Machine) -> None:
+    machine.cursor()
+    machine.settings('codex_command = ["/gone/codex"]\n')
+    added = machine.home.run("project", "add", ".", "--agent", "codex")
+    assert added.code == 0, added.err
+
+
 BROKEN: dict[str, tuple[Callable[[Machine], object], str, str, str, str]] = {
     "a key that would do two things": (
         lambda m: m.settings('[keys]\nallow = "n"\n'),
@@ -198,6 +205,10 @@ BROKEN: dict[str, tuple[Callable[[Machine], object], str, str, str, str]] = {
     "a hook for prompts whose program is gone": (
         gate_gone,
         *("approvals", "fault", "runs /gone/sayso, which is not there", "sayso install claude-code --approvals"),
+    ),
+    "a project whose agent is not installed": (
+        agent_missing,
+        *("talk", "fault", "/gone/codex is not there", "npm install -g @openai/codex"),
     ),
     "a tool file with a fault": (
         lambda m: m.trusted("project/.sayso/tools/git.json", '{"name": "git", "description": "git"}'),

@@ -17,7 +17,7 @@ from sayso.cli.texts import mark, plural, tr, translated
 from sayso.config import Config
 from sayso.doctor import connections, ground, guards, surroundings
 from sayso.doctor.finding import Finding, Level, exit_code, fault, note, ok
-from sayso.errors import CannotEdit, ConfigError
+from sayso.errors import CannotEdit, ConfigError, SaysoError
 from sayso.install.machine import Machine, this_machine
 from sayso.install.registration import Registration
 from sayso.install.targets import Scope, Target
@@ -84,6 +84,7 @@ def _all(config: Config, machine: Machine) -> Iterator[Finding]:
     yield from ground.store(config)
     yield from connections.connections(config, machine, this_server())
     yield from guards.guards(machine)
+    yield from _talk(config)
     yield from surroundings.tool_files(config)
     yield from surroundings.trust(config)
     yield from surroundings.rules(config)
@@ -91,6 +92,26 @@ def _all(config: Config, machine: Machine) -> Iterator[Finding]:
     yield from surroundings.notifications(config)
     yield from surroundings.browser(config)
     yield from surroundings.enforcement(config)
+
+
+def _talk(config: Config) -> Iterator[Finding]:
+    """Whether the agents of the projects in which Talk may start some are there."""
+    from sayso.agents.kinds import AGENTS
+    from sayso.desks import open_desks
+
+    programs = {"claude": config.claude_command[0], "codex": config.codex_command[0]}
+    try:
+        with open_desks(config) as desks:
+            wanted = {project.options.agent for project in desks.projects.all()}
+    except SaysoError:
+        return  # of the store it is told elsewhere
+    for name in sorted(wanted & programs.keys()):
+        agent, program = AGENTS[name], programs[name]
+        yield (
+            ok("talk", f"{agent.label} is there for your projects")
+            if shutil.which(program)
+            else fault("talk", f"{agent.label} is to work in your projects, and {program} is not there.", agent.install)
+        )
 
 
 def _with_client(target: Target, config: Config, machine: Machine) -> Iterator[Finding]:
