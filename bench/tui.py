@@ -18,7 +18,6 @@ import tempfile
 import termios
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -27,6 +26,7 @@ from bench.tables import ratio, setting, table
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Asker, Kind, NewAsk, Option, Question
 from sayso.config import load
+from sayso.records import replace
 from sayso.store import open_store
 
 ROUNDS = 7

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, Asker
 from sayso.config import Config, load
 from sayso.notify import Notifier, details, headline
+from sayso.records import replace
 from sayso.store.sqlite import SqliteStore
 
 PAGE = (Path(__file__).parents[1] / "docs" / "notifications.md").read_text(encoding="utf-8")

@@ -13,7 +13,6 @@ import sys
 import termios
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from sayso.gates.watch import Watch
 from sayso.moments import moment
 from sayso.notify import is_to_be_told, seconds_left
 from sayso.presence import PresenceDesk
+from sayso.records import replace
 from sayso.store import Store
 from sayso.store.sqlite import SqliteStore
 from sayso.terminals import last_key, terminal_of

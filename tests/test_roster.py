@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Coroutine, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from sayso.desks import Desks
 from sayso.errors import AmbiguousId, NotFound
 from sayso.mcp_server.backend import Backend
 from sayso.process_table import started
+from sayso.records import replace
 from sayso.roster import BELIEVED, AgentAtWork, Roster, agent_id, find_agent, of_agent
 from sayso.store import Store, Transaction
 from sayso.store.sqlite import SqliteStore

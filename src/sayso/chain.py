@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from typing import Any
 
 from sayso.action_data import canonical, digest_of
 from sayso.clock import Clock
+from sayso.records import asdict, fields, record
 from sayso.store import Row, Store, Transaction
 from sayso.store.steps import STEP, in_steps
 
@@ -64,7 +64,7 @@ class LogKind(StrEnum):
     the last one, and all that were written at `before` or later are there."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class LogEvent:
     """One thing that happened. Times are milliseconds since 1970; `digest` is of the action that it is about."""
 
@@ -92,7 +92,7 @@ class LogEvent:
     about: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class LogEntry:
     """An event at its place in the log."""
 
@@ -138,7 +138,7 @@ def _lengthen(tx: Transaction, count: int) -> Row:
 
 
 def read(row: Row) -> LogEntry:
-    known = {item.name for item in fields(LogEvent)}
+    known = fields(LogEvent)
     body = {name: value for name, value in json.loads(row["body"]).items() if name in known}
     looked_at = {name: row[column] for name, column in _COLUMNS.items()}
     event = LogEvent(**{**body, **looked_at, "kind": LogKind(row["kind"])})

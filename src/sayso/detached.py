@@ -11,13 +11,13 @@ import socket
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from sayso.clock import Clock, now_ms
 from sayso.errors import Conflict, NotFound
+from sayso.records import replace
 from sayso.running import folder as runner_folder
 from sayso.running.folder import DetachedProcess
 from sayso.store import Row, Store, Transaction

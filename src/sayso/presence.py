@@ -8,14 +8,13 @@ What is done in an inbox says nothing about a terminal, so it changes nothing he
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sayso.clock import Clock, now_ms
+from sayso.records import record
 from sayso.store import Store
 from sayso.terminals import last_key
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Whereabouts:
     """What a person has said of themselves: that they are away, or back."""
 

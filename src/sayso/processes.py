@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 from sayso.process_table import Process, command_line, everyone, find
+from sayso.records import record
 
 _PROGRAMS = ("sayso", "auq", "sayso.cli")
 _SERVERS = ("server", "guard")
@@ -15,7 +15,7 @@ _SERVERS = ("server", "guard")
 _LAUNCHERS = ("sh", "bash", "dash", "zsh", "env", "uv", "uvx", "pipx")
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class ProcessName:
     """A pid with the moment it began, as its own system writes it: together they name one process for ever."""
 

@@ -1,5 +1,5 @@
 """Frozen data whose fields are given by name, as `dataclass(frozen=True, kw_only=True)` makes it, for what a server
-imports before it lists its tools.
+imports before it lists its tools, and for asks and permissions, which every command and gate needs.
 
 A dataclass has its methods written and compiled for it, a millisecond each time a process starts; records share theirs,
 and a server that has yet to list its tools need not import `inspect` either. Everything else is a dataclass.
@@ -71,8 +71,25 @@ def fields(kind: type[Any]) -> Mapping[str, Field]:
 
 
 def replace(one: T, **changes: Any) -> T:
-    """The same record with other values."""
+    """The same with other values: of a record, or of a dataclass where both kinds are changed alike."""
+    if not hasattr(type(one), "FIELDS"):
+        import dataclasses
+
+        return dataclasses.replace(one, **changes)  # type: ignore[type-var]
     return type(one)(**{name: getattr(one, name) for name in fields(type(one))} | changes)
+
+
+def asdict(one: object) -> dict[str, Any]:
+    """The values of a record by their names, with all records in them made plain in the same way."""
+    return {name: _plain(getattr(one, name)) for name in fields(type(one))}
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(type(value), "FIELDS"):
+        return asdict(value)
+    if isinstance(value, tuple | list):
+        return type(value)(map(_plain, value))
+    return {key: _plain(inner) for key, inner in value.items()} if isinstance(value, dict) else value
 
 
 def _init(self: Any, **given: Any) -> None:

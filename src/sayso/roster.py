@@ -11,7 +11,6 @@ import hashlib
 import json
 import socket
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from sayso.asks.model import Ask, Asker, asker_from_json
@@ -20,6 +19,7 @@ from sayso.asks.truth import session_of
 from sayso.clock import Clock, now_ms
 from sayso.errors import AmbiguousId, NotFound
 from sayso.process_table import is_running
+from sayso.records import asdict, record
 from sayso.text import one_line
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def agent_id(asker: Asker) -> str:
     return hashlib.sha256(named.encode()).hexdigest()[:12] if named else ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class AgentAtWork:
     """One session of an agent."""
 
@@ -76,7 +76,7 @@ class AgentAtWork:
         return hashlib.sha256(told.encode()).hexdigest()[:8]
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class _Noted:
     id: str
     asker: Asker

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable
-from dataclasses import replace
 
 from sayso.asks.desk import Retention
 from sayso.asks.model import Answer, Asker, Kind, NewAsk, Option, Question, Settler
 from sayso.asks.table import AskTable
 from sayso.clock import now_ms
 from sayso.process_table import started
+from sayso.records import replace
 from sayso.store import Store, Transaction
 
 ANNA = Settler(person="anna", surface="terminal")

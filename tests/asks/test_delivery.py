@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from tests.asks.samples import AGENT, ANNA, BEN, RED, FakeClock, ask, own_text
 from tests.conftest import OpenStore
 
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, Asker, State
+from sayso.records import replace
 from sayso.store import Store
 
 

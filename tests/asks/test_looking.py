@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 from tests.asks.samples import AGENT, ANNA, BEN, RED, FakeClock, ask, own_text
@@ -14,6 +13,7 @@ from sayso.asks.crowds import Crowd, fold, gather, without_crowds
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, Asker, State
 from sayso.errors import AmbiguousId, NotFound
+from sayso.records import replace
 from sayso.store import Store, Transaction
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import pytest
 
 from sayso.asks.model import (
@@ -19,6 +17,7 @@ from sayso.asks.model import (
     question_from_json,
 )
 from sayso.errors import InvalidInput
+from sayso.records import asdict
 
 OPTIONS = (Option(id="1", label="Red"), Option(id="2", label="Blue"))
 TEXT = Question(id="t", text="Why?")

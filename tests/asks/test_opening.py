@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from tests.asks.samples import AGENT, ANNA, BEN, BLUE, COLOUR, DAY, KEEP, RED, FakeClock, ask
@@ -12,6 +11,7 @@ from tests.conftest import OpenStore, die
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, NewAsk, Question, Settler, State
 from sayso.errors import NotFound
+from sayso.records import replace
 from sayso.store import Store
 
 

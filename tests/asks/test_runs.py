@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from tests.asks.samples import AGENT, ANNA, BLUE, RED, FakeClock, ask
 from tests.conftest import OpenStore
@@ -11,6 +9,7 @@ from tests.conftest import OpenStore
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Asker, NewAsk, State
 from sayso.errors import AlreadySettled
+from sayso.records import replace
 
 RUN = replace(AGENT, run="run-1", owner="anna")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +14,7 @@ from tests.conftest import OpenStore, die
 from sayso.asks.desk import AskDesk, Held
 from sayso.asks.model import Asker, State
 from sayso.processes import name_of
+from sayso.records import replace
 from sayso.store.sqlite import SqliteStore
 
 NAMED = replace(AGENT, session="one", pid=0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from tests.asks.samples import ANNA, BEN, BLUE, DAY, KEEP, RED, FakeClock, ask, own_text
@@ -14,6 +13,7 @@ from sayso.asks.desk import AskDesk
 from sayso.asks.model import Answer, Ask, Event, Outcome, Settler, State
 from sayso.attempts import call_off
 from sayso.errors import AlreadySettled, CalledOff, InvalidInput, NotFound
+from sayso.records import replace
 
 Settle = Callable[[AskDesk, str, Settler], Ask]
 

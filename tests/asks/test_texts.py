@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from tests.asks.samples import AGENT, ANNA, COLOUR, ask, own_text
 
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Answer, Kind, Option, Question
 from sayso.errors import MAX_TEXT, InvalidInput
+from sayso.records import replace
 
 AWKWARD = {
     "NUL": "before\x00after",

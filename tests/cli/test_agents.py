@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import socket
 from contextlib import closing
-from dataclasses import replace
 
 import pytest
 from tests.cli.program import SOMEONE, Home, choice
 
 from sayso.asks.model import Answer, Asker, NewAsk
 from sayso.process_table import started
+from sayso.records import replace
 from sayso.roster import Roster
 from sayso.store.sqlite import SqliteStore
 

@@ -7,7 +7,6 @@ import os
 import socket
 import sqlite3
 import subprocess
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from tests.cli.program import SECONDS, SOMEONE, Home, Ran, text
 
 from sayso.asks.model import Answer, Ask, Asker, Question
 from sayso.processes import name_of
+from sayso.records import replace
 
 LONG = "x" * 20_000
 

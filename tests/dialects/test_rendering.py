@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from sayso.asks.model import Answer, Ask, Asker, Kind, Option, Outcome, Question, State
 from sayso.dialects import auq, codenomad, get_answers, promptmanager
 from sayso.dialects.outcomes import outcome_data
+from sayso.records import replace
 
 OPTIONS = (Option(id="1", label="Red"), Option(id="2", label="Blue"))
 COLOUR = Question(id="1", text="Which colour?", kind=Kind.SELECT, options=OPTIONS)

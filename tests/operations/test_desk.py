@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,6 +22,7 @@ from sayso.permissions.log import LoggedOutcome, PermissionLog, executions
 from sayso.permissions.log_words import ran
 from sayso.permissions.verdict import AllowedAction
 from sayso.processes import name_of
+from sayso.records import replace
 from sayso.running import record
 from sayso.running.folder import Captured, Status, is_running
 from sayso.running.spawner import Spawner
@@ -39,7 +39,7 @@ def operations(store: Store, clock: FakeClock, tmp_path: Path) -> OperationDesk:
 
 def new(tool: str = "cargo_build", *, asker: Asker = AGENT, **more: object) -> NewOperation:
     wanted = NewOperation(id=new_id(), tool=tool, argv=("cargo", "build"), cwd="/home/anna/shop", asker=asker)
-    return replace(wanted, **more)  # type: ignore[arg-type]
+    return replace(wanted, **more)
 
 
 def printed(size: int) -> Status:

@@ -3,13 +3,13 @@ prints for them."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from sayso.asks.model import Asker
 from sayso.clock import Clock, now_ms
 from sayso.operations.desk import OperationDesk
 from sayso.operations.operation import NewOperation, Operation, new_id, step_id
+from sayso.records import replace
 from sayso.running.folder import Captured, Status
 from sayso.store import Store
 
@@ -55,7 +55,7 @@ class Works:
             for size in [(operation.folder / stream).stat().st_size if (operation.folder / stream).exists() else 0]
         }
         status = Status(reason="exit", exit_code=exit_code, text=text)
-        return self.desk.end(operation.id, replace(status, reason=reason, **sizes))  # type: ignore[arg-type]
+        return self.desk.end(operation.id, replace(status, reason=reason, **sizes))
 
     def tidy(self) -> None:
         """End what a test has left running."""

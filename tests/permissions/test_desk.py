@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from tests.asks.samples import AGENT, ANNA, BEN
 
@@ -13,6 +11,7 @@ from sayso.errors import AlreadySettled, InvalidInput
 from sayso.permissions.action import Action, ActionKind, AllowScope, action_of, asking
 from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.verdict import Decision, verdict_of
+from sayso.records import replace
 from sayso.store import Store
 
 PUSH = Action(kind=ActionKind.SHELL, tool="Bash", folder="/srv/shop", data={"input": {"command": "git push"}})

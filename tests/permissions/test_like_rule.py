@@ -7,7 +7,6 @@ import stat
 import threading
 import tomllib
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +21,7 @@ from sayso.errors import AlreadySettled, InvalidInput
 from sayso.permissions.action import Action, ActionKind, AllowScope, asking
 from sayso.permissions.hindsight import hindsight
 from sayso.permissions.like_rule import LikeRule, RuleReach
+from sayso.records import replace
 from sayso.rules.adding import NewRule, made_ready
 
 EVERYWHERE, PROJECT, SESSION = RuleReach.EVERYWHERE, RuleReach.PROJECT, RuleReach.SESSION

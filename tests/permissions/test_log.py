@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from sayso.permissions.log import PermissionLog
 from sayso.permissions.log_check import LogFault
 from sayso.permissions.log_words import edited, ran, what
 from sayso.permissions.verdict import AllowedAction
+from sayso.records import replace
 from sayso.running.masking import default_masks
 from sayso.store import Row, Store, Transaction
 from sayso.store.steps import STEP

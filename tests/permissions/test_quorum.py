@@ -4,7 +4,6 @@ edit, a no, a time that is over or a yes taken back count as they say."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 from hypothesis import settings
@@ -26,6 +25,7 @@ from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.log import PermissionLog
 from sayso.permissions.parts import rules_part
 from sayso.permissions.verdict import Decision, allowed_by, verdict_of
+from sayso.records import replace
 from sayso.store import Store
 from sayso.store.sqlite import SqliteStore
 

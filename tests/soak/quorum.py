@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -34,6 +34,7 @@ from sayso.permissions.action import asking
 from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.log import PermissionLog
 from sayso.permissions.verdict import allowed_by
+from sayso.records import replace
 from sayso.store import Store
 from sayso.store.postgres import PostgresStore
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from tests.tui.harness import DATABASE, DROP, FOUR, NAME, REGIONS, Place, option, select
 
 from sayso.asks.model import Answer, Kind, Question, Settler, State
+from sayso.records import replace
 
 pytestmark = pytest.mark.anyio
 

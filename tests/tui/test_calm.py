@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from textual.screen import Screen
 
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, Asker, NewAsk, State, Wait
+from sayso.records import replace
 from sayso.tui.asklist import AskList
 from sayso.tui.texts import Texts
 from sayso.tui.wording import Wording

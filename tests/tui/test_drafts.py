@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from tests.tui.harness import DATABASE, FOUR, NAME, Place, select, until
 from sayso.asks.desk import AskDesk
 from sayso.asks.draft import Said, answer
 from sayso.asks.model import Answer, Ask, Asker, Kind, Option, Question
+from sayso.records import replace
 from sayso.tui import draft as drafts
 from sayso.tui.answer import AnswerScreen
 from sayso.tui.settling import SettlingScreen

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from tests.tui.harness import DATABASE, NAME, Place, select
 
@@ -11,6 +9,7 @@ from sayso.asks.model import CLIENT_FORM, Answer, Asker, NewAsk, Settler
 from sayso.config import Config
 from sayso.dialects import approve
 from sayso.permissions.desk import PermissionDesk
+from sayso.records import replace
 
 pytestmark = pytest.mark.anyio
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from tests.asks.samples import FakeClock
 from tests.tui.harness import DROP, FOUR, NAME, Place, select, until
 
 from sayso.asks.model import Asker, NewAsk, State
+from sayso.records import replace
 from sayso.tui.answer import AnswerScreen
 from sayso.tui.inbox import InboxScreen
 

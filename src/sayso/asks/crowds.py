@@ -6,14 +6,13 @@ Which agents these are is counted over all open asks, whatever part of them a su
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from sayso.asks import rows
 from sayso.asks.model import Ask
+from sayso.records import record
 from sayso.store import Row
 
 FEW = 5
@@ -22,7 +21,7 @@ QUIET = 60_000
 """Milliseconds between two notifications about an agent that has many open."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Crowd:
     """All questions that one agent has open in one project, told as one."""
 
@@ -50,13 +49,15 @@ class Crowd:
 
 def short_name(crowd: str) -> str:
     """A name of a crowd for addresses, which says nothing of it."""
+    import hashlib  # only here: whoever lists asks has no other use for it
+
     return hashlib.sha256(crowd.encode()).hexdigest()[:16]
 
 
 Entry: TypeAlias = Ask | Crowd
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Folded:
     """A page of the inbox in which each crowd is one entry."""
 

@@ -12,7 +12,6 @@ import sys
 import threading
 from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from sayso.asks import crowds, holding, opening, retention, rows, settling
@@ -24,6 +23,7 @@ from sayso.asks.sessions import AgentSessions, IsKin, Lives, always, is_nameless
 from sayso.asks.table import AskTable
 from sayso.clock import FAR_FUTURE, Clock, now_ms
 from sayso.errors import AmbiguousId, InvalidInput, NotFound, Problem, Problems, StoreUnavailable, check_text
+from sayso.records import record, replace
 from sayso.store import Store, Transaction
 
 __all__ = ["AskDesk", "CleanedUp", "Held", "Leaving", "Owed", "Retention"]
@@ -38,7 +38,7 @@ TAKES_A_VERDICT = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Owed:
     """What an asker has yet to receive: outcomes that no call of its waits for, oldest first, and which of them another
     session asked for, which is gone; those that may be its own or a neighbour's, which nothing tells apart; and whether

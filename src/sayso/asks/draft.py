@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from sayso.asks.model import Answer, Ask, Kind, Question
+from sayso.records import asdict, field, record, replace
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Said:
     """What was entered for one question. Own words are kept even while an option is chosen."""
 
@@ -29,7 +29,7 @@ class Said:
         return self == Said()
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Draft:
     """The entries for all questions, the step the person was at, the reason of a no they began to write, and what they
     have made so far of what an agent wants to do."""

@@ -12,7 +12,6 @@ import re
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from typing import Any
 import yaml
 
 from sayso.errors import HistoryError
+from sayso.records import record
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ _LARGEST_FILE = 8 * 1024 * 1024
 _DEEPEST = 64
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class HistoryEntry:
     """One question with its answer. The timestamp is RFC 3339."""
 
@@ -37,7 +37,7 @@ class HistoryEntry:
     answer: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Summary:
     text: str
     count: int

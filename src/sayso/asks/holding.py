@@ -9,13 +9,13 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 
 from sayso.asks.happening import NOT_READ
 from sayso.asks.model import Ask, Asker, Away, State, Wait
 from sayso.asks.quorum import escalated
 from sayso.asks.table import AskTable
 from sayso.errors import NotFound
+from sayso.records import record, replace
 from sayso.store import Bell
 
 BATCH = 100
@@ -24,7 +24,7 @@ BATCH = 100
 PROCESS_ENDED = "its process ended"
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Held:
     """An ask and the wait that now holds it."""
 
@@ -35,7 +35,7 @@ class Held:
     """Where the agent goes when the wait ends without an outcome."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Leaving:
     """Waits that have ended although the store could not be told: those that are known, those of calls that failed,
     which may have been stored all the same when only the reply was lost, those whose outcome was handed over, and those

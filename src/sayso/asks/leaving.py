@@ -10,13 +10,13 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
-from dataclasses import replace
 
 from sayso.asks.desk import AskDesk, Held, Leaving
 from sayso.asks.happening import NOT_WRITTEN
 from sayso.bridge import BackgroundTasks, Threads, seen_through
 from sayso.errors import SaysoError, StoreError
 from sayso.protocol.request import Tell
+from sayso.records import replace
 
 logger = logging.getLogger(__name__)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from typing import Any
 
 from sayso.errors import Problems, check_text
+from sayso.records import asdict, fields, record
 from sayso.text import quoted
 
 _SLACK = 1000
@@ -50,7 +50,7 @@ class Away(StrEnum):
     """It did not want to wait, or was told to come back for the answer."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Option:
     """One choice. Labels may repeat; the id keeps equal ones apart."""
 
@@ -85,7 +85,7 @@ DENYING = ("no", "deny")
 """The ids of the options of a permission; all others are no decision."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Question:
     """One thing to be told. Choices are the options; a confirm has the options yes and no."""
 
@@ -109,7 +109,7 @@ class Question:
         return next((option for option in self.choices if option.id == option_id), None)
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Answer:
     """What a person said to one question: chosen option ids, their own text, both, or neither (skipped)."""
 
@@ -123,7 +123,7 @@ class Answer:
         return not self.chosen and self.text is None
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Asker:
     """Who asks: an agent's client, its session, where it works and as which process."""
 
@@ -185,7 +185,7 @@ CLIENT_FORM = "client form"
 """The surface that is the client's own. What it brings is what the client says: nobody has signed in to it."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Settler:
     """Who settles: a person on a surface. A page names each attempt, so that it can call it off."""
 
@@ -203,7 +203,7 @@ class Settler:
         return self.account or self.person
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Outcome:
     """How an ask ended."""
 
@@ -224,7 +224,7 @@ class Outcome:
     """Why an allow counted for nothing in the end: what was no longer as it had been shown."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Wait:
     """One call holding on to an ask, in one process."""
 
@@ -234,7 +234,7 @@ class Wait:
     until: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class NewAsk:
     """An ask as a dialect has read it from a call, before the desk has opened it."""
 
@@ -272,7 +272,7 @@ class NewAsk:
         return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Ask:
     """One set of questions put to a person. Times are milliseconds since 1970."""
 
@@ -360,7 +360,7 @@ class Ask:
                 yield from (answer.text or "", answer.note)
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Event:
     """One line of an ask's history: what happened to it, by whom, from where."""
 
@@ -438,7 +438,7 @@ def _misfits(question: Question, answer: Answer) -> Iterator[str]:
 
 def asker_from_json(data: Mapping[str, Any]) -> Asker:
     """Fields that a newer program has added are left out."""
-    known = {item.name for item in fields(Asker)}
+    known = fields(Asker)
     return Asker(**{name: value for name, value in data.items() if name in known})
 
 

@@ -6,12 +6,12 @@ Functions of one transaction, for the desk, which tells what each is for.
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import replace
 
 from sayso.asks.holding import Held, new_wait, take
 from sayso.asks.model import Ask, Away, NewAsk, State
 from sayso.asks.sessions import AgentSessions
 from sayso.asks.table import AskTable
+from sayso.records import replace
 from sayso.store import Bell
 
 

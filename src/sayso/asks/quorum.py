@@ -7,16 +7,16 @@ decided, follows from the time alone, so that it needs nobody to remember it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sayso.clock import FAR_FUTURE
+from sayso.records import asdict, record, replace
 
 if TYPE_CHECKING:
     from sayso.asks.model import Ask, NewAsk
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Yes:
     """One person's agreement to the action with this digest."""
 
@@ -30,7 +30,7 @@ class Yes:
     """Who that is, whatever they are called: a person may have two names, on the page and to the system."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Demand:
     """What one rule demands. Without people, anyone may agree."""
 
@@ -50,7 +50,7 @@ class Demand:
         return tuple(dict.fromkeys((*self.people, *(self.escalate_to if later else ()))))
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Quorum:
     """All that is demanded of one permission: each demand has to be met."""
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 from sayso.asks.model import Ask, State
 from sayso.asks.table import AskTable
 from sayso.clock import Clock
+from sayso.records import record, replace
 from sayso.store import Store, Transaction
 from sayso.store.steps import STEP, in_steps
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Retention:
     """How long things are kept, in milliseconds."""
 
@@ -31,7 +31,7 @@ class Retention:
         }
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class CleanedUp:
     expired: int
     deleted: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import Any
 
 from sayso.asks.model import (
@@ -18,6 +17,7 @@ from sayso.asks.model import (
     question_from_json,
 )
 from sayso.asks.quorum import deciders
+from sayso.records import asdict
 from sayso.store import Row
 
 

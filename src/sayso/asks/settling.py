@@ -6,12 +6,12 @@ The permission desk uses it as well as the desk of asks; nobody else can import 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from sayso import attempts
 from sayso.asks.model import CLIENT_FORM, Ask, Outcome, Settler, State
 from sayso.asks.table import AskTable
 from sayso.errors import AlreadySettled
+from sayso.records import replace
 from sayso.text import age
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from sayso import chain
 from sayso.asks import crowds, happening, quota, rows
 from sayso.asks.model import Ask, Away, Event, NewAsk, Settler, Wait
 from sayso.errors import Conflict, NotFound
+from sayso.records import replace
 from sayso.store import Transaction
 
 

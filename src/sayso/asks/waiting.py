@@ -9,7 +9,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from types import TracebackType
 
 from sayso.asks.desk import AskDesk, Held
@@ -20,6 +19,7 @@ from sayso.asks.quorum import next_escalation
 from sayso.bridge import Patience, Threads, endless, from_threads, notice_cancel, seen_through
 from sayso.clock import now_ms
 from sayso.errors import NotFound, SaysoError, StoreError
+from sayso.records import replace
 from sayso.store import Store
 from sayso.store.bell import LOOK_EVERY, Listener
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -17,6 +16,7 @@ from sayso.errors import InvalidInput, Problem
 from sayso.permissions.action import Action, action_of, takes_changes
 from sayso.permissions.desk import NO_CHANGES
 from sayso.permissions.editing import EditText, changed, edited, input_from, to_edit
+from sayso.records import replace
 
 NOTHING_DECIDED = 1
 

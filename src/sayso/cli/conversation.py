@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 
 from sayso.asks.model import Answer, Ask, Kind, Question, fit
@@ -17,6 +17,7 @@ from sayso.cli.terminal import bold, dim, flowing, forget_typed_ahead, put, read
 from sayso.cli.texts import mark, plural, tr, translated
 from sayso.cli.values import answer_typed
 from sayso.errors import InvalidInput
+from sayso.records import replace
 from sayso.text import one_line, printable
 
 

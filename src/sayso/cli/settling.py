@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sayso.agent_guard import refuse_agents_settling
@@ -17,12 +16,13 @@ from sayso.desks import Desks
 from sayso.errors import InvalidInput, Problem
 from sayso.permissions.action import Action, AllowScope
 from sayso.permissions.quorum_words import progress
+from sayso.records import record, replace
 
 if TYPE_CHECKING:
     from sayso.permissions.like_rule import LikeRule
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Rejection:
     """A person's no."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from sayso.asks.model import Ask, Event, Question
@@ -11,6 +10,7 @@ from sayso.dialects.outcomes import outcome_data
 from sayso.permissions.action import action_of, scopes_of, takes_changes
 from sayso.permissions.parts import parts_of
 from sayso.permissions.verdict import verdict_of
+from sayso.records import asdict
 from sayso.text import iso_time
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Question, State
@@ -15,6 +15,7 @@ from sayso.dialects.dialect import Arguments, AskRequest, AskTool, ToolReply, de
 from sayso.dialects.outcomes import outcome_data, selected_labels, told_in_words
 from sayso.dialects.tools import LONGEST_TITLE, TIMEOUTS
 from sayso.errors import Problem, Problems, check_text
+from sayso.records import replace
 
 NAME = "ask_user"
 LONGEST_QUESTION = 1000

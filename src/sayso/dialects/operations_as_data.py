@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from sayso.clock import now_ms
 from sayso.operations.operation import Operation
+from sayso.records import asdict
 from sayso.running.folder import Status
 from sayso.running.output import Found, OutputLines, Piece
 from sayso.text import iso_time

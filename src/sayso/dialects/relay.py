@@ -7,7 +7,6 @@ has no word for.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, cast
 
 from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Outcome, Question, State
@@ -15,6 +14,7 @@ from sayso.config import Config
 from sayso.dialects import fields, promptmanager
 from sayso.dialects.outcomes import refusal_words, selected_labels
 from sayso.errors import InvalidInput, Problems
+from sayso.records import replace
 
 TOOL = "relay-question"
 LIFE = 600_000

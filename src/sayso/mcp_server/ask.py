@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import replace
 from functools import partial
 
 from sayso import records
@@ -26,6 +25,7 @@ from sayso.mcp_server.heartbeat import held_call
 from sayso.mcp_server.replies import add, failure, pending, result, say_stopping
 from sayso.notify import Notifier, is_to_be_told, seconds_left
 from sayso.protocol.results import InputRequired, ToolResult
+from sayso.records import replace
 
 logger = logging.getLogger(__name__)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any
 
@@ -17,6 +16,7 @@ from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.run_link import RunLink
 from sayso.processes import ProcessName, leader_of, name_of
 from sayso.protocol.request import ClientInfo
+from sayso.records import replace
 from sayso.text import fit_for_column
 
 

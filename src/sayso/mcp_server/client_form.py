@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from sayso.asks.model import CLIENT_FORM, Ask, Settler, State
@@ -21,6 +20,7 @@ from sayso.mcp_server.caller import described
 from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.elicit import FormReply, Round
 from sayso.mcp_server.forms import KEYS, Form, answers_from, form_for, form_for_words
+from sayso.records import replace
 
 logger = logging.getLogger(__name__)
 

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 
 from sayso.asks.desk import Held
 from sayso.asks.model import Ask, Asker, Away
@@ -22,6 +21,7 @@ from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.heartbeat import held_call
 from sayso.mcp_server.replies import add, failure, result, say_stopping
 from sayso.protocol.results import ToolResult
+from sayso.records import replace
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,6 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -34,6 +33,7 @@ from sayso.mcp_server.probes import Probes
 from sayso.mcp_server.server import build
 from sayso.mcp_server.sessions import is_session_name
 from sayso.mcp_server.token_guard import TokenGuard
+from sayso.records import replace
 
 logger = logging.getLogger(__name__)
 

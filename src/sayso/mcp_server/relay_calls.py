@@ -10,7 +10,6 @@ import json
 import logging
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from sayso.agents import relay_file
@@ -27,6 +26,7 @@ from sayso.mcp_server.fetching import Response, fetch
 from sayso.mcp_server.heartbeat import beat
 from sayso.mcp_server.replies import failure, result
 from sayso.protocol.results import ToolResult
+from sayso.records import replace
 from sayso.text import one_line
 
 logger = logging.getLogger(__name__)

@@ -7,7 +7,6 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable, Hashable
-from dataclasses import dataclass, field
 from functools import cached_property
 from weakref import WeakValueDictionary
 
@@ -21,6 +20,7 @@ from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.ruled import RuledAction
 from sayso.permissions.standing import StandingAllows
 from sayso.permissions.verdict import Decision, verdict_of
+from sayso.records import field, record
 from sayso.toolfiles.catalog import CommandTool
 
 logger = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ CANCELLED = "It was cancelled before anyone had allowed it."
 DROPPED = "was cancelled before it began"
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class WantedApproval:
     """What a person is to agree to."""
 
@@ -61,7 +61,7 @@ class WantedApproval:
         return tuple(map(_standing, tool_files(self.action))), tuple(programs(self.action))
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class SaySo:
     """What came of asking."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sayso.asks.model import Asker
@@ -13,13 +12,14 @@ from sayso.operations.alerts import alert_pattern, alert_streams
 from sayso.operations.operation import NewOperation, new_id, step_id
 from sayso.permissions.action import action_from
 from sayso.permissions.verdict import AllowedAction
+from sayso.records import field, record, replace
 from sayso.running.sandbox import NO_SANDBOX, Sandbox, SandboxWord, sandbox_for, why_not
 from sayso.toolfiles.argv import Invocation, build_argv
 from sayso.toolfiles.catalog import CommandTool
 from sayso.toolfiles.leaves import WORKING_DIRECTORY, leaf_name
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Order:
     """One call of a command tool."""
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import shlex
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from sayso.config import Config
 from sayso.operations.desk import OperationDesk
 from sayso.operations.operation import Operation
 from sayso.operations.report import Report, report_on
+from sayso.records import record
 from sayso.running import output
 from sayso.running.capture import STREAMS
 from sayso.running.excerpt import Excerpts
@@ -23,7 +23,7 @@ LOOK_SECONDS = 0.2
 _AT_ONCE = 1 << 16
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Seen:
     """Something new of an operation that is followed: more output, or how it stands now."""
 
@@ -34,7 +34,7 @@ class Seen:
     """Bytes before it that were not kept."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Overview:
     """What is under way, and what ended last; both newest first. `more` has ended before those."""
 
@@ -43,7 +43,7 @@ class Overview:
     more: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class View:
     """An operation with its steps, as one looks at it."""
 

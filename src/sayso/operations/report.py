@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sayso.clock import now_ms
 from sayso.operations.desk import OperationDesk
 from sayso.operations.operation import Operation, OperationState
+from sayso.records import record
 from sayso.running.excerpt import Excerpt, Excerpts
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Report:
     """One operation as it is told."""
 

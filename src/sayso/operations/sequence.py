@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,6 +14,7 @@ from sayso.operations.desk import OperationDesk
 from sayso.operations.job import Job
 from sayso.operations.operation import NewOperation, Operation, OperationState
 from sayso.operations.order import Order
+from sayso.records import replace
 from sayso.running.folder import Reason, Status
 from sayso.toolfiles.argv import Invocation
 from sayso.toolfiles.catalog import CommandTool

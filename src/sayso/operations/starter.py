@@ -10,7 +10,6 @@ import shlex
 import tempfile
 from collections.abc import Mapping
 from concurrent.futures import Future
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from sayso.operations.operation import BEFORE, Operation
 from sayso.operations.order import Order
 from sayso.operations.wanted_action import place_among_first
 from sayso.permissions.action import Action
+from sayso.records import replace
 from sayso.running.capture import STREAMS
 from sayso.running.environment import Environments
 from sayso.running.excerpt import Excerpts

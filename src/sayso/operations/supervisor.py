@@ -10,7 +10,6 @@ import logging
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from sayso.operations.sequence import Sequence
 from sayso.operations.starter import Starter, install_hint
 from sayso.operations.wanted_action import WantedActions
 from sayso.permissions.verdict import AllowedAction
+from sayso.records import replace
 from sayso.running import folder as runner_folder
 from sayso.running.excerpt import Excerpts
 from sayso.running.folder import Status

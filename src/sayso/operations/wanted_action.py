@@ -6,7 +6,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,6 +14,7 @@ from sayso.errors import SaysoError
 from sayso.operations.operation import step_id
 from sayso.operations.order import Order
 from sayso.permissions.action import Action, ActionKind, action_from
+from sayso.records import replace
 from sayso.running import program
 from sayso.running.sandbox import Sandbox
 from sayso.toolfiles.argv import Invocation

@@ -7,7 +7,6 @@ of nothing else (`parts.py`), so that nothing is done that was not shown.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -15,6 +14,7 @@ from sayso.action_data import differences, digest_of
 from sayso.asks.model import Ask, NewAsk, Outcome
 from sayso.asks.quorum import Quorum
 from sayso.permissions import words
+from sayso.records import record, replace
 from sayso.text import heading
 
 
@@ -55,7 +55,7 @@ class AllowScope(StrEnum):
     """Every call of this tool, whatever its input, for the rest of this session, while its tool file is the same."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Action:
     """`data` is plain JSON: all that will be done, by the fields of its kind."""
 

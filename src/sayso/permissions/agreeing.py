@@ -6,8 +6,6 @@ there are enough of them, the desk then looks up in what is written.
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
-
 from sayso.action_data import digest_of
 from sayso.asks.model import Ask, Outcome, Settler
 from sayso.asks.quorum import Quorum, Yes, label, quorum_of, yeses_of
@@ -17,6 +15,7 @@ from sayso.errors import AlreadySettled, InvalidInput, Problem
 from sayso.permissions import delegations
 from sayso.permissions.action import AllowScope, action_from, original_of
 from sayso.permissions.quorum_words import progress
+from sayso.records import asdict, replace
 from sayso.store import Transaction
 from sayso.text import iso_time
 

@@ -6,17 +6,17 @@ It is never handed on: who stands in for somebody does not stand in for those fo
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
 
 from sayso import chain
 from sayso.asks.quorum import deciders
 from sayso.asks.table import AskTable
 from sayso.chain import LogEvent, LogKind
 from sayso.errors import InvalidInput, Problem
+from sayso.records import record, replace
 from sayso.text import iso_time
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Delegation:
     person: str
     delegate: str

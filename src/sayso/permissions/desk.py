@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +27,7 @@ from sayso.permissions.delegations import Delegation
 from sayso.permissions.execution import note_handed_over
 from sayso.permissions.ruled import RuledAction, asked_because, demand_of, denied_because, ruling_events
 from sayso.permissions.verdict import AllowedAction, Decision
+from sayso.records import replace
 from sayso.store import Transaction
 
 if TYPE_CHECKING:

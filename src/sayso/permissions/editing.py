@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from sayso.permissions import edits, words
 from sayso.permissions.action import Action, ActionKind
 from sayso.permissions.parts import ActionPart, PartName
 from sayso.permissions.seen_file import seen
+from sayso.records import record, replace
 from sayso.text import exact, exact_diff, json_block, quoted
 
 _TEXTS = {
@@ -35,7 +35,7 @@ _TYPES: tuple[tuple[type | tuple[type, ...], str], ...] = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class EditText:
     """The input of an action as a text to edit: one `field` of it, or all of it as JSON where that is empty."""
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from sayso.records import record
 from sayso.text import one_line
 
 CONTEXT = 3
@@ -25,7 +25,7 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _NO_NEWLINE = "\\ No newline at end of file"
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class EditDiff:
     """A diff, and the fields of the tool's input that it tells in full."""
 

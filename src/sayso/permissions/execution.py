@@ -5,12 +5,11 @@ It is logged before it is done: whoever is killed in between has logged too much
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from sayso import chain
 from sayso.asks.model import Asker
 from sayso.chain import LogEvent, LogKind
 from sayso.permissions.verdict import AllowedAction
+from sayso.records import replace
 from sayso.store import Transaction
 
 

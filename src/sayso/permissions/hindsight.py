@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from sayso.chain import LogEvent, LogKind
 from sayso.errors import InvalidInput
 from sayso.permissions.action import Action
 from sayso.permissions.like_rule import LikeRule, RuleReach
+from sayso.records import record
 from sayso.rules.pattern import pattern
 from sayso.rules.proposing import covers
 from sayso.rules.use import ToolUse
@@ -22,7 +22,7 @@ MOST_LOOKED_AT = 3_000
 """Actions of the same kind; what is older is not looked at."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class PastAction:
     """An action that was decided, how often, and what was decided of it the last time."""
 
@@ -33,7 +33,7 @@ class PastAction:
     times: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Hindsight:
     """`denied` and `allowed` are what the rule would have allowed, by what was decided then; `others` are near, and it
     would not have allowed them. Each the newest first."""

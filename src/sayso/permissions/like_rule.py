@@ -11,7 +11,6 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from sayso.permissions import session_rules
 from sayso.permissions.action import Action, AllowScope, action_of, scopes_of
 from sayso.permissions.rules_here import Rules
 from sayso.permissions.session_rules import SessionRule, session_key
+from sayso.records import record
 from sayso.rules.adding import NOTE, NewRule, ReadyRule, as_rule, made_ready
 from sayso.rules.book import Circumstances, RuleBook, Ruling
 from sayso.rules.pattern import About
@@ -65,7 +65,7 @@ class RuleReach(StrEnum):
     EVERYWHERE = "everywhere"
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class LikeRule:
     """The rule as a person reads it, one pattern on each line."""
 
@@ -77,7 +77,7 @@ class LikeRule:
         return tuple(line.strip() for line in self.text.split("\n") if line.strip())
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class LikeOffer:
     """What a person can begin with: rules, the narrowest first, and how far they may go. Without a reach none can be
     made, and `why_not` says why."""
@@ -87,7 +87,7 @@ class LikeOffer:
     why_not: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class MadeRule:
     """A rule that a person made, and where it is to be: in their file, else in the store."""
 

@@ -3,8 +3,6 @@ have matched of what was decided before."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sayso.asks.model import Ask
 from sayso.clock import now_ms
 from sayso.permissions.action import action_of
@@ -12,9 +10,10 @@ from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.hindsight import LOOKED_BACK, Hindsight, hindsight
 from sayso.permissions.like_rule import LikeOffer, LikeRule, RuleReach
 from sayso.permissions.log import PermissionLog
+from sayso.records import record
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class LikeView:
     offer: LikeOffer
     rule: LikeRule

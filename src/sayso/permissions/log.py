@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from sayso import chain
@@ -18,6 +17,7 @@ from sayso.errors import AmbiguousId, NotFound
 from sayso.permissions.action import Action, action_from
 from sayso.permissions.log_check import LogCheck, check
 from sayso.permissions.log_stats import LogStats, stats_of
+from sayso.records import record, replace
 from sayso.store import Row, Store, Transaction
 
 _ID_LENGTH = 32
@@ -30,7 +30,7 @@ _UNDOING = {
 """What takes back, and what."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Execution:
     """What came of an allow: `entry` says that it ran or was handed over, `undone` that it was not after all, or not
     all of it."""
@@ -51,7 +51,7 @@ class Execution:
         return event.operation.partition(".")[0] if event.part_of else f"{self.entry.seq}"
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class LoggedOutcome:
     """What was decided, or refused, and what ran under it."""
 
@@ -96,7 +96,7 @@ class LoggedOutcome:
         return next((one.undone.event for one in reversed(self.executions) if one.undone), None)
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class LoggedAction:
     """A whole action with its digest, which is of the action as it was: its secrets are hidden here."""
 
@@ -104,7 +104,7 @@ class LoggedAction:
     action: Action
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class LoggedPermission:
     """All that is known of one permission: what happened, in order, and the actions that it was about. Where no history
     is kept, there are none; those that are `lost` were kept and are gone, by their digests."""

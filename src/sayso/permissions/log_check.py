@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 from sayso import chain
 from sayso.asks.expected_log import expected
 from sayso.chain import LogKind
+from sayso.records import record
 from sayso.store import Row, Transaction
 
 _PAGE = 500
@@ -48,7 +48,7 @@ class LogFault(StrEnum):
     """A command of the store ran under a permission, which is not in the log."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class FaultFound:
     """A fault, from one row to another, with a number of rows, with a kept action, or with what is not logged."""
 
@@ -62,7 +62,7 @@ class FaultFound:
     missing: LogKind | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class LogCheck:
     """What a look at the whole log has found. It begins with the row `first`, which was written at `since`."""
 

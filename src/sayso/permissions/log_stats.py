@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from sayso.asks.happening import UNOPENED
 from sayso.chain import LogEvent, LogKind
+from sayso.records import field, record
 from sayso.text import iso_time, lasting
 
 HOUR = 3_600_000
@@ -18,7 +18,7 @@ _MOST_HOURS = 48
 _MOST_BARS = 60
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Bar:
     """What happened from a moment on, for an hour or a day: `asked` of people, and decided by `rules`."""
 
@@ -27,7 +27,7 @@ class Bar:
     rules: int
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class LogStats:
     """What the log says of a span. Times are milliseconds."""
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -15,6 +14,7 @@ from sayso.asks.model import Ask
 from sayso.permissions import words
 from sayso.permissions.action import Action, ActionKind, action_from, rules_say
 from sayso.permissions.quorum_words import in_words
+from sayso.records import record, replace
 from sayso.text import exact, exact_diff, json_block, json_line
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]{1,60}")
@@ -53,7 +53,7 @@ class PartName(StrEnum):
 _CONDITIONS = {"exists": PartName.SKIPPED_IF_THERE, "missing": PartName.SKIPPED_IF_MISSING}
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class ActionPart:
     """One block of what is shown. `about` says which, where there are several of a name; `step` counts from 1 in a
     sequence. Both are spelt out too."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sayso.asks.model import Asker
@@ -10,6 +9,7 @@ from sayso.asks.quorum import Demand, Quorum
 from sayso.chain import LogEvent, LogKind
 from sayso.permissions.action import Action, ActionKind
 from sayso.permissions.verdict import AllowedAction
+from sayso.records import record, replace
 
 if TYPE_CHECKING:
     from sayso.rules.book import Ruling
@@ -24,7 +24,7 @@ NOT_ALLOWED = "No rule decides this: {why}."
 FAULTY = "Your rules are not used, so everything is asked: {fault}"
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class RuledAction:
     """At most one of `allowed` and `denied` is there; neither: a person decides."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 
 from sayso.files import read_regular
+from sayso.records import record
 
 MOST_BYTES = 1024 * 1024
 """The largest file that is read. One that is larger is known by its size and by when it last changed."""
@@ -15,7 +15,7 @@ NOT_THERE = "not there"
 NOT_KNOWN = "not known"
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class SeenFile:
     """`text` is empty where there is no file, and None where it is not known. `was` is equal only for the same
     contents."""

@@ -6,19 +6,19 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from sayso import chain
 from sayso.asks.model import Asker, Settler
 from sayso.chain import LogEvent, LogKind
 from sayso.process_table import is_running
+from sayso.records import fields, record
 from sayso.store import Row, Transaction
 
 LONGEST = 30 * 24 * 3_600_000
 """Milliseconds after which a rule of a session that is still on is asked for again."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class SessionRule:
     """It allows what its patterns mean. `process` is the client's, by its number and when it began."""
 
@@ -91,5 +91,5 @@ def end(tx: Transaction, rule: SessionRule, by: Settler, now: int) -> bool:
 
 
 def _read(row: Row) -> SessionRule:
-    said = {name: row[name] for name in SessionRule.__dataclass_fields__}
+    said = {name: row[name] for name in fields(SessionRule)}
     return SessionRule(**{**said, "patterns": tuple(json.loads(row["patterns"]))})

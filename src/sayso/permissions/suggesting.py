@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from sayso.chain import LogEvent, LogKind
 from sayso.permissions.action import Action
+from sayso.records import record
 from sayso.rules.book import RuleBook
 from sayso.rules.proposing import like, would_allow
 from sayso.rules.rule import Effect
@@ -15,7 +15,7 @@ from sayso.rules.rule import Effect
 OFTEN = 3
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Suggestion:
     """A pattern, and how often what it means was allowed by a person."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from sayso.asks.model import ALLOWING, Ask, State
 from sayso.asks.quorum import is_agreed
 from sayso.permissions.action import Action, AllowScope, allowed_action
+from sayso.records import record
 
 
 class Decision(StrEnum):
@@ -24,7 +24,7 @@ class Decision(StrEnum):
 ALLOWED_AS_EDITED = "allowed as edited"
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class AllowedAction:
     """An action that may be executed, and the ask by which a person has allowed it, itself or what it belongs to."""
 
@@ -34,7 +34,7 @@ class AllowedAction:
     """The digest of the sequence that was allowed, where this is a step of it."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Verdict:
     """`digest` is of what was allowed. `at` is in milliseconds since 1970."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -14,6 +13,7 @@ from sayso.asks.model import ALLOWING, DENYING, Ask, Kind, Question
 from sayso.errors import InvalidInput, StoreError
 from sayso.permissions.action import Action, AllowScope, action_of, takes_changes
 from sayso.permissions.editing import EditText, edited, to_edit
+from sayso.records import replace
 from sayso.text import one_line, quoted
 from sayso.tui import draft as drafts
 from sayso.tui.action_card import action_blocks, edit_blocks, edit_text, is_whole

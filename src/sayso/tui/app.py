@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,6 +31,7 @@ from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.desks import Desks
 from sayso.errors import ConfigError, NotFound, NotYours, StoreCorrupt, StoreError, StoreTooNew
+from sayso.records import replace
 from sayso.tui.inbox import InboxScreen
 from sayso.tui.inbox_watcher import InboxWatcher
 from sayso.tui.keys import shown_key

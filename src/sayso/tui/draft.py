@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from sayso.asks.draft import Draft, Said, answer
 from sayso.asks.model import Ask, Kind, Question
+from sayso.records import replace
 
 
 def choose(question: Question, said: Said, option_id: str) -> Said:

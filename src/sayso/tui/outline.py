@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from textual.content import Content
 
 from sayso.asks.crowds import Crowd
 from sayso.asks.model import CLIENT_FORM, Answer, Ask, Event, Option, Question, State
+from sayso.records import replace
 from sayso.text import one_line, printable
 from sayso.tui.markdown import Block, blocks, cut
 from sayso.tui.shared import Shared

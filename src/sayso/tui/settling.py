@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual.timer import Timer
@@ -15,6 +14,7 @@ from sayso.asks.model import Ask, Question, Settler
 from sayso.errors import AlreadySettled, InvalidInput, NotFound, NotYours, StoreError
 from sayso.permissions.action import Action, AllowScope
 from sayso.permissions.desk import PermissionDesk
+from sayso.records import replace
 from sayso.tui.bars import TextLine
 from sayso.tui.dialogs import ask_for_rejection, ask_what_is_unclear
 from sayso.tui.markdown import plain_line

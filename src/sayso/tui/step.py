@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from textual import on
 from textual.app import ComposeResult
@@ -15,6 +14,7 @@ from textual.widgets import TextArea
 
 from sayso.asks.draft import Said, answer
 from sayso.asks.model import Kind, Question
+from sayso.records import replace
 from sayso.text import printable
 from sayso.tui import draft as drafts
 from sayso.tui.bars import TextLine

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 
 from sayso.asks.draft import Draft, Said, answer
 from sayso.asks.model import Answer, Ask, Kind, Question, fit
 from sayso.errors import InvalidInput
 from sayso.permissions.action import action_of, takes_changes
 from sayso.permissions.editing import to_edit
+from sayso.records import asdict, replace
 from sayso.text import quoted
 from sayso.web.fields import Fields
 from sayso.web.wording import MISSING

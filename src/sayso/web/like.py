@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection
-from dataclasses import replace
 from functools import partial
 
 from starlette.requests import Request
@@ -18,6 +17,7 @@ from sayso.asks.model import Ask
 from sayso.errors import AlreadySettled, InvalidInput
 from sayso.permissions.like_rule import LikeRule, RuleReach
 from sayso.permissions.like_view import LikeView, first_rule, look_at
+from sayso.records import replace
 from sayso.web.fields import Fields
 from sayso.web.pages import page
 from sayso.web.permission_card import NOT_SHOWN, PermissionCard, card_of, unopened_refusal

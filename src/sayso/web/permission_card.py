@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from markupsafe import Markup
 
@@ -15,6 +15,7 @@ from sayso.errors import InvalidInput
 from sayso.permissions.action import Action, AllowScope, action_of, scopes_of, takes_changes
 from sayso.permissions.editing import difference, edited, to_edit
 from sayso.permissions.parts import ActionPart, PartName, parts_of, rules_part
+from sayso.records import replace
 from sayso.web.fields import Fields
 from sayso.web.markdown import unbroken
 

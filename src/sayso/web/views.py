@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from urllib.parse import quote
 
@@ -16,6 +16,7 @@ from sayso.asks.draft import Draft, from_json, to_json
 from sayso.asks.model import Ask, State
 from sayso.errors import AlreadySettled, InvalidInput, NotFound
 from sayso.permissions.verdict import verdict_of
+from sayso.records import replace
 from sayso.text import printable
 from sayso.web.boards import PAGE
 from sayso.web.entries import check, contradiction, from_form

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -23,6 +22,7 @@ from tests.permissions.test_desk import PUSH, QUESTION
 from sayso.asks.model import Ask, Away, NewAsk, State
 from sayso.permissions.action import asking
 from sayso.permissions.desk import PermissionDesk
+from sayso.records import replace
 
 BOTH = pytest.mark.parametrize("kind", [AUTO, LEGACY], ids=["auto", "legacy"])
 AB = ["A", "B"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
 
 import pytest
 from playwright.sync_api import expect
@@ -14,6 +13,7 @@ from tests.web.house import House, confirm, new_ask
 
 from sayso.asks.model import Asker, Settler
 from sayso.desks import open_desks
+from sayso.records import replace
 
 ADA = Settler(person="ada", surface="terminal")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -15,6 +14,7 @@ from tests.web.house import House, confirm, new_ask, new_house, text
 
 from sayso.asks.crowds import short_name
 from sayso.asks.model import Answer, Asker, Settler, State
+from sayso.records import replace
 
 ELSEWHERE = Settler(person="grace", surface="terminal")
 

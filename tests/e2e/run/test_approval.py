@@ -6,7 +6,6 @@ import os
 import shutil
 import signal
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,7 @@ from sayso.permissions.action import AllowScope, action_of, scopes_of
 from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.parts import parts_of
 from sayso.permissions.verdict import Decision, verdict_of
+from sayso.records import replace
 
 
 def about(script: str) -> Callable[[Ask], bool]:
