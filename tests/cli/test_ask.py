@@ -283,3 +283,73 @@ def test_in_a_terminal_without_a_question_it_says_what_to_give(home: Home) -> No
     with Terminal(home, "ask") as terminal:
         assert terminal.end() == 2
         assert "Say what to ask" in terminal.screen
+
+
+def test_two_options_of_the_same_name_are_refused(home: Home) -> None:
+    ran = home.run("ask", "Which?", "-o", "A", "-o", "B", "-o", "A")
+    assert ran.code == 2
+    assert ran.error == "Error: The option 'A' is given twice. Nobody could tell which one was chosen."
+
+
+def asked_here(home: Home, *arguments: str, **env: str) -> Terminal:
+    return Terminal(home, "ask", *arguments, **{"TERM": "xterm", "NO_COLOR": "1", **env})
+
+
+def test_in_a_terminal_the_answer_is_given_right_there(home: Home) -> None:
+    with asked_here(home, "Which?", "-o", "SQLite", "-o", "PostgreSQL") as terminal:
+        terminal.expect("Enter sends")
+        terminal.press(b"2")
+        terminal.expect("› 2) PostgreSQL")
+        ask = only_ask(home)
+        terminal.press(b"\r")
+        assert terminal.end() == 0
+        assert terminal.screen.rstrip().endswith("PostgreSQL")
+    settled = home.ask_of(ask)
+    assert settled.delivered
+    assert settled.outcome is not None
+    assert (settled.outcome.person, settled.outcome.surface) == ("ada", "command line")
+    assert settled.outcome.answers == (Answer(question="1", chosen=("2",)),)
+
+
+def test_an_answer_from_elsewhere_ends_the_prompt_and_says_whose_it_is(home: Home) -> None:
+    with asked_here(home, "Deploy?", "--confirm") as terminal:
+        terminal.expect("Enter sends")
+        terminal.press(b"y")
+        terminal.expect("› y) Yes")
+        settle(home, Answer(question="1", chosen=("no",)))
+        terminal.expect("Answered by mira in terminal.")
+        assert terminal.end() == 0
+        assert terminal.screen.rstrip().endswith("No")
+
+
+def test_keys_typed_before_the_question_could_be_read_decide_nothing(home: Home) -> None:
+    with asked_here(home, "Deploy?", "--confirm") as terminal:
+        terminal.press(b"y\ry\r")
+        terminal.expect("Deploy?")
+        terminal.press(b"y\ry\r")
+        terminal.expect("Enter sends")
+        assert only_ask(home).state is State.PENDING
+        terminal.press(b"n\r")
+        assert terminal.end() == 0
+        assert terminal.screen.rstrip().endswith("No")
+
+
+def test_ctrl_c_at_the_prompt_leaves_the_ask_open_and_the_terminal_as_it_was(home: Home) -> None:
+    with asked_here(home, "Why?") as terminal:
+        terminal.expect("Enter sends")
+        terminal.press(b"half a sen")
+        terminal.expect("half a sen")
+        assert terminal.interrupt() == 130
+        assert "The ask stays open." in terminal.screen
+    assert only_ask(home).state is State.PENDING
+
+
+@pytest.mark.parametrize("mark", ["CLAUDECODE", "CODEX_SANDBOX"])
+def test_an_agent_that_has_a_terminal_is_offered_no_prompt(home: Home, mark: str) -> None:
+    with asked_here(home, "Deploy?", "--confirm", **{mark: "1"}) as terminal:
+        terminal.expect("Waiting for a person")
+        terminal.press(b"y\r")
+        settle(home, Answer(question="1", chosen=("no",)))
+        assert terminal.end() == 0
+        assert "Enter sends" not in terminal.screen
+        assert terminal.screen.rstrip().endswith("No")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.cli.program import SOMEONE, Home, choice, confirm, several, text
+from tests.cli.pseudo_terminal import Terminal
 
 from sayso.asks.model import SAY_SO, Asker, Kind, NewAsk, Question
 
@@ -166,3 +167,61 @@ def test_agents_of_the_same_name_in_one_project_are_told_apart_by_their_sessions
     assert all(f"codex {session} " in out for session in ("aaaaaa", "bbbbbb", "4242"))
     assert "zed cccccc" not in out
     assert all(f"~/project ({branch})" in out for branch in ("fix-a", "fix-b"))
+
+
+def test_status_bars_are_told_how_many_there_are(home: Home) -> None:
+    assert home.run("list", "--count").out == "0\n"
+    for number in range(7):
+        home.leave(text(f"Question {number}?"))
+    elsewhere = home.run("list", "--count", "--project", "/elsewhere")
+    assert (home.run("list", "--count").out, elsewhere.out, elsewhere.err) == ("7\n", "0\n", "")
+
+
+def test_a_line_for_each_ask_is_made_as_it_is_wanted_and_stays_a_line(home: Home) -> None:
+    home.leave(text("Ship\nit \x1b[31m#(reboot)\x1b[0m?"))
+    ask = home.leave(choice())
+    ran = home.run("list", "--format", "{id}|{client}|{project}|{question}")
+    first, second = ran.out.splitlines()
+    assert first.endswith("|claude-code|~/project|Ship it <U+001B>[31m#(reboot)<U+001B>[0m?")
+    assert second == f"{ask.id[:8]}|claude-code|~/project|Which database?"
+    assert ran.err == ""
+    assert home.run("list", "--format", "{id}", "--limit", "1").out.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["--format", "{who}"], 'Error: --format: "who" is no field. The fields are id, age, status, '),
+        (["--format", "{id}", "--count"], "Error: --format: give either this or --count, not both."),
+    ],
+)
+def test_a_line_that_cannot_be_made_is_refused(home: Home, arguments: list[str], error: str) -> None:
+    ran = home.run("list", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.error.startswith(error)
+
+
+def test_a_watched_list_says_when_it_has_changed(home: Home) -> None:
+    watching = home.start("list", "--watch", "--count")
+    try:
+        assert watching.stdout is not None
+        assert watching.stdout.readline() == "0\n"
+        ask = home.leave(choice())
+        assert watching.stdout.readline() == "1\n"
+        with home.desk() as desk:
+            desk.reject(ask.id, "", SOMEONE)
+        assert watching.stdout.readline() == "0\n"
+    finally:
+        watching.terminate()
+        watching.communicate(timeout=60)
+
+
+def test_a_narrow_terminal_keeps_the_question_and_leaves_columns_out(home: Home) -> None:
+    ask = home.leave(choice("Which database shall the shop use from now on?"))
+    with Terminal(home, "list", columns=60) as terminal:
+        assert terminal.end() == 0
+        header, row = terminal.screen.splitlines()[:2]
+    assert header.split() == ["ID", "AGE", "STATUS", "QUESTION"]
+    assert row.startswith(ask.id[:8])
+    assert "Which database shall the" in row
+    assert len(row) <= 60

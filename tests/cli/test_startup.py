@@ -10,7 +10,9 @@ import pytest
 from tests.cli.program import BIN, SECONDS, Home, choice
 
 from sayso import __version__
+from sayso.cli import listing, showing
 from sayso.cli.lazy_group import COMMANDS, load
+from sayso.cli.plain_options import plain_options
 
 HEAVY = ("mcp", "mcp_types", "pydantic", "textual", "anyio", "asyncio", "starlette", "psycopg", "yaml")
 DUMP = """
@@ -47,8 +49,21 @@ def test_quick_commands_import_nothing_heavy(home: Home, arguments: list[str]) -
     ran = home.run(*(ask.id if part == "ID" else part for part in arguments), PYTHONPATH=str(home.folder))
     assert ran.code == 0, ran.err
     imported = next(line for line in ran.err.splitlines() if line.startswith("IMPORTED")).split()
-    assert ("click" in imported) == (arguments[0] not in ("hook", "guard"))
+    assert ("click" in imported) == (arguments[0] not in ("hook", "guard", "list", "show"))
     assert not set(HEAVY) & set(imported)
+
+
+LEFT_OUT = {"click", "dataclasses", "inspect", "logging", "shutil", "textwrap", "hashlib", "asyncio", "yaml"}
+
+
+@pytest.mark.parametrize(("arguments", "out"), [(["list"], ""), (["list", "--count"], ""), (["show", "ID"], "hashlib")])
+def test_looking_at_asks_imports_next_to_nothing(home: Home, arguments: list[str], out: str) -> None:
+    ask = home.leave(choice())
+    (home.folder / "sitecustomize.py").write_text(DUMP)
+    ran = home.run(*(ask.id if part == "ID" else part for part in arguments), PYTHONPATH=str(home.folder))
+    assert ran.code == 0, ran.err
+    imported = next(line for line in ran.err.splitlines() if line.startswith("IMPORTED")).split()
+    assert LEFT_OUT & set(imported) <= {out}
 
 
 WITHOUT_TLS = """
@@ -96,6 +111,43 @@ def test_a_command_that_needs_another_word_shows_its_help(home: Home) -> None:
     ran = home.run("ops")
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == home.run("ops", "--help").out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_table_of_commands_says_of_each_what_it_says_of_itself(name: str) -> None:
+    assert load(name).get_short_help_str(limit=1000) == COMMANDS[name]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "given"),
+    [
+        ([], {}),
+        (["--json"], {"form": "json"}),
+        (["--limit", "3", "--all"], {"limit": 3, "every_one": True}),
+        (["--limit=3"], {"limit": 3}),
+        (["--format", "{id}"], {"line": "{id}"}),
+        (["--limit", "0"], None),
+        (["--limit", "x"], None),
+        (["--limit"], None),
+        (["--json=yes"], None),
+        (["--json", "--count"], None),
+        (["--js"], None),
+        (["--help"], None),
+        (["more"], None),
+        (["--format", "--json"], None),
+        (["--project", "a\udcff"], None),
+    ],
+)
+def test_plain_options_are_read_as_they_are_and_all_else_is_left_to_a_closer_look(
+    arguments: list[str], given: dict[str, object] | None
+) -> None:
+    assert plain_options(arguments, listing.OPTIONS) == given
+
+
+def test_a_word_that_has_to_be_there_is_missed() -> None:
+    assert plain_options(["3f2a", "--json"], showing.OPTIONS) == {"ask_id": "3f2a", "as_json": True}
+    assert plain_options(["--json"], showing.OPTIONS) is None
+    assert plain_options(["3f2a", "3f2b"], showing.OPTIONS) is None
 
 
 def test_help_names_every_command(home: Home) -> None:

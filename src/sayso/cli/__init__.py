@@ -10,6 +10,8 @@ import sys
 from collections.abc import Callable
 
 INTERRUPTED = 130
+READERS = {"list": "listing", "show": "showing"}
+"""Commands that only read, and the module that does what each does: its `OPTIONS` and `run`."""
 
 
 def main() -> None:
@@ -32,6 +34,8 @@ def _quick() -> Callable[[], int]:
             return _hand_over
         case ["gate", _]:
             return _gate
+        case [name, *_] if name in READERS:
+            return _read
     return _run
 
 
@@ -42,18 +46,11 @@ def _serve() -> int:
     # All that is imported from here on stays; looking through it for what does not costs more than it is worth.
     gc.disable()
     from sayso.cli.serving import plain_flags, serve
-    from sayso.errors import SaysoError
 
     flags = plain_flags(sys.argv[2:])
     if flags is None:
         return _run()
-    try:
-        serve(**flags)
-    except SaysoError as error:
-        from sayso.cli.texts import explained
-
-        return _tell(f"{explained(error)}{_help_for(error)}", error.exit_code)
-    return 0
+    return _explaining(lambda: serve(**flags))
 
 
 def _guard() -> int:
@@ -62,17 +59,11 @@ def _guard() -> int:
 
     gc.disable()
     from sayso.cli.guarding import guard, plain_words
-    from sayso.errors import SaysoError
 
     found = plain_words(sys.argv[2:])
     if found is None:
         return _run()
-    try:
-        return guard(*found)
-    except SaysoError as error:
-        from sayso.cli.texts import explained
-
-        return _tell(f"{explained(error)}{_help_for(error)}", error.exit_code)
+    return _explaining(lambda: guard(*found))
 
 
 def _hand_over() -> int:
@@ -96,22 +87,64 @@ def _gate() -> int:
     return 0
 
 
-def _run() -> int:
-    import logging
+def _read() -> int:
+    """People and status bars look often, so plain options are read without what reads all others."""
+    import gc
+    from importlib import import_module
 
+    gc.disable()
+    from sayso.cli.plain_options import plain_options
+
+    does = import_module(f"sayso.cli.{READERS[sys.argv[1]]}")
+    given = plain_options(sys.argv[2:], does.OPTIONS)
+    if given is None:
+        gc.enable()
+        return _run()
+    _never_fail_on_a_character()
+    return _for_a_person(lambda: does.run(**given))
+
+
+def _explaining(work: Callable[[], object]) -> int:
+    """The exit code of some work; what goes wrong is told in a line."""
+    from sayso.errors import SaysoError
+
+    try:
+        code = work()
+    except SaysoError as error:
+        from sayso.cli.texts import explained
+
+        return _tell(f"{explained(error)}{_help_for(error)}", error.exit_code)
+    return code if isinstance(code, int) else 0
+
+
+def _for_a_person(work: Callable[[], object]) -> int:
+    """The same where somebody reads along: also of what the system refuses."""
+    try:
+        return _explaining(work)
+    except BrokenPipeError:
+        # Whoever reads has enough.
+        _forget_output()
+        return 1
+    except OSError as error:
+        _forget_output()
+        return _tell(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", 1)
+
+
+def _run() -> int:
+    return _for_a_person(_run_any)
+
+
+def _run_any() -> object:
     import click
 
     from sayso.cli.lazy_group import root
     from sayso.cli.program import program_name
-    from sayso.cli.texts import explained, tr, translated
-    from sayso.errors import SaysoError
+    from sayso.cli.texts import tr, translated
 
     _never_fail_on_a_character()
-    # What is worth a word here is told by the command itself; servers set up a log of their own.
-    logging.getLogger("sayso").addHandler(logging.NullHandler())
     try:
         _check_encoding(sys.argv[1:])
-        code = root().main(prog_name=program_name(), complete_var="_SAYSO_COMPLETE", standalone_mode=False)
+        return root().main(prog_name=program_name(), complete_var="_SAYSO_COMPLETE", standalone_mode=False)
     except click.Abort:
         return INTERRUPTED
     except click.exceptions.NoArgsIsHelpError as error:
@@ -122,12 +155,6 @@ def _run() -> int:
             hint = tr("Try '{command} -h' for help.", command=error.ctx.command_path)
             click.echo(f"{error.ctx.get_usage()}\n{hint}\n", err=True)
         return _tell(translated(error.format_message()), error.exit_code)
-    except SaysoError as error:
-        return _tell(f"{explained(error)}{_help_for(error)}", error.exit_code)
-    except OSError as error:
-        _forget_output()
-        return _tell(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", 1)
-    return code if isinstance(code, int) else 0
 
 
 def _help_for(error: Exception) -> str:
@@ -139,12 +166,11 @@ def _help_for(error: Exception) -> str:
 
 
 def _tell(text: str, code: int) -> int:
-    import click
-
+    from sayso.cli.terminal import say
     from sayso.cli.texts import tr
     from sayso.text import printable
 
-    click.echo(tr("Error: {text}", text=printable(text)), err=True)
+    say(tr("Error: {text}", text=printable(text)))
     return code
 
 

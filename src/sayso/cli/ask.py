@@ -71,6 +71,9 @@ def command(
     takes it up, and says on standard error when the answer is older than the command. An older yes or no is not
     printed: it is asked again.
 
+    In a terminal it can be answered right there too, unless an agent runs the command: choose, and Enter sends. The
+    first answer counts, wherever it is given. Ctrl-C leaves the ask open.
+
     Without QUESTION the questions are read as JSON from standard input:
     {"title": ..., "questions": [{"question", "type", "options", "required", "placeholder", "title", "id"}]}.
 
@@ -96,6 +99,8 @@ def _from_flags(question: str, options: Sequence[str], kind: str | None) -> dict
         raise click.UsageError("--multi needs the options to choose from: -o LABEL -o LABEL.")
     if kind == Kind.CONFIRM and options:
         raise click.UsageError("--confirm takes yes or no, so -o cannot be given with it.")
+    if twice := next((label for place, label in enumerate(options) if label in options[:place]), None):
+        raise click.UsageError(f"The option {twice!r} is given twice. Nobody could tell which one was chosen.")
     named = {"type": kind, "options": list(options)}
     return {"questions": [{"question": question, **{key: value for key, value in named.items() if value}}]}
 

@@ -6,13 +6,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
+from sayso.agent_guard import agent_behind
 from sayso.asks.desk import Held
 from sayso.asks.model import Ask, Kind, NewAsk, State
+from sayso.asks.waiting import Waiting
+from sayso.cli.asks_in_words import status
+from sayso.cli.shared import settler
+from sayso.cli.terminal import say, takes_keys
+from sayso.cli.texts import tr, translated
 from sayso.config import Config
 from sayso.desks import Desks, open_desks
-from sayso.errors import StoreError
+from sayso.errors import AlreadySettled, StoreError
+from sayso.text import one_line
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +32,10 @@ def put_and_wait(config: Config, new: NewAsk, opened: Callable[[Held], None], en
     before is only told of, as `opened`: things may have changed since, so it is asked again.
     """
     with open_desks(config) as desks:
-        return asyncio.run(_ask(desks, new, opened, ended))
+        # Before there is an ask of this very process, by which it would take itself for an agent.
+        here = len(new.questions) == 1 and takes_keys() and not agent_behind(desks)
+        hear = _answered_here_or_elsewhere if here else _answered_elsewhere
+        return asyncio.run(_ask(desks, new, opened, ended, hear))
 
 
 def settled_before(held: Held) -> bool:
@@ -37,7 +48,49 @@ def is_old_yes_or_no(held: Held) -> bool:
     return settled_before(held) and confirms and held.ask.state is State.ANSWERED
 
 
-async def _ask(desks: Desks, new: NewAsk, opened: Callable[[Held], None], ended: Callable[[Ask], None]) -> Ask:
+Hear = Callable[[Desks, Waiting, Held], Awaitable[Ask]]
+"""How the end of an ask is waited for."""
+
+
+async def _answered_elsewhere(desks: Desks, waiting: Waiting, held: Held) -> Ask:
+    return await waiting.outcome(held)
+
+
+async def _answered_here_or_elsewhere(desks: Desks, waiting: Waiting, held: Held) -> Ask:
+    """The first answer counts, from whichever side; who looks here is told when it was not theirs."""
+    if held.ask.state is not State.PENDING:
+        return await waiting.outcome(held)
+    from sayso.cli.answering_here import answer_given_here  # not every system has such terminals
+
+    outcome, typed = asyncio.create_task(waiting.outcome(held)), asyncio.create_task(answer_given_here(held.ask))
+    sent = False
+    try:
+        await asyncio.wait((outcome, typed), return_when=asyncio.FIRST_COMPLETED)
+        if not outcome.done():
+            with suppress(AlreadySettled):
+                await waiting.do(desks.asks.answer, held.ask.id, [typed.result()], settler(desks.config))
+                sent = True
+        typed.cancel()
+        await asyncio.wait([typed])
+        ask = await outcome
+    finally:
+        typed.cancel()
+        outcome.cancel()
+        await asyncio.wait((outcome, typed))
+    if not sent:
+        _say_who_was_first(ask)
+    return ask
+
+
+def _say_who_was_first(ask: Ask) -> None:
+    if ask.outcome:
+        person, where = one_line(ask.outcome.person, 60) or tr("someone"), translated(one_line(ask.outcome.surface, 60))
+        say(f"{translated(status(ask)).capitalize()}{tr(' by {person} in {place}', person=person, place=where)}.")
+
+
+async def _ask(
+    desks: Desks, new: NewAsk, opened: Callable[[Held], None], ended: Callable[[Ask], None], hear: Hear
+) -> Ask:
     async with desks.waiting(desks.asks) as waiting:
         while is_old_yes_or_no(held := await waiting.hold(new)):
             opened(held)
@@ -46,7 +99,7 @@ async def _ask(desks: Desks, new: NewAsk, opened: Callable[[Held], None], ended:
         tidying = asyncio.create_task(_tidy(desks, ending))
         opened(held)
         try:
-            ask = await waiting.outcome(held)
+            ask = await hear(desks, waiting, held)
             ended(ask)
         except BaseException:
             await waiting.release(held, "its caller went away")

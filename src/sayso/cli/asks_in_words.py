@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,11 +9,9 @@ from pathlib import Path
 from sayso.asks import words
 from sayso.asks.model import CLIENT_FORM, Answer, Ask, Asker, Event, Kind, Option, Question, State
 from sayso.asks.truth import Listening, listening, session_of, stops_waiting_at
-from sayso.cli.action_card import action_card, edited_lines
 from sayso.cli.terminal import bold, dim
 from sayso.cli.texts import mark, tr, translated
 from sayso.clock import now_ms
-from sayso.permissions.verdict import verdict_of
 from sayso.text import age, one_line, printable
 
 MOST_CHARACTERS = 4_000
@@ -53,6 +50,8 @@ def status(ask: Ask) -> str:
     """Where the ask stands, in a word or two; MEANINGS explains those of open ones."""
     if ask.state.answerable:
         return listening(ask).value
+    from sayso.permissions.verdict import verdict_of  # open asks have none
+
     verdict = verdict_of(ask)
     return verdict.word if verdict else ask.state.value.replace("_", " ")
 
@@ -89,11 +88,13 @@ def block(text: str, indent: str) -> str:
         kept += tr("\n… ({n} more characters; --json shows all)", n=f"{left:,}")
     elif len(lines) > MOST_LINES:
         kept += tr("\n… ({n} more lines; --json shows all)", n=f"{len(lines) - MOST_LINES:,}")
-    return textwrap.indent(kept, indent, lambda _: True)
+    return "\n".join(f"{indent}{line}" for line in kept.split("\n"))
 
 
 def described(ask: Ask) -> str:
     """Everything about one ask, to be read."""
+    from sayso.cli.action_card import action_card  # a list of asks shows no action
+
     asked = ["\n".join(action_card(ask))] if ask.wanted is not None else _question_blocks(ask)
     parts = [_facts(ask), *asked]
     if ask.outcome or not ask.state.answerable:
@@ -189,6 +190,8 @@ def _option_lines(number: int, option: Option) -> Iterator[str]:
 
 
 def _end(ask: Ask) -> str:
+    import textwrap
+
     lines = [_outcome_line(ask)]
     if ask.state is State.ANSWERED and not ask.is_permission:
         for number, question in enumerate(ask.questions, start=1):
@@ -196,6 +199,8 @@ def _end(ask: Ask) -> str:
             lines.append(f"  {number}. " + textwrap.indent(said, "     ").lstrip())
     elif ask.outcome and ask.outcome.reason:
         lines.append(_after(tr("  Reason: "), translated(ask.withdrawn) or ask.outcome.reason))
+    from sayso.cli.action_card import edited_lines
+
     return "\n".join([*lines, *edited_lines(ask)])
 
 

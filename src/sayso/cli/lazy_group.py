@@ -3,36 +3,64 @@
 from __future__ import annotations
 
 from importlib import import_module, util
+from typing import TYPE_CHECKING
 
 import click
 
 from sayso import __version__
-from sayso.cli.texts import mark
+from sayso.cli.texts import mark, tr
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 GROUPS = {
-    mark("Answering"): (
-        "list",
-        "show",
-        "answer",
-        "reject",
-        "allow",
-        "deny",
-        "history",
-        "log",
-        "rules",
-        "agents",
-        "away",
-        "back",
-    ),
-    mark("Asking, and running commands"): ("ask", "tools", "ops", "trust"),
-    mark("Connecting agents"): ("install", "uninstall", "doctor", "server", "guard", "hook", "gate"),
-    mark("In the browser, and over the network"): ("web", "project", "sync-workspaces", "user", "token"),
-    mark("Sayso itself"): ("config", "demo", "completion"),
+    mark("Answering"): {
+        "list": mark("Show the asks that can be answered."),
+        "show": mark("Show everything about one ask."),
+        "answer": mark("Answer an ask."),
+        "reject": mark("Reject an ask: the agent is told no, and why if you give a reason."),
+        "allow": mark("Allow what an agent wants to do, exactly as it is shown."),
+        "deny": mark("Deny what an agent wants to do, and say why if you like."),
+        "history": mark("Show finished asks, newest first."),
+        "log": mark("Show what was allowed and denied, and what ran, newest last."),
+        "rules": mark("Show the rules that hold here, and how often each decided."),
+        "agents": mark("Show the agents at work, those that wait for you first."),
+        "away": mark("Say that you are away: what agents ask waits in the inbox."),
+        "back": mark("Say that you are back at your terminals."),
+    },
+    mark("Asking, and running commands"): {
+        "ask": mark("Ask a person a question and wait for the answer."),
+        "tools": mark("Turn commands into tools for agents with JSON files."),
+        "ops": mark("See and stop the commands that agents run."),
+        "trust": mark("Look at what a project brings, and let Sayso use it."),
+    },
+    mark("Connecting agents"): {
+        "install": mark("Register Sayso with the agents on this machine."),
+        "uninstall": mark("Remove Sayso from agents' configurations."),
+        "doctor": mark("See what works, what does not, and how to fix it."),
+        "server": mark("Serve one agent over MCP on standard input and output."),
+        "guard": mark("Put another MCP server behind a gate."),
+        "hook": mark("Hand late answers to the agent that asked."),
+        "gate": mark("Bring a client's permission prompts into the inbox."),
+    },
+    mark("In the browser, and over the network"): {
+        "web": mark("Serve the inbox to your browser, and the MCP tools over HTTP."),
+        "project": mark("Manage the directories in which the web page may start agents."),
+        "sync-workspaces": mark("The same as `sayso project sync`, as PromptManager calls it."),
+        "user": mark("Manage who may sign in to the web inbox."),
+        "token": mark("Manage which agents may connect over HTTP."),
+    },
+    mark("Sayso itself"): {
+        "config": mark("Show each setting, its value and where it comes from."),
+        "demo": mark("See Sayso work: a sample agent asks you three questions."),
+        "completion": mark("Print the completion script for a shell."),
+    },
 }
-"""In the order of the help. Each command is `command` in the module `sayso.cli.<name>`."""
-COMMANDS = tuple(name for names in GROUPS.values() for name in names)
-_WHOLE = 1_000
-"""Characters of what is said about a command: all of it."""
+"""The commands with what each does, in the order of the help. Each is `command` in the module `sayso.cli.<name>`, and
+says the same of itself there; here it is told without importing any."""
+COMMANDS = {name: about for commands in GROUPS.values() for name, about in commands.items()}
+ONLY_READ = ("list", "show", "log", "agents", "config", "completion")
+"""Commands that do nothing worth a line in a log, so that they need not load what keeps it out of the terminal."""
 
 
 def load(name: str) -> click.Command:
@@ -50,18 +78,25 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """In groups, with what each does told to its end."""
         width = max(map(len, COMMANDS))
-        for heading, names in GROUPS.items():
-            commands = {name: self.get_command(ctx, name) for name in names}
+        for heading, commands in GROUPS.items():
             with formatter.section(heading):
-                formatter.write_dl(
-                    [(name.ljust(width), found.get_short_help_str(_WHOLE)) for name, found in commands.items() if found]
-                )
+                formatter.write_dl([(name.ljust(width), about) for name, about in commands.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        named = {name: about for name, about in COMMANDS.items() if name.startswith(incomplete)}
+        return [CompletionItem(name, help=tr(about)) for name, about in named.items()] + click.Command.shell_complete(
+            self, ctx, incomplete
+        )
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
         from sayso.cli.help_page import spoken
 
+        if cmd_name not in ONLY_READ:
+            _keep_log_quiet()
         return spoken(load(cmd_name))
 
     def resolve_command(
@@ -101,6 +136,13 @@ def sayso(ctx: click.Context) -> None:
         _inbox()
 
 
+def _keep_log_quiet() -> None:
+    """What is worth a word here is told by the command itself; servers set up a log of their own."""
+    import logging
+
+    logging.getLogger("sayso").addHandler(logging.NullHandler())
+
+
 def root() -> click.Command:
     """The whole of it, in the person's language."""
     from sayso.cli.help_page import spoken
@@ -113,10 +155,11 @@ def _inbox() -> None:
     from sayso.cli.program import settings
     from sayso.cli.terminal import draws_screens
 
+    _keep_log_quiet()
     config = settings()
     if draws_screens() and util.find_spec("sayso.tui") and util.find_spec("sayso.tui.app"):
         import_module("sayso.tui.app").run(config)
     else:
-        from sayso.cli.list import show_inbox
+        from sayso.cli.listing import show_inbox
 
         show_inbox(config)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-
-import click
+from typing import TYPE_CHECKING
 
 from sayso.asks.model import Ask, Settler
 from sayso.cli.program import settings
@@ -13,6 +12,9 @@ from sayso.config import Config, system_user
 from sayso.desks import open_desks
 from sayso.errors import SaysoError
 from sayso.text import one_line
+
+if TYPE_CHECKING:
+    import click
 
 SURFACE = "command line"
 MOST_OPEN = 10_000

@@ -1,20 +1,18 @@
-"""Writing to and reading from the person's terminal: safe, plain, coloured only where colour is wanted."""
+"""Writing to and reading from the person's terminal: safe, plain, coloured only where colour is wanted.
+
+Without what reads commands, which takes longer to import than many a command takes to do its work.
+"""
 
 from __future__ import annotations
 
 import io
 import os
 import re
-import select
-import shutil
 import sys
-import textwrap
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TextIO
-
-import click
 
 from sayso.cli.texts import language, tr
 from sayso.text import json_block, most_cells, printable
@@ -22,8 +20,11 @@ from sayso.text import json_block, most_cells, printable
 Cells = Sequence[str]
 _YES_OR_NO = {"de": {"ja": True, "nein": False}}
 _MARK = "    │ "
+_COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _START = re.compile(r"\s*(?:\d\. )?")
 _ROWS_BESIDE_A_PAGE = 3
+_LEAST_LAST = 24
+"""Columns that the last cell of a row needs to be known by."""
 _TAB = 8
 """The most columns that a tab takes."""
 _ROWS_BESIDE_A_CODE = 8
@@ -32,28 +33,39 @@ _ROWS_BESIDE_A_CODE = 8
 
 def put(text: str = "") -> None:
     """Data, or a line of a conversation that needs a terminal anyway: to stdout."""
-    click.echo(text, color=_has_colour(sys.stdout))
+    _write(sys.stdout, text)
 
 
 def say(text: str = "") -> None:
     """Talk: to stderr."""
-    click.echo(text, err=True, color=_has_colour(sys.stderr))
+    _write(sys.stderr, text)
+
+
+def put_lines(text: str) -> None:
+    """The same for what may be nothing at all, which is no line either."""
+    if text:
+        put(text)
+
+
+def put_anew(text: str) -> None:
+    """Data in the place of what was put before, where a terminal shows it; after it, for a program."""
+    put(f"\x1b[H\x1b[2J{text}" if has_colour(sys.stdout) else text)
 
 
 def put_json(value: object) -> None:
     """JSON to stdout: intact, in UTF-8 whatever the terminal speaks, and with nothing in it that drives one."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
-    click.echo(json_block(value))
+    _write(sys.stdout, json_block(value))
 
 
 def bold(text: str) -> str:
     """Marked up; `put` and `say` leave the mark out where colour is not wanted."""
-    return click.style(text, bold=True)
+    return f"\x1b[1m{text}\x1b[0m"
 
 
 def dim(text: str) -> str:
-    return click.style(text, dim=True)
+    return f"\x1b[2m{text}\x1b[0m"
 
 
 def draw_link(link: str) -> None:
@@ -88,6 +100,8 @@ def flowing(text: str) -> str:
 def _filled(line: str, width: int) -> str:
     start = _START.match(line)
     indent = " " * (start.end() if start else 0)
+    import textwrap
+
     return textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
@@ -151,9 +165,25 @@ def draws_screens() -> bool:
     return seen and os.environ.get("TERM", "") not in ("", "dumb", "unknown")
 
 
+def takes_keys() -> bool:
+    """Whether a person can press keys here and see what they do, while stdout may be a script's."""
+    if not (sys.stdin and sys.stderr and sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    return os.environ.get("TERM", "") not in ("", "dumb", "unknown") and is_in_front()
+
+
+def is_in_front() -> bool:
+    """Whether this is what the terminal's keys are for. A job in the background that reads them is stopped."""
+    try:
+        return os.name == "posix" and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    except OSError:
+        return False
+
+
 def forget_typed_ahead() -> bool:
     """Drop what was typed before now: it was meant for something else than what is shown next. Whether it had lines."""
     with suppress(ImportError, OSError):
+        import select
         import termios
 
         lines = bool(select.select([sys.stdin], [], [], 0)[0])
@@ -181,21 +211,29 @@ def confirmed(question: str) -> bool:
         if line.strip().lower() in words:
             return words[line.strip().lower()]
         put(tr("It takes y or n."))
-    raise click.Abort
+    from click import Abort
+
+    raise Abort
 
 
-def table(header: Cells, rows: Sequence[Cells]) -> str:
-    """Columns side by side. In a terminal the last one is cut so that a row stays a line."""
-    header = [tr(name) if name else "" for name in header]
-    widths = [max(map(cells, column)) for column in zip(header, *rows, strict=True)]
-    room = _room(widths)
-    lines = [_row(row, widths, room) for row in (header, *rows)]
-    return "\n".join([dim(lines[0]), *lines[1:]])
+def table(header: Cells, rows: Sequence[Cells], may_miss: Sequence[int] = ()) -> str:
+    """Columns side by side. In a terminal the last one is cut so that a row stays a line; in a narrow one, the columns
+    that may be missed are left out first, one after the other."""
+    lines = [[tr(name) if name else "" for name in header], *rows]
+    for missed in range(len(may_miss) + 1):
+        kept = [[cell for place, cell in enumerate(line) if place not in may_miss[:missed]] for line in lines]
+        widths = [max(map(cells, column)) for column in zip(*kept, strict=True)]
+        left = _room(widths)
+        if left is None or left >= _LEAST_LAST:
+            break
+    room = None if left is None else max(left, 20)
+    first, *others = [_row(line, widths, room) for line in kept]
+    return "\n".join([dim(first), *others])
 
 
 def cells(text: str) -> int:
     """How many columns of a terminal the text takes; colours take none."""
-    return sum(_width(character) for character in click.unstyle(text))
+    return sum(_width(character) for character in colourless(text))
 
 
 def cut(text: str, width: int) -> str:
@@ -220,7 +258,7 @@ def _row(row: Cells, widths: Sequence[int], room: int | None) -> str:
 def _room(widths: Sequence[int]) -> int | None:
     """Columns left for the last cell, None where lines may be of any length."""
     columns = _columns()
-    return max(columns - sum(width + 2 for width in widths[:-1]), 20) if columns else None
+    return columns - sum(width + 2 for width in widths[:-1]) if columns else None
 
 
 def _rows(terminal: TextIO) -> int:
@@ -233,7 +271,10 @@ def _rows(terminal: TextIO) -> int:
 
 def _columns() -> int | None:
     """How wide the person's terminal is; None where nobody looks at one."""
-    return shutil.get_terminal_size().columns if sys.stdout and sys.stdout.isatty() else None
+    if not (sys.stdout and sys.stdout.isatty()):
+        return None
+    said = os.environ.get("COLUMNS", "")
+    return int(said) if said.isdecimal() and int(said) else os.get_terminal_size(sys.stdout.fileno()).columns or 80
 
 
 def _width(character: str) -> int:
@@ -242,7 +283,19 @@ def _width(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def _has_colour(stream: TextIO | Any) -> bool:
+def colourless(text: str) -> str:
+    """The text without what colours it."""
+    return _COLOUR.sub("", text)
+
+
+def _write(stream: TextIO | Any, text: str) -> None:
+    """A line, at once; nowhere where there is no such stream."""
+    if stream:
+        stream.write(f"{text if has_colour(stream) else colourless(text)}\n")
+        stream.flush()
+
+
+def has_colour(stream: TextIO | Any) -> bool:
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return bool(stream) and stream.isatty()

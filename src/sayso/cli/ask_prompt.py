@@ -1,0 +1,201 @@
+"""The question of `sayso ask` in the terminal where it was put: what keys do, and what is drawn. No I/O.
+
+Choosing and sending are two acts, and nothing is chosen to begin with: no single key decides.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+
+from sayso.asks.model import NO, YES, Answer, Ask, Kind, Option, fit
+from sayso.cli.terminal import bold, cells, cut, dim
+from sayso.cli.texts import mark, tr, translated
+from sayso.cli.values import answer_typed
+from sayso.errors import InvalidInput
+from sayso.records import replace
+from sayso.text import one_line, printable
+
+TEXT, PASTE = "text", "paste"
+_NAMES = {
+    "\r": "enter",
+    "\n": "enter",
+    "\x7f": "backspace",
+    "\x08": "backspace",
+    "\x15": "clear",
+    "\x1b[A": "up",
+    "\x1bOA": "up",
+    "\x1b[B": "down",
+    "\x1bOB": "down",
+}
+_KEY = re.compile(
+    r"\x1b\[200~(?P<paste>.*?)\x1b\[201~|(?P<sequence>\x1b[\[O][0-9;?]*[A-Za-z~])|(?P<meta>\x1b[^\[O])"
+    r"|(?P<control>[\x00-\x1a\x1c-\x1f\x7f])|(?P<text>[^\x1b])",
+    re.DOTALL,
+)
+_HINTS = {
+    Kind.TEXT: mark("Type your answer; Enter sends it."),
+    Kind.SELECT: mark("↑ ↓ or a number chooses, Enter sends; or type your own words."),
+    Kind.MULTI_SELECT: mark("↑ ↓ or a number moves, Space marks, Enter sends; or type your own words."),
+    Kind.CONFIRM: mark("y or n chooses, Enter sends."),
+}
+_LEAST_ROWS = 3
+
+
+class KeyReader:
+    """Makes presses of the bytes that a terminal sends, however they are cut."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._rest = ""
+
+    def feed(self, data: bytes) -> Iterator[tuple[str, str]]:
+        """Each press by its name, with what was typed or pasted. What comes at once after a paste is none: text that
+        pretends to be the end of a paste, and goes on with keys, presses nothing."""
+        self._rest += self._decoder.decode(data)
+        while found := _KEY.match(self._rest):
+            self._rest = self._rest[found.end() :]
+            if found["paste"] is not None:
+                self._rest = ""
+                yield PASTE, found["paste"]
+            elif found["text"]:
+                yield TEXT, found["text"]
+            elif name := _NAMES.get(found[0]):
+                yield name, ""
+
+
+class AskPrompt:
+    """The only question of an ask while it is being answered here."""
+
+    def __init__(self, ask: Ask) -> None:
+        [self._question] = ask.questions
+        self._ask = ask
+        self._options = self._question.choices
+        self._rows = len(self._options) + self._question.takes_own_text
+        self._at = 0 if not self._options else -1
+        self._marked = set[str]()
+        self._text = self._digits = self._problem = ""
+
+    def press(self, name: str, text: str = "") -> Answer | None:
+        """What a press does; the answer, when it sends one."""
+        self._problem = ""
+        digits, self._digits = self._digits, ""
+        match name:
+            case "up" | "down":
+                self._move(-1 if name == "up" else 1)
+            case "backspace" if self._is_writing:
+                self._text = self._text[:-1]
+            case "clear" if self._is_writing:
+                self._text = ""
+            case "enter":
+                return self._send()
+            case "paste":
+                self._write(text)
+            case "text":
+                self._type(text, digits)
+        return None
+
+    @property
+    def _is_writing(self) -> bool:
+        """Whether the cursor is where own words stand, below all options."""
+        return self._at == len(self._options)
+
+    def _move(self, by: int) -> None:
+        self._at = (self._at + by if self._at >= 0 or by > 0 else -1) % self._rows
+
+    def _type(self, text: str, digits: str) -> None:
+        if self._is_writing and (self._text or not text.isdecimal()):
+            self._write(text)
+        elif text.isascii() and text.isdecimal() and self._options:
+            self._go_to(digits + text) or self._go_to(text)
+        elif self._question.kind is Kind.CONFIRM:
+            named = {"y": YES, "n": NO}.get(text.lower())
+            self._at = self._options.index(named) if named else self._at
+        elif text == " ":
+            self._toggle()
+        else:
+            self._write(text)
+
+    def _go_to(self, number: str) -> bool:
+        """To the option of this number, if there is one."""
+        if not 1 <= int(number) <= len(self._options):
+            return False
+        self._at, self._digits = int(number) - 1, number
+        return True
+
+    def _toggle(self) -> None:
+        if self._question.kind is Kind.MULTI_SELECT and 0 <= self._at < len(self._options):
+            self._marked ^= {self._options[self._at].id}
+
+    def _write(self, text: str) -> None:
+        if self._question.takes_own_text:
+            self._at = len(self._options)
+            self._text += text.replace("\r\n", "\n").replace("\r", "\n")
+
+    def _send(self) -> Answer | None:
+        try:
+            answer = self._answer()
+            return fit(self._ask, [answer])[0] if answer else None
+        except InvalidInput as error:
+            self._problem = " ".join(translated(problem.text) for problem in error.problems)
+            return None
+
+    def _answer(self) -> Answer | None:
+        own = self._own_words() if self._is_writing or self._question.kind is Kind.MULTI_SELECT else None
+        if self._problem:
+            return None
+        if self._question.kind is Kind.MULTI_SELECT:
+            chosen = tuple(option.id for option in self._options if option.id in self._marked)
+        else:
+            chosen = () if self._is_writing or self._at < 0 else (self._options[self._at].id,)
+        if chosen or own:
+            return Answer(question=self._question.id, chosen=chosen, text=own)
+        self._problem = tr("Nothing is chosen yet.") if self._options else tr("Nothing is written yet.")
+        return None
+
+    def _own_words(self) -> str | None:
+        """What was written. Where that names an option, the cursor goes there instead, to be seen before it is sent."""
+        written = self._text.strip()
+        if not written or not self._options:
+            return written or None
+        read = answer_typed(replace(self._question, kind=Kind.SELECT), written)
+        if not read.chosen:
+            return read.text
+        self._at, self._text = [option.id for option in self._options].index(read.chosen[0]), ""
+        self._problem = tr("That is option {n}.", n=self._at + 1)
+        return None
+
+    def lines(self, columns: int, rows: int) -> list[str]:
+        """What is drawn, in at most `rows` lines: the options around the cursor, own words, and what keys do here."""
+        shown = max(rows - 3, _LEAST_ROWS)
+        first = max(0, min(self._at - shown // 2, len(self._options) - shown))
+        lines = [self._option_line(place, option) for place, option in enumerate(self._options)][first : first + shown]
+        lines = [cut(line, columns - 1) for line in lines]
+        if self._question.takes_own_text:
+            lines.append(self._own_line(columns - 1))
+        lines = [bold(line) if line.startswith("›") else line for line in lines]
+        if self._problem:
+            lines.append(cut(one_line(self._problem, 400), columns - 1))
+        hint = f"{tr(_HINTS[self._question.kind])} {tr('Ctrl-C leaves the question open.')}"
+        return [*lines, dim(cut(hint, columns - 1))]
+
+    def _option_line(self, place: int, option: Option) -> str:
+        at = "›" if place == self._at else " "
+        if self._question.kind is Kind.CONFIRM:
+            return f"{at} {option.id[0]}) {tr(option.label)}"
+        box = "" if self._question.kind is not Kind.MULTI_SELECT else "[x] " if option.id in self._marked else "[ ] "
+        return (
+            f"{at} {box}{place + 1}) {one_line(option.name, 400)}{tr(' (recommended)') if option.recommended else ''}"
+        )
+
+    def _own_line(self, columns: int) -> str:
+        """The end of what was written is where the next letter goes."""
+        start = f"{'›' if self._is_writing else ' '} {tr('own words: ') if self._options else ''}"
+        text = printable(self._text).replace("\n", " ↵ ")
+        room = max(columns - cells(start) - 1, 2)
+        whole, text = text, text[-room:]
+        while cells(text) > room - (text != whole):
+            text = text[1:]
+        text = text if text == whole else f"…{text}"
+        return start + text + ("▏" if self._is_writing else "")

@@ -1,0 +1,177 @@
+"""What `sayso list` does, whoever read its options. Imports little: people look often."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from sayso.asks.crowds import Crowd, without_crowds
+from sayso.asks.lookalikes import Lookalikes
+from sayso.asks.model import Ask
+from sayso.cli.asks_in_words import MEANINGS, headline, short_place, status
+from sayso.cli.plain_options import positive
+from sayso.cli.presence_words import say_absence
+from sayso.cli.program import settings
+from sayso.cli.shared import MOST_OPEN, project_name
+from sayso.cli.terminal import listed, put, put_json, put_lines, say, table
+from sayso.cli.texts import tr, translated
+from sayso.clock import now_ms
+from sayso.config import Config
+from sayso.desks import Desks, open_desks
+from sayso.errors import InvalidInput, Problem
+from sayso.text import age, one_line
+
+HEADER = ("ID", "AGE", "STATUS", "CLIENT", "PROJECT", "QUESTION")
+_MAY_MISS = (4, 3, 2)
+"""The columns that a narrow terminal does without, in this order: project, client, status."""
+PAGE = 100
+OPTIONS = {
+    "--project": ("project", Path),
+    "--limit": ("limit", positive),
+    "--all": ("every_one", True),
+    "--count": ("form", "count"),
+    "--format": ("line", str),
+    "--watch": ("watch", True),
+    "--json": ("form", "json"),
+}
+Draw = Callable[[Sequence[Ask]], str]
+"""What is printed for some asks."""
+Fewer = tuple[list[Ask], list[Crowd]]
+"""The asks that are shown one by one, and those that are only counted."""
+
+
+def run(
+    project: Path | None = None,
+    limit: int = PAGE,
+    every_one: bool = False,
+    form: str | None = None,
+    line: str | None = None,
+    watch: bool = False,
+) -> None:
+    """Print the open asks as the options say."""
+    config, here = settings(), project_name(project)
+    if form and line is not None:
+        raise InvalidInput([Problem(path="--format", text=f"give either this or --{form}, not both.")])
+    fewer = _all_of_them if every_one else without_crowds
+    if watch:
+        _watch(config, here, _drawing(form, line, limit) or (lambda asks: inbox_table(fewer(asks)[0][:limit])))
+    asks = _open_asks(config, here)
+    if form == "json":
+        from sayso.dialects.asks_as_data import ask_data
+
+        put_json([ask_data(ask) for ask in asks[:limit]])
+    elif draw := _drawing(form, line, limit):
+        put_lines(draw(asks))
+    else:
+        _show(asks, limit, fewer, project)
+
+
+def _show(asks: Sequence[Ask], limit: int, fewer: Callable[[Sequence[Ask]], Fewer], project: Path | None) -> None:
+    asks, others = fewer(asks)
+    shown, more = asks[:limit], len(asks) > limit
+    if shown:
+        put(inbox_table(shown))
+        _say_crowds(others)
+        _say_next_steps(shown, more)
+    elif project:
+        say(tr("No questions are waiting in {project}.", project=project))
+    else:
+        say(tr("No questions are waiting. `sayso history` shows those that ended."))
+
+
+def _drawing(form: str | None, line: str | None, limit: int) -> Draw | None:
+    """What a program is told of the asks; None where a person reads."""
+    from sayso.cli.status_lines import as_json_line, filled
+
+    if line is not None:
+        fill = filled(line)
+        return lambda asks: fill(asks[:limit])
+    if form == "json":
+        return lambda asks: as_json_line(asks[:limit])
+    return (lambda asks: str(len(asks))) if form == "count" else None
+
+
+def _watch(config: Config, project: str | None, draw: Draw) -> NoReturn:
+    from sayso.cli.status_lines import watch
+
+    with open_desks(config) as desks:
+        watch(desks, lambda: draw(_look(desks, project)))
+
+
+def _all_of_them(asks: Sequence[Ask]) -> Fewer:
+    return list(asks), []
+
+
+def show_inbox(config: Config) -> None:
+    """What `sayso` alone shows: the inbox, or how to get something into it."""
+    asks, others = without_crowds(_open_asks(config, None))
+    if asks:
+        put(inbox_table(asks[:PAGE]))
+        _say_crowds(others)
+        _say_next_steps(asks[:PAGE], len(asks) > PAGE)
+    else:
+        from sayso.cli.connecting import typed_here, ways_to_connect
+
+        steps = {f"{typed_here()} demo": tr("see it work with a sample agent"), **ways_to_connect()}
+        put(f"{tr('No questions are waiting. To get some:')}\n\n{listed(steps)}")
+
+
+def inbox_table(asks: Sequence[Ask]) -> str:
+    others = Lookalikes(ask.asker for ask in asks)
+    return table(HEADER, [_row(ask, others) for ask in asks], may_miss=_MAY_MISS)
+
+
+def _open_asks(config: Config, project: str | None) -> list[Ask]:
+    with open_desks(config) as desks:
+        say_absence(config, desks)
+        return _look(desks, project)
+
+
+def _look(desks: Desks, project: str | None) -> list[Ask]:
+    # Only then is it true who still waits.
+    desks.asks.release_the_dead()
+    return desks.asks.inbox(project=project, most=MOST_OPEN)
+
+
+def _called(ask: Ask) -> str:
+    agent, where = one_line(ask.asker.client, 20) or tr("an agent"), short_place(ask.asker.project)
+    return tr("{agent} in {where}", agent=agent, where=where) if where else agent
+
+
+def _say_crowds(others: Sequence[Crowd]) -> None:
+    for crowd in others:
+        agent = _called(crowd.newest)
+        say(tr("… and {size} more of {agent}: --all shows each.", size=crowd.size, agent=agent))
+
+
+def _row(ask: Ask, others: Lookalikes) -> tuple[str, ...]:
+    """Where agents of the same name are at work in the same project, each is told with its session and branch."""
+    asker = ask.asker
+    session, branch = others.session(asker), one_line(others.branch(asker), 30)
+    return (
+        ask.id[:8],
+        translated(age(now_ms() - ask.created_at)),
+        translated(status(ask)),
+        " ".join(filter(None, (one_line(asker.client, 20) or "-", session))),
+        (short_place(ask.asker.project) or "-") + (f" ({branch})" if branch else ""),
+        headline(ask),
+    )
+
+
+def _say_next_steps(asks: Sequence[Ask], more: bool) -> None:
+    if more:
+        say(tr("… and more: --limit shows more than {n}.", n=len(asks)))
+    say()
+    found = {status(ask) for ask in asks}
+    for word, meaning in MEANINGS.items():
+        if word in found and word != "waiting":
+            say(f"{translated(word)}: {tr(meaning)}.")
+    for ask in asks:
+        if ask.wanted is not None:
+            say(tr("Decide one: sayso allow {id}, sayso deny {id}", id=ask.id[:8]))
+            break
+    for ask in asks:
+        if ask.wanted is None:
+            say(tr("Answer one: sayso answer {id}    See all of it: sayso show {id}", id=ask.id[:8]))
+            break

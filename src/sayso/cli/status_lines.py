@@ -1,0 +1,66 @@
+"""The open asks for status bars and scripts: a line for each, and all again whenever something changes."""
+
+from __future__ import annotations
+
+import gc
+import re
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from sayso.asks.lookalikes import Lookalikes
+from sayso.asks.model import Ask
+from sayso.cli.asks_in_words import headline, short_place, status
+from sayso.cli.terminal import put_anew
+from sayso.cli.texts import translated
+from sayso.clock import now_ms
+from sayso.desks import Desks
+from sayso.errors import InvalidInput, Problem
+from sayso.text import age, json_line, one_line, quoted
+
+HOLES = ("id", "age", "status", "client", "session", "project", "branch", "question")
+_HOLE = re.compile(r"\{(\w*)\}")
+_LOOK_AGAIN = 30.0
+"""Seconds without a ring after which ages are told anew, and it is looked who still waits."""
+
+
+def watch(desks: Desks, look: Callable[[], str]) -> NoReturn:
+    """Print what `look` gives, and again each time it has become another. Endless: Ctrl-C ends it."""
+    gc.enable()  # it was left out for what only starts, reads and ends
+    bell, shown = desks.bell(), None
+    while True:
+        if (now := look()) != shown:
+            put_anew(now)
+            shown = now
+        bell.wait(_LOOK_AGAIN)
+
+
+def filled(template: str) -> Callable[[Sequence[Ask]], str]:
+    """A line for each ask, made of a text with holes. What agents said stays on its line and drives no terminal."""
+    if unknown := [name for name in _HOLE.findall(template) if name not in HOLES]:
+        known = ", ".join(HOLES)
+        raise InvalidInput(
+            [Problem(path="--format", text=f"{quoted(unknown[0])} is no field. The fields are {known}.")]
+        )
+    return lambda asks: "\n".join(_line(template, ask, Lookalikes(each.asker for each in asks)) for ask in asks)
+
+
+def as_json_line(asks: Sequence[Ask]) -> str:
+    """All of them in one line, so that whoever reads lines has a whole list in each."""
+    from sayso.dialects.asks_as_data import ask_data
+
+    return json_line([ask_data(ask) for ask in asks])
+
+
+def _line(template: str, ask: Ask, others: Lookalikes) -> str:
+    asker = ask.asker
+    values = {
+        "id": ask.id[:8],
+        "age": translated(age(now_ms() - ask.created_at)),
+        "status": translated(status(ask)),
+        "client": one_line(asker.client, 20),
+        "session": others.session(asker),
+        "project": short_place(asker.project),
+        "branch": one_line(asker.branch, 30),
+        "question": headline(ask),
+    }
+    return _HOLE.sub(lambda found: values[found[1]], template)

@@ -1,0 +1,115 @@
+"""What keys do at the question of `sayso ask` in its own terminal: choosing and sending are two acts."""
+
+from __future__ import annotations
+
+import pytest
+from tests.cli.program import choice, confirm, several, text
+
+from sayso.asks.model import Answer, Ask, Asker, Question
+from sayso.cli.ask_prompt import AskPrompt, KeyReader
+from sayso.cli.terminal import cells, colourless
+
+UP, DOWN, ENTER = b"\x1b[A", b"\x1b[B", b"\r"
+
+
+def answered(question: Question, *keys: bytes) -> Answer | None:
+    """The answer that these bytes send, each as it came from the terminal."""
+    reader, prompt = KeyReader(), prompt_for(question)
+    for data in keys:
+        for name, typed in reader.feed(data):
+            if answer := prompt.press(name, typed):
+                return answer
+    return None
+
+
+def prompt_for(question: Question) -> AskPrompt:
+    ask = Ask(id="a" * 24, call_id="1", tool="t", questions=(question,), asker=Asker(), created_at=0, changed_at=0)
+    return AskPrompt(ask)
+
+
+@pytest.mark.parametrize("question", [choice(), several("A", "B"), confirm(), text()], ids=lambda each: each.kind)
+def test_enter_alone_sends_nothing(question: Question) -> None:
+    assert answered(question, ENTER, ENTER, ENTER) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "key"), [(choice(), b"2"), (choice(), DOWN), (confirm(), b"y"), (several("A", "B"), b" ")]
+)
+def test_no_single_key_decides(question: Question, key: bytes) -> None:
+    assert answered(question, key) is None
+
+
+@pytest.mark.parametrize(
+    ("keys", "chosen"),
+    [
+        ([b"2", ENTER], "2"),
+        ([DOWN, ENTER], "1"),
+        ([DOWN, DOWN, ENTER], "2"),
+        ([UP, UP, ENTER], "2"),
+        ([b"\x1bOB", b"\n"], "1"),
+        ([b"2", b"1", ENTER], "1"),
+        ([b"\x1b", b"[", b"B", ENTER], "1"),
+    ],
+)
+def test_arrows_and_numbers_choose_and_enter_sends(keys: list[bytes], chosen: str) -> None:
+    assert answered(choice(), *keys) == Answer(question="1", chosen=(chosen,))
+
+
+def test_a_number_of_two_digits_is_one_number() -> None:
+    many = choice("Which?", *(f"Option {number}" for number in range(1, 13)))
+    assert answered(many, b"1", b"2", ENTER) == Answer(question="1", chosen=("12",))
+
+
+@pytest.mark.parametrize(("key", "chosen"), [(b"y", "yes"), (b"N", "no"), (b"1", "yes"), (b"2", "no")])
+def test_a_confirmation_takes_y_and_n(key: bytes, chosen: str) -> None:
+    assert answered(confirm(), b"x", key, ENTER) == Answer(question="1", chosen=(chosen,))
+
+
+def test_several_are_marked_by_space_and_the_cursor_marks_none() -> None:
+    question = several("Lint", "Types", "Tests")
+    assert answered(question, DOWN, ENTER) is None
+    assert answered(question, b"3", b" ", b"1", b" ", b"2", ENTER) == Answer(question="1", chosen=("1", "3"))
+    assert answered(question, b"1", b" ", b" ", ENTER) is None
+
+
+def test_own_words_are_typed_as_they_are() -> None:
+    assert answered(choice(), b"neither, yet", ENTER) == Answer(question="1", text="neither, yet")
+    assert answered(text(), "wegen Grüße 42".encode(), b"\x7f", ENTER) == Answer(question="1", text="wegen Grüße 4")
+    assert answered(text(), b"no", b"\x15", b"yes", ENTER) == Answer(question="1", text="yes")
+    both = answered(several("Lint", "Types"), b"1", b" ", b"and format", ENTER)
+    assert both == Answer(question="1", chosen=("1",), text="and format")
+
+
+def test_words_that_name_an_option_go_to_it_first_and_near_ones_are_refused() -> None:
+    assert answered(choice(), b"sqlite", ENTER) is None
+    assert answered(choice(), b"sqlite", ENTER, ENTER) == Answer(question="1", chosen=("1",))
+    assert answered(choice(), b"Postgre", ENTER, ENTER, ENTER) is None
+
+
+def test_a_paste_sends_nothing_whatever_it_holds() -> None:
+    pasted = b"\x1b[200~first\r\nsecond\ry\r\x1b[201~"
+    assert answered(text(), pasted) is None
+    assert answered(text(), pasted, ENTER) == Answer(question="1", text="first\nsecond\ny")
+    assert answered(text(), b"\x1b[200~harmless\x1b[201~\r") is None, "an end of a paste that the paste itself holds"
+    assert answered(confirm(), b"\x1b[200~y\r\x1b[201~") is None
+
+
+def test_keys_that_mean_nothing_here_do_nothing() -> None:
+    assert answered(choice(), b"\x1b[5~", b"\x1b[C", b"\t", b"\x1by", b"\x00", b"\x1b[1;5B", ENTER) is None
+
+
+def test_what_is_drawn_drives_no_terminal_and_fits_into_it() -> None:
+    hostile = choice("Which?", "\x1b[2Jgone \u202e", "x" * 300, *(f"Option {number}" for number in range(60)))
+    prompt = prompt_for(hostile)
+    for name, typed in KeyReader().feed(b"4" + b"\x1b[200~" + b"\x1b]0;title\x07" * 30 + b"\x1b[201~"):
+        prompt.press(name, typed)
+    lines = [colourless(line) for line in prompt.lines(columns=60, rows=20)]
+    assert len(lines) <= 20
+    assert max(map(cells, lines)) < 60
+    assert not any(sign in line for line in lines for sign in "\x1b\x07\u202e")
+
+
+def test_the_bottom_line_names_the_keys_of_this_kind_of_question() -> None:
+    assert "Space marks" in prompt_for(several("A", "B")).lines(100, 30)[-1]
+    assert "Space" not in prompt_for(choice()).lines(100, 30)[-1]
+    assert "y or n" in prompt_for(confirm()).lines(100, 30)[-1]
