@@ -75,7 +75,7 @@ def replace(one: T, **changes: Any) -> T:
     if not hasattr(type(one), "FIELDS"):
         import dataclasses
 
-        return dataclasses.replace(one, **changes)  # type: ignore[type-var]
+        return dataclasses.replace(one, **changes)  # type: ignore[type-var]  # noqa: TID251
     return type(one)(**{name: getattr(one, name) for name in fields(type(one))} | changes)
 
 

@@ -6,7 +6,6 @@ import threading
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,6 +30,7 @@ from sayso.agents.model import (
 from sayso.agents.projects import Projects
 from sayso.agents.queue import MOST_QUEUED
 from sayso.errors import CalledOff, InvalidInput, NotFound, RunGoesOn, TooManyRuns
+from sayso.records import replace
 from sayso.store import Store
 
 TOKEN = "11111111-2222-4333-8444-555555555555"

@@ -7,7 +7,6 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from tests.running.processes import eventually
 from sayso import __version__
 from sayso.asks.model import Answer, Ask, Settler, State
 from sayso.processes import name_of
+from sayso.records import replace
 
 PERSON = Settler(person="mira", surface="terminal")
 
@@ -291,8 +291,8 @@ def test_two_options_of_the_same_name_are_refused(home: Home) -> None:
     assert ran.error == "Error: The option 'A' is given twice. Nobody could tell which one was chosen."
 
 
-def asked_here(home: Home, *arguments: str, **env: str) -> Terminal:
-    return Terminal(home, "ask", *arguments, **{"TERM": "xterm", "NO_COLOR": "1", **env})
+def asked_here(home: Home, *arguments: str) -> Terminal:
+    return Terminal(home, "ask", *arguments, TERM="xterm", NO_COLOR="1")
 
 
 def test_in_a_terminal_the_answer_is_given_right_there(home: Home) -> None:
@@ -346,7 +346,8 @@ def test_ctrl_c_at_the_prompt_leaves_the_ask_open_and_the_terminal_as_it_was(hom
 
 @pytest.mark.parametrize("mark", ["CLAUDECODE", "CODEX_SANDBOX"])
 def test_an_agent_that_has_a_terminal_is_offered_no_prompt(home: Home, mark: str) -> None:
-    with asked_here(home, "Deploy?", "--confirm", **{mark: "1"}) as terminal:
+    marked = replace(home, extra={mark: "1"})
+    with asked_here(marked, "Deploy?", "--confirm") as terminal:
         terminal.expect("Waiting for a person")
         terminal.press(b"y\r")
         settle(home, Answer(question="1", chosen=("no",)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 from tests.running.processes import PATH, PATIENCE
 
 from sayso.permissions.action import Action, ActionKind
+from sayso.records import replace
 from sayso.running.launch import Launch
 from sayso.running.output import read
 from sayso.running.program import identity

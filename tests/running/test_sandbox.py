@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,6 +20,7 @@ import pytest
 from tests.running.processes import PATH, PATIENCE, fresh_token
 
 from sayso.config import Config
+from sayso.records import replace
 from sayso.running import confined, landlock, seatbelt, seccomp
 from sayso.running.denials import guess
 from sayso.running.launch import Launch

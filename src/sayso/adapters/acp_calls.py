@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from sayso.dialects.approve import Permission, wanted_action
 from sayso.permissions.action import Action, ActionKind
 from sayso.permissions.edits import path_of, unified
 from sayso.permissions.seen_file import seen
+from sayso.records import replace
 from sayso.rules.uses import NOT_TOLD
 from sayso.text import one_line
 

@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING
 from sayso.adapters.rpc import RequestId
 from sayso.clients import RUN_VARIABLE
 from sayso.errors import NotFound, SaysoError, StoreError
-from sayso.records import record
+from sayso.records import record, replace
 
 if TYPE_CHECKING:
     from sayso.asks.model import Ask, Asker

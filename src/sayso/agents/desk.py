@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from secrets import token_hex
 from typing import Any
@@ -32,6 +31,7 @@ from sayso.agents.model import (
 from sayso.clock import FAR_FUTURE
 from sayso.detached import DetachedDesk, DetachedQueries
 from sayso.errors import NotFound, RunGoesOn, RunHasEnded, TooManyRuns
+from sayso.records import replace
 from sayso.running import folder as runner_folder
 from sayso.store import Row, Transaction
 

@@ -10,7 +10,6 @@ import json
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +19,7 @@ from sayso.agents.kinds import AGENTS
 from sayso.agents.lines import PassedOver, RunOutput
 from sayso.agents.model import Ending, EventKind, NewEvent, Run, RunState, Saying
 from sayso.errors import StoreError
+from sayso.records import replace
 from sayso.running import output
 from sayso.running.folder import Status
 from sayso.text import printable, quoted

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from sayso.records import replace
 from sayso.running.folder import DetachedProcess
 
 SHORTEST_WAIT, LONGEST_WAIT = 30, 900

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from sayso.cli.texts import plural, tr
 from sayso.config import Config
 from sayso.desks import open_desks
 from sayso.errors import InvalidInput, NotFound, NotTrusted, Problem
+from sayso.records import replace
 from sayso.text import iso_time, spelt_out
 from sayso.trust import TrustedProject, content_hash, real, relative_name
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
@@ -13,6 +13,7 @@ from typing import Protocol
 from sayso.errors import CannotEdit
 from sayso.install import files
 from sayso.install.ledger import Ledger, Record
+from sayso.records import replace
 
 
 class Part(Protocol):

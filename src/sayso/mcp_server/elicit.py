@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sayso.errors import FormUnavailable, ProtocolError
@@ -17,6 +17,7 @@ from sayso.mcp_server.forms import Form
 from sayso.protocol.messages import INVALID_PARAMS, Json
 from sayso.protocol.methods import faults_of_reply
 from sayso.protocol.results import InputRequired
+from sayso.records import replace
 
 METHOD = "elicitation/create"
 KEY = "form"

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sayso.chain import LogEvent, LogKind
 from sayso.permissions.action import Action
 from sayso.permissions.hindsight import MOST_LOOKED_AT, PastAction, add_past
+from sayso.records import replace
 from sayso.rules.book import Circumstances, RuleBook, Ruling
 from sayso.rules.judge import RuleJudge, sandbox_of
 from sayso.rules.places import RuleLevel

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from sayso.config import SANDBOXES
+from sayso.records import replace
 from sayso.rules.pattern import About, Pattern
 from sayso.rules.rule import Effect, Rule, RulesFault, RulesFile
 from sayso.rules.use import Command, ToolUse, UsedPath

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import replace
 from pathlib import Path
 
 from sayso.config import Config
 from sayso.files import read_regular
+from sayso.records import replace
 from sayso.rules.book import RuleBook
 from sayso.rules.places import RuleLevel, rules_places
 from sayso.rules.reading import read_rules

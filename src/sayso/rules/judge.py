@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sayso import config as settings
 from sayso.config import SANDBOXES, Config
+from sayso.records import replace
 from sayso.rules.book import Circumstances, RuleBook, Ruling
 from sayso.rules.files import RuleFiles
 from sayso.rules.pattern import pattern

@@ -6,11 +6,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from sayso.errors import InvalidInput, Problem
 from sayso.files import prepared_file
+from sayso.records import replace
 from sayso.rules.adding import NOT_WRITTEN, NOTE
 from sayso.rules.files import MOST_BYTES, read_file
 from sayso.rules.places import RuleLevel

@@ -9,10 +9,11 @@ import os.path
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
+from sayso.records import replace
 from sayso.rules.shell import UNKNOWN, forms_of, taken_apart
 from sayso.rules.use import Command, ToolUse, UsedPath
 from sayso.rules.wrappers import only_reads

@@ -6,8 +6,9 @@ Also options by which programs that seem harmless run others or write files.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from sayso.records import replace
 from sayso.rules.use import Command
 
 USUAL_FOLDERS = ("", "/bin", "/usr/bin")

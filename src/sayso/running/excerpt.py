@@ -6,10 +6,11 @@ Reading the bytes is in output.py. Here is what may go before a model's or a per
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from sayso.config import Config
+from sayso.records import replace
 from sayso.running import output
 from sayso.running.masking import Masks, default_masks
 from sayso.running.output import Found, Match, OutputLines, Piece

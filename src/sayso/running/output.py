@@ -11,10 +11,11 @@ import re
 import signal
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from sayso.errors import InvalidInput, Problem
+from sayso.records import replace
 from sayso.running import isolated, search
 from sayso.running.capture import STREAMS, segments
 from sayso.running.folder import read_status

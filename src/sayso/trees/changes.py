@@ -6,10 +6,11 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 from sayso.errors import TreeUnavailable
+from sayso.records import replace
 from sayso.trees.git import Git
 from sayso.trees.shadow import Shadow, Snapshot
 

@@ -10,10 +10,11 @@ import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from sayso.errors import TreeUnavailable
+from sayso.records import replace
 from sayso.text import spelt_out
 from sayso.trees.changes import ChangedFile, changes
 from sayso.trees.git import Git

@@ -13,10 +13,11 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sayso.errors import TreeUnavailable
+from sayso.records import replace
 from sayso.text import one_line
 
 SECONDS = 20.0

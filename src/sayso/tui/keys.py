@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from textual.binding import Binding, BindingsMap
 from textual.dom import DOMNode
@@ -12,6 +12,7 @@ from textual.keys import format_key, key_to_character
 
 from sayso.config import Config
 from sayso.errors import ConfigError
+from sayso.records import replace
 from sayso.text import did_you_mean
 
 _MODIFIERS = {"ctrl", "shift", "alt", "super", "meta", "hyper"}

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from textual.content import Content, Span
 
+from sayso.records import replace
 from sayso.text import printable
 
 if TYPE_CHECKING:

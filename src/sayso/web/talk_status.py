@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sayso.agents.costs import Cost
 from sayso.agents.model import EventKind, Run, RunEvent
+from sayso.records import replace
 
 
 @dataclass(frozen=True, kw_only=True)
