@@ -12,11 +12,12 @@ import os
 import re
 import secrets
 import shutil
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from sayso.errors import TreeChanged, TreeUnavailable
 from sayso.files import replace_file
+from sayso.records import replace
 from sayso.text import counted, spelt_out
 from sayso.trees.changes import kept_by_filters
 from sayso.trees.committing import check_quiet, head_of, identity_of, tree_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
@@ -15,6 +15,7 @@ from starlette.routing import Route
 from sayso.agents.model import Run
 from sayso.agents.supervisor import RunSupervisor
 from sayso.errors import SaysoError, TreeUnavailable
+from sayso.records import replace
 from sayso.text import exact_diff, spelt_out
 from sayso.trees.changes import ChangedFile, ChangeKind, TreeChanges, changes, diffs
 from sayso.trees.reverting import Revert, reverts
