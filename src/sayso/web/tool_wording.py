@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from sayso.action_data import digest_of
@@ -14,6 +14,7 @@ from sayso.dialects.approve import Permission, wanted_action
 from sayso.permissions.action import original_of
 from sayso.permissions.parts import PartName
 from sayso.permissions.verdict import Decision, verdict_of
+from sayso.records import replace
 from sayso.text import lasting, one_line
 from sayso.web.permission_card import ShownPart, shown_parts
 
