@@ -77,7 +77,7 @@ def rules_change(
         if names[key]:
             add_past(found.setdefault(names[key], {}), event, action)
     newest_first = {name: tuple(reversed(past.values())) for name, past in found.items()}
-    return replace(RulesChange(looked_at=len(looked_at)), **newest_first)  # type: ignore[arg-type]
+    return replace(RulesChange(looked_at=len(looked_at)), **newest_first)
 
 
 def _ruling(judge: RuleJudge, books: _Books, event: LogEvent, action: Action) -> Ruling:
