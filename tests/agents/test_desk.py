@@ -281,3 +281,39 @@ def test_a_queued_message_can_be_said_to_the_agent_at_work_and_only_so_many_wait
         runs.queue.add(run, str(number))
     with pytest.raises(InvalidInput, match="20 messages wait already"):
         runs.queue.add(run, "One too many")
+
+
+def test_a_conversation_has_a_name_is_put_away_and_found_again(
+    runs: RunDesk, project: Project, clock: FakeClock
+) -> None:
+    ids = {}
+    for prompt in ("Fix the Çeşme page", "Write the release notes"):
+        clock.forward(1)
+        ids[prompt] = done(runs, runs.open(new_run(project, prompt=prompt), most=1)).conversation
+    fixed, notes = ids.values()
+    assert [each.id for each in runs.conversations("ada")] == [notes, fixed]
+    before = runs.conversation_versions("ada", most=10)
+    runs.marks.name(fixed, "  Turkish \0names ")
+    assert runs.conversation_versions("ada", most=10) != before
+    runs.marks.archive(fixed)
+    assert [each.id for each in runs.conversations("ada")] == [notes]
+    assert [each.marks.title for each in runs.archived("ada")] == ["Turkish \0names"]
+    for words in (["ÇEŞME"], ["turkish", "fix"], ["names"]):
+        assert [each.id for each in runs.search("ada", words)] == [fixed]
+    assert runs.search("ada", ["turkish", "notes"]) == runs.search("bob", ["notes"]) == []
+    # Whoever goes on with it has it in the list again.
+    clock.forward(1)
+    runs.open(new_run(project, fixed, prompt="Go on"), most=1)
+    assert [each.id for each in runs.conversations("ada")] == [fixed, notes]
+    assert [each.id for each in runs.search("ada", ["go on"])] == [fixed]
+
+
+def test_what_has_ended_since_it_was_last_seen_is_unread(runs: RunDesk, project: Project, clock: FakeClock) -> None:
+    run = runs.open(new_run(project), most=1)
+    runs.marks.see(run.conversation)
+    clock.forward(1)
+    assert not runs.conversations("ada")[0].is_unread
+    done(runs, run)
+    assert runs.conversations("ada")[0].is_unread
+    runs.marks.see(run.conversation)
+    assert not runs.conversations("ada")[0].is_unread

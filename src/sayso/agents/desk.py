@@ -15,6 +15,7 @@ from typing import Any
 
 from sayso import attempts
 from sayso.agents import queue, rows
+from sayso.agents.marks import ConversationMarks, read_marks
 from sayso.agents.model import (
     Conversation,
     Ending,
@@ -35,6 +36,8 @@ from sayso.records import replace
 from sayso.running import folder as runner_folder
 from sayso.store import Row, Transaction
 
+MOST_SEARCHED = 5_000
+"""Turns that a search looks through, the newest first."""
 _KILLED_WITHIN = 15.0
 """Seconds in which an agent that could not be halted must be dead."""
 
@@ -48,6 +51,11 @@ class RunDesk(DetachedDesk[Run]):
     def queue(self) -> queue.MessageQueue:
         """The messages that wait until their agents are free."""
         return queue.MessageQueue(self._store, self._clock)
+
+    @cached_property
+    def marks(self) -> ConversationMarks:
+        """What people have made of their conversations."""
+        return ConversationMarks(self._store, self._clock)
 
     @property
     def process(self) -> str:
@@ -96,6 +104,9 @@ class RunDesk(DetachedDesk[Run]):
                 seen=joins.seen if joins else 0,
                 choices=rows.choices_text(choices),
             )
+            if before:
+                # Whoever goes on with what they had put away wants to see it.
+                tx.run("archive_conversation", id=before.conversation, at=None)
             if before and before.state is RunState.COMPLETED:
                 tx.run("pass_queue_on", conversation=before.conversation, after_run=before.id, next_run=run_id)
             return self._get(tx, run_id)
@@ -256,27 +267,42 @@ class RunDesk(DetachedDesk[Run]):
 
     def conversations(self, user: str, *, before: Run | None = None, most: int = 50) -> list[Conversation]:
         """A page of a user's conversations, the one that was last spoken in first."""
+        return self._listed(user, before, most, archived=0)
+
+    def archived(self, user: str, *, before: Run | None = None, most: int = 50) -> list[Conversation]:
+        """A page of those that the user has put away."""
+        return self._listed(user, before, most, archived=1)
+
+    def _listed(self, user: str, before: Run | None, most: int, *, archived: int) -> list[Conversation]:
+        place = {"before_time": before.started_at if before else FAR_FUTURE, "before_id": before.id if before else ""}
 
         def work(tx: Transaction) -> list[Conversation]:
-            found = tx.all(
-                "conversations",
-                user_name=user,
-                before_time=before.started_at if before else FAR_FUTURE,
-                before_id=before.id if before else "",
-                most=most,
-            )
-            return [
-                Conversation(id=run.conversation, first_prompt=json.loads(row["first_prompt"]), latest=run)
-                for row, run in zip(found, (self._read(tx, row) for row in found), strict=True)
-            ]
+            found = tx.all("conversations", user_name=user, **place, archived=archived, most=most)
+            return [self._conversation(tx, row) for row in found]
 
         return self._store.read(work)
 
-    def conversation_versions(self, user: str, *, most: int) -> list[tuple[str, int]]:
-        """The latest turn of each of these conversations and its version: whether the list has changed since one
-        looked."""
+    def search(self, user: str, words: Sequence[str], *, most: int = 50) -> list[Conversation]:
+        """A user's conversations in whose name or messages all of these words are, whether put away or not."""
+        wanted = [word.casefold() for word in words]
+
+        def work(tx: Transaction) -> list[Conversation]:
+            said: dict[str, list[str]] = {}
+            for row in tx.all("texts_of_conversations", user_name=user, most=MOST_SEARCHED):
+                texts = said.setdefault(row["conversation"], [json.loads(row["title"] or '""')])
+                texts.append(json.loads(row["prompt"]))
+            texts_of = ((each, "\n".join(texts).casefold()) for each, texts in said.items())
+            found = [each for each, texts in texts_of if all(word in texts for word in wanted)]
+            rows = [tx.one("conversation_by_id", id=each) for each in found[:most]]
+            return [self._conversation(tx, row) for row in rows if row]
+
+        return self._store.read(work)
+
+    def conversation_versions(self, user: str, *, most: int) -> list[tuple[object, ...]]:
+        """The latest turn of each of these conversations, its version and its marks: whether the list has changed since
+        one looked."""
         found = self._store.read(lambda tx: tx.all("conversation_versions", user_name=user, most=most))
-        return [(row["id"], row["version"]) for row in found]
+        return [tuple(row[name] for name in ("id", "version", "title", "seen_at")) for row in found]
 
     def is_there(self, conversation: str) -> bool:
         """Whether it was not deleted yet; a conversation has the name of its first run."""
@@ -322,6 +348,12 @@ class RunDesk(DetachedDesk[Run]):
         project = tx.one("project_by_id", id=row["project_id"])
         assert project is not None
         return rows.read_run(row, rows.read_project(project), self.folder_of(row["line"] or row["id"]))
+
+    def _conversation(self, tx: Transaction, row: Row) -> Conversation:
+        latest, marks = self._read(tx, row), read_marks(row)
+        return Conversation(
+            id=latest.conversation, first_prompt=json.loads(row["first_prompt"]), latest=latest, marks=marks
+        )
 
     def _columns(self, process: Run) -> dict[str, Any]:
         return rows.changes(process)

@@ -208,9 +208,25 @@ class RunEvent(NewEvent):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Marks:
+    """What a person has made of a conversation. Without a title it is called by how it began; one that was never seen
+    is not new either."""
+
+    title: str = ""
+    archived_at: int | None = None
+    seen_at: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class Conversation:
-    """A conversation as it is listed: what it began with, and its latest turn."""
+    """A conversation as it is listed: what it began with, its latest turn, and what the person has made of it."""
 
     id: str
     first_prompt: str
     latest: Run
+    marks: Marks = Marks()
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether it has ended since the person last saw it."""
+        return bool(self.marks.seen_at and self.latest.ended_at and self.latest.ended_at > self.marks.seen_at)

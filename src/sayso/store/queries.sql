@@ -511,20 +511,47 @@ ORDER BY turn DESC LIMIT 1;
 SELECT * FROM runs WHERE conversation = :conversation ORDER BY turn;
 
 -- name: conversations
-SELECT latest.*, first.prompt AS first_prompt
+SELECT latest.*, first.prompt AS first_prompt, marks.title, marks.archived_at, marks.seen_at
 FROM runs AS latest JOIN runs AS first ON first.id = latest.conversation
+LEFT JOIN conversations AS marks ON marks.id = latest.conversation
 WHERE latest.user_name = :user_name
   AND (latest.started_at < :before_time OR (latest.started_at = :before_time AND latest.id < :before_id))
   AND NOT EXISTS (SELECT 1 FROM runs AS later WHERE later.conversation = latest.conversation AND later.turn > latest.turn)
+  AND CASE WHEN marks.archived_at IS NULL THEN 0 ELSE 1 END = :archived
 ORDER BY latest.started_at DESC, latest.id DESC LIMIT :most;
+
+-- name: conversation_by_id
+SELECT latest.*, first.prompt AS first_prompt, marks.title, marks.archived_at, marks.seen_at
+FROM runs AS latest JOIN runs AS first ON first.id = latest.conversation
+LEFT JOIN conversations AS marks ON marks.id = latest.conversation
+WHERE latest.conversation = :id ORDER BY latest.turn DESC LIMIT 1;
 
 -- name: conversation_versions
 -- What tells whether that list has changed, without the texts in it.
-SELECT latest.id, latest.version
-FROM runs AS latest
+SELECT latest.id, latest.version, marks.title, marks.seen_at
+FROM runs AS latest LEFT JOIN conversations AS marks ON marks.id = latest.conversation
 WHERE latest.user_name = :user_name
   AND NOT EXISTS (SELECT 1 FROM runs AS later WHERE later.conversation = latest.conversation AND later.turn > latest.turn)
+  AND marks.archived_at IS NULL
 ORDER BY latest.started_at DESC, latest.id DESC LIMIT :most;
+
+-- name: texts_of_conversations
+SELECT runs.conversation, runs.prompt, marks.title
+FROM runs LEFT JOIN conversations AS marks ON marks.id = runs.conversation
+WHERE runs.user_name = :user_name ORDER BY runs.started_at DESC, runs.id DESC LIMIT :most;
+
+-- name: marks_of_conversation
+SELECT * FROM conversations WHERE id = :id;
+
+-- name: name_conversation
+INSERT INTO conversations (id, title) VALUES (:id, :title) ON CONFLICT (id) DO UPDATE SET title = excluded.title;
+
+-- name: archive_conversation
+INSERT INTO conversations (id, archived_at) VALUES (:id, :at)
+ON CONFLICT (id) DO UPDATE SET archived_at = excluded.archived_at;
+
+-- name: see_conversation
+INSERT INTO conversations (id, seen_at) VALUES (:id, :at) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at;
 
 -- name: old_runs
 -- Whole conversations go, so that no turn stands without those before it.

@@ -103,7 +103,8 @@ async def draw(request: Request, visitor: Visitor, *, refused: SaysoError | None
     if SCRIPT in request.headers:
         return HTMLResponse(fragment("changed.html", visitor=visitor, **context))
     last = await site_of(request).do(supervisor_of(request).runs.last_event, turns[-1].id)
-    context |= {"place": f"{turns[-1].turn}.{last}", "refused": str(refused or ""), "message": message}
+    marks = await site_of(request).do(supervisor_of(request).runs.marks.of, turns[-1].conversation)
+    context |= {"place": f"{turns[-1].turn}.{last}", "refused": str(refused or ""), "message": message, "marks": marks}
     return page(request, "changes.html", visitor, status=status_of(refused) if refused else 200, **context)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from zlib import crc32
 
 from sayso.agents.desk import RunDesk
 from sayso.agents.model import Conversation, Run
@@ -29,8 +30,9 @@ class Talked:
     @property
     def version(self) -> str:
         """Another one for all that changes its row."""
-        latest = self.conversation.latest
-        return f"{latest.turn}.{latest.version}.{int(self.waits)}"
+        latest, title = self.conversation.latest, self.conversation.marks.title
+        unread = int(self.conversation.is_unread)
+        return f"{latest.turn}.{latest.version}.{int(self.waits)}.{unread}.{crc32(title.encode(errors='replace')):x}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +55,7 @@ class Conversations:
 
     def __init__(self, runs: RunDesk, desk: AskDesk) -> None:
         self._runs, self._desk = runs, desk
-        self._known: dict[str, tuple[list[tuple[str, int]], list[Conversation]]] = {}
+        self._known: dict[str, tuple[list[tuple[object, ...]], list[Conversation]]] = {}
 
     def newest(self, user: str) -> ConversationPage:
         versions = self._runs.conversation_versions(user, most=CONVERSATIONS + 1)
@@ -65,6 +67,14 @@ class Conversations:
     def before(self, user: str, latest: Run) -> ConversationPage:
         """Those that were last spoken in before the conversation of this latest turn."""
         return self._page(user, self._runs.conversations(user, before=latest, most=CONVERSATIONS + 1))
+
+    def archived(self, user: str) -> ConversationPage:
+        """Those that the person has put away, the newest of them."""
+        return self._page(user, self._runs.archived(user, most=CONVERSATIONS))
+
+    def search(self, user: str, query: str) -> ConversationPage:
+        """Those in which all words of the query are."""
+        return self._page(user, self._runs.search(user, query.split(), most=CONVERSATIONS))
 
     def _page(self, user: str, found: Sequence[Conversation]) -> ConversationPage:
         waiting = self._desk.runs_that_wait(user)

@@ -27,8 +27,7 @@ from sayso.errors import (
     TooManyRuns,
     TreeUnavailable,
 )
-from sayso.web import talk_wording
-from sayso.web.conversations import Conversations
+from sayso.web.conversations import ConversationPage, Conversations
 from sayso.web.fields import Fields, read_form
 from sayso.web.pages import page
 from sayso.web.refusal import error_data, status_of
@@ -38,6 +37,7 @@ from sayso.web.transcript import Transcript
 
 _ID = re.compile(r"[0-9a-f]{24}")
 _MODEL = re.compile(r"[A-Za-z0-9][\w.:/\[\]-]{0,99}", re.ASCII)
+_LONGEST_QUERY = 200
 _ASKS_NOTHING = "bypassPermissions"
 _GONE = "There is no such conversation here. Old ones are deleted after a while."
 SCRIPT = "x-sayso-script"
@@ -53,6 +53,8 @@ def routes() -> list[Route]:
         Route("/talk/{conversation}/stop", stop, methods=["POST"]),
         Route("/talk/{conversation}/interrupt", interrupt, methods=["POST"]),
         Route("/talk/{conversation}/choose", choose, methods=["POST"]),
+        Route("/talk/{conversation}/title", rename, methods=["POST"]),
+        Route("/talk/{conversation}/archive", archive, methods=["POST"]),
         Route("/runs/{run}", of_run),
     ]
 
@@ -128,6 +130,25 @@ async def choose(request: Request) -> Response:
     return done(request, run)
 
 
+async def rename(request: Request) -> Response:
+    """Call a conversation something else; by nothing, as it began."""
+    visitor, fields = await form_of(request)
+    run = (await turns_of(request, visitor))[-1]
+    await site_of(request).do(supervisor_of(request).runs.marks.name, run.conversation, fields.one("title"))
+    return done(request, run)
+
+
+async def archive(request: Request) -> Response:
+    """Put a conversation away, or back into the list."""
+    visitor, fields = await form_of(request)
+    run, marks = (await turns_of(request, visitor))[-1], supervisor_of(request).runs.marks
+    if fields.one("do") == "bring back":
+        await site_of(request).do(marks.bring_back, run.conversation)
+        return done(request, run)
+    await site_of(request).do(marks.archive, run.conversation)
+    return RedirectResponse("/talk", 303)
+
+
 def _choices(run: Run, fields: Fields) -> list[tuple[Saying, str, str]]:
     """What can be chosen, what holds now and what is wanted."""
     mode, model = fields.one("mode").strip(), fields.one("model").strip()
@@ -198,9 +219,8 @@ async def _overview(
     request: Request, visitor: Visitor, *, refused: SaysoError | None = None, prompt: str = "", chosen: str = ""
 ) -> Response:
     site, supervisor = site_of(request), supervisor_of(request)
-    before = await _latest(request, visitor, request.query_params.get("before", ""))
-    listed: Conversations = request.app.state.conversations
-    found = await (site.do(listed.before, visitor.user, before) if before else site.do(listed.newest, visitor.user))
+    query = request.query_params.get("q", "").strip()[:_LONGEST_QUERY]
+    listing, found = await _listed(request, visitor, query)
     projects = await site.do(supervisor.projects.all, visitor.user)
     return page(
         request,
@@ -214,8 +234,22 @@ async def _overview(
         prompt=prompt,
         most=MAX_TEXT,
         conversations=found,
-        first_page=before is None,
+        listing=listing,
+        query=query,
     )
+
+
+async def _listed(request: Request, visitor: Visitor, query: str) -> tuple[str, ConversationPage]:
+    """What is listed, and it: the `newest`, those `before` one, those `archived`, or those `found`."""
+    site, asked = site_of(request), request.query_params
+    conversations: Conversations = request.app.state.conversations
+    if query:
+        return "found", await site.do(conversations.search, visitor.user, query)
+    if asked.get("archived"):
+        return "archived", await site.do(conversations.archived, visitor.user)
+    if before := await _latest(request, visitor, asked.get("before", "")):
+        return "before", await site.do(conversations.before, visitor.user, before)
+    return "newest", await site.do(conversations.newest, visitor.user)
 
 
 def _untrusted(config: Config, projects: Sequence[Project]) -> list[tuple[Project, int]]:
@@ -238,9 +272,10 @@ async def _conversation(
         refused=str(refused or ""),
         turns=shown.turns,
         foot=shown.status,
-        title=talk_wording.headline(shown.turns[0].run.prompt),
+        marks=shown.marks,
         conversations=await site.do(listed.newest, visitor.user),
-        first_page=True,
+        listing="newest",
+        query="",
         place=str(shown.place),
         running=not shown.turns[-1].run.state.ended,
         speaks=AGENTS[shown.turns[-1].run.agent].is_spoken_to,

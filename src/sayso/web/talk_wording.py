@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sayso.agents.costs import Cost
 from sayso.agents.kinds import AGENTS
-from sayso.agents.model import Conversation, Run, RunEvent, RunState, Saying
+from sayso.agents.model import Conversation, Marks, Run, RunEvent, RunState, Saying
 from sayso.text import lasting, one_line
 from sayso.web.talk_status import TalkStatus
 from sayso.web.wording import Standing
@@ -49,12 +49,12 @@ def project(run: Run) -> str:
 
 
 def title(conversation: Conversation) -> str:
-    return one_line(conversation.first_prompt, 200)
+    return one_line(conversation.marks.title or conversation.first_prompt, 200)
 
 
-def headline(prompt: str) -> str:
+def headline(prompt: str, marks: Marks) -> str:
     """What a conversation is called that began with this."""
-    return one_line(prompt.strip().partition("\n")[0], 80)
+    return one_line(marks.title or prompt.strip().partition("\n")[0], 80)
 
 
 def tabs(run: Run) -> list[tuple[str, str]]:

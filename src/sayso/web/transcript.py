@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +17,10 @@ from markupsafe import Markup
 from sayso.agents.costs import Cost, costs
 from sayso.agents.desk import RunDesk
 from sayso.agents.kinds import AGENTS
-from sayso.agents.model import EventKind, Run, RunEvent
+from sayso.agents.model import EventKind, Marks, Run, RunEvent
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask
-from sayso.errors import MAX_TEXT, NotFound
+from sayso.errors import MAX_TEXT, NotFound, StoreError
 from sayso.text import json_line
 from sayso.web import cards, recall, talk_wording, tool_wording
 from sayso.web.pages import fragment
@@ -74,6 +75,7 @@ class ShownConversation:
     turns: tuple[Turn, ...]
     status: TalkStatus
     queue: Markup
+    marks: Marks
     place: Place
 
 
@@ -92,6 +94,7 @@ class Transcript:
         self._uses: dict[str, UsedTool] = {}
         self._footer, self._status_key = "", tuple[object, ...]()
         self._partial, self._queue_told = "", ""
+        self._seen_end = ""
 
     def check(self) -> None:
         """A NotFound where this is no conversation of the reader's."""
@@ -114,7 +117,17 @@ class Transcript:
             turns.append(found)
             place = Place(turn=run.turn, seq=_last_whole(events))
         status, queue = self._status(runs[-1], cost), self._queue(runs[-1])
-        return ShownConversation(turns=tuple(turns), status=status, queue=queue, place=place)
+        self._note_seen(runs[-1])
+        marks = self._runs.marks.of(self._conversation)
+        return ShownConversation(turns=tuple(turns), status=status, queue=queue, marks=marks, place=place)
+
+    def _note_seen(self, latest: Run) -> None:
+        """The reader has its end before them. Where that cannot be kept, nothing is lost but a mark in the list."""
+        if latest.id == self._seen_end or not latest.state.ended:
+            return
+        self._seen_end = latest.id
+        with suppress(StoreError):
+            self._runs.marks.see(self._conversation)
 
     def _queue(self, latest: Run) -> Markup:
         """The messages that wait."""
@@ -191,6 +204,7 @@ class Transcript:
             yield from self._changed_footer(run, cost.get(run.turn))
         yield from self._changed_status(self._status(runs[-1], cost))
         yield from self._changed_queue(runs[-1])
+        self._note_seen(runs[-1])
 
     def _look_back(self, runs: Sequence[Run]) -> None:
         for run in runs:

@@ -9,6 +9,9 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.talk.conftest import SignIn
 from tests.e2e.talk.stage import OPTIONS, Stage, ask, card, permit
+from tests.web.house import USER
+
+from sayso.agents.model import Ending, NewRun, RunState
 
 
 @pytest.mark.finding("F-58")
@@ -51,3 +54,46 @@ def _row(page: Page, conversation: str) -> Locator:
 def _expect_standing(conversation: str, word: str, *pages: Page) -> None:
     for page in pages:
         expect(_row(page, conversation).locator(".pill")).to_have_text(word)
+
+
+def test_conversations_are_found_as_one_types_renamed_and_put_away(stage: Stage, sign_in: SignIn) -> None:
+    project = stage.projects.of(USER, stage.project("kept"))
+    ids = []
+    for prompt in ("Paint the fence", "Mow the lawn"):
+        run = stage.runs.open(NewRun(project=project, prompt=prompt, token=prompt), most=100)
+        ids.append(stage.runs.end(run.id, RunState.COMPLETED, Ending()).conversation)
+    fence, lawn = ids
+    page = sign_in("/talk")
+    expect(_row(page, fence)).to_be_visible()
+    page.get_by_role("searchbox").fill("LAWN")
+    rows = page.locator("[data-talk-list] .row")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("Mow the lawn")
+    page.get_by_role("searchbox").fill("lawn fence")
+    expect(page.get_by_text("No conversation has these words.")).to_be_visible()
+    page.get_by_role("searchbox").fill("")
+    _row(page, fence).get_by_role("link").click()
+    page.get_by_text("Rename, archive").click()
+    page.get_by_role("textbox", name="Name").fill("The <b>garden</b>")
+    page.get_by_role("button", name="Rename").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("The <b>garden</b>")
+    expect(_row(page, fence)).to_contain_text("The <b>garden</b>")
+    page.get_by_text("Rename, archive").click()
+    page.get_by_role("button", name="Archive", exact=True).click()
+    expect(_row(page, lawn)).to_be_visible()
+    expect(_row(page, fence)).to_have_count(0)
+    visitor = stage.visitor()
+    assert "The &lt;b&gt;garden" in visitor.get("/talk?archived=1").text
+    assert fence in visitor.get("/talk?q=garden").text
+    for path in ("title", "archive"):
+        assert stage.visitor("bob").post(f"/talk/{lawn}/{path}", title="Mine").status == 404
+    # What ends while nobody looks is marked until somebody does.
+    assert visitor.get(f"/talk/{lawn}").status == 200
+    later = stage.runs.open(NewRun(project=project, prompt="Again", token="later", conversation=lawn), most=100)
+    stage.runs.end(later.id, RunState.FAILED, Ending(message="No"))
+    expect(_row(page, lawn).locator(".unread")).to_be_visible()
+    assert visitor.post(f"/talk/{fence}/archive", do="bring back").status == 303
+    expect(_row(page, fence)).to_be_visible()
+    _row(page, lawn).get_by_role("link").click()
+    expect(_row(page, lawn).locator(".pill")).to_have_text("Failed")
+    expect(_row(page, lawn).locator(".unread")).to_have_count(0)
