@@ -6,6 +6,7 @@ import json
 import sys
 import tomllib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from sayso.agents import lines
 from sayso.agents.agent import PersonLine, shortened, trimmed
 from sayso.agents.kinds import AGENTS
 from sayso.agents.lines import PassedOver, RunOutput
-from sayso.agents.model import EventKind, Options, Project, Run
+from sayso.agents.model import EventKind, Options, Project, Run, RunChoices
 from sayso.brought import BroughtFile, Used
 from sayso.config import Config
 from sayso.trust import TrustStanding
@@ -98,6 +99,9 @@ def test_codex_is_told_to_take_nothing_from_a_project_that_is_not_trusted() -> N
     folder = run_of("codex").project.directory.resolve()
     assert set(projects) == {str(place) for place in (folder, *folder.parents)}
     assert all(project == {"trust_level": "untrusted"} for project in projects.values())
+    tree = replace(run_of("codex"), choices=RunChoices(directory="/trees/one"))
+    words = order_of(tree, None, [kept_out])["command"]
+    assert {"/trees/one", str(folder)} <= set(tomllib.loads(words[words.index("-c") + 1])["projects"])
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ class Codex(Adapted):
         self, config: Config, run: Run, line: PersonLine | None, kept_out: Sequence[BroughtFile]
     ) -> Sequence[str]:
         words = [*config.codex_command, "app-server"]
-        words += ["-c", _untrusted(run.directory)] if kept_out else []
+        words += ["-c", _untrusted(run.directory, run.project.directory)] if kept_out else []
         if line:
             first, *rest = line.command
             words += ["-c", f"mcp_servers.{line.server}.command={json.dumps(first)}"]
@@ -39,9 +39,9 @@ class Codex(Adapted):
         return words
 
 
-def _untrusted(project: Path) -> str:
-    """Overrules whatever trust Codex has in the folder and those above it. As tried with 0.166, only the whole table
-    does that."""
-    folder = real(project)
-    levels = [f'{json.dumps(str(place))}={{trust_level="untrusted"}}' for place in (folder, *folder.parents)]
+def _untrusted(*folders: Path) -> str:
+    """Overrules whatever trust Codex has in these folders and those above them. As tried with 0.166, only the whole
+    table does that. A worktree has the trust of its repository as well."""
+    places = {place: None for folder in map(real, folders) for place in (folder, *folder.parents)}
+    levels = [f'{json.dumps(str(place))}={{trust_level="untrusted"}}' for place in places]
     return f"projects={{{','.join(levels)}}}"
