@@ -112,7 +112,8 @@ def test_what_codex_wants_to_do_is_decided_in_the_conversation_and_a_no_brings_i
     permissions.deny(second.id, BY, "Keep it")
     stage.until_true(lambda: stage.open_ask(conversation).id not in (first.id, second.id))
     third = stage.open_ask(conversation)
-    assert visitor.get(f"/talk/{conversation}").text.count("+Hello") == 2, "on the card, and at the tool"
+    # On the card, and at the tool.
+    stage.until_true(lambda: visitor.get(f"/talk/{conversation}").text.count("+Hello") == 2)
     permissions.allow(third.id, third.digest, BY)
     run = stage.ended(conversation)
     spoken = stage.texts(run)
