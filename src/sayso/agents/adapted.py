@@ -36,7 +36,6 @@ class Adapted(ABC):
     keeps_out: bool
     protocol: str
     """The adapter's name for it."""
-    is_spoken_to = True
     steers = False
 
     @abstractmethod

@@ -48,7 +48,7 @@ class ParsedLine:
 
 
 class Agent(Protocol):
-    """One kind of agent."""
+    """One kind of agent. Its process stays for the whole conversation, and is spoken to while it works."""
 
     label: str
     install: str
@@ -57,10 +57,6 @@ class Agent(Protocol):
     """Which files of a project it would load by itself."""
     keeps_out: bool
     """Whether it can be started without loading them."""
-    is_spoken_to: bool
-    """Whether its process stays for the whole conversation and is spoken to while it works. The input of others is the
-    prompt, and they end with their turn."""
-
     steers: bool
     """Whether it takes up a message within the turn at which it works. For others, messages wait until that is done."""
 

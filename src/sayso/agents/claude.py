@@ -31,7 +31,6 @@ class Claude:
     install = "Install it with `npm install -g @anthropic-ai/claude-code`, or set claude_command to where it is."
     reads = Used.CLAUDE
     keeps_out = True
-    is_spoken_to = True
     steers = True
 
     def argv(

@@ -73,7 +73,7 @@ class Follower:
             for line in read():
                 self._hear(line, taken)
             if taken or self._lines.place > before:
-                over = self._turn_ending() if self._agent.is_spoken_to and self._over else None
+                over = self._turn_ending() if self._over else None
                 taken += self._hidden_garbage() if over else ()
                 self.run = self._runs.take_in(self.run.id, taken, seen=self._lines.place, over=over)
         except StoreError:

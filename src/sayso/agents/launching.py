@@ -73,16 +73,14 @@ class Launcher:
         """Start the agent with what is said to it; the future ends with it. One that cannot be started is a status
         too."""
         line, timeout, agent = self._line(run), self._config.run_timeout, AGENTS[run.agent]
-        if agent.is_spoken_to:
-            self.speak(run, said)
-            replace_file(run.folder / _STARTED, json.dumps(self._terms(run, kept_out)).encode())
+        self.speak(run, said)
+        replace_file(run.folder / _STARTED, json.dumps(self._terms(run, kept_out)).encode())
         launch = Launch(
             folder=run.folder,
             argv=agent.argv(self._config, run, line, kept_out),
             cwd=run.directory,
             env=self._environment(run, line),
-            stdin=None if agent.is_spoken_to else run.prompt.encode(errors="replace"),
-            spoken_to=agent.is_spoken_to,
+            spoken_to=True,
             timeout_seconds=timeout / 1000 if timeout else None,
             grace_seconds=self._config.command_grace / 1000,
             # An agent that may still act would go on with whatever it is told of its open questions.
@@ -124,7 +122,7 @@ class Launcher:
     def token_if_ready(self, run: Run) -> str:
         """The token of the agent that had this turn and waits for the next; empty where none does, or where one that
         is started now would be started otherwise."""
-        if not AGENTS[run.agent].is_spoken_to or not is_running(run.folder) or speaking.state(run.folder).closed:
+        if not is_running(run.folder) or speaking.state(run.folder).closed:
             return ""
         try:
             started = json.loads((run.folder / _STARTED).read_bytes())

@@ -21,7 +21,6 @@ from sayso.agents import stopping
 from sayso.agents.agent import text_event
 from sayso.agents.desk import RunDesk
 from sayso.agents.follower import Follower
-from sayso.agents.kinds import AGENTS
 from sayso.agents.launching import Launcher, some_names
 from sayso.agents.model import Ending, EventKind, NewEvent, NewRun, Project, Run, RunChoices, RunState, Spoken
 from sayso.agents.projects import Projects
@@ -140,7 +139,7 @@ class RunSupervisor:
 
     def _pass_on(self, run: Run) -> None:
         """Tell an agent of this machine what it was not told yet."""
-        if AGENTS[run.agent].is_spoken_to and run.host == self._host:
+        if run.host == self._host:
             self._launcher.speak(run, self.runs.said(run, after=speaking.state(run.folder).handed_on))
 
     # One run

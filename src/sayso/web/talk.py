@@ -177,8 +177,8 @@ def is_at_work(run: Run) -> bool:
 async def said_to(
     request: Request, visitor: Visitor, run: Run, said: Spoken, attempt: str = "", queued: str = ""
 ) -> bool:
-    """Say it to the agent if that is at work and takes it; whether it was."""
-    if not is_at_work(run) or not AGENTS[run.agent].is_spoken_to:
+    """Say it to the agent if that is at work; whether it was."""
+    if not is_at_work(run):
         return False
     try:
         await supervisor_of(request).say(run, said, by=visitor.user, attempt=attempt, queued=queued)
@@ -278,7 +278,6 @@ async def _conversation(
         query="",
         place=str(shown.place),
         running=not shown.turns[-1].run.state.ended,
-        speaks=AGENTS[shown.turns[-1].run.agent].is_spoken_to,
         steers=AGENTS[shown.turns[-1].run.agent].steers,
         queue=shown.queue,
         modes=_modes(shown.turns[-1].run),
