@@ -6,7 +6,6 @@ import json
 import sys
 import tomllib
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from sayso.agents.lines import PassedOver, RunOutput
 from sayso.agents.model import EventKind, Options, Project, Run, RunChoices
 from sayso.brought import BroughtFile, Used
 from sayso.config import Config
+from sayso.records import replace
 from sayso.trust import TrustStanding
 
 LINE = PersonLine(
