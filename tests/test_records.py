@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sayso.records import field, fields, record, replace
+from sayso.records import asdict, field, fields, record, replace
 
 
 @record
@@ -57,3 +57,14 @@ def test_a_field_that_is_missing_or_unknown_is_named() -> None:
         Place(x=1)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="Point has no colour"):
         Point(x=1, colour="red")  # type: ignore[call-arg]
+
+
+def test_the_values_of_a_record_are_told_by_name_with_those_of_the_records_in_it() -> None:
+    @record
+    class Route:
+        stops: tuple[Point, ...]
+        known: dict[str, Point]
+
+    route = Route(stops=(Point(x=1),), known={"end": Point(x=2, note="far")})
+    plain = {"x": 1, "y": 0, "tags": [], "note": ""}
+    assert asdict(route) == {"stops": (plain,), "known": {"end": {**plain, "x": 2, "note": "far"}}}

@@ -2,12 +2,13 @@
 imports before it lists its tools, and for asks and permissions, which every command and gate needs.
 
 A dataclass has its methods written and compiled for it, a millisecond each time a process starts; records share theirs,
-and a server that has yet to list its tools need not import `inspect` either. Everything else is a dataclass.
+and who is in a hurry need not import `inspect` either. Everything else is a dataclass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
+from operator import attrgetter
 from typing import Any, NoReturn, TypeVar, dataclass_transform
 
 T = TypeVar("T")
@@ -61,6 +62,10 @@ def record(kind: type[T]) -> type[T]:
         if name not in kind.__dict__:
             setattr(kind, name, method)
     kind.FIELDS = found  # type: ignore[attr-defined]
+    compared = [name for name, each in found.items() if each.compare]
+    kind.VALUES = staticmethod(attrgetter("__class__", *compared))  # type: ignore[attr-defined]
+    kind.DEFAULTS = {name: each.default for name, each in found.items() if each.default is not REQUIRED}  # type: ignore[attr-defined]
+    kind.FACTORIES = {name: each.default_factory for name, each in found.items() if each.default_factory}  # type: ignore[attr-defined]
     return kind
 
 
@@ -93,27 +98,26 @@ def _plain(value: Any) -> Any:
 
 
 def _init(self: Any, **given: Any) -> None:
-    known = self.FIELDS
-    for name, each in known.items():
+    values = self.DEFAULTS | given
+    for name, make in self.FACTORIES.items():
         if name not in given:
-            if each.required:
-                raise TypeError(f"{type(self).__name__} needs {name}")
-            given[name] = each.default if each.default_factory is None else each.default_factory()
-    if len(given) != len(known):
-        raise TypeError(f"{type(self).__name__} has no {', '.join(given.keys() - known.keys())}")
-    self.__dict__.update(given)
+            values[name] = make()
+    if values.keys() != self.FIELDS.keys():
+        raise _misfit(type(self).__name__, values.keys(), self.FIELDS.keys())
+    self.__dict__.update(values)
 
 
-def _values(one: Any) -> tuple[Any, ...]:
-    return tuple(getattr(one, name) for name, each in one.FIELDS.items() if each.compare)
+def _misfit(kind: str, given: Set[str], known: Set[str]) -> TypeError:
+    missing = [name for name in known if name not in given]
+    return TypeError(f"{kind} needs {missing[0]}" if missing else f"{kind} has no {', '.join(given - known)}")
 
 
-def _equals(self: Any, other: object) -> bool:
-    return _values(self) == _values(other) if type(self) is type(other) else NotImplemented
+def _equals(self: Any, other: Any) -> bool:
+    return bool(self.VALUES(self) == self.VALUES(other)) if type(self) is type(other) else NotImplemented
 
 
 def _hash(self: Any) -> int:
-    return hash(_values(self))
+    return hash(self.VALUES(self))
 
 
 def _repr(self: Any) -> str:

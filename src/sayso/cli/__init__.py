@@ -84,7 +84,9 @@ def _gate() -> int:
     if sys.argv[2] not in CLIENTS:
         return _run()
     run(sys.argv[2])
-    return 0
+    sys.stderr.flush()
+    # All is said and closed: taking apart what was imported would take longer than most verdicts.
+    os._exit(0)
 
 
 def _read() -> int:

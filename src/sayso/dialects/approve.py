@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sayso.action_data import numbers_beyond_json
@@ -23,6 +22,7 @@ from sayso.permissions.action import Action, ActionKind, AllowScope, asking
 from sayso.permissions.ruled import LEFT_TO_PEOPLE, RuledAction
 from sayso.permissions.seen_file import SeenFile
 from sayso.permissions.verdict import verdict_of
+from sayso.records import record
 from sayso.text import quoted
 
 NAME = "approve"
@@ -53,7 +53,7 @@ _SCHEMA: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Permission:
     """What a client wants to be allowed: the use of a tool with this very input."""
 

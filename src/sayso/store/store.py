@@ -77,7 +77,12 @@ def queries() -> Mapping[str, str]:
     bodies = [body.strip().rstrip(";") for body in pieces[2::3]]
     found = list(zip(pieces[::3], pieces[1::3], bodies, strict=True))
     parts = {name: body for kind, name, body in found if kind == "part"}
-    return {name: re.sub(r"\{(\w+)\}", lambda at: parts[at[1]], body) for kind, name, body in found if kind == "name"}
+    return {name: _filled_in(body, parts) for kind, name, body in found if kind == "name"}
+
+
+def _filled_in(body: str, parts: Mapping[str, str]) -> str:
+    # Most have no part in them, and this is done at the start of every process.
+    return re.sub(r"\{(\w+)\}", lambda at: parts[at[1]], body) if "{" in body else body
 
 
 def statements(sql: str) -> list[str]:
