@@ -19,12 +19,16 @@ from typing import Any
 import pytest
 from tests.cli.program import BIN, SECONDS, SOMEONE, Home
 
-from sayso.asks.model import Answer, Ask, Settler, State
+from sayso.asks.model import Answer, Ask, Asker, Settler, State
 from sayso.chain import LogKind
 from sayso.config import Config
+from sayso.desks import open_desks
 from sayso.dialects.profiles import profile
-from sayso.errors import AlreadySettled, InvalidInput
+from sayso.errors import AlreadySettled, InvalidInput, StoreUnavailable
 from sayso.gates.claude_code import OWN_TOOLS, ClaudeCode
+from sayso.gates.client import GateVerdict
+from sayso.gates.open_prompt import OpenPrompt
+from sayso.gates.prompts import AskedPermission
 from sayso.permissions.action import AllowScope
 from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.log import PermissionLog
@@ -521,6 +525,27 @@ def test_a_store_that_goes_away_allows_nothing(home: Home) -> None:
         gate.process.send_signal(signal.SIGTERM)
         out, _ = gate.process.communicate(timeout=SECONDS)
         assert out == b""
+
+
+def test_what_a_person_has_allowed_is_told_once_a_store_is_back_that_was_away_just_then(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def is_away(*_: object) -> None:
+        raise StoreUnavailable("locked")
+
+    told: list[GateVerdict] = []
+    event = ClaudeCode().read(prompt(home), {})
+    with open_desks(Config(state_dir=home.state, project=home.project)) as desks:
+        question = AskedPermission(event, Asker(client="claude-code", session="s-1"), desks.config, desks)
+        opened = OpenPrompt("Claude Code", "claude-code", question, desks.asks.hold(question.new), desks)
+        ask = desks.permissions.allow(opened.ask.id, opened.ask.digest, SOMEONE)
+        with monkeypatch.context() as away:
+            away.setattr(desks.permissions, "note_handed_over", is_away)
+            assert not opened.hand_over(ask, lambda verdict: not told.append(verdict))
+        assert (opened.look(), opened.store_is_away, told) == (ask, True, [])
+        assert opened.hand_over(ask, lambda verdict: not told.append(verdict))
+        assert [verdict.allowed for verdict in told] == [True]
+        assert desks.asks.get(ask.id).delivered
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from typing import Any
 from sayso.asks.model import Ask, Asker, State
 from sayso.config import Config, load
 from sayso.desks import Desks, open_desks
-from sayso.errors import SaysoError, StoreError
+from sayso.errors import SaysoError
 from sayso.gates.asker import project_of, session_of
 from sayso.gates.client import DecidedThere, GateVerdict, OwnPrompt
 from sayso.gates.codex_asks import AskedInput, asked_action, takes_accept
@@ -299,9 +299,7 @@ class CodexGate:
             self._open.pop(prompt.request)
             return self._tell(prompt.request, prompt.method, prompt.thread, prompt.turn, verdict)
 
-        # Where the store goes away before anything was told, it is tried again with the next look.
-        with suppress(StoreError):
-            prompt.opened.hand_over(ask, tell)
+        if prompt.opened.hand_over(ask, tell):
             self._open.pop(prompt.request, None)
 
     def _tell(self, request: int | str, method: str, thread: str, turn: str, verdict: GateVerdict) -> bool:

@@ -105,8 +105,9 @@ class HeldPrompt:
                 return self._opened.withdraw(there)
             ask = self._opened.look()
             if ask and ask.state is not State.PENDING:
-                return self._hand_over(ask)
-            if ask and _is_seen_there(self._prompt, ask, self._desks):
+                if self._hand_over(ask):
+                    return None
+            elif ask and _is_seen_there(self._prompt, ask, self._desks):
                 return self._opened.leave(LEFT_TO_CLIENT)
             if self._opened.is_given_up:
                 return None
@@ -138,12 +139,12 @@ class HeldPrompt:
             self._watch.pause(end - time.monotonic())
         return there
 
-    def _hand_over(self, ask: Ask) -> None:
-        """Tell the verdict, unless it is known by now that the client has one."""
+    def _hand_over(self, ask: Ask) -> bool:
+        """Tell the verdict, unless it is known by now that the client has one. Whether that is over."""
         if there := self._decided_there():
             self._opened.let_go(self._opened.how(there))
-        else:
-            self._opened.hand_over(ask, lambda verdict: _write(self._client.told(verdict, self._prompt)))
+            return True
+        return self._opened.hand_over(ask, lambda verdict: _write(self._client.told(verdict, self._prompt)))
 
 
 def _write(told: Mapping[str, Any]) -> bool:

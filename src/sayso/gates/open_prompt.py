@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 STORE_PATIENCE = 60.0
 """Seconds for which a store may be away before the gate gives up."""
+TRY_AGAIN = 1.0
+"""Seconds between two looks for a store that is away."""
 LEFT_TO_CLIENT = "its client's own prompt decides"
 _HOW = {
     DecidedThere.ALLOWED: "allowed in the terminal of {client}",
@@ -67,7 +69,8 @@ class OpenPrompt:
         except StoreError:
             self._away_since = self._away_since or time.monotonic()
             return None
-        self._away_since = 0.0
+        if ask.state is State.PENDING:
+            self._away_since = 0.0
         return ask
 
     def _ask_more(self) -> Ask:
@@ -81,20 +84,28 @@ class OpenPrompt:
     def rest(self) -> float | None:
         """Seconds until it has to be looked at whatever happens: its time is over, or more people are to be asked."""
         times = [self._seconds_to(moment) for moment in (self._held.wait.until, self._more_at)]
+        times.append(TRY_AGAIN if self.store_is_away else None)
         return min((each for each in times if each is not None), default=None)
 
     def _seconds_to(self, moment: int | None) -> float | None:
         return None if moment is None else max(0.0, moment / 1000 - time.time())
 
-    def hand_over(self, ask: Ask, tell: Callable[[GateVerdict], bool]) -> None:
-        """Have the verdict told. It counts as handed over once somebody has taken it, which `tell` says."""
-        verdict = self._question.verdict(ask)
-        if verdict is None:
-            self._desks.asks.release(self._held, LEFT_TO_CLIENT)
-        elif tell(verdict):
-            self._desks.asks.delivered(self._held)
-        else:
-            self._desks.asks.release(self._held, NOT_WRITTEN)
+    def hand_over(self, ask: Ask, tell: Callable[[GateVerdict], bool]) -> bool:
+        """Have the verdict told. It counts as handed over once somebody has taken it, which `tell` says. Whether that
+        is over: where the store goes away before anything was told, it is to be tried again."""
+        try:
+            verdict = self._question.verdict(ask)
+        except StoreError:
+            self._away_since = self._away_since or time.monotonic()
+            return False
+        with suppress(StoreError):  # what was told was told: that it is about to be is in the store by now
+            if verdict is None:
+                self._desks.asks.release(self._held, LEFT_TO_CLIENT)
+            elif tell(verdict):
+                self._desks.asks.delivered(self._held)
+            else:
+                self._desks.asks.release(self._held, NOT_WRITTEN)
+        return True
 
     def withdraw(self, there: DecidedThere) -> None:
         """Take it out of the inbox; it was decided in the client's own prompt."""
