@@ -534,6 +534,11 @@ def test_what_a_person_has_allowed_is_told_once_a_store_is_back_that_was_away_ju
         raise StoreUnavailable("locked")
 
     told: list[GateVerdict] = []
+
+    def tell(verdict: GateVerdict) -> bool:
+        told.append(verdict)
+        return True
+
     event = ClaudeCode().read(prompt(home), {})
     with open_desks(Config(state_dir=home.state, project=home.project)) as desks:
         question = AskedPermission(event, Asker(client="claude-code", session="s-1"), desks.config, desks)
@@ -541,9 +546,9 @@ def test_what_a_person_has_allowed_is_told_once_a_store_is_back_that_was_away_ju
         ask = desks.permissions.allow(opened.ask.id, opened.ask.digest, SOMEONE)
         with monkeypatch.context() as away:
             away.setattr(desks.permissions, "note_handed_over", is_away)
-            assert not opened.hand_over(ask, lambda verdict: not told.append(verdict))
+            assert not opened.hand_over(ask, tell)
         assert (opened.look(), opened.store_is_away, told) == (ask, True, [])
-        assert opened.hand_over(ask, lambda verdict: not told.append(verdict))
+        assert opened.hand_over(ask, tell)
         assert [verdict.allowed for verdict in told] == [True]
         assert desks.asks.get(ask.id).delivered
 

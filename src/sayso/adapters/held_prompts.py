@@ -7,14 +7,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sayso.adapters.rpc import RequestId
 from sayso.clients import RUN_VARIABLE
-from sayso.errors import NotFound, SaysoError, StoreError
+from sayso.errors import NotFound, SaysoError
 from sayso.records import record, replace
 
 if TYPE_CHECKING:
@@ -127,11 +127,8 @@ class HeldPrompts:
             del self._open[request]
             return tell(verdict)
 
-        # Where the store goes away before anything was told, it is tried again with the next look.
-        with suppress(StoreError):
-            opened.hand_over(ask, told)
-            if request in self._open:
-                self._tell(request, tell, UNDECIDED)
+        if opened.hand_over(ask, told) and request in self._open:
+            self._tell(request, tell, UNDECIDED)
 
     def _tell(self, request: RequestId, tell: Telling, why: str) -> None:
         del self._open[request]
