@@ -151,6 +151,15 @@ def test_a_turn_that_cannot_begin_is_told_as_one_that_failed() -> None:
     assert table.heard("ended")[0]["message"] == "usage limit reached"
 
 
+def test_an_agent_that_begins_in_an_unknown_way_ends_the_conversation_instead_of_leaving_it_waiting() -> None:
+    table = Table()
+    table.person(Saying.MESSAGE, "one", "Go")
+    table.reply("initialize", result={})
+    table.reply("thread/start", result={"thread": "another one"})
+    assert table.adapter.has_failed
+    assert "could not begin a conversation: its answer is not understood" in table.heard("ended")[0]["message"]
+
+
 def test_an_interrupt_waits_for_the_turn_that_was_asked_for_and_takes_its_prompts_along() -> None:
     table = Table().began()
     table.person(Saying.INTERRUPT, "nothing to stop")

@@ -21,13 +21,9 @@ from collections import deque
 
 from sayso.adapters.held_prompts import HeldPrompts
 from sayso.adapters.line import PersonSaid, TalkLine
-from sayso.adapters.rpc import Json, RequestId, Rpc
+from sayso.adapters.rpc import FAULTS, Json, RequestId, Rpc
 from sayso.agents.model import Saying
-from sayso.errors import SaysoError
 from sayso.records import record
-
-FAULTS = (SaysoError, LookupError, TypeError, ValueError, AttributeError)
-"""What a message may cause that is not what was expected."""
 
 
 @record

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from sayso.errors import SaysoError
+
 Json = Mapping[str, Any]
 RequestId = int | str
 NO_SUCH_METHOD = -32601
+FAULTS = (SaysoError, LookupError, TypeError, ValueError, AttributeError)
+"""What a message may cause that is not what was expected."""
 
 
 def _ignore(_: Any) -> None:
@@ -29,7 +33,7 @@ class Rpc:
         then: Callable[[Json], None] = _ignore,
         failed: Callable[[str], None] = _ignore,
     ) -> None:
-        """`then` gets the result, or `failed` why there is none."""
+        """`then` gets the result, or `failed` why there is none that is understood."""
         self._number += 1
         self._sent[self._number] = then, failed
         self._send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params})
@@ -51,7 +55,10 @@ class Rpc:
         error = message.get("error")
         if error is None:
             result = message.get("result")
-            then(result if isinstance(result, Mapping) else {})
+            try:
+                then(result if isinstance(result, Mapping) else {})
+            except FAULTS as fault:
+                failed(f"its answer is not understood: {fault!r}")
         else:
             failed(_why(error) if isinstance(error, Mapping) else "It does not say why.")
 
