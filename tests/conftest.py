@@ -44,6 +44,8 @@ NEVER_TRIED_AGAIN = tuple(
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Until all tests have been read, hardly anything goes.
+    gc.disable()
     config.pluginmanager.register(Reruns(never_in=NEVER_TRIED_AGAIN))
 
 
@@ -61,8 +63,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What was read of five thousand tests stays to the end: Python need not look through it for what has gone."""
+    """What was read of six thousand tests stays to the end: Python need not look through it for what has gone."""
     gc.freeze()
+    gc.enable()
 
 
 def _turn(item: pytest.Item) -> int:
