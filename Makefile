@@ -8,7 +8,7 @@ TOOLS := $(VENV)/.tools-ready
 # Most tests wait for processes more than they compute, so there are more at work than there are cores.
 WORKERS ?= 6
 
-.PHONY: start quick test compiled test-clients test-claude check bench promises soak fuzz race lock clean
+.PHONY: start quick test tests lint types compiled test-clients test-claude check bench promises soak fuzz race lock clean
 
 # `make start` needs what a user needs, and nothing else.
 $(READY): locks/sayso.txt pyproject.toml scripts/set_up.py
@@ -31,12 +31,16 @@ $(TOOLS): $(DEV) tests/e2e/clients/install.py scripts/install_browser.py scripts
 start: $(READY)
 	@$(BIN)/sayso demo --web
 
-check: $(DEV)
+check: lint types
+
+lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/declared.py
+
+types: $(DEV)
+	$(BIN)/mypy
 
 # While one works: seconds instead of minutes, and no process, browser or database but what a few tests start.
 QUICK := tests/protocol tests/dialects tests/toolfiles tests/install tests/test_config.py tests/test_documents.py tests/test_text.py
@@ -46,10 +50,14 @@ quick: check
 # Real processes on a busy machine: some tests that fail are tried again, twice at most, named at the end, and more than
 # two fail the run (tests/reruns.py).
 # Files are handed out in the order of tests/conftest.py, longest first. Each worker reads every test, so they are
-# compiled once before, while the checks run and the tools are set up.
+# compiled once before, while the quick checks run and the tools are set up. Types take a minute of one processor, so
+# they are checked beside the tests.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest
 test: $(DEV)
-	@$(MAKE) --no-print-directory --jobs 3 --output-sync check compiled $(TOOLS)
+	@$(MAKE) --no-print-directory --jobs 3 --output-sync lint compiled $(TOOLS)
+	@$(MAKE) --no-print-directory --jobs 2 types tests
+
+tests: $(DEV)
 	$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder --reruns 2
 
 compiled: $(DEV)
