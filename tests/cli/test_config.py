@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.cli.program import Home
 
-from sayso.config import SETTINGS
+from sayso.cli.setting_lines import as_toml, with_setting, without_setting
+from sayso.config import SETTINGS, toml
+from sayso.errors import ConfigError
 
 
 def test_every_setting_is_shown_with_its_value_and_where_it_comes_from(home: Home) -> None:
@@ -75,3 +77,100 @@ def test_started_as_auq_the_profile_is_auq_unless_something_says_else(home: Home
     (home.project / ".sayso" / "config.toml").write_text('profile = "all"')
     home.trust()
     assert profile("auq")[0] == "all"
+
+
+FILE = """\
+# who I am
+person = "Ada # not a comment"  # me
+
+redact = [
+  "a]b",  # first
+  "c",
+]
+# below
+[keys]
+send = "x"
+person = "another's"
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "line"),
+    [
+        ("person", "Bob", 'person = "Bob"  # me\n'),
+        ("redact", '["z"]', 'redact = ["z"]\n'),
+        ("history", "false", "history = false\n"),
+        ("max_options", "7", "max_options = 7\n"),
+        ("keep_ended", "30d", 'keep_ended = "30d"\n'),
+    ],
+)
+def test_a_setting_is_set_where_it_stands_or_before_all_tables_and_all_else_stays(
+    key: str, value: str, line: str
+) -> None:
+    after = with_setting(FILE, key, as_toml(value))
+    assert line in after
+    assert after.count(key) == FILE.count(key) + (key not in ("person", "redact"))
+    assert toml(after) == toml(FILE) | toml(line)
+    for comment in ("# who I am", "  # me", "# below\n[keys]"):
+        assert comment in after
+
+
+def test_a_setting_is_taken_out_with_all_its_lines() -> None:
+    after = without_setting(FILE, "redact")
+    assert after == FILE.replace('redact = [\n  "a]b",  # first\n  "c",\n]\n', "")
+    assert without_setting(after, "redact") == after
+    assert with_setting("", "person", '"Ada"') == 'person = "Ada"\n'
+    assert with_setting("a = 1", "b", "2") == "a = 1\nb = 2\n"
+
+
+@pytest.mark.parametrize("text", ["[person]\na = 1\n", "person.a = 1\n"])
+def test_what_would_touch_something_else_is_not_changed(text: str) -> None:
+    with pytest.raises(ConfigError, match="Edit the file"):
+        with_setting(text, "person", '"Ada"')
+
+
+def test_settings_are_set_and_unset_in_the_persons_file_through_its_link(home: Home) -> None:
+    real, file = home.folder / "dotfiles.toml", home.folder / ".config" / "sayso" / "config.toml"
+    file.parent.mkdir(parents=True)
+    real.write_text("# mine\nmax_options = 3\n")
+    file.symlink_to(real)
+    assert home.run("config", "set", "keep_ended", "30d").code == 0
+    assert real.read_text() == '# mine\nmax_options = 3\nkeep_ended = "30d"\n'
+    assert file.is_symlink()
+    assert home.run("config", "--json").data["settings"]["keep_ended"]["value"] == "30d"
+    assert "SAYSO_KEEP_ENDED" in home.run("config", "set", "keep_ended", "20d", SAYSO_KEEP_ENDED="9d").err
+    assert home.run("config", "unset", "keep_ended").code == 0
+    assert real.read_text() == "# mine\nmax_options = 3\n"
+
+
+def test_what_a_project_is_set_to_holds_at_once_and_only_what_it_may_choose(home: Home) -> None:
+    ran = home.run("config", "set", "--project", "max_options", "6")
+    assert ran.code == 0, ran.err
+    assert (home.project / ".sayso" / "config.toml").read_text() == "max_options = 6\n"
+    assert home.run("config", "--json").data["settings"]["max_options"]["value"] == 6
+    refused = home.run("config", "set", "--project", "person", "Eve")
+    assert (refused.code, refused.error) == (
+        2,
+        "Error: person may not be set by a project, only by you. Leave --project out.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "error"),
+    [
+        (["set", "keep_endet", "1d"], 2, "Error: There is no setting 'keep_endet'. Did you mean keep_ended?"),
+        (["set", "keep_ended", "soon"], 2, "Error: keep_ended is 'soon'; it must be a time such as"),
+        (["unset", "nothing-like-it"], 2, "Error: There is no setting 'nothing-like-it'."),
+    ],
+)
+def test_wrong_names_and_values_change_nothing(home: Home, arguments: list[str], code: int, error: str) -> None:
+    ran = home.run("config", *arguments)
+    assert ran.code == code
+    assert ran.error.startswith(error)
+    assert not (home.folder / ".config").exists()
+
+
+def test_an_agent_changes_no_settings(home: Home) -> None:
+    ran = home.run("config", "set", "keep_ended", "1d", CLAUDECODE="1")
+    assert ran.code == 5
+    assert not (home.folder / ".config").exists()

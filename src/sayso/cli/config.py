@@ -21,9 +21,10 @@ FOUND, ABSENT = mark("found"), mark("absent")
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1))
 
 
-@click.command()
+@click.group(invoke_without_command=True)
 @click.option("--json", "as_json", is_flag=True, help="Print settings and files as JSON.")
-def command(as_json: bool) -> None:
+@click.pass_context
+def command(ctx: click.Context, as_json: bool) -> None:
     """Show each setting, its value and where it comes from.
 
     Below them are the files that were looked at. Later ones win: defaults, your file, the project's file if you trust
@@ -33,7 +34,10 @@ def command(as_json: bool) -> None:
     Example:
       sayso config
       SAYSO_PROFILE=auq sayso config --json
+      sayso config set keep_ended 30d
     """
+    if ctx.invoked_subcommand is not None:
+        return
     config = settings()
     if as_json:
         put_json(_data(config))
@@ -42,6 +46,49 @@ def command(as_json: bool) -> None:
     put(table(("SETTING", "VALUE", "FROM"), rows))
     put()
     put(table(("FILE", "", "PATH"), [(tr(what), tr(found), path) for what, (found, path) in _files(config).items()]))
+
+
+def _complete_key(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[click.shell_completion.CompletionItem]:
+    from click.shell_completion import CompletionItem
+
+    named = [name for name in SETTINGS if name.startswith(incomplete)]
+    return [CompletionItem(name, help=one_line(SETTINGS[name].metadata["about"], 80)) for name in named]
+
+
+@command.command("set")
+@click.argument("key", metavar="KEY", shell_complete=_complete_key)
+@click.argument("value", metavar="VALUE")
+@click.option("--project", "in_project", is_flag=True, help="In the project's file instead of yours.")
+def set_(key: str, value: str, in_project: bool) -> None:
+    """Set a setting in your file, or in the project's.
+
+    VALUE is checked first. Comments and everything else in the file stay as they are.
+
+    \b
+    Example:
+      sayso config set keep_ended 30d
+      sayso config set --project max_options 6
+    """
+    from sayso.cli.config_changes import Whose, set_setting
+
+    set_setting(Whose.PROJECT if in_project else Whose.PERSON, key, value)
+
+
+@command.command("unset")
+@click.argument("key", metavar="KEY", shell_complete=_complete_key)
+@click.option("--project", "in_project", is_flag=True, help="In the project's file instead of yours.")
+def unset(key: str, in_project: bool) -> None:
+    """Take a setting out of your file, or out of the project's.
+
+    \b
+    Example:
+      sayso config unset keep_ended
+    """
+    from sayso.cli.config_changes import Whose, unset_setting
+
+    unset_setting(Whose.PROJECT if in_project else Whose.PERSON, key)
 
 
 def shown(name: str, value: Any) -> Any:

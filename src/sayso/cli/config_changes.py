@@ -1,0 +1,94 @@
+"""`sayso config set` and `unset`: one setting in the person's file, or in the project's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from pathlib import Path
+
+from sayso.agent_guard import refuse_agents
+from sayso.brought import brought
+from sayso.cli.program import settings
+from sayso.cli.setting_lines import as_toml, with_setting, without_setting
+from sayso.cli.terminal import say
+from sayso.cli.texts import tr, translated
+from sayso.cli.trusting import trust_changes
+from sayso.config import SETTINGS, Config, settings_of, user_file
+from sayso.desks import open_desks
+from sayso.errors import ConfigError
+from sayso.files import replace_file
+from sayso.text import did_you_mean, one_line
+
+Edit = Callable[[str], str]
+
+
+class Whose(Enum):
+    """Whose settings file is changed."""
+
+    PERSON = "yours"
+    PROJECT = "the project's"
+
+
+def set_setting(whose: Whose, key: str, value: str) -> None:
+    """Set it, if the value is one that it takes."""
+    _check_name(key)
+    if whose is Whose.PROJECT and not SETTINGS[key].metadata["anywhere"]:
+        raise ConfigError(f"{key} may not be set by a project, only by you. Leave --project out.")
+    try:
+        SETTINGS[key].metadata["read"](value)
+    except ValueError as error:
+        raise ConfigError(f"{key} is {value!r}; it must be {error}.") from None
+    _change(whose, key, lambda text: with_setting(text, key, as_toml(value)))
+
+
+def unset_setting(whose: Whose, key: str) -> None:
+    """Take it out of the file, so that what comes before it counts again."""
+    _check_name(key)
+    _change(whose, key, lambda text: without_setting(text, key))
+
+
+def _check_name(key: str) -> None:
+    if key not in SETTINGS:
+        hint = did_you_mean(key, SETTINGS, "`sayso config` shows all of them.")
+        raise ConfigError(f"There is no setting {key!r}. {hint}")
+
+
+def _change(whose: Whose, key: str, edit: Edit) -> None:
+    config = settings()
+    with open_desks(config) as desks:
+        refuse_agents(desks, "change settings")
+    file = _in_project(config) if whose is Whose.PROJECT else user_file().resolve()
+    before = brought(config, config.project)
+    text = _text_of(file)
+    changed = edit(text)
+    if changed == text:
+        say(tr("{file} says so already.", file=one_line(str(file), 400)))
+    else:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(file, changed.encode())
+        say(tr("Changed: {file}", file=one_line(str(file), 400)))
+    if whose is Whose.PROJECT:
+        trust_changes(config, before, [file])
+    _say_what_counts(key, file)
+
+
+def _in_project(config: Config) -> Path:
+    """The project's file. Never one that a link leads to, which may be anywhere."""
+    file = settings_of(config.project)
+    if file.resolve() != config.project.resolve() / file.relative_to(config.project):
+        raise ConfigError(f"{file} is reached by a link. Edit the file that it leads to.")
+    return file
+
+
+def _text_of(file: Path) -> str:
+    try:
+        return file.read_bytes().decode()
+    except FileNotFoundError:
+        return ""
+
+
+def _say_what_counts(key: str, file: Path) -> None:
+    source = settings().sources.get(key, "")
+    if source and source != str(file) and source != str(user_file()):
+        where = translated(one_line(source, 400))
+        say(tr("What counts here is what {source} says: `sayso config` shows it.", source=where))
