@@ -65,7 +65,7 @@ compiled: $(DEV)
 
 # Not part of `test`: the real programs of agents' clients from npm are close to a gigabyte.
 test-clients: $(DEV)
-	$(BIN)/pytest tests/e2e/programs/real_clients.py tests/e2e/programs/real_gate.py \
+	$(BIN)/pytest tests/e2e/programs/real_clients.py tests/e2e/programs/real_gate.py tests/e2e/programs/real_gate_kills.py \
 	  tests/e2e/programs/real_codex_gate.py tests/e2e/programs/real_other_gates.py \
 	  tests/e2e/programs/guarded_server.py tests/e2e/talk/real_acp.py --timeout 1800 --numprocesses 6
 

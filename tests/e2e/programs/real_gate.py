@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import re
 import signal
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from tests.cli.program import SOMEONE, Home
@@ -23,10 +21,8 @@ from tests.e2e.programs.seats import SEATS, Client, Interactive, at_work, until
 
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Answer, Ask, State
-from sayso.chain import LogKind
 from sayso.errors import AlreadySettled
 from sayso.permissions.desk import PermissionDesk
-from sayso.permissions.log import PermissionLog
 from sayso.permissions.verdict import Decision, verdict_of
 from sayso.processes import name_of
 
@@ -268,54 +264,3 @@ def test_a_killed_client_leaves_no_gate_and_no_prompt_behind(machine: Machine) -
         ask = claude.prompt()
         os.kill(ask.asker.pid, signal.SIGKILL)
         assert claude.ended(ask).state is State.EXPIRED
-
-
-ROUNDS = int(os.environ.get("SAYSO_GATE_ROUNDS", "40"))
-
-
-def test_however_gates_and_clients_are_killed_nothing_runs_that_nobody_allowed(machine: Machine) -> None:
-    home, chance = installed(machine), random.Random(ROUNDS)
-    lines = [f"echo {number} >> ran" for number in range(ROUNDS)]
-    blocks = [
-        use("Bash", f"toolu_{number}", {"command": line, "description": "Note"}) for number, line in enumerate(lines)
-    ]
-    allowed: set[str] = set()
-    while blocks:
-        with session(home, "headless", *blocks) as claude:
-            while not claude.client.has_ended and blocks:
-                until(PATIENCE, lambda claude=claude: claude.asks() or claude.client.has_ended, claude.client.shows)  # type: ignore[misc]
-                for ask in claude.asks():
-                    assert ask.wanted is not None
-                    number = lines.index(ask.wanted["action"]["data"]["input"]["command"])
-                    fate = chance.choice(["allow", "allow", "deny", "kill the gate", "kill the client"])
-                    if _befall(claude, ask, fate):
-                        allowed.add(str(number))
-                    blocks = [block for block in blocks if int(block["id"].removeprefix("toolu_")) > number]
-                    claude.ended(ask)
-    ran = Path(home.project, "ran").read_text().split()
-    assert set(ran) <= allowed
-    assert len(ran) == len(set(ran))
-    with home.desk() as desk:
-        desk.release_the_dead()
-        assert [ask for ask in desk.inbox() if ask.state is State.PENDING] == []
-        log = PermissionLog(desk._store)
-        assert log.check().whole
-        handed = [one for one in log.outcomes(most=1000) if one.entry.event.kind is LogKind.ALLOWED and one.ran]
-        assert len(ran) <= len(handed)
-
-
-def _befall(claude: Session, ask: Ask, fate: str) -> bool:
-    """Whether it was allowed."""
-    match fate:
-        case "allow":
-            with suppress(AlreadySettled):
-                claude.allow(ask)
-                return True
-        case "deny":
-            with suppress(AlreadySettled):
-                PermissionDesk(claude.desk).deny(ask.id, SOMEONE)
-        case "kill the gate":
-            os.kill(int(ask.server.partition("-")[0]), signal.SIGKILL)
-        case _:
-            os.kill(ask.asker.pid, signal.SIGKILL)
-    return False
