@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -18,10 +18,11 @@ from sayso.adapters.line import TalkLine
 from sayso.adapters.rpc import Json, Rpc
 from sayso.agents.kinds import AGENTS
 from sayso.agents.model import Saying, Spoken
-from sayso.asks.model import Asker
+from sayso.asks.model import Ask, Asker
 from sayso.clients import RUN_VARIABLE
 from sayso.config import Config
 from sayso.desks import open_desks
+from sayso.errors import NotFound
 from sayso.gates.client import GateVerdict
 
 THREAD = "thread-1"
@@ -264,6 +265,34 @@ def test_a_call_of_an_mcp_tool_is_asked_for_only_where_it_is_certain_which_one_i
                 tool_permission(params, calls)(Asker(), config, desks)
         asked = tool_permission(params, [_call("deploy", count=1), _call("burn", count=True)])(Asker(), config, desks)
     assert asked.new.title == "Allow mcp__shop__deploy?"
+
+
+class _BrokenPrompt:
+    """One whose ask is not in the store any more."""
+
+    is_given_up = store_is_away = False
+    ask = Ask(id="gone", call_id="", tool="", questions=(), asker=Asker(), created_at=0, changed_at=0)
+
+    def look(self) -> Ask:
+        raise NotFound("No ask has this id")
+
+    def leave(self, why: str) -> None:
+        pytest.fail("it was told")
+
+
+def test_a_fault_while_something_is_looked_at_is_a_no_and_the_agent_goes_on() -> None:
+    told: list[GateVerdict] = []
+
+    def tell(verdict: GateVerdict) -> bool:
+        told.append(verdict)
+        return True
+
+    prompts = HeldPrompts(lambda: None, asks=True)
+    prompts._open[1] = cast("Any", _BrokenPrompt()), tell
+    prompts.look()
+    prompts.look()
+    prompts.close("over")
+    assert [verdict.allowed for verdict in told] == [False]
 
 
 def test_a_fault_while_something_is_put_to_people_is_a_no(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

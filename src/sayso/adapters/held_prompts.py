@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sayso.adapters.rpc import RequestId
+from sayso.adapters.rpc import FAULTS, RequestId
 from sayso.clients import RUN_VARIABLE
 from sayso.errors import NotFound, SaysoError
 from sayso.records import record, replace
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 LOOK_SELDOM, LOOK_OFTEN = 15.0, 1.0
 """Seconds between two looks at the store: the bell tells of what happens, unless the store is away."""
 NOBODY_CAN_BE_ASKED = "This agent was started without a line to the user, so this was not allowed."
-GAVE_UP = "Nobody could be asked for too long, so this was not allowed. That is not a decision of the user's."
+GAVE_UP = "It is not known what the user decided, so this was not allowed. That is not a decision of theirs."
 FAILED = "its adapter failed"
 UNDECIDED = "Nobody answered. Do not assume an answer."
 
@@ -64,7 +64,7 @@ class HeldPrompts:
             return
         try:
             self._put(request, who, make, tell)
-        except (SaysoError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        except (*FAULTS, OSError) as error:
             self.drop(request, FAILED)
             tell(_denied(f"Sayso could not put this to the user, so it was not allowed: {error}"))
 
@@ -116,11 +116,19 @@ class HeldPrompts:
     def look(self) -> None:
         """Tell what has been decided by now."""
         for request, (opened, tell) in list(self._open.items()):
-            ask = opened.look()
-            if opened.is_given_up:
-                self._tell(request, tell, GAVE_UP)
-            elif ask and not _is_open(ask):
-                self._hand_over(request, opened, ask, tell)
+            try:
+                self._look(request, opened, tell)
+            except (*FAULTS, OSError) as error:
+                print(f"sayso: ask {opened.ask.id} cannot be told: {error!r}", file=sys.stderr)
+                if request in self._open:
+                    self._tell(request, tell, GAVE_UP)
+
+    def _look(self, request: RequestId, opened: OpenPrompt, tell: Telling) -> None:
+        ask = opened.look()
+        if opened.is_given_up:
+            self._tell(request, tell, GAVE_UP)
+        elif ask and not _is_open(ask):
+            self._hand_over(request, opened, ask, tell)
 
     def _hand_over(self, request: RequestId, opened: OpenPrompt, ask: Ask, tell: Telling) -> None:
         def told(verdict: GateVerdict) -> bool:
