@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from tests.trusting import trust
 
 from sayso.asks.model import Asker
 from sayso.config import Config
@@ -17,7 +18,7 @@ from sayso.operations.wanted_action import WantedActions
 from sayso.permissions.parts import PartName, parts_of
 from sayso.records import replace
 from sayso.running.sandbox import Sandbox
-from sayso.toolfiles.catalog import CommandTool
+from sayso.toolfiles.catalog import Catalog, CommandTool
 from sayso.toolfiles.leaves import Probe, leaves
 from sayso.toolfiles.model import ToolFile
 from sayso.toolfiles.toolfile import load_file
@@ -74,6 +75,22 @@ def test_a_project_s_tool_file_cannot_loosen_what_the_person_demands(config: Con
     strict = replace(config, sandbox="workspace")
     assert (profile(strict, theirs), profile(strict, own)) == ("workspace", None)
     assert profile(strict, tool(config.project_tools_dir, sandbox="read-only")) == "read-only"
+
+
+def test_a_stricter_sandbox_of_a_trusted_project_holds_for_the_persons_own_tool_of_that_name(config: Config) -> None:
+    tool(config.user_tools_dir, "loose", sandbox="none")
+    tool(config.project_tools_dir, "loose", sandbox="workspace", sandbox_network="none")
+    tool(config.user_tools_dir, "strict", sandbox="read-only", sandbox_network="none")
+    tool(config.project_tools_dir, "strict", sandbox="workspace", sandbox_network="all")
+    tool(config.user_tools_dir, "free")
+    tool(config.project_tools_dir, "free", command="false")
+    before = Catalog(config).load().tools
+    assert [profile(config, before[name]) for name in ("loose", "strict", "free")] == [None, "read-only", None]
+    trust(config.state_dir, config.project)
+    loaded = Catalog(config).load().tools
+    sandboxes = [order(config, loaded[name]).sandbox(config) for name in ("loose", "strict", "free")]
+    found = [(each.profile, each.network) if each else None for each in sandboxes]
+    assert found == [("workspace", "none"), ("read-only", "none"), None]
 
 
 def test_the_sandbox_of_a_sequence_holds_for_its_steps(config: Config) -> None:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
-from sayso.config import Config
+from sayso.config import NETWORKS, SANDBOXES, Config
 from sayso.records import field, record, replace
 from sayso.toolfiles.leaves import Leaf, leaves
 from sayso.toolfiles.model import Approve, Fault, ToolFile
@@ -62,9 +62,11 @@ class Catalog:
         self._seen = self._signature()
         self._trusted = self._config.trust.of(self._config.project)
         found = load_dir(self._directories(), reserved=self._reserved, may_use=self._may_use)
-        stricter = _say_so_of(found.in_their_place)
+        others = _by_name(found.in_their_place)
         tools = [
-            CommandTool(file=file, leaf=_tightened(leaf, stricter)) for file in found.tools for leaf in leaves(file)
+            CommandTool(file=file, leaf=_tightened(leaf, others.get(leaf.name, ()), self._config))
+            for file in found.tools
+            for leaf in leaves(file)
         ]
         self.loaded = LoadedTools(
             tools={tool.name: tool for tool in tools},
@@ -122,17 +124,27 @@ def _described(file: os.PathLike[str], stat: Callable[[], os.stat_result]) -> tu
 _BY_STRICTNESS: tuple[Approve, ...] = ("never", "once", "always")
 
 
-def _say_so_of(files: Sequence[ToolFile]) -> Mapping[str, Approve]:
-    """Which say-so files that are not used for their names ask for, by the tools they would have given."""
-    asked: dict[str, Approve] = {}
+def _by_name(files: Sequence[ToolFile]) -> Mapping[str, list[Leaf]]:
+    """The tools that files would have given which are not used for their names."""
+    found: dict[str, list[Leaf]] = {}
     for leaf in (leaf for file in files for leaf in leaves(file)):
-        asked[leaf.name] = max(asked.get(leaf.name, "never"), leaf.approve, key=_BY_STRICTNESS.index)
-    return asked
+        found.setdefault(leaf.name, []).append(leaf)
+    return found
 
 
-def _tightened(leaf: Leaf, asked: Mapping[str, Approve]) -> Leaf:
-    """A tool is run with the strictest say-so that any valid file of its name asks for, whichever file is used."""
-    strictest = max(leaf.approve, asked.get(leaf.name, "never"), key=_BY_STRICTNESS.index)
-    if strictest == leaf.approve:
+def _tightened(leaf: Leaf, others: Sequence[Leaf], config: Config) -> Leaf:
+    """A tool is run with the strictest say-so, and in the strictest sandbox, that any valid file of its name asks for,
+    whichever file is used."""
+    if not others:
         return leaf
-    return replace(leaf, settings=replace(leaf.settings, approve=strictest))
+    own = leaf.settings
+    kept = [other.settings for other in others if other.settings.sandbox not in (None, SANDBOXES[0])]
+    profiles = [own.sandbox or config.sandbox, *(other.sandbox for other in kept)]
+    networks = [own.sandbox_network or config.sandbox_network, *(other.sandbox_network for other in kept)]
+    stricter = replace(
+        own,
+        approve=max((leaf.approve, *(other.approve for other in others)), key=_BY_STRICTNESS.index),
+        sandbox=max(filter(None, profiles), key=SANDBOXES.index) if kept else own.sandbox,
+        sandbox_network=max(filter(None, networks), key=NETWORKS.index) if kept else own.sandbox_network,
+    )
+    return replace(leaf, settings=stricter)
