@@ -20,7 +20,7 @@ from sayso.cli.lazy_group import COMMANDS, load
 from sayso.cli.lazy_group import sayso as program
 from sayso.install.part import Done
 from sayso.operations.operation import OperationState
-from sayso.permissions import log_words
+from sayso.permissions import log_words, quorum_words
 from sayso.permissions.parts import PartName
 from sayso.permissions.verdict import ALLOWED_AS_EDITED, Decision
 from sayso.trust import TrustStanding
@@ -132,6 +132,7 @@ def words() -> set[str]:
         log_words.RUN,
         log_words.HANDED_OVER,
         log_words.NOT_RUN,
+        *quorum_words.TEXTS,
     }
     members = {member.value.replace("_", " ") for kind in kinds for member in kind}
     return members | {each.value for each in State} | logged

@@ -11,7 +11,7 @@ from tests.tui.harness import Person, Place, until
 
 from sayso.asks.desk import Held
 from sayso.asks.model import Asker, Kind, NewAsk, Option, Question, Settler, State
-from sayso.asks.quorum import Demand, Quorum
+from sayso.asks.quorum import Demand, Quorum, yeses_of
 from sayso.config import system_user
 from sayso.permissions import like_view
 from sayso.permissions.action import Action, ActionKind, AllowScope, asking
@@ -108,7 +108,12 @@ async def test_where_several_have_to_agree_y_is_one_yes_and_the_permission_stays
         await anna.sees("Who has to agree", "Must agree: 2 of", "Awaited: 2 more", "y allows it")
         await anna.press("y")
         await anna.sees("Your yes counts. Agreed so far: 1 of 2.", "Allow it?")
+        await anna.open()
+        await anna.sees("You have agreed", "t takes your yes back")
+        await anna.press("t")
+        await anna.sees("Your yes is taken back. Agreed so far: 0 of 2.")
     assert place.now(held).state is State.PENDING
+    assert yeses_of(place.now(held)) == ()
 
 
 async def test_enter_decides_nothing_and_says_which_keys_do(place: Place) -> None:

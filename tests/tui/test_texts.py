@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import sayso.tui
+from sayso.permissions import quorum_words
 from sayso.tui.texts import LANGUAGES, Texts, texts_for
 
 SAME = {"do_editor", "part_sandbox"}
@@ -26,8 +27,14 @@ def test_every_text_is_translated_and_takes_the_same_values(language: str) -> No
         assert holes(getattr(english, name)) == holes(getattr(other, name)), name
     same = {name for name in NAMES if getattr(english, name) == getattr(other, name)}
     assert same <= SAME
-    made_up = {name for name in vars(type(other)) if not name.startswith("_")} - set(NAMES)
-    assert made_up == set()
+    made_up = {name for name, text in vars(type(other)).items() if isinstance(text, str) and name[0] != "_"}
+    assert made_up - set(NAMES) == set()
+
+
+def test_who_has_to_agree_is_told_in_german_too() -> None:
+    german = LANGUAGES["de"]
+    told = {text: german.agreeing(text) for text in quorum_words.TEXTS}
+    assert [text for text, other in told.items() if text == other or holes(text) != holes(other)] == []
 
 
 def test_every_text_is_used() -> None:

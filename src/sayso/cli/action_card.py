@@ -22,7 +22,7 @@ def action_card(ask: Ask) -> list[str]:
     action = action_of(ask)
     if action is None:
         return []
-    why = [line for part in rules_part(ask) for line in _part_lines(part)]
+    why = [line for part in rules_part(ask, tr) for line in _part_lines(part)]
     return [*action_lines(action), *why, *_how_far(scopes_of(ask)[:1], exact(action.tool))]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from sayso.asks.model import Ask
 from sayso.permissions import words
 from sayso.permissions.action import Action, ActionKind, action_from, rules_say
-from sayso.permissions.quorum_words import in_words
+from sayso.permissions.quorum_words import Say, in_words
 from sayso.records import record, replace
 from sayso.text import exact, exact_diff, json_block, json_line
 
@@ -71,9 +71,10 @@ class ActionPart:
         return f"Step {self.step}: {said}" if self.step else said
 
 
-def rules_part(ask: Ask) -> tuple[ActionPart, ...]:
-    """What the rules have to do with a person being asked, and who has to agree because of them."""
-    told = {PartName.QUORUM: "\n".join(in_words(ask)), PartName.RULES: rules_say(ask)}
+def rules_part(ask: Ask, say: Say = str) -> tuple[ActionPart, ...]:
+    """What the rules have to do with a person being asked, and who has to agree because of them, as the surface says
+    it."""
+    told = {PartName.QUORUM: "\n".join(in_words(ask, say)), PartName.RULES: rules_say(ask)}
     return tuple(ActionPart(name=name, text=exact(text)) for name, text in told.items() if text)
 
 

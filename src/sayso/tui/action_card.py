@@ -20,7 +20,11 @@ def action_blocks(shared: Shared, ask: Ask) -> list[Block]:
     action = action_of(ask)
     if action is None:
         return []
-    found = [block for part in (*parts_of(action), *rules_part(ask)) for block in _part_blocks(shared, part)]
+    found = [
+        block
+        for part in (*parts_of(action), *rules_part(ask, shared.texts.agreeing))
+        for block in _part_blocks(shared, part)
+    ]
     return [*found, *_how_far(shared, ask)]
 
 
@@ -39,7 +43,7 @@ def is_whole(action: Action | None) -> bool:
 def action_text(shared: Shared, ask: Ask) -> str:
     """The whole card as text, for a pager and the clipboard."""
     action = action_of(ask)
-    lines = _part_lines(shared, (*parts_of(action), *rules_part(ask))) if action else []
+    lines = _part_lines(shared, (*parts_of(action), *rules_part(ask, shared.texts.agreeing))) if action else []
     return "\n".join([*lines, *(block.content.plain for block in _how_far(shared, ask))])
 
 

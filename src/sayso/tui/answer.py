@@ -10,6 +10,7 @@ from textual.content import Content
 
 from sayso.asks.draft import Draft, Said, answers
 from sayso.asks.model import ALLOWING, DENYING, Ask, Kind, Question
+from sayso.asks.quorum import yeses_of
 from sayso.errors import InvalidInput, StoreError
 from sayso.permissions.action import Action, AllowScope, action_of, takes_changes
 from sayso.permissions.editing import EditText, edited, to_edit
@@ -178,6 +179,8 @@ class AnswerScreen(SettlingScreen):
 
     def _keys_that_decide(self) -> str:
         texts, keys = self.shared.texts, self.shared.keys
+        if self._has_agreed:
+            return texts.agreed_hint.format(take_back=keys.shown("take_back"), deny=keys.shown("deny"))
         if self._like is None:
             return texts.decide_hint.format(allow=keys.shown("allow"), deny=keys.shown("deny"))
         ways = {name: keys.shown(name) for name in ("allow", "like", "reach", "edit", "unedit")}
@@ -326,6 +329,16 @@ class AnswerScreen(SettlingScreen):
             self._decide(question, drafts.decide(question, said, ALLOWING))
         else:
             self.run_worker(self.allow(_marked_scope(said), self._edited), group="settle")
+
+    @property
+    def _has_agreed(self) -> bool:
+        """Whether the person has, and others have to as well."""
+        return any(yes.person == self.shared.settler.known_as for yes in yeses_of(self.ask))
+
+    def action_take_back(self) -> None:
+        """Take the yes back."""
+        if self.meant():
+            self.run_worker(self.take_back(), group="settle")
 
     def action_deny(self) -> None:
         """Deny it, with the words that were written."""
@@ -506,6 +519,8 @@ class AnswerScreen(SettlingScreen):
         question = self.question
         if action in ("allow", "deny") or (action == "choose" and self.ask.is_permission):
             return self.ask.is_permission and self.answerable
+        if action == "take_back":
+            return self.answerable and self._has_agreed
         if action in ("like", "reach"):
             return self.answerable and self.ask.wanted is not None and (self._like is not None or action == "like")
         if action in ("edit", "unedit"):

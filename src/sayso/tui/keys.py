@@ -84,6 +84,7 @@ DEFAULTS: Mapping[str, tuple[Key, ...]] = {
         Key(name="reach", keys="w"),
         Key(name="edit", keys="i"),
         Key(name="unedit", keys="u"),
+        Key(name="take_back", keys="t"),
         Key(name="choose", keys="enter"),
         Key(name="submit", keys="enter"),
         Key(name="change", keys="enter"),

@@ -150,7 +150,12 @@ class SettlingScreen(SaysoScreen[None]):
 
             return PermissionDesk(desk, Rules(self.shared.config)).allow_like(ask.id, ask.digest, by, rule)
 
-        await self._settle(work, "sent")
+        await self._settle(work, "rule_added")
+
+    async def take_back(self) -> None:
+        """Take the person's own yes back, where others have to agree too."""
+        ask, by = self.ask, self.shared.settler
+        await self._settle(lambda desk: PermissionDesk(desk).take_back(ask.id, by), "yes_taken_back")
 
     async def deny(self, because: str) -> None:
         ask, by = self.ask, self.shared.settler

@@ -179,8 +179,11 @@ class Wording:
         if settled.is_permission and settled.state.answerable:
             from sayso.permissions.quorum_words import progress
 
-            return self.texts.agreed.format(progress=progress(settled))
+            said = self.texts.yes_taken_back if done == "yes_taken_back" else self.texts.agreed
+            return said.format(progress=progress(settled))
         verdict = f"{self.ending(settled).capitalize()}." if settled.is_permission else ""
+        if verdict and done == "rule_added":
+            verdict += f" {self.texts.rule_added}"
         return f"{verdict or getattr(self.texts, done)} {self.heard(settled)}"
 
     def heard(self, settled: Ask) -> str:

@@ -344,7 +344,14 @@ class Transcript:
         relay = f"claude/submit-answer?p={run.project.id}" if cards.is_relayed(ask) and ask.asker.run == run.id else ""
         version = self._version(run, ask)
         return fragment(
-            "card.html", ask=ask, card=card, version=version, csrf=self._csrf, relay=relay if run.token else "", run=run
+            "card.html",
+            ask=ask,
+            card=card,
+            version=version,
+            user=self._user,
+            csrf=self._csrf,
+            relay=relay if run.token else "",
+            run=run,
         )
 
     def _since(self, run: Run, ask: Ask) -> cards.Since:

@@ -117,6 +117,8 @@ class Texts:
     must_answer: str = "Question {n} needs an answer before this can be sent."
     sent: str = "Sent."
     agreed: str = "Your yes counts. Agreed so far: {progress}. Nothing is done before all have."
+    yes_taken_back: str = "Your yes is taken back. Agreed so far: {progress}."
+    rule_added: str = "The rule holds from now on."
     rejected: str = "Rejected."
     asked_back: str = "Handed back with a request to explain."
     handed_over: str = "{client} received it."
@@ -128,6 +130,7 @@ class Texts:
     no_other_ask: str = "There is no other question."
 
     # Permissions
+    agreed_hint: str = "You have agreed · {take_back} takes your yes back · {deny} denies it"
     decide_hint: str = "{allow} allows it · {deny} denies it"
     one_more_line: str = "{key}: 1 more line"
     more_lines: str = "{key}: {n} more lines"
@@ -308,6 +311,7 @@ class Texts:
     do_reach: str = "where the rule holds"
     do_edit: str = "edit, then allow"
     do_unedit: str = "take the edit back"
+    do_take_back: str = "take my yes back"
     do_deny: str = "deny"
     do_choose: str = "choose"
     do_submit: str = "send"
@@ -331,3 +335,7 @@ class Texts:
     do_search: str = "search"
     do_done: str = "done, go on"
     do_newline: str = "new line"
+
+    def agreeing(self, text: str) -> str:
+        """What `quorum_words.py` says of who has to agree."""
+        return text

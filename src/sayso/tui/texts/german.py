@@ -108,6 +108,8 @@ class German(Texts):
     must_answer = "Frage {n} braucht eine Antwort, bevor dies gesendet werden kann."
     sent = "Gesendet."
     agreed = "Ihr Ja zählt. Bisher zugestimmt: {progress}. Vorher geschieht nichts."
+    yes_taken_back = "Ihr Ja ist zurückgenommen. Bisher zugestimmt: {progress}."
+    rule_added = "Die Regel gilt ab jetzt."
     rejected = "Abgelehnt."
     asked_back = "Zurückgegeben mit der Bitte um eine Erklärung."
     handed_over = "{client} hat es erhalten."
@@ -117,6 +119,7 @@ class German(Texts):
     kept_for = "{client} wartet gerade nicht und bekommt es, wenn er dasselbe wieder fragt."
     not_sent = "Nicht gesendet: {error}"
     no_other_ask = "Es gibt keine andere Frage."
+    agreed_hint = "Sie haben zugestimmt · {take_back} nimmt Ihr Ja zurück · {deny} verweigert es"
     decide_hint = "{allow} erlaubt es · {deny} verweigert es"
     one_more_line = "{key}: noch 1 Zeile"
     more_lines = "{key}: noch {n} Zeilen"
@@ -287,6 +290,7 @@ class German(Texts):
     do_reach = "wo die Regel gilt"
     do_edit = "ändern, dann erlauben"
     do_unedit = "Änderung zurücknehmen"
+    do_take_back = "mein Ja zurücknehmen"
     do_deny = "verweigern"
     do_choose = "wählen"
     do_submit = "senden"
@@ -310,3 +314,8 @@ class German(Texts):
     do_search = "suchen"
     do_done = "fertig, weiter"
     do_newline = "neue Zeile"
+
+    def agreeing(self, text: str) -> str:
+        from sayso.tui.texts.german_agreeing import TEXTS  # only where somebody has to agree
+
+        return TEXTS[text]
