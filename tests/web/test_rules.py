@@ -175,3 +175,23 @@ def test_rules_of_a_project_are_shown_where_its_agents_have_asked(house: House, 
     page = owner.get(f"/rules?project={tmp_path}").text
     assert "Bash(ls &lt;U+200B&gt;&lt;i&gt;)" in page
     assert "What it allows does not count" in page
+
+
+def test_somebody_decides_in_another_s_place_until_they_are_back(house: House) -> None:
+    ada, grace = Browser(house), Browser(house, "grace")
+    page = ada.get("/settings").text
+    assert "<option>grace</option>" in page
+    assert "<option>ada</option>" not in page
+    csrf = hidden(page, "csrf")
+    for odd in ({"to": "ada"}, {"to": "nobody"}, {"to": "grace", "until": "for ever"}):
+        assert ada.post("/delegation", **{"csrf": csrf, "said": "delegate", "until": "7d", **odd}).status == 400
+    assert grace.post("/delegation", csrf=csrf, said="delegate", to="ada", until="7d").status == 403
+    assert ada.post("/delegation", csrf=csrf, said="delegate", to="grace", until="7d").status == 303
+    assert "<strong>grace</strong> decides in your place" in ada.get("/settings").text
+    assert "decides in your place" not in grace.get("/settings").text
+    assert ada.post("/presence", csrf=csrf, said="back").status == 303
+    assert "decides in your place" not in ada.get("/settings").text
+    ada.post("/delegation", csrf=csrf, said="delegate", to="grace", until="monday")
+    assert "decides in your place" in ada.get("/settings").text
+    assert ada.post("/delegation", csrf=csrf, said="end").status == 303
+    assert "decides in your place" not in ada.get("/settings").text

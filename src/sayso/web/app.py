@@ -131,6 +131,7 @@ def _routes() -> list[BaseRoute]:
         Route("/agents", agents.show_list),
         Route("/agents/{agent}", agents.show),
         Route("/presence", whereabouts.change, methods=["POST"]),
+        Route("/delegation", whereabouts.delegate, methods=["POST"]),
         Route("/commands", commands.show_list),
         Route("/commands/{operation}", commands.show),
         Route("/commands/{operation}/cancel", commands.cancel, methods=["POST"]),

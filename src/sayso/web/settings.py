@@ -14,6 +14,7 @@ from sayso.web.fields import read_form
 from sayso.web.pages import AFTER, LOOK_COOKIE, LOOK_LIFE, THEMES, Appearance, page
 from sayso.web.sessions import CSRF_FIELD, Visitor, home_of, required_browser
 from sayso.web.site import site_of
+from sayso.web.whereabouts import UNTIL, delegation_of, stand_ins
 
 
 async def show(request: Request) -> Response:
@@ -71,6 +72,9 @@ async def _page(request: Request, visitor: Visitor, link: str = "") -> Response:
         ended="ended" in request.query_params,
         sessions=await site.do(site.accounts.sessions, visitor.user),
         refusals=await site.do(site.accounts.refusals),
+        delegation=await site.do(delegation_of, site, visitor.user),
+        stand_ins=await site.do(stand_ins, site, visitor.user),
+        until=UNTIL,
     )
 
 
