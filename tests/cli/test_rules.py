@@ -49,14 +49,14 @@ def test_the_rules_are_listed_with_where_they_are_and_how_often_each_decided(hom
 
 
 def test_where_and_for_whom_alone_a_rule_holds_is_listed(home: Home) -> None:
-    when = 'when = { project = "/srv/shop", agent = "codex", sandbox = "workspace" }'
+    when = 'when = { project = "/srv/shop", agent = "codex", sandbox = "workspace", plain = true }'
     write(home, f'[[rule]]\nallow = ["Bash(npm test *)"]\n{when}\n\n[[rule]]\nallow = ["Bash(ls *)"]\n')
     _, shop, everywhere = home.run("rules").out.splitlines()
-    told = "Bash(npm test *) (only in /srv/shop) (only for codex) (only in the sandbox workspace)"
+    told = "Bash(npm test *) (only in /srv/shop) (only for codex) (only in the sandbox workspace) (only as plain words)"
     assert shop.endswith(told)
     assert everywhere.endswith("Bash(ls *)")
     holds = [rule["when"] for rule in home.run("rules", "--json").data["rules"]]
-    assert holds == [{"projects": ["/srv/shop"], "agents": ["codex"], "sandbox": "workspace"}, None]
+    assert holds == [{"projects": ["/srv/shop"], "agents": ["codex"], "sandbox": "workspace", "plain": True}, None]
 
 
 @pytest.mark.parametrize(

@@ -157,6 +157,7 @@ def suggest(as_json: bool) -> None:
       sayso rules suggest
     """
     from sayso.permissions.suggesting import suggestions
+    from sayso.rules.importing import written_rule
 
     config = settings()
     with open_desks(config) as desks:
@@ -169,7 +170,7 @@ def suggest(as_json: bool) -> None:
         return
     for each in found:
         put(f"# {tr('allowed {n} times, never denied', n=each.allowed)}")
-        put(_written(Effect.ALLOW, [each.pattern]))
+        put(written_rule(Effect.ALLOW, [each.pattern]))
     say(tr("Copy what you want into {file}.", file=spelt_out(str(config.user_rules))))
 
 
@@ -208,7 +209,7 @@ def import_(client: str, as_json: bool) -> None:
     Example:
       sayso rules import claude-code
     """
-    from sayso.rules.importing import imported, places
+    from sayso.rules.importing import imported, is_plain, places
 
     config = settings()
     files = [file for file in places(client, Path.home(), config.project) if file.is_file()]
@@ -218,21 +219,17 @@ def import_(client: str, as_json: bool) -> None:
         text = tr("its settings cannot be understood: {error}", error=one_line(str(error), 200))
         raise InvalidInput([Problem(path=client, text=text)]) from None
     if as_json:
-        rules = [{"effect": effect.value, "about": text} for effect, text in found.rules]
+        rules = [
+            {"effect": effect.value, "about": text, "plain": is_plain(effect, text)} for effect, text in found.rules
+        ]
         put_json({"files": [str(file) for file in files], "rules": rules, "left_out": list(found.left_out)})
         return
-    for effect in (each for each in Effect if any(said is each for said, _ in found.rules)):
-        put(_written(effect, [text for said, text in found.rules if said is effect]))
+    if found.rules:
+        put(found.text)
     for text in found.left_out:
         put(f"# {tr('left out, because no rule can say it:')} {spelt_out(text)}")
     if not found.rules:
         say(tr("There is nothing in its settings that would make a rule."))
-
-
-def _written(effect: Effect, patterns: list[str]) -> str:
-    """A rule as it stands in a file."""
-    lines = "".join(f"  {quoted(pattern, 1_000)},\n" for pattern in patterns)
-    return f"[[rule]]\n{effect.value} = [\n{lines}]\n"
 
 
 def _row(rule: Rule, counts: dict[str, int], config: Config) -> tuple[str, ...]:
@@ -253,6 +250,7 @@ def _only(when: When) -> str:
         tr("only in {place}", place=", ".join(map(place, when.projects))) if when.projects else "",
         tr("only for {agents}", agents=one_line(", ".join(when.agents), 60)) if when.agents else "",
         tr("only in the sandbox {sandbox}", sandbox=when.sandbox) if when.sandbox else "",
+        tr("only as plain words") if when.plain else "",
     )
     return "".join(f" ({each})" for each in told if each)
 
@@ -290,7 +288,7 @@ def _who_must_agree(rule: Rule) -> str:
     from sayso.permissions.quorum_words import who
     from sayso.permissions.ruled import demand_of
 
-    return who(demand_of(rule))
+    return who(demand_of(rule), tr)
 
 
 def _never_met(desks: Desks, book: RuleBook) -> list[str]:
@@ -299,8 +297,8 @@ def _never_met(desks: Desks, book: RuleBook) -> list[str]:
 
     demanding = [rule for rule in book.rules if not rule.approvers.is_anyone]
     quorum = desks.permissions.quorum(demanding, Asker())
-    told = [(demand, never(quorum, demand)) for demand in quorum.demands] if quorum else []
-    return [f"{spelt_out(demand.place)}: {spelt_out(translated(text))}" for demand, text in told if text]
+    told = [(demand, never(quorum, demand, tr)) for demand in quorum.demands] if quorum else []
+    return [f"{spelt_out(demand.place)}: {spelt_out(text)}" for demand, text in told if text]
 
 
 def _decided(rule: Rule, counts: dict[str, int]) -> int:

@@ -265,7 +265,8 @@ def _excepted(exceptions: Iterable[Pattern], use: ToolUse, words: Command) -> bo
 def _allows(entry: _Entry, use: ToolUse, words: Command) -> bool:
     """Whether this command of the use, or all of it where it has none, is certainly meant, and not excepted."""
     fits = entry.pattern.covers_command(use, words) if words else entry.pattern.covers(use)
-    return fits and not any(_excepts(exception, use, words) for exception in entry.rule.exceptions)
+    written = use.is_plain or not entry.rule.when.plain or not words
+    return fits and written and not any(_excepts(exception, use, words) for exception in entry.rule.exceptions)
 
 
 def _excepts(exception: Pattern, use: ToolUse, words: Command) -> bool:

@@ -16,6 +16,9 @@ from typing import Any
 from sayso.jsontext import Relaxed
 from sayso.rules.pattern import About, pattern
 from sayso.rules.rule import Effect
+from sayso.text import quoted
+
+_PLAIN = "when = { plain = true }\n"
 
 Said = tuple[Effect, str]
 """What a client says about a pattern of ours, or about words that may be none."""
@@ -27,6 +30,28 @@ class ImportedRules:
 
     rules: tuple[Said, ...] = ()
     left_out: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """As it stands in a file. What clients make of a shell line that is more than plain words, they do not agree
+        on, nor with us: the same command in another spelling is asked."""
+        groups: dict[tuple[Effect, bool], list[str]] = {}
+        for effect, said in sorted(self.rules, key=lambda rule: list(Effect).index(rule[0])):
+            groups.setdefault((effect, is_plain(effect, said)), []).append(said)
+        return "\n".join(
+            written_rule(effect, texts, _PLAIN if plain else "") for (effect, plain), texts in groups.items()
+        )
+
+
+def written_rule(effect: Effect, texts: Iterable[str], when: str = "") -> str:
+    """A rule as it stands in a file."""
+    lines = "".join(f"  {quoted(text, 1_000)},\n" for text in texts)
+    return f"[[rule]]\n{effect.value} = [\n{lines}]\n{when}"
+
+
+def is_plain(effect: Effect, said: str) -> bool:
+    """Whether it is taken over for shell lines in plain words alone."""
+    return effect is Effect.ALLOW and said.partition("(")[0] == "Bash"
 
 
 def places(client: str, home: Path, project: Path) -> list[Path]:
@@ -108,13 +133,18 @@ def _gemini(text: str) -> Iterator[Said]:
     for rule in tomllib.loads(text).get("rule", ()):
         effect = decisions.get(rule.get("decision"), Effect.ASK)
         prefixes = rule.get("commandPrefix", [])
-        if rule.get("toolName") == "run_shell_command" and prefixes:
+        if effect is Effect.ALLOW:
+            # Which of its policies wins is up to their priorities and to other files: it may not have allowed this.
+            yield effect, f"{rule.get('toolName')} (by a policy{': ' if prefixes else ''}{_listed(prefixes)})"
+        elif rule.get("toolName") == "run_shell_command" and prefixes:
             for prefix in [prefixes] if isinstance(prefixes, str) else prefixes:
                 yield effect, f"Bash({prefix.strip()} *)"
-        elif effect is not Effect.ALLOW:
-            yield Effect.ASK, "Bash" if rule.get("toolName") == "run_shell_command" else "*"
         else:
-            yield effect, f"{rule.get('toolName')} (all of it)"
+            yield Effect.ASK, "Bash" if rule.get("toolName") == "run_shell_command" else "*"
+
+
+def _listed(prefixes: object) -> str:
+    return ", ".join(map(str, prefixes)) if isinstance(prefixes, list) else str(prefixes)
 
 
 def _gemini_tool(said: str) -> str:

@@ -269,8 +269,8 @@ def _escalation(value: Any) -> tuple[int | None, tuple[str, ...]]:
 
 
 def _when(value: Any) -> When:
-    allowed = 'a table with some of project, agent and sandbox, such as { project = "~/shop" }'
-    if not isinstance(value, Mapping) or not value or value.keys() - {"project", "agent", "sandbox"}:
+    allowed = 'a table with some of project, agent, sandbox and plain, such as { project = "~/shop" }'
+    if not isinstance(value, Mapping) or not value or value.keys() - {"project", "agent", "sandbox", "plain"}:
         raise ValueError(allowed)
     sandbox = value.get("sandbox", "")
     if sandbox not in ("", *SANDBOXES):
@@ -279,7 +279,14 @@ def _when(value: Any) -> When:
         projects=tuple(_folders(value.get("project", []))),
         agents=tuple(_listed(value.get("agent", []))),
         sandbox=sandbox,
+        plain=_plain(value.get("plain", False)),
     )
+
+
+def _plain(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("true or false, for plain")
+    return value
 
 
 def _listed(value: Any) -> list[str]:

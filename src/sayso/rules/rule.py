@@ -27,6 +27,8 @@ class When:
     """Folders: those, and what is below them."""
     agents: tuple[str, ...] = ()
     sandbox: str = ""
+    plain: bool = False
+    """Only for shell lines that are nothing but commands in plain words."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -46,6 +46,8 @@ class ToolUse:
     """Whether it may come to other files than it names."""
     reads_below: bool = False
     """Whether it reads files in folders without naming them."""
+    is_plain: bool = False
+    """Whether its shell line is nothing but its commands, joined by `&&`, in words that mean themselves."""
     beyond_words: bool = False
     """Whether more of it matters than the words of its command: input, files, variables."""
     domain: str = ""

@@ -35,6 +35,7 @@ PROTECTED_NAMES = (
 )
 """What lies there, in whichever folder, is run by other programs, or says what agents may do."""
 _EXECUTED = re.compile(rf"(?:^|/)(?:{'|'.join(map(re.escape, PROTECTED_NAMES))})(?:/|$)", re.IGNORECASE)
+_PLAIN_WORD = re.compile(r"[\w./:@%+,=-]+", re.ASCII)
 PROTECTED = "what lies there is run by other programs, or says what agents may do"
 MAY_BE_PROTECTED = "it may change what is run by other programs, or what says what agents may do, without naming it"
 _MOST_GLUED = 12
@@ -102,8 +103,14 @@ def _shell(given: Mapping[str, Any], folder: str, names: frozenset[str], ground:
         mentioned=tuple(_path(word, folder, ground) for word in _like_paths(found.commands, folder)),
         hides_paths=found.hides_paths,
         reads_below=found.reads_below,
+        is_plain=_is_plain(line, found.commands),
         doubts=(*doubts, *found.doubts),
     )
+
+
+def _is_plain(line: str, commands: Sequence[Command]) -> bool:
+    words = (word for command in commands for word in command)
+    return line == " && ".join(map(" ".join, commands)) and all(map(_PLAIN_WORD.fullmatch, words))
 
 
 def _is_relative_program(words: Command) -> bool:

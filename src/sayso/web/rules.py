@@ -128,6 +128,7 @@ class RulesWording:
             f"only in {', '.join(map(exact, when.projects))}" if when.projects else "",
             f"only for {exact(', '.join(when.agents))}" if when.agents else "",
             f"only in the sandbox {when.sandbox}" if when.sandbox else "",
+            "only as plain words" if when.plain else "",
             "" if rule.approvers.is_anyone else f"must agree: {exact(who(demand_of(rule)))}",
         )
         return [one_line(each, 400) for each in told if each]
