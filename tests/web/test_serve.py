@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import http.client
+import re
 import select
 import socket
 from collections.abc import Iterator
@@ -115,3 +118,19 @@ def test_who_reads_nothing_of_what_is_sent_is_sent_away(house: House) -> None:
         ended = select.poll()
         ended.register(line, 0)
         assert ended.poll(3 * WAIT * 1000), "the connection is still open"
+
+
+def test_the_first_load_of_talk_is_small(house: House) -> None:
+    cookie = f"{house.cookie_name}={house.session()}"
+    page = house.web.call("GET", "/talk", cookie=cookie).text
+    loaded = len(page)
+    for address in set(re.findall(r'"(static/[\w.]+\.(?:js|css|svg)\?v=\w+)"', page)):
+        connection = http.client.HTTPConnection("127.0.0.1", house.web.port, timeout=WAIT)
+        connection.request("GET", f"/{address}", headers={"Host": house.web.host, "Accept-Encoding": "gzip"})
+        reply = connection.getresponse()
+        assert reply.headers["Content-Encoding"] == "gzip"
+        packed = reply.read()
+        assert gzip.decompress(packed).decode() == house.web.call("GET", f"/{address}").text
+        loaded += len(packed)
+        connection.close()
+    assert loaded < 60_000

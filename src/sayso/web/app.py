@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import logging
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -11,6 +12,7 @@ from importlib import resources
 from pathlib import Path
 
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
@@ -59,6 +61,8 @@ _IN_WORDS = {
     "Method Not Allowed": "This address is not there for that.",
 }
 """For what the router alone refuses."""
+_SHRINK = (".css", ".js", ".svg")
+"""What is sent packed: a third of it, to phones above all."""
 _FOR_EVER = "public, max-age=31536000, immutable"
 
 
@@ -169,13 +173,26 @@ class _Assets(StaticFiles):
             # From memory: who does not read must not keep a file open as well.
             known = {name: response.headers[name] for name in ("etag", "last-modified", "content-type")}
             response = Response(_content(str(full_path)), status_code, known)
+            if _takes_gzip(scope) and str(full_path).endswith(_SHRINK):
+                del known["etag"]  # which is that of the plain file
+                response = Response(_packed(str(full_path)), status_code, {**known, "Content-Encoding": "gzip"})
+            response.headers["Vary"] = "Accept-Encoding"
         response.headers["Cache-Control"] = _FOR_EVER
         return response
+
+
+def _takes_gzip(scope: Scope) -> bool:
+    return "gzip" in Headers(scope=scope).get("accept-encoding", "")
 
 
 @cache
 def _content(path: str) -> bytes:
     return Path(path).read_bytes()
+
+
+@cache
+def _packed(path: str) -> bytes:
+    return gzip.compress(_content(path), mtime=0)
 
 
 async def _manifest(request: Request) -> Response:
