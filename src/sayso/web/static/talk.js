@@ -77,11 +77,12 @@ function followWhileVisible() {
 }
 
 function hear(message) {
-  const stick = nearEnd();
+  const [stick, asked] = [nearEnd(), waiting()];
   if (message.place) stream.place = message.place;
   const act = { turn, footer, status: showStatus, queue: showQueue, delta, taken, tool_result: toolResult, card: changeCard, ask: newCard, ask_user_question: newCard };
   (act[message.type] ?? addPart)(message);
-  if (stick) showNewest();
+  // Somebody may be reading what waits for them: only another one is gone to.
+  if (stick && (!asked || waiting() !== asked)) showNewest();
   showWay();
 }
 
