@@ -128,7 +128,7 @@ class RunSupervisor:
                 await self.start(project, "", message.conversation, queued=message.id)
             except (NotFound, TooManyRuns, RunGoesOn) as error:
                 # Taken or removed meanwhile, or it has to wait: it is looked at again.
-                logger.info("A queued message is not sent now: %s", error)
+                logger.debug("A queued message is not sent now: %s", error)
 
     def _project_of(self, message: QueuedMessage) -> Project:
         """Where a message is to be sent. NotFound once the project was removed, or its user shut out."""

@@ -234,6 +234,8 @@ async def _overview(
         prompt=prompt,
         most=MAX_TEXT,
         conversations=found,
+        agents=await site.do(site.desks.agents_at_work, visitor.user),
+        words=site.reader.words,
         listing=listing,
         query=query,
     )
@@ -274,6 +276,8 @@ async def _conversation(
         foot=shown.status,
         marks=shown.marks,
         conversations=await site.do(listed.newest, visitor.user),
+        agents=await site.do(site.desks.agents_at_work, visitor.user),
+        words=site.reader.words,
         listing="newest",
         query="",
         place=str(shown.place),

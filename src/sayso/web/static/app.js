@@ -763,7 +763,7 @@ function takeInAgents({ agents, rows }) {
   if (!list) return;
   const fresh = before ? agents.map(([id]) => id).filter((id) => !before.has(id)) : [];
   arrange(list, "agentAtWork", agents, atWork.rows, fresh);
-  $("[data-no-agents]").hidden = agents.length > 0;
+  for (const none of $$("[data-no-agents]")) none.hidden = agents.length > 0;
   tellTimes();
 }
 

@@ -16,3 +16,12 @@ form?.addEventListener("submit", async (event) => {
   // Where only the reply was lost, the list leads to it.
   if (taken) location.assign(reply?.url ?? "talk");
 });
+
+// What is to be typed elsewhere can be copied, where the browser lets a page do that.
+for (const button of document.querySelectorAll("[data-copy]")) {
+  button.hidden = !navigator.clipboard;
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(button.dataset.copy);
+    button.textContent = "Copied";
+  });
+}
