@@ -125,8 +125,7 @@ def not_allowed(machine: Machine) -> None:
 
 def agent_missing(machine: Machine) -> None:
     machine.cursor()
-    machine.settings('codex_command = ["/gone/codex"]\n')
-    added = machine.home.run("project", "add", ".", "--agent", "codex")
+    added = machine.home.run("project", "add", ".", "--agent", "gemini", "--command", "/gone/gemini --acp")
     assert added.code == 0, added.err
 
 
@@ -208,7 +207,7 @@ BROKEN: dict[str, tuple[Callable[[Machine], object], str, str, str, str]] = {
     ),
     "a project whose agent is not installed": (
         agent_missing,
-        *("talk", "fault", "/gone/codex is not there", "npm install -g @openai/codex"),
+        *("talk", "fault", "/gone/gemini is not there", "npm install -g @google/gemini-cli"),
     ),
     "a tool file with a fault": (
         lambda m: m.trusted("project/.sayso/tools/git.json", '{"name": "git", "description": "git"}'),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,6 +23,9 @@ from sayso.install.machine import Machine, this_machine
 from sayso.install.registration import Registration
 from sayso.install.targets import Scope, Target
 from sayso.text import printable
+
+if TYPE_CHECKING:
+    from sayso.agents.model import Options
 
 _SAID = {Level.OK: "ok", Level.NOTE: "", Level.WARNING: mark("warning"), Level.FAULT: mark("FAULT")}
 
@@ -99,19 +103,26 @@ def _talk(config: Config) -> Iterator[Finding]:
     from sayso.agents.kinds import AGENTS
     from sayso.desks import open_desks
 
-    programs = {"claude": config.claude_command[0], "codex": config.codex_command[0]}
     try:
         with open_desks(config) as desks:
-            wanted = {project.options.agent for project in desks.projects.all()}
+            wanted = {(project.options.agent, _program_of(project.options, config)) for project in desks.projects.all()}
     except SaysoError:
         return  # of the store it is told elsewhere
-    for name in sorted(wanted & programs.keys()):
-        agent, program = AGENTS[name], programs[name]
+    for name, program in sorted(wanted):
+        agent = AGENTS[name]
         yield (
             ok("talk", f"{agent.label} is there for your projects")
             if shutil.which(program)
             else fault("talk", f"{agent.label} is to work in your projects, and {program} is not there.", agent.install)
         )
+
+
+def _program_of(options: Options, config: Config) -> str:
+    from sayso.agents.acp import PROGRAMS
+
+    set_here = {"claude": config.claude_command, "codex": config.codex_command}
+    command = set_here.get(options.agent) or options.command or PROGRAMS[options.agent].command
+    return command[0] if command else ""
 
 
 def _with_client(target: Target, config: Config, machine: Machine) -> Iterator[Finding]:
