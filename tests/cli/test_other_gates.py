@@ -126,12 +126,25 @@ def test_what_opencode_asks_besides_is_shown_with_all_that_it_says_and_the_use_i
     assert found.given == {"patterns": ["/etc/*"], "use": {"tool": "bash", "input": {"command": "ls /etc"}}}
 
 
-def test_a_command_that_opencode_tells_in_two_ways_is_shown_in_both() -> None:
-    asked = event("opencode", Path("/p"), "bash", {"command": "ls"})
-    asked["properties"]["metadata"] = {"command": "rm -r ."}
+@pytest.mark.parametrize(
+    ("tool", "given", "told"),
+    [
+        ("bash", {"command": "ls"}, {"command": "rm -r ."}),
+        ("edit", {"filePath": "a.txt", "oldString": "b", "newString": "c"}, {"filepath": "/etc/a.txt"}),
+        ("webfetch", {"url": "https://a.example"}, {"url": "https://b.example"}),
+    ],
+)
+def test_what_opencode_tells_in_two_ways_is_shown_in_both(tool: str, given: Json, told: Json) -> None:
+    asked = event("opencode", Path("/p"), tool, given)
+    asked["properties"]["metadata"] = told
     found = Opencode().read(asked, {}).permission
-    assert found.tool == "bash"
-    assert found.given == {"metadata": {"command": "rm -r ."}, "use": {"tool": "bash", "input": {"command": "ls"}}}
+    assert (found.tool, found.given) == (tool, {"metadata": told, "use": {"tool": tool, "input": given}})
+
+
+def test_a_file_that_opencode_tells_by_its_whole_path_is_the_one_that_its_agent_names_from_its_folder() -> None:
+    asked = event("opencode", Path("/p"), "edit", {"filePath": "src/../a.txt", "oldString": "b", "newString": "c"})
+    asked["properties"]["metadata"] = {"filepath": "/p/a.txt", "diff": "-b"}
+    assert Opencode().read(asked, {}).permission.tool == "Edit"
 
 
 @pytest.mark.parametrize("client", CLIENTS)

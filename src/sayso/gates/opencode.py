@@ -7,6 +7,7 @@ for a no.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,7 @@ class Opencode:
     def read(self, event: Mapping[str, Any], environ: Mapping[str, str]) -> Prompt:
         asked = _part(event, "properties")
         return Prompt(
-            permission=_questions(asked) if event.get("type") == QUESTIONS else _wanted(asked, _part(event, "use")),
+            permission=_questions(asked) if event.get("type") == QUESTIONS else _wanted(event, asked),
             session=str(asked.get("sessionID") or ""),
             version=str(event.get("version") or ""),
             process=0,
@@ -64,10 +65,11 @@ class Opencode:
         return {"to": "reply", "body": {"answers": [[said[text]] if said[text] else [] for text in asked]}}
 
 
-def _wanted(asked: Mapping[str, Any], use: Mapping[str, Any]) -> Permission:
+def _wanted(event: Mapping[str, Any], asked: Mapping[str, Any]) -> Permission:
     """The use of a tool with all of its input; or, whatever else it is, all that the client says of it."""
-    tool, about, given = use.get("tool"), asked.get("permission"), _part(use, "input")
-    if about in _OF_NO_TOOL or not given or not _agrees(asked, given):
+    use, about = _part(event, "use"), asked.get("permission")
+    tool, given = use.get("tool"), _part(use, "input")
+    if about in _OF_NO_TOOL or not given or not _agrees(asked, given, str(event.get("directory") or ".")):
         known = {key: asked[key] for key in ("patterns", "metadata") if asked.get(key)}
         return approve.read({"tool_name": about, "input": {**known, **({"use": dict(use)} if use else {})}})
     same = _SAME if not given.keys() & _NAMES.values() else {}
@@ -75,10 +77,21 @@ def _wanted(asked: Mapping[str, Any], use: Mapping[str, Any]) -> Permission:
     return permission(tool, renamed, same)
 
 
-def _agrees(asked: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
-    """Whether the client tells the same command with its prompt as with the use of the tool, where it tells one."""
-    command = _part(asked, "metadata").get("command")
-    return command is None or command == given.get("command")
+def _agrees(asked: Mapping[str, Any], given: Mapping[str, Any], folder: str) -> bool:
+    """Whether the client tells the same with its prompt as with the use of the tool, of all that both tell."""
+    told = _part(asked, "metadata")
+    if "command" in told and told["command"] != given.get("command"):
+        return False
+    if "filepath" in told and "filePath" in given and not _is_path(told["filepath"], given["filePath"], folder):
+        return False
+    return all(told[name] == given[name] for name in ("url", "query") if name in told and name in given)
+
+
+def _is_path(told: object, given: object, folder: str) -> bool:
+    """Whether it is the same file: opencode tells where it lies, its agent may say so from the folder that it is in."""
+    if not isinstance(told, str) or not isinstance(given, str):
+        return False
+    return os.path.normpath(told) == os.path.normpath(os.path.join(folder, given))
 
 
 def _questions(asked: Mapping[str, Any]) -> Permission:
