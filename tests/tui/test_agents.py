@@ -35,12 +35,13 @@ async def test_agents_at_work_are_told_apart_and_what_one_waits_for_is_opened(pl
         await anna.sees("Red", "Blue")
 
 
-async def test_a_key_says_away_and_back(place: Place) -> None:
+async def test_a_key_says_away_and_back_and_each_time_how_to_undo_it(place: Place) -> None:
     presence = PresenceDesk(place.store, away_after=1000)
     async with place.inbox() as anna:
         await anna.press("w")
-        await anna.sees("you are away")
+        await anna.sees("you are away", "You are away from now on", "w: back")
         assert presence.absence(place.config.person)
         await anna.press("w")
+        await anna.sees("You are back")
         await anna.sees_not("you are away")
         assert presence.absence(place.config.person) is None

@@ -397,6 +397,9 @@ class SaysoApp(App[int], inherit_bindings=False):
             self._failed(error)
         except NotYours as error:
             self.notify(str(error), severity="warning", markup=False)
+        else:
+            told = self.shared.texts.now_back if was_away else self.shared.texts.now_away
+            self.notify(told.format(key=self.shared.keys.shown("away")), markup=False)
         self._watcher.look_soon()
 
     def action_interrupt(self) -> None:

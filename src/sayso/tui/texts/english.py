@@ -233,6 +233,8 @@ class Texts:
     agent_ran: str = "It ran before"
     you_are_away: str = "you are away"
     you_are_away_until: str = "you are away until {until}"
+    now_away: str = "You are away from now on: agents' prompts wait here, and you are notified at once. {key}: back"
+    now_back: str = "You are back: prompts come in your agents' terminals while you are there. {key}: away"
 
     # Commands
     commands_title: str = "Commands"

@@ -218,6 +218,8 @@ class German(Texts):
     agent_ran = "Er führte zuvor aus"
     you_are_away = "Sie sind weg"
     you_are_away_until = "Sie sind weg bis {until}"
+    now_away = "Sie sind ab jetzt weg: Rückfragen warten hier, und Sie werden sofort benachrichtigt. {key}: zurück"
+    now_back = "Sie sind zurück: Rückfragen kommen in den Terminals Ihrer Agenten, solange Sie dort sind. {key}: weg"
     commands_title = "Befehle"
     commands_loading = "Befehle werden gesucht…"
     commands_empty = "Noch kein Befehl wurde ausgeführt. Agenten bekommen sie aus Werkzeugdateien: sayso tools init git"
