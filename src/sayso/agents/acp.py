@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from sayso.agents.adapted import Adapted
 from sayso.agents.agent import PersonLine
@@ -31,6 +32,8 @@ class AcpProgram:
     environment: Mapping[str, str] = field(default_factory=dict)
     bare: Mapping[str, str] = field(default_factory=dict)
     """What in its environment keeps it from loading anything of its project; empty where nothing does."""
+    trusting: Mapping[str, str] = field(default_factory=dict)
+    """What has it load all, where that can be trusted, whatever it knows of the folder itself."""
     client: str = ""
     """What it calls itself to MCP servers; empty where it is to be asked."""
     modes: Mapping[str, str] = field(default_factory=dict)
@@ -54,6 +57,9 @@ PROGRAMS: Mapping[str, AcpProgram] = {
         reads=Used.GEMINI,
         command=("gemini", "--acp"),
         asking=("--allowed-tools", "mcp_ask-user_ask_person,write_todos"),
+        bare={"GEMINI_CLI_TRUST_WORKSPACE": "false"},
+        # Without that it starts no MCP server in a folder that it has not seen before.
+        trusting={"GEMINI_CLI_TRUST_WORKSPACE": "true"},
         client="gemini-cli-mcp-client",
         modes={"default": "default", "acceptEdits": "autoEdit", "plan": "plan", "bypassPermissions": "yolo"},
         tells_history_late=True,
@@ -127,9 +133,16 @@ class AcpAgent(Adapted):
         if line:
             command += program.asking
             command += [] if program.takes_servers else ["--additional-mcp-config", _server(line)]
-        environment = {**program.environment, **(program.bare if kept_out else {})}
+        trusted = program.trusting if not _has_environment(run.project.directory) else {}
+        environment = {**program.environment, **(program.bare if kept_out else trusted)}
         assigned = [f"{name}={value}" for name, value in environment.items()]
         return ["env", *assigned, *command] if assigned else command
+
+
+def _has_environment(folder: Path) -> bool:
+    """Whether there is a file of variables that an agent would take over, such as where its model is; nobody is asked
+    to trust those."""
+    return any((place / ".env").exists() for place in (folder, *folder.parents))
 
 
 def _server(line: PersonLine) -> str:

@@ -15,6 +15,7 @@ from tests.e2e.programs.fetch import node, programs
 from tests.e2e.programs.model import Json, Model, say, told, use
 from tests.e2e.programs.seats import SEATS, until
 from tests.e2e.talk.stage import Stage, new_stage, process_of
+from tests.trusting import trust
 from tests.web.house import USER, WAIT
 
 from sayso.agents.acp import PROGRAMS
@@ -90,6 +91,8 @@ def _stage(agent: RealAgent, script: Script, tmp_path: Path) -> Iterator[tuple[S
         command = ("env", found, *assigned, str(programs() / name), *rest, *agent.options)
         project = stage.project("shop", agent=agent.key, command=command)
         for file, content in seat.files(stage.folder / "shop").items():
+            if file.endswith("trustedFolders.json"):
+                continue  # somebody who has never worked there with it
             path = stage.house.place.home / file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(content))
@@ -97,6 +100,16 @@ def _stage(agent: RealAgent, script: Script, tmp_path: Path) -> Iterator[tuple[S
         left = stage.runs.resting_here()
         assert stage.house.place.run("project", "stop").returncode == 0
         assert all(wait(run.folder, WAIT) for run in left)
+
+
+BROUGHT = {"gemini": ".gemini/settings.json", "opencode": "opencode.json"}
+"""Where a project has each of them start MCP servers."""
+
+
+def _server(agent: RealAgent, *command: str) -> Json:
+    if agent.key == "gemini":
+        return {"mcpServers": {"theirs": {"command": command[0], "args": command[1:]}}}
+    return {"mcp": {"theirs": {"type": "local", "command": command}}}
 
 
 def _asked(stage: Stage, conversation: str, *before: Ask) -> Ask:
@@ -171,3 +184,22 @@ def test_a_real_agent_is_allowed_denied_asked_interrupted_and_resumed(agent: Rea
         assert FIRST in script.whole
         assert stage.events(run, EventKind.NOTICE) == []
         assert not (folder / "three").exists()
+
+
+@pytest.mark.parametrize("agent", [agent for agent in REAL if agent.key in BROUGHT], ids=lambda agent: agent.key)
+def test_what_an_untrusted_project_brings_is_not_used_by_a_real_agent(agent: RealAgent, tmp_path: Path) -> None:
+    name = BROUGHT[agent.key]
+    with _stage(agent, Script(agent), tmp_path) as (stage, project):
+        used, file = tmp_path / "used", stage.folder / "shop" / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps(_server(agent, "touch", str(used))))
+        visitor = stage.visitor()
+        conversation = visitor.start(project, RESUMED)
+        run = _ended(stage, conversation)
+        assert stage.texts(run) == ["Resumed."]
+        assert f"without what this project brings ({name})" in stage.events(run, EventKind.NOTICE)[0].body["text"]
+        assert not used.exists()
+        trust(stage.house.place.config().state_dir, stage.folder / "shop")
+        assert visitor.go_on(conversation, RESUMED).status == 303
+        _ended(stage, conversation)
+        until(PATIENCE, used.exists, lambda: _told(stage, conversation))
