@@ -17,7 +17,7 @@ from functools import cache
 
 from bench.tables import setting, table
 
-from bench import commands, gates, guards, lines, rules, sandboxes
+from bench import commands, gates, guards, lines, rules, sandboxes, starts
 
 Samples = Sequence[float]
 
@@ -88,6 +88,16 @@ PROMISES = {
         says="Behind `sayso guard`, what calls no tool takes at most 4 times what the same small server takes alone.",
         at_most=4,
         measure=lambda: guards.requests(ROUNDS),
+    ),
+    "list": Promise(
+        says="`sayso list` takes at most 5 empty Python processes from start to end, with ten asks open.",
+        at_most=5,
+        measure=lambda: starts.beside_empty("list", ROUNDS),
+    ),
+    "show": Promise(
+        says="So does `sayso show` of one of them.",
+        at_most=5,
+        measure=lambda: starts.beside_empty("show", ROUNDS),
     ),
     "rules": Promise(
         says="With a thousand rules a shell line and an edit are decided in at most 5 times what ten rules take.",

@@ -8,6 +8,8 @@ from tests.cli.program import choice, confirm, several, text
 from sayso.asks.model import Answer, Ask, Asker, Question
 from sayso.cli.ask_prompt import AskPrompt, KeyReader
 from sayso.cli.terminal import cells, colourless
+from sayso.cli.values import answer_typed
+from sayso.errors import InvalidInput
 
 UP, DOWN, ENTER = b"\x1b[A", b"\x1b[B", b"\r"
 
@@ -113,3 +115,14 @@ def test_the_bottom_line_names_the_keys_of_this_kind_of_question() -> None:
     assert "Space marks" in prompt_for(several("A", "B")).lines(100, 30)[-1]
     assert "Space" not in prompt_for(choice()).lines(100, 30)[-1]
     assert "y or n" in prompt_for(confirm()).lines(100, 30)[-1]
+
+
+@pytest.mark.parametrize("typed", ["1,3", "1 3", " 1  3 ", "#1 #3", "A, C"])
+def test_a_line_at_a_prompt_names_several_by_their_numbers(typed: str) -> None:
+    assert answer_typed(several("A", "B", "C"), typed) == Answer(question="1", chosen=("1", "3"))
+
+
+def test_numbers_at_a_prompt_that_name_no_option_are_refused_and_words_stay_words() -> None:
+    with pytest.raises(InvalidInput, match="there is no option #9"):
+        answer_typed(several("A", "B"), "1 9")
+    assert answer_typed(several("A", "B"), "both of them") == Answer(question="1", text="both of them")

@@ -194,3 +194,25 @@ def test_completion_offers_commands_and_the_ids_of_open_asks(home: Home) -> None
     assert clients.out == "plain,cursor\n"
     ids = home.run(_SAYSO_COMPLETE="bash_complete", COMP_WORDS="sayso answer ", COMP_CWORD="2")
     assert ids.out == f"plain,{ask.id[:8]}\n"
+
+
+def completed(home: Home, words: str, shell: str = "bash") -> list[str]:
+    place = str(len(words.split(" ")) - 1)
+    ran = home.run(_SAYSO_COMPLETE=f"{shell}_complete", COMP_WORDS=words, COMP_CWORD=place)
+    assert ran.code == 0, ran.err
+    return ran.out.splitlines()
+
+
+def test_completion_offers_the_options_of_the_question_after_its_id(home: Home) -> None:
+    ask = home.leave(choice("Which?", "SQLite", "a new one", "sqlite-wal", "bad\nlabel \x1b[2J"))
+    assert completed(home, f"sayso answer {ask.id[:8]} ") == ["plain,SQLite", "plain,sqlite-wal"]
+    assert completed(home, f"sayso answer {ask.id[:8]} sq") == ["plain,SQLite", "plain,sqlite-wal"]
+    in_zsh = completed(home, f"sayso answer {ask.id[:8]} ", "zsh")
+    assert "a new one" in in_zsh
+    assert "\x1b" not in "".join(in_zsh)
+    assert "".join(completed(home, "sayso answer ffffffff ")) == ""
+
+
+def test_completion_offers_tool_files_and_settings(home: Home) -> None:
+    assert "plain,git" in completed(home, "sayso tools init g")
+    assert completed(home, "sayso config set keep_e") == ["plain,keep_ended"]

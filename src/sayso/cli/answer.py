@@ -12,7 +12,7 @@ from sayso.cli.asks_in_words import headline
 from sayso.cli.conversation import choose_ask, converse
 from sayso.cli.program import settings
 from sayso.cli.settling import answer, check_question, settle, what_happens
-from sayso.cli.shared import MOST_OPEN, complete_question
+from sayso.cli.shared import MOST_OPEN, complete_answer, complete_question
 from sayso.cli.terminal import is_interactive, put_json, say
 from sayso.cli.texts import tr
 from sayso.cli.values import answers_from
@@ -25,7 +25,7 @@ MOST_TO_PICK_FROM = 50
 
 @click.command()
 @click.argument("ask_id", metavar="[ID]", required=False, shell_complete=complete_question)
-@click.argument("values", metavar="[VALUE]...", nargs=-1)
+@click.argument("values", metavar="[VALUE]...", nargs=-1, shell_complete=complete_answer)
 @click.option("-q", "--question", "pairs", multiple=True, metavar="KEY=VALUE", help="Answer one of several questions.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answered ask as JSON.")
 def command(ask_id: str | None, values: tuple[str, ...], pairs: tuple[str, ...], as_json: bool) -> None:

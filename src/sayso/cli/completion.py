@@ -16,7 +16,7 @@ SHELLS = ("bash", "zsh", "fish")
 def command(ctx: click.Context, shell: str) -> None:
     """Print the completion script for a shell.
 
-    SHELL is bash, zsh or fish. It completes commands, options and the ids of open asks.
+    SHELL is bash, zsh or fish. It completes commands, options, the ids of open asks, and what answers one.
 
     \b
     Example:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,6 +51,28 @@ def complete_question(
 ) -> list[click.shell_completion.CompletionItem]:
     """All others."""
     return _completed(incomplete, lambda ask: ask.wanted is None)
+
+
+def complete_answer(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[click.shell_completion.CompletionItem]:
+    """The options of the only question of the ask that is named. Bash would break a label of several words apart."""
+    from click.shell_completion import CompletionItem
+
+    try:
+        with open_desks(settings()) as desks:
+            questions = desks.asks.find(str(ctx.params.get("ask_id"))).questions
+    except SaysoError:
+        return []
+    choices = questions[0].choices if len(questions) == 1 else ()
+    in_bash = os.environ.get("_SAYSO_COMPLETE", "").startswith("bash")
+    whole = re.compile(r"[\w.,+@/-]+" if in_bash else r".+")
+    return [
+        CompletionItem(option.label, help=one_line(option.description, 60))
+        for option in choices
+        if option.label == one_line(option.label, 200) and whole.fullmatch(option.label)
+        if option.label.lower().startswith(incomplete.lower())
+    ]
 
 
 def _completed(incomplete: str, wanted: Callable[[Ask], bool]) -> list[click.shell_completion.CompletionItem]:

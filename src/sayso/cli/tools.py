@@ -101,8 +101,18 @@ def schema() -> None:
     put_json(published_schema())
 
 
+def _complete_ready(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[click.shell_completion.CompletionItem]:
+    """The ready-made tool files that are not named yet."""
+    from click.shell_completion import CompletionItem
+
+    given = ctx.params.get("names") or ()
+    return [CompletionItem(name) for name in ready_files() if name.startswith(incomplete) and name not in given]
+
+
 @command.command()
-@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=_complete_ready)
 @click.option("--user", "for_user", is_flag=True, help="For all your projects instead of this one.")
 def init(names: tuple[str, ...], for_user: bool) -> None:
     """Write ready-made tool files into this project. Without a name: say which there are.

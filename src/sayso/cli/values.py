@@ -18,6 +18,7 @@ from sayso.text import quoted
 STDIN = "-"
 MOST_BYTES = 64 * 1024 * 1024
 _NUMBER = re.compile(r"[0-9]{1,9}")
+_NUMBERS = re.compile(r"\s*#?[0-9]{1,9}(?:\s+#?[0-9]{1,9})+\s*")
 _NUMBERED = re.compile(r"#([0-9]{1,9})")
 _LITERAL = re.compile(r'"(.+)"', re.DOTALL)
 """Own text that would otherwise be an option's number or label, or look like a slip of the pen."""
@@ -64,13 +65,15 @@ def answer_to(question: Question, values: Sequence[str]) -> Answer:
 
 
 def answer_typed(question: Question, typed: str) -> Answer:
-    """The answer that a line at a prompt stands for: there a bare number names an option, and commas part several."""
+    """The answer that a line at a prompt stands for: there a bare number names an option, and commas part several, or
+    blanks where there are numbers alone."""
     if question.kind is Kind.TEXT:
         return Answer(question=question.id, text=typed)
     whole = _given(question, typed, _typed)
     if question.kind is not Kind.MULTI_SELECT or whole[1]:
         return _answer(question, [whole], "")
-    parts = [_given(question, part.strip(), _typed) for part in typed.split(",") if part.strip()]
+    several = typed.split() if _NUMBERS.fullmatch(typed) else typed.split(",")
+    parts = [_given(question, part.strip(), _typed) for part in several if part.strip()]
     # Where no part names an option, it was a sentence with commas in it.
     return _answer(question, parts if any(option for _, option in parts) else [whole], ", ")
 
