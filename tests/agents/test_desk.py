@@ -20,6 +20,7 @@ from sayso.agents.model import (
     NewEvent,
     NewRun,
     Options,
+    Picture,
     Project,
     Run,
     RunChoices,
@@ -317,3 +318,17 @@ def test_what_has_ended_since_it_was_last_seen_is_unread(runs: RunDesk, project:
     assert runs.conversations("ada")[0].is_unread
     runs.marks.see(run.conversation)
     assert not runs.conversations("ada")[0].is_unread
+
+
+def test_pictures_are_kept_apart_from_events_and_said_with_their_message(runs: RunDesk, project: Project) -> None:
+    first, second = Picture(media="image/png", data=b"\x00\xff"), Picture(media="image/gif", data=b"GIF89a")
+    run = runs.open(replace(new_run(project), pictures=(first, second)), most=1)
+    runs.say(run.id, Spoken(what=Saying.MESSAGE, text="Only words"), by="ada")
+    runs.say(run.id, Spoken(what=Saying.MESSAGE, text="More", pictures=(second,)), by="ada")
+    run = runs.get(run.id)
+    told = [(number, each.text, each.pictures) for number, each in runs.to_be_said(run, after=0)]
+    assert told == [(1, "Do it", (first, second)), (2, "Only words", ()), (3, "More", (second,))]
+    assert [number for number, _ in runs.to_be_said(run, after=2)] == [3]
+    assert [event.body.get("pictures") for event in runs.events(run.id)] == [2, None, 1]
+    with pytest.raises(NotFound):
+        runs.picture(run.id, 1, 2)

@@ -5,15 +5,19 @@ One process for a whole conversation. It takes messages while it works, and says
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sayso.agents.agent import ParsedLine, PersonLine, items, mapping, number, shortened, text_event, trimmed, words
-from sayso.agents.model import Ending, EventKind, NewEvent, Run, Saying, Spoken
+from sayso.agents.model import Ending, EventKind, NewEvent, Picture, Run, Saying, Spoken
+from sayso.agents.pictures import picture_of
 from sayso.brought import BroughtFile, Used
 from sayso.config import Config
 
+MOST_PICTURES = 8
+"""Of one use of a tool."""
 _REQUESTS = {
     Saying.INTERRUPT: ("interrupt", ""),
     Saying.MODE: ("set_permission_mode", "mode"),
@@ -56,7 +60,7 @@ class Claude:
 
     def spoken(self, name: str, said: Spoken) -> bytes:
         if said.what is Saying.MESSAGE:
-            message = {"role": "user", "content": said.text.encode(errors="replace").decode()}
+            message = {"role": "user", "content": _content_of(said)}
             return _line(
                 {"type": "user", "message": message, "parent_tool_use_id": None, "session_id": "", "uuid": name}
             )
@@ -80,6 +84,19 @@ class Claude:
             case "result":
                 return _result(said)
         return ParsedLine()
+
+
+def _content_of(said: Spoken) -> str | list[dict[str, Any]]:
+    text = said.text.encode(errors="replace").decode()
+    if not said.pictures:
+        return text
+    data = ((picture.media, base64.b64encode(picture.data).decode()) for picture in said.pictures)
+    sources = [{"type": "base64", "media_type": media, "data": each} for media, each in data]
+    return [*({"type": "image", "source": source} for source in sources), {"type": "text", "text": text}]
+
+
+def _picture(part: Mapping[str, Any]) -> Picture | None:
+    return picture_of(mapping(part.get("source")).get("data")) if part.get("type") == "image" else None
 
 
 def _line(message: Mapping[str, Any]) -> bytes:
@@ -151,13 +168,16 @@ def _received(said: Mapping[str, Any]) -> Iterator[NewEvent]:
     for block in items(mapping(said.get("message")).get("content")):
         if block.get("type") == "tool_result":
             body = {"id": words(block.get("tool_use_id")), "error": block.get("is_error") is True, **_parent(said)}
-            yield NewEvent(kind=EventKind.TOOL_RESULT, body={**body, "text": shortened(_content(block.get("content")))})
+            content = block.get("content")
+            pictures = tuple(picture for part in items(content) if (picture := _picture(part)))
+            body["text"] = shortened(_content(content))
+            yield NewEvent(kind=EventKind.TOOL_RESULT, body=body, pictures=pictures[:MOST_PICTURES])
 
 
 def _content(content: object) -> str:
     if isinstance(content, str):
         return content
-    parts = [words(part.get("text")) or f"({words(part.get('type'))})" for part in items(content)]
+    parts = [words(part.get("text")) or f"({words(part.get('type'))})" for part in items(content) if not _picture(part)]
     return "\n".join(parts)
 
 

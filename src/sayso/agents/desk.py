@@ -6,6 +6,7 @@ does not depend on one server process either.
 
 from __future__ import annotations
 
+import base64
 import json
 import threading
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ from sayso.agents.model import (
     EventKind,
     NewEvent,
     NewRun,
+    Picture,
     Run,
     RunChoices,
     RunEvent,
@@ -109,6 +111,9 @@ class RunDesk(DetachedDesk[Run]):
                 tx.run("archive_conversation", id=before.conversation, at=None)
             if before and before.state is RunState.COMPLETED:
                 tx.run("pass_queue_on", conversation=before.conversation, after_run=before.id, next_run=run_id)
+            if new.pictures:
+                shown = NewEvent(kind=EventKind.PICTURES, pictures=new.pictures)
+                self._insert(tx, run_id, [shown], tx.one("append_events", id=run_id, count=1))
             return self._get(tx, run_id)
 
         return self._store.write(work)
@@ -168,7 +173,7 @@ class RunDesk(DetachedDesk[Run]):
                 raise RunHasEnded("The agent has ended its turn.")
             body = {"number": row["said"], "what": said.what, "text": said.text or kept, "by": by}
             counted = tx.one("append_events", id=run_id, count=1)
-            self._insert(tx, run_id, [NewEvent(kind=EventKind.SAID, body=body)], counted)
+            self._insert(tx, run_id, [NewEvent(kind=EventKind.SAID, body=body, pictures=said.pictures)], counted)
             return self._get(tx, run_id)
 
         return self._store.write(work)
@@ -188,6 +193,28 @@ class RunDesk(DetachedDesk[Run]):
         first = (run.said - len(later), Spoken(what=Saying.MESSAGE, text=run.prompt, begins=True))
         said = [first, *((body["number"], Spoken(what=Saying(body["what"]), text=body["text"])) for body in later)]
         return [(number, each) for number, each in said if number > after]
+
+    def to_be_said(self, run: Run, *, after: int) -> list[tuple[int, Spoken]]:
+        """The same with the pictures that go with it."""
+        said = [event for event in self.events_of(run.id, EventKind.SAID) if event.body.get("pictures")]
+        seqs = {event.body["number"]: event for event in said}
+        first = run.said - len(self.events_of(run.id, EventKind.SAID))
+        for event in self.events_of(run.id, EventKind.PICTURES):
+            seqs[first] = event
+        return [
+            (number, replace(each, pictures=self._pictures(seqs[number])) if number in seqs else each)
+            for number, each in self.said(run, after=after)
+        ]
+
+    def _pictures(self, event: RunEvent) -> tuple[Picture, ...]:
+        return tuple(self.picture(event.run, event.seq, number) for number in range(event.body["pictures"]))
+
+    def picture(self, run_id: str, seq: int, number: int) -> Picture:
+        """One picture of an event."""
+        row = self._store.read(lambda tx: tx.one("picture", run_id=run_id, seq=seq, number=number))
+        if row is None:
+            raise _no_such_run()
+        return Picture(media=row["media"], data=base64.b64decode(row["data"]))
 
     def start_line(self, run_id: str, *, token: str) -> Run:
         """The process that was to be spoken to is gone and has heard nothing of this run, which gets one of its own.
@@ -335,8 +362,11 @@ class RunDesk(DetachedDesk[Run]):
         tx.wake_only()  # no process waits for an ask because of it
         first, now = counted["events"] - len(events) + 1, self._clock()
         for seq, event in enumerate(events, start=first):
-            body = json.dumps(event.body)
-            tx.run("insert_run_event", run_id=run_id, seq=seq, at=now, kind=event.kind, body=body)
+            body = {**event.body, "pictures": len(event.pictures)} if event.pictures else event.body
+            tx.run("insert_run_event", run_id=run_id, seq=seq, at=now, kind=event.kind, body=json.dumps(body))
+            for number, picture in enumerate(event.pictures):
+                data = base64.b64encode(picture.data).decode()
+                tx.run("insert_picture", run_id=run_id, seq=seq, number=number, media=picture.media, data=data)
 
     def _turns(self, tx: Transaction, conversation: str, user: str) -> list[Run]:
         found = [self._read(tx, row) for row in tx.all("turns_of", conversation=conversation)]

@@ -9,6 +9,8 @@ from sayso.agents.agent import Agent
 from sayso.agents.claude import Claude
 from sayso.agents.codex import Codex
 
+TAKE_PICTURES = frozenset({"claude"})
+"""Those that are sent pictures with a message."""
 AGENTS: Mapping[str, Agent] = {
     "claude": Claude(),
     "codex": Codex(),

@@ -80,6 +80,14 @@ class Ending:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Picture:
+    """A picture that somebody sends, or that an agent reads or makes."""
+
+    media: str
+    data: bytes
+
+
+@dataclass(frozen=True, kw_only=True)
 class NewRun:
     """A turn that is to be started. Without a conversation it begins one, without a line a process of its own. Without
     choices those of the turn before hold. With the id of a message that was
@@ -92,6 +100,7 @@ class NewRun:
     attempt: str = ""
     line: str = ""
     choices: RunChoices | None = None
+    pictures: tuple[Picture, ...] = ()
     queued: str = ""
 
 
@@ -165,6 +174,8 @@ class EventKind(StrEnum):
     """`number`, `message`: the agent has taken up what has this number, and whether that is a message."""
     USAGE = "usage"
     """`used`, `window`: tokens of its context that are in use, and that there are; either may be missing."""
+    PICTURES = "pictures"
+    """The pictures that came with the prompt."""
     NOTICE = "notice"
     """`text`: something that Sayso says about the run."""
     RESULT = "result"
@@ -188,6 +199,7 @@ class Spoken:
     text: str = ""
     begins: bool = False
     """Whether it begins a turn."""
+    pictures: tuple[Picture, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,6 +208,9 @@ class NewEvent:
 
     kind: EventKind
     body: Mapping[str, Any] = field(default_factory=dict)
+    """Where there are pictures, `pictures` counts them."""
+    pictures: tuple[Picture, ...] = ()
+    """Only as long as the event is new: they are kept apart, and read one by one."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,7 +22,7 @@ from sayso.agents.agent import text_event
 from sayso.agents.desk import RunDesk
 from sayso.agents.follower import Follower
 from sayso.agents.launching import Launcher, some_names
-from sayso.agents.model import Ending, EventKind, NewEvent, NewRun, Project, Run, RunChoices, RunState, Spoken
+from sayso.agents.model import Ending, EventKind, NewEvent, NewRun, Picture, Project, Run, RunChoices, RunState, Spoken
 from sayso.agents.projects import Projects
 from sayso.agents.queue import QueuedMessage
 from sayso.asks.desk import AskDesk
@@ -89,6 +89,7 @@ class RunSupervisor:
         attempt: str = "",
         choices: RunChoices | None = None,
         queued: str = "",
+        pictures: tuple[Picture, ...] = (),
     ) -> Run:
         """Begin a turn. It returns once the run is there; whether its agent could be started, its events tell. With the
         id of a message that was queued, that one does not wait any more, and is the prompt if there is no other."""
@@ -102,6 +103,7 @@ class RunSupervisor:
             line=line,
             choices=choices,
             queued=queued,
+            pictures=pictures,
         )
         run = await self._do(self.runs.open, new, most=self._config.most_runs)
         self._tasks.start(self._watched(run, self._see_through(run)))
@@ -140,7 +142,7 @@ class RunSupervisor:
     def _pass_on(self, run: Run) -> None:
         """Tell an agent of this machine what it was not told yet."""
         if run.host == self._host:
-            self._launcher.speak(run, self.runs.said(run, after=speaking.state(run.folder).handed_on))
+            self._launcher.speak(run, self.runs.to_be_said(run, after=speaking.state(run.folder).handed_on))
 
     # One run
 
@@ -155,7 +157,7 @@ class RunSupervisor:
             self._launcher.check_trust(run, kept_out)
             await self._do(self.runs.append, run.id, *_told_of(kept_out, run))
             await self._do(self._dismiss_earlier, run)
-            said = await self._do(self.runs.said, run, after=0)
+            said = await self._do(self.runs.to_be_said, run, after=0)
             ended = await self._do(self._launcher.start, run, said, kept_out)
         except (SaysoError, OSError) as error:
             await self._do(self._launcher.clear_away, run)

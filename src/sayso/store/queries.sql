@@ -567,6 +567,12 @@ DELETE FROM runs WHERE id = :id;
 -- name: insert_run_event
 INSERT INTO run_events (run_id, seq, at, kind, body) VALUES (:run_id, :seq, :at, :kind, :body);
 
+-- name: insert_picture
+INSERT INTO pictures (run_id, seq, number, media, data) VALUES (:run_id, :seq, :number, :media, :data);
+
+-- name: picture
+SELECT media, data FROM pictures WHERE run_id = :run_id AND seq = :seq AND number = :number;
+
 -- name: run_events
 SELECT * FROM run_events WHERE run_id = :run_id AND seq > :after ORDER BY seq LIMIT :most;
 

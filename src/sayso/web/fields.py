@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from urllib.parse import parse_qsl
 
 from starlette.exceptions import HTTPException
@@ -13,13 +14,21 @@ FROM_STRANGERS = 64 * 1024
 """Of whom nothing is known yet; a sign-in link and its form are far shorter."""
 MOST_FIELDS = 20_000
 _FORM = "application/x-www-form-urlencoded"
+_WITH_FILES = "multipart/form-data"
+_BOUNDARY = re.compile(r'boundary="?([0-9A-Za-z\'()+_,./:=?-]{1,70})"?')
+_NAME = re.compile(r'[;\s]name="([^"\r\n]{1,100})"')
+_FILE_NAME = re.compile(r'[;\s]filename="')
 
 
 class Fields:
     """The named values of a form. Line breaks are those that the person typed, not those of the wire."""
 
-    def __init__(self, values: Mapping[str, Sequence[str]]) -> None:
-        self._values = values
+    def __init__(self, values: Mapping[str, Sequence[str]], files: Mapping[str, Sequence[bytes]] | None = None) -> None:
+        self._values, self._files = values, files or {}
+
+    def files(self, name: str) -> Sequence[bytes]:
+        """The contents of the files that were chosen."""
+        return [content for content in self._files.get(name, ()) if content]
 
     def one(self, name: str) -> str:
         return next(iter(self._values.get(name, ())), "").replace("\r\n", "\n")
@@ -63,6 +72,34 @@ def _too_long(most: int) -> HTTPException:
 
 async def read_form(request: Request) -> Fields:
     return await _form(request, read_body)
+
+
+async def read_form_with_files(request: Request) -> Fields:
+    """The same, also where files are sent along."""
+    sent, _, parameters = request.headers.get("content-type", "").partition(";")
+    boundary = _BOUNDARY.fullmatch(parameters.strip())
+    if sent.strip().lower() != _WITH_FILES or not boundary:
+        return await read_form(request)
+    values: dict[str, list[str]] = {}
+    files: dict[str, list[bytes]] = {}
+    for head, content in _parts(await read_body(request), boundary[1].encode()):
+        name = _NAME.search(head)
+        if name and _FILE_NAME.search(head):
+            files.setdefault(name[1], []).append(content)
+        elif name:
+            values.setdefault(name[1], []).append(content.decode(errors="replace"))
+    return Fields(values, files)
+
+
+def _parts(body: bytes, boundary: bytes) -> Iterator[tuple[str, bytes]]:
+    """The head and the content of each part; what is not ended is none."""
+    parts = (b"\r\n" + body).split(b"\r\n--" + boundary)
+    if len(parts) > MOST_FIELDS:
+        raise HTTPException(413, f"A form has at most {MOST_FIELDS:,} fields.")
+    for part in parts[1:-1]:
+        head, found, content = part.removeprefix(b"\r\n").partition(b"\r\n\r\n")
+        if found:
+            yield head.decode(errors="replace"), content
 
 
 async def read_strangers_form(request: Request) -> Fields:

@@ -11,8 +11,9 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from sayso.agents import stopping
-from sayso.agents.kinds import AGENTS
-from sayso.agents.model import PERMISSION_MODES, Project, Run, RunChoices, RunState, Saying, Spoken
+from sayso.agents.kinds import AGENTS, TAKE_PICTURES
+from sayso.agents.model import PERMISSION_MODES, Picture, Project, Run, RunChoices, RunState, Saying, Spoken
+from sayso.agents.pictures import MOST_BYTES, MOST_IN_ALL, media_type, without_metadata
 from sayso.agents.supervisor import RunSupervisor
 from sayso.brought import brought
 from sayso.config import Config
@@ -28,7 +29,7 @@ from sayso.errors import (
     TreeUnavailable,
 )
 from sayso.web.conversations import ConversationPage, Conversations
-from sayso.web.fields import Fields, read_form
+from sayso.web.fields import Fields, read_form_with_files
 from sayso.web.pages import page
 from sayso.web.refusal import error_data, status_of
 from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
@@ -56,6 +57,7 @@ def routes() -> list[Route]:
         Route("/talk/{conversation}/title", rename, methods=["POST"]),
         Route("/talk/{conversation}/archive", archive, methods=["POST"]),
         Route("/runs/{run}", of_run),
+        Route("/runs/{run}/pictures/{seq:int}/{number:int}", picture),
     ]
 
 
@@ -69,9 +71,9 @@ async def begin(request: Request) -> Response:
     supervisor, prompt = supervisor_of(request), fields.one("prompt")
     try:
         project = await project_of(request, visitor, fields.one("project"))
-        choices = await _place(request, project, fields)
+        choices, pictures = await _place(request, project, fields), pictures_in(fields, project.options.agent)
         attempt = visitor.attempt(fields.one("attempt"))
-        run = await supervisor.start(project, checked(prompt), attempt=attempt, choices=choices)
+        run = await supervisor.start(project, checked(prompt), attempt=attempt, choices=choices, pictures=pictures)
     except (InvalidInput, NotFound, TooManyRuns, TreeUnavailable) as error:
         if SCRIPT in request.headers:
             return JSONResponse(error_data(str(error)), status_of(error))
@@ -98,12 +100,16 @@ async def go_on(request: Request) -> Response:
     try:
         project = await project_of(request, visitor, str(turns[-1].project.id))
         attempt = visitor.attempt(fields.one("attempt"))
-        message = Spoken(what=Saying.MESSAGE, text=checked(prompt))
+        pictures = pictures_in(fields, turns[-1].agent)
+        message = Spoken(what=Saying.MESSAGE, text=checked(prompt), pictures=pictures)
         if is_at_work(turns[-1]) and (fields.one("when") == "done" or not AGENTS[turns[-1].agent].steers):
+            if pictures:
+                raise InvalidInput([Problem(path="picture", text="cannot be queued. Send it now, or when it is done.")])
             await site_of(request).do(supervisor_of(request).runs.queue.add, turns[-1], message.text, attempt)
             supervisor_of(request).look_soon()
         elif not await said_to(request, visitor, turns[-1], message, attempt):
-            await supervisor_of(request).start(project, message.text, turns[-1].conversation, attempt)
+            conversation = turns[-1].conversation
+            await supervisor_of(request).start(project, message.text, conversation, attempt, pictures=pictures)
     except (InvalidInput, NotFound, TooManyRuns, RunGoesOn) as error:
         if SCRIPT in request.headers:
             return JSONResponse(error_data(str(error)), status_of(error))
@@ -282,6 +288,7 @@ async def _conversation(
         query="",
         place=str(shown.place),
         running=not shown.turns[-1].run.state.ended,
+        takes_pictures=shown.turns[-1].run.agent in TAKE_PICTURES,
         steers=AGENTS[shown.turns[-1].run.agent].steers,
         queue=shown.queue,
         modes=_modes(shown.turns[-1].run),
@@ -300,7 +307,7 @@ def transcript_of(request: Request, visitor: Visitor) -> Transcript:
 
 async def form_of(request: Request) -> tuple[Visitor, Fields]:
     visitor = await required_browser(request)
-    fields = await read_form(request)
+    fields = await read_form_with_files(request)
     visitor.check_form(fields.one(CSRF_FIELD))
     return visitor, fields
 
@@ -322,6 +329,38 @@ async def _latest(request: Request, visitor: Visitor, conversation: str) -> Run 
 async def project_of(request: Request, visitor: Visitor, given: str) -> Project:
     number = int(given) if given.isdecimal() and len(given) < 18 else 0
     return await site_of(request).do(supervisor_of(request).projects.of, visitor.user, number)
+
+
+def pictures_in(fields: Fields, agent: str) -> tuple[Picture, ...]:
+    """The pictures of a form, without what a camera writes into them besides."""
+    sent = fields.files("picture")
+    problems = []
+    if sent and agent not in TAKE_PICTURES:
+        problems.append(Problem(path="picture", text=f"cannot be sent to {AGENTS[agent].label} from here."))
+    if not all(media_type(each) for each in sent):
+        problems.append(Problem(path="picture", text="must be a PNG, JPEG, GIF or WebP picture, by its content."))
+    if any(len(each) > MOST_BYTES for each in sent) or sum(map(len, sent)) > MOST_IN_ALL:
+        most, in_all = (number / 1_000_000 for number in (MOST_BYTES, MOST_IN_ALL))
+        problems.append(Problem(path="picture", text=f"may have {most:.1f} MB, and all of a message {in_all:.0f} MB."))
+    if problems:
+        raise InvalidInput(problems)
+    return tuple(Picture(media=media_type(each), data=without_metadata(each)) for each in sent)
+
+
+async def picture(request: Request) -> Response:
+    """A picture of one of this person's conversations. Browsers are told what it is, and may take it for nothing
+    else."""
+    visitor, wanted = await required_browser(request), request.path_params
+    runs, run_id = supervisor_of(request).runs, str(wanted["run"])
+    run = await site_of(request).do(runs.get, run_id) if _ID.fullmatch(run_id) else None
+    if run is None or run.user != visitor.user:
+        raise HTTPException(404, _GONE)
+    found = await site_of(request).do(runs.picture, run_id, wanted["seq"], wanted["number"])
+    media = media_type(found.data)
+    if not media:
+        raise HTTPException(404, _GONE)
+    headers = {"Content-Security-Policy": "default-src 'none'; sandbox", "Cache-Control": "private, max-age=86400"}
+    return Response(found.data, media_type=media, headers=headers)
 
 
 def checked(prompt: str) -> str:

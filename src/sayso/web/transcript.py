@@ -30,7 +30,7 @@ from sayso.web.tool_wording import ToolState, UsedTool
 MOST_EVENTS = 2_000
 """The most events of one turn that a page shows; of more, the newest."""
 _BATCH = 500
-_NOT_THE_AGENT = {EventKind.ASK, EventKind.SAID}
+_NOT_THE_AGENT = {EventKind.ASK, EventKind.SAID, EventKind.PICTURES}
 """What happens in a run and does not say that its agent goes on."""
 _UNSEEN = {EventKind.STARTED, EventKind.RESULT, EventKind.USAGE}
 """What has no place of its own among the lines."""

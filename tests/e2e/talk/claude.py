@@ -7,6 +7,8 @@ A message is its script, one step a line, a word and what belongs to it:
     say TEXT            says it, first in parts and then whole
     part TEXT           says the beginning of something
     tool NAME JSON      uses a tool of its own, which gives back "ok"
+    look FILE           reads a picture by its tool
+    pictures            says which pictures it was sent last
     ask JSON            calls ask_user of its MCP server and says what came of it; several in a row run at the same time
     native JSON         asks by its own AskUserQuestion, through the permission prompt
     permit NAME JSON    wants to use a tool that needs a permission
@@ -30,6 +32,8 @@ With STAND_IN_SCRIPT in the environment the script is in that file, and the prom
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import itertools
 import json
 import os
@@ -161,6 +165,7 @@ class Claude:
     def __init__(self, flags: list[str]) -> None:
         self.flags = flags
         self.mode, self.model = self._flag("--permission-mode"), self._flag("--model")
+        self.pictures: list[dict[str, Any]] = []
         self.session = self._flag("--resume") or str(uuid.uuid4())
         self.cost = self._cost_so_far()
         self._servers: list[Server] = []
@@ -177,7 +182,10 @@ class Claude:
 
     def take_up(self, message: dict[str, Any]) -> str:
         self.put({**message, "isReplay": True})
-        text: str = message["message"]["content"]
+        content = message["message"]["content"]
+        blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
+        self.pictures = [block["source"] for block in blocks if block["type"] == "image"] or self.pictures
+        (text,) = [str(block["text"]) for block in blocks if block["type"] == "text"]
         return text
 
     def start_servers(self) -> None:
@@ -216,7 +224,15 @@ class Claude:
         return tool_use
 
     def gave(self, tool_use: str, text: str, *, failed: bool = False) -> None:
-        block = {"type": "tool_result", "tool_use_id": tool_use, "content": [{"type": "text", "text": text}]}
+        self._give(tool_use, {"type": "text", "text": text}, failed=failed)
+
+    def show(self, tool_use: str, file: Path) -> None:
+        """A tool's result that is a picture, as that of Read."""
+        source = {"type": "base64", "media_type": "image/png", "data": base64.b64encode(file.read_bytes()).decode()}
+        self._give(tool_use, {"type": "image", "source": source}, failed=False)
+
+    def _give(self, tool_use: str, content: dict[str, Any], *, failed: bool) -> None:
+        block = {"type": "tool_result", "tool_use_id": tool_use, "content": [content]}
         self.put({"type": "user", "message": {"role": "user", "content": [{**block, "is_error": failed}]}})
 
     def ask(self, *questions: dict[str, Any]) -> None:
@@ -371,6 +387,11 @@ def perform(claude: Claude, word: str, rests: list[str]) -> None:
         case "tool":
             name, _, given = rest.partition(" ")
             claude.gave(claude.use(name, json.loads(given)), "ok")
+        case "look":
+            claude.show(claude.use("Read", {"file_path": rest}), Path(rest))
+        case "pictures":
+            sent = ((each["media_type"], base64.b64decode(each["data"])) for each in claude.pictures)
+            claude.say(" ".join(f"{media} {hashlib.sha256(data).hexdigest()[:8]}" for media, data in sent))
         case "ask":
             claude.ask(*(json.loads(timed(each)) for each in rests))
         case "native":

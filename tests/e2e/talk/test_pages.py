@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from importlib import resources
 from typing import Any
 
 import pytest
@@ -275,6 +276,46 @@ def test_a_conversation_works_in_a_worktree_of_its_own_that_is_merged_and_discar
     ended = stage.ended(conversation)
     assert ended.ending
     assert "The worktree of this conversation is gone" in ended.ending.message
+
+
+def test_pictures_are_sent_with_a_message_and_those_of_tools_are_shown(stage: Stage, sign_in: SignIn) -> None:
+    project = stage.project("pictured")
+    icon = resources.files("sayso.web") / "static" / "icon-192.png"
+    with resources.as_file(icon) as file:
+        page = sign_in("/talk", **PHONE)
+        page.get_by_label("Project").select_option(str(project))
+        page.get_by_label("What should it do?").fill(f"pictures\nlook {file}\nwait go")
+        page.get_by_label("Add pictures").set_input_files([file, file])
+        page.get_by_role("button", name="Remove icon-192.png").first.click()
+        expect(page.get_by_role("button", name="Remove icon-192.png")).to_have_count(1)
+        page.get_by_role("button", name="Start").click()
+        page.wait_for_url("**/talk/*")
+        shown = page.locator(".pictures img")
+        expect(shown).to_have_count(2)
+        for place in range(2):
+            expect(shown.nth(place)).to_have_js_property("naturalWidth", 192)
+        expect(page.locator(".spoken").first).to_have_text(re.compile(r"image/png [0-9a-f]{8}"))
+        page.get_by_label("Go on").fill("pictures")
+        page.get_by_label("Add pictures").set_input_files(file)
+        page.get_by_role("button", name="Send", exact=True).click()
+        expect(page.locator("[data-spoken] .pictures img")).to_have_js_property("naturalWidth", 192)
+        expect(page.get_by_role("button", name="Remove icon-192.png")).to_have_count(0)
+    conversation = page.url.rpartition("/")[2]
+    (stage.projects.of(USER, project).directory / "go").touch()
+    run = stage.ended(conversation)
+    address = page.locator(".pictures a").first.get_attribute("href")
+    reply = page.goto(f"/{address}")
+    assert reply
+    served = reply.headers
+    assert (served["content-type"], served["x-content-type-options"]) == ("image/png", "nosniff")
+    assert "sandbox" in served["content-security-policy"]
+    assert stage.visitor("mallory").get(f"/{address}").status == 404
+    assert stage.visitor().get(f"/runs/{run.id}/pictures/1/7").status == 404
+    page.goto(f"/talk/{conversation}")
+    page.get_by_label("Go on").fill("say Hello")
+    page.get_by_label("Add pictures").set_input_files({"name": "a.png", "mimeType": "image/png", "buffer": b"<svg/>"})
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.get_by_role("alert").filter(has_text="PNG, JPEG, GIF or WebP")).to_be_visible()
 
 
 def test_without_a_project_the_page_says_how_to_add_one(stage: Stage) -> None:

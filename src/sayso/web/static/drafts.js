@@ -11,7 +11,7 @@ const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 const sending = new Set();
 
 function entered(form) {
-  const said = [...new FormData(form)].filter(([name, value]) => !["csrf", "shown", "project"].includes(name) && value.trim());
+  const said = [...new FormData(form)].filter(([name, value]) => !["csrf", "shown", "project"].includes(name) && typeof value === "string" && value.trim());
   // The words of what was chosen, which a card that has ended may not show any more.
   const chosen = $$("input:checked", form).map((one) => ["chosen", $(".option-label", one.closest("label"))?.firstChild.textContent.trim()]);
   return new URLSearchParams([...said, ...chosen.filter(([, words]) => words)]).toString();

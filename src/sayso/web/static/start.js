@@ -7,7 +7,7 @@ const form = document.querySelector("[data-start]");
 form?.addEventListener("submit", async (event) => {
   event.preventDefault();
   if (form.querySelector("[data-lock]").disabled) return;
-  const body = new URLSearchParams(new FormData(form));
+  const body = new FormData(form);
   const { taken, reply } = await deliver(form, form.querySelector("button"), (attempt) => {
     body.set("attempt", attempt);
     return reach(form.action, { method: "POST", body, headers: { "X-Sayso-Script": "1" } });

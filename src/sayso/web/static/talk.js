@@ -245,6 +245,7 @@ function toolResult(message) {
   const template = document.createElement("template");
   template.innerHTML = message.html;
   result.append(template.content);
+  if ($("img", result)) tool.open = true;
   $("[data-tool-state]", tool)?.replaceWith(element(message.state));
 }
 
@@ -366,7 +367,7 @@ compose.addEventListener("submit", async (event) => {
   event.preventDefault();
   const prompt = $("[data-prompt]", compose);
   if (!prompt.value.trim() || $("[data-lock]", compose).disabled) return;
-  const body = new URLSearchParams(new FormData(compose, event.submitter));
+  const body = new FormData(compose, event.submitter);
   const focused = document.activeElement === prompt;
   status("Sending…");
   const { taken } = await deliver(compose, event.submitter ?? $("button.primary", compose), (attempt) => {
@@ -377,6 +378,7 @@ compose.addEventListener("submit", async (event) => {
   unlockForm(compose);
   prompt.value = "";
   if (focused) prompt.focus({ preventScroll: true });
+  compose.dispatchEvent(new Event("sayso:cleared"));
   tell("sayso:sent", compose.dataset.keep);
 });
 

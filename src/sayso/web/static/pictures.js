@@ -1,0 +1,67 @@
+// Pictures for the next message: chosen, taken with the camera, pasted or dropped; large ones are made smaller first.
+// Without this file they can be chosen, and are sent as they are.
+
+const field = document.querySelector("[data-pictures] input[type=file]");
+const LARGE = 1_500_000;
+const LONGEST_SIDE = 1_568;
+
+function show() {
+  const list = document.querySelector("[data-chosen-pictures]");
+  list.replaceChildren(...[...field.files].map(entry));
+  list.hidden = !field.files.length;
+}
+
+function entry(file) {
+  const item = document.createElement("li");
+  const name = document.createElement("bdi");
+  name.textContent = file.name;
+  const remove = document.createElement("button");
+  remove.type = "button";
+  remove.className = "button";
+  remove.textContent = "Remove";
+  remove.setAttribute("aria-label", `Remove ${file.name}`);
+  remove.addEventListener("click", () => put([...field.files].filter((other) => other !== file)));
+  item.append(name, remove);
+  return item;
+}
+
+function put(files) {
+  const chosen = new DataTransfer();
+  for (const file of files) chosen.items.add(file);
+  field.files = chosen.files;
+  show();
+}
+
+async function smaller(file) {
+  if (file.size <= LARGE || file.type === "image/gif") return file;
+  const picture = await createImageBitmap(file).catch(() => null);
+  if (!picture) return file;
+  const scale = Math.min(1, LONGEST_SIDE / Math.max(picture.width, picture.height));
+  const canvas = new OffscreenCanvas(Math.round(picture.width * scale), Math.round(picture.height * scale));
+  canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
+  const made = await canvas.convertToBlob({ type: "image/jpeg", quality: 0.85 });
+  return made.size < file.size ? new File([made], `${file.name.replace(/\.\w+$/, "")}.jpg`, { type: "image/jpeg" }) : file;
+}
+
+async function add(files) {
+  const pictures = [...files].filter((file) => file.type.startsWith("image/"));
+  if (pictures.length) put([...field.files, ...(await Promise.all(pictures.map(smaller)))]);
+  return pictures.length;
+}
+
+if (field) {
+  field.addEventListener("change", async () => put(await Promise.all([...field.files].map(smaller))));
+  // What was sent is not chosen any more.
+  field.form.addEventListener("sayso:cleared", () => put([]));
+  field.form.addEventListener("paste", (event) => {
+    if ([...event.clipboardData.files].some((file) => file.type.startsWith("image/"))) event.preventDefault();
+    add(event.clipboardData.files);
+  });
+  const page = document.querySelector("main");
+  page.addEventListener("dragover", (event) => event.dataTransfer.types.includes("Files") && event.preventDefault());
+  page.addEventListener("drop", (event) => {
+    if (!event.dataTransfer.files.length) return;
+    event.preventDefault();
+    add(event.dataTransfer.files);
+  });
+}

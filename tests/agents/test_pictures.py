@@ -1,0 +1,103 @@
+"""Pictures are known by their content, and lose what a camera writes into them besides."""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+from importlib import resources
+
+import pytest
+
+from sayso.agents.claude import Claude
+from sayso.agents.model import EventKind, Picture, Saying, Spoken
+from sayso.agents.pictures import MOST_BYTES, media_type, picture_of, without_metadata
+
+SECRET = b"48.8584 N, 2.2945 E"
+PNG = (resources.files("sayso.web") / "static" / "icon-192.png").read_bytes()
+
+
+def segment(kind: int, data: bytes) -> bytes:
+    return bytes([0xFF, kind]) + struct.pack(">H", len(data) + 2) + data
+
+
+def exif(order: str, orientation: int) -> bytes:
+    mark = b"II*\0" if order == "<" else b"MM\0*"
+    entries = [
+        struct.pack(f"{order}HHII", 0x010F, 2, len(SECRET), 38),
+        struct.pack(f"{order}HHIHH", 0x0112, 3, 1, orientation, 0),
+    ]
+    tiff = mark + struct.pack(f"{order}IH", 8, len(entries)) + b"".join(entries) + b"\0\0\0\0" + SECRET
+    return segment(0xE1, b"Exif\0\0" + tiff)
+
+
+JFIF, TABLES = segment(0xE0, b"JFIF\0\1\1\0\0\1\0\1\0\0"), segment(0xDB, b"\0" * 65)
+SCAN = segment(0xDA, b"\1\1\0\0\x3f\0") + b"the picture" + b"\xff\xd9"
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_a_photo_loses_where_it_was_taken_and_stays_the_right_way_up(order: str) -> None:
+    photo = b"\xff\xd8" + JFIF + exif(order, 6) + segment(0xE1, b"http://ns.adobe.com/xap/1.0/\0" + SECRET)
+    photo += segment(0xFE, SECRET) + TABLES + SCAN
+    clean = without_metadata(photo)
+    assert SECRET not in clean
+    upright = segment(0xE1, b"Exif\0\0MM\0*" + struct.pack(">IHHHIHHI", 8, 1, 0x0112, 3, 1, 6, 0, 0))
+    assert clean == b"\xff\xd8" + JFIF + upright + TABLES + SCAN
+    assert without_metadata(clean) == clean
+
+
+def test_texts_and_times_of_a_png_are_dropped() -> None:
+    def chunk(name: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    head, rest = PNG[:33], PNG[33:]
+    dirty = head + chunk(b"tEXt", b"Where\0" + SECRET) + chunk(b"eXIf", SECRET) + rest
+    assert without_metadata(dirty) == without_metadata(PNG)
+    assert media_type(without_metadata(PNG)) == "image/png"
+
+
+def test_a_webp_says_no_more_that_it_has_what_was_dropped() -> None:
+    def chunk(name: bytes, data: bytes) -> bytes:
+        return name + struct.pack("<I", len(data)) + data + b"\0" * (len(data) % 2)
+
+    def webp(*chunks: bytes) -> bytes:
+        return b"RIFF" + struct.pack("<I", 4 + len(b"".join(chunks))) + b"WEBP" + b"".join(chunks)
+
+    picture = chunk(b"VP8 ", b"picture")
+    dirty = webp(chunk(b"VP8X", b"\x1c" + b"\0" * 9), picture, chunk(b"EXIF", SECRET), chunk(b"XMP ", SECRET))
+    assert without_metadata(dirty) == webp(chunk(b"VP8X", b"\x10" + b"\0" * 9), picture)
+
+
+@pytest.mark.parametrize("cut", range(0, 120, 7))
+def test_a_file_that_is_cut_off_does_no_harm(cut: int) -> None:
+    photo = b"\xff\xd8" + JFIF + exif("<", 6) + TABLES + SCAN
+    for whole in (photo, PNG, b"RIFF\xff\xff\xff\xffWEBPVP8X\xff\xff\xff\xff" + b"\0" * 100):
+        assert SECRET not in without_metadata(whole[:cut])
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"<svg xmlns='http://www.w3.org/2000/svg'/>", b"<html>", b"%PDF-1.7", b"BM" * 20]
+)
+def test_what_is_no_picture_is_none_whatever_it_is_called(data: bytes) -> None:
+    assert media_type(data) == ""
+    assert picture_of(base64.b64encode(data).decode()) is None
+
+
+def test_what_an_agent_calls_a_picture_is_looked_at() -> None:
+    assert picture_of(base64.b64encode(PNG).decode()) == Picture(media="image/png", data=PNG)
+    for nonsense in (None, 7, "", "no base64!", "A" * (MOST_BYTES * 2)):
+        assert picture_of(nonsense) is None
+
+
+def test_claude_is_sent_pictures_as_blocks_and_its_own_are_taken_out_of_results() -> None:
+    said = Spoken(what=Saying.MESSAGE, text="What is this?", pictures=(Picture(media="image/png", data=PNG),))
+    source = b'{"type": "base64", "media_type": "image/png", "data": "' + base64.b64encode(PNG)
+    assert source in Claude().spoken("name", said)
+    image = {
+        "type": "image",
+        "source": {"type": "base64", "media_type": "text/html", "data": base64.b64encode(PNG).decode()},
+    }
+    content = [{"type": "tool_result", "tool_use_id": "t", "content": [image, {"type": "text", "text": "Seen"}]}]
+    (event,) = Claude().hear({"type": "user", "message": {"content": content}}).events
+    assert (event.kind, event.body["text"]) == (EventKind.TOOL_RESULT, "Seen")
+    assert event.pictures == (Picture(media="image/png", data=PNG),)
