@@ -58,6 +58,17 @@ def test_a_headline_names_who_asks_and_where(opened: list[Ask]) -> None:
     asker = Asker(client="claude-code\x1b[31m", project="/home/ada/shop")
     assert headline([replace(opened[0], asker=asker)]) == "claude-code<U+001B>[31m in shop asks you something"
     assert headline([replace(opened[0], asker=Asker())]) == "An agent asks you something"
+
+
+@pytest.mark.finding("F-70")
+def test_two_sessions_of_one_client_in_one_project_are_told_apart(opened: list[Ask]) -> None:
+    sessions = [
+        Asker(client="claude-code", project="/home/ada/shop", session=f"a-{name}") for name in ("111111", "222222")
+    ]
+    assert [headline([replace(opened[0], asker=asker)]) for asker in sessions] == [
+        "claude-code 111111 in shop asks you something",
+        "claude-code 222222 in shop asks you something",
+    ]
     assert headline(opened) == "3 questions are waiting for you"
 
 

@@ -21,6 +21,7 @@ from sayso.asks.crowds import FEW, Quiet
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, Asker, State
 from sayso.asks.quorum import is_asked
+from sayso.asks.truth import session_of
 from sayso.asks.words import headline as about
 from sayso.asks.words import project_name
 from sayso.bridge import Patience, Rings, Threads, listening
@@ -148,12 +149,13 @@ def terminal_here(asker: Asker) -> str:
 
 
 def headline(asks: Sequence[Ask]) -> str:
-    """`claude-code in shop asks you something`, or how many do."""
+    """`claude-code 1f3a5b in shop asks you something`, or how many do. Two sessions in one project are told apart."""
     if len(asks) > 1:
         return f"{len(asks)} questions are waiting for you"
     asker = asks[0].asker
+    session = f" {session_of(asker)}" if asker.session else ""
     where = f" in {project_name(asker, 40)}" if asker.project else ""
-    return f"{one_line(asker.client, 40) or 'An agent'}{where} asks you something"
+    return f"{one_line(asker.client, 40) or 'An agent'}{session}{where} asks you something"
 
 
 def details(asks: Sequence[Ask]) -> str:
