@@ -36,13 +36,14 @@ def test_agents_at_work_are_told_apart_and_lead_to_what_they_ask(house: House, s
     expect(rows.filter(has_text="session 111111")).to_contain_text("Last: Bash: npm test <b>bold</b>")
     # They stand beside the conversations of Talk as well, and are live there.
     talk = live(sign_in("/talk"))
-    elsewhere = talk.locator(".in-terminals .row")
-    expect(elsewhere).to_have_count(2)
+    elsewhere = talk.locator(".in-terminals").get_by_role("listitem")
+    expect(elsewhere).to_have_count(1)
     at_work(house, "session-of-222222", "")
     asked = house.hold(new_ask(confirm("Shall I deploy?"), asker=replace(first, session="session-of-222222"))).ask
     expect(rows.first).to_contain_text("Waits for you")
     expect(rows.first).to_contain_text("Shall I deploy?")
     expect(elsewhere.first).to_contain_text("Shall I deploy?")
+    expect(elsewhere).to_have_count(2)
     rows.first.get_by_role("link").click()
     expect(page.get_by_role("heading", name="claude-code in shop")).to_be_visible()
     page.get_by_role("link", name="Shall I deploy?").first.click()

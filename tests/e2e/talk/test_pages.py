@@ -404,7 +404,7 @@ def test_lines_say_what_became_of_them_and_what_belongs_together_is_folded(stage
         expect(task.locator("[data-inside] .tool")).to_be_hidden()
         expect(turn.locator("[data-plan][open]")).to_have_count(1)
         expect(turn.locator("[data-plan][open]")).to_contain_text("1 of 2 done")
-        expect(turn.locator("[data-plan][open] .doing")).to_have_text("doing: Write <b>")
+        expect(turn.locator("[data-plan][open] [data-step=doing]")).to_have_text("doing: Write <b>")
         expect(page.locator("[data-status]")).to_contain_text("context 15% full")
         # Once as they came, once as a page.
         page.reload()
