@@ -112,9 +112,12 @@ def test_what_is_drawn_drives_no_terminal_and_fits_into_it() -> None:
 
 
 def test_the_bottom_line_names_the_keys_of_this_kind_of_question() -> None:
-    assert "Space marks" in prompt_for(several("A", "B")).lines(100, 30)[-1]
-    assert "Space" not in prompt_for(choice()).lines(100, 30)[-1]
-    assert "y or n" in prompt_for(confirm()).lines(100, 30)[-1]
+    assert "Space marks" in prompt_for(several("A", "B")).lines(120, 30)[-1]
+    assert "Space" not in prompt_for(choice()).lines(120, 30)[-1]
+    assert "y or n" in prompt_for(confirm()).lines(120, 30)[-1]
+    *_, keys, leaving = prompt_for(choice()).lines(70, 30)
+    assert "…" not in keys + leaving
+    assert "Ctrl-C leaves" in leaving
 
 
 @pytest.mark.parametrize("typed", ["1,3", "1 3", " 1  3 ", "#1 #3", "A, C"])

@@ -168,7 +168,7 @@ class AskPrompt:
 
     def lines(self, columns: int, rows: int) -> list[str]:
         """What is drawn, in at most `rows` lines: the options around the cursor, own words, and what keys do here."""
-        shown = max(rows - 3, _LEAST_ROWS)
+        shown = max(rows - 4, _LEAST_ROWS)
         first = max(0, min(self._at - shown // 2, len(self._options) - shown))
         lines = [self._option_line(place, option) for place, option in enumerate(self._options)][first : first + shown]
         lines = [cut(line, columns - 1) for line in lines]
@@ -177,8 +177,10 @@ class AskPrompt:
         lines = [bold(line) if line.startswith("›") else line for line in lines]
         if self._problem:
             lines.append(cut(one_line(self._problem, 400), columns - 1))
-        hint = f"{tr(_HINTS[self._question.kind])} {tr('Ctrl-C leaves the question open.')}"
-        return [*lines, dim(cut(hint, columns - 1))]
+        hints = [tr(_HINTS[self._question.kind]), tr("Ctrl-C leaves the question open.")]
+        if cells(" ".join(hints)) < columns:
+            hints = [" ".join(hints)]
+        return [*lines, *(dim(cut(hint, columns - 1)) for hint in hints)]
 
     def _option_line(self, place: int, option: Option) -> str:
         at = "›" if place == self._at else " "
