@@ -66,6 +66,9 @@ def test_a_rule_is_proposed_edited_and_added_and_shows_what_it_would_have_matche
     expect(save).to_have_count(0)
     field.fill("Bash(npm test *)")
     page.get_by_role("radio", name="In this project").check()
+    page.reload()
+    expect(field).to_have_value("Bash(npm test *)")
+    expect(page.get_by_role("radio", name="In this project")).to_be_checked()
     expect(save).to_be_enabled()
     field.press("Enter")
     field.press("Control+Enter")
@@ -113,6 +116,15 @@ def test_a_yes_that_comes_after_the_decision_makes_no_rule_and_says_so(house: Ho
     expect(page.get_by_text("No rule was made: it was decided before.")).to_be_visible()
     expect(page.locator(".eyebrow")).to_contain_text("claude-code (session")
     assert decided(house, ask) is Decision.DENIED
+    assert not house.place.config().user_rules.exists()
+
+
+def test_a_decision_elsewhere_is_told_at_once_on_the_page_of_a_rule(house: House, sign_in: SignIn) -> None:
+    ask = wants(house, "npm test", session="decided meanwhile")
+    page = sign_in(f"/asks/{ask.id}/like", me(house))
+    expect(page.get_by_role("button", name=SAVE)).to_be_visible()
+    PermissionDesk(house.desk).deny(ask.id, Settler(person=me(house), surface="terminal"))
+    expect(page.get_by_text("No rule was made: it was decided before.")).to_be_visible()
     assert not house.place.config().user_rules.exists()
 
 

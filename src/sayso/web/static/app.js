@@ -35,6 +35,7 @@ function takeIn({ asks, rows, more }) {
   showInbox(fresh);
   showCount();
   followAsk();
+  followRule();
   followCrowd();
   if (fresh.length) announce(fresh);
 }
@@ -627,6 +628,13 @@ function replaceAsk(page) {
   following = null;
   prepareAsk();
   tellTimes();
+}
+
+// The page of a rule: where the ask is over, no rule is made of it any more.
+function followRule() {
+  const form = $("[data-like]");
+  if (!form || known.more || $("[data-lock]", form).disabled) return;
+  if (!known.asks.some(([id]) => id === form.dataset.like)) location.replace(`asks/${form.dataset.like}?no-rule`);
 }
 
 function followAsk() {

@@ -7,6 +7,7 @@ const QUIET = 350;
 const form = document.querySelector("[data-like]");
 const field = form.elements.rule;
 const place = () => form.querySelector("[data-like-shown]");
+const KEPT = `sayso:like:${form.dataset.like}`;
 let timer = null;
 let newest = 0;
 
@@ -33,7 +34,18 @@ async function look() {
   }
 }
 
-form.addEventListener("input", changed);
+// What was typed is there again after a reload.
+const kept = field && JSON.parse(sessionStorage.getItem(KEPT));
+if (kept) {
+  field.value = kept.rule;
+  for (const one of form.querySelectorAll("[name=reach]")) one.checked = one.value === kept.reach;
+  changed();
+}
+
+form.addEventListener("input", () => {
+  sessionStorage.setItem(KEPT, JSON.stringify({ rule: field.value, reach: form.elements.reach.value }));
+  changed();
+});
 
 form.addEventListener("submit", async (event) => {
   const button = event.submitter;
@@ -49,5 +61,6 @@ form.addEventListener("submit", async (event) => {
     body.set("attempt", attempt);
     return reach(form.action, { method: "POST", body });
   });
+  if (taken) sessionStorage.removeItem(KEPT);
   if (taken) location.assign(reply?.redirected ? reply.url : form.action.replace(/\/like.*/, ""));
 });
