@@ -17,7 +17,7 @@ from sayso.adapters.held_prompts import AskingSession, HeldPrompts
 from sayso.adapters.line import TalkLine
 from sayso.adapters.rpc import Json, Rpc
 from sayso.agents.kinds import AGENTS
-from sayso.agents.model import Saying, Spoken
+from sayso.agents.model import Picture, Saying, Spoken
 from sayso.asks.model import Ask, Asker
 from sayso.clients import RUN_VARIABLE
 from sayso.config import Config
@@ -112,6 +112,17 @@ def test_a_message_that_comes_early_waits_until_the_conversation_is_there() -> N
     assert table.heard("taken") == []
     table.reply("turn/start", result={"turn": {"id": "turn-1"}})
     assert table.heard("taken") == [["one"]]
+
+
+def test_pictures_come_before_the_words_that_are_about_them() -> None:
+    table = Table().began()
+    said = Spoken(what=Saying.MESSAGE, text="What is it?", pictures=(Picture(media="image/png", data=b"PNG"),))
+    table.adapter.say(line.read(AGENTS["codex"].spoken("one", said)))
+    (started,) = table.asked("turn/start")
+    assert started["input"] == [
+        {"type": "image", "url": "data:image/png;base64,UE5H"},
+        {"type": "text", "text": "What is it?"},
+    ]
 
 
 def test_a_message_that_reaches_a_turn_too_late_begins_another() -> None:

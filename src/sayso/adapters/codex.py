@@ -109,9 +109,9 @@ class CodexAdapter(Adapter):
         return bool(self._thread) and not self._is_starting and (not self._turn or self._turn != self._unsteerable)
 
     def send_message(self, said: PersonSaid) -> None:
-        text = [{"type": "text", "text": said.text}]
+        given = [*({"type": "image", "url": url} for url in said.pictures), {"type": "text", "text": said.text}]
         if self._turn:
-            steered = {"threadId": self._thread, "expectedTurnId": self._turn, "input": text}
+            steered = {"threadId": self._thread, "expectedTurnId": self._turn, "input": given}
             turn = self._turn
             self.agent.request(
                 "turn/steer", steered, lambda _: self._steered(said, turn), lambda _: self._not_steered(said, turn)
@@ -119,7 +119,7 @@ class CodexAdapter(Adapter):
             return
         self._is_starting = True
         chosen, self._chosen = self._chosen | self._collaboration(), {}
-        wanted = {"threadId": self._thread, "input": text, **chosen}
+        wanted = {"threadId": self._thread, "input": given, **chosen}
         self.agent.request(
             "turn/start", wanted, lambda result: self._started(said, result), lambda why: self._not_started(said, why)
         )

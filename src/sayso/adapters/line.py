@@ -1,6 +1,7 @@
 """What Talk and an adapter say to each other, one JSON object a line.
 
-Talk says `{"say": WHAT, "name": NAME, "text": TEXT}`; WHAT is a value of Saying. The adapter says
+Talk says `{"say": WHAT, "name": NAME, "text": TEXT, "pictures": [URL, …]}`; WHAT is a value of Saying, a picture is a
+data URL. The adapter says
 
     {"event": KIND, "body": {…}}                          something happened; see EventKind
     {"session": ID}                                       the agent's own name for the conversation
@@ -28,13 +29,17 @@ class PersonSaid:
     what: Saying
     name: str
     text: str
+    pictures: tuple[str, ...] = ()
+    """Each as a data URL."""
 
 
 def read(line: bytes) -> PersonSaid:
     """ValueError for what is no such line."""
     try:
         said = json.loads(line)
-        return PersonSaid(what=Saying(said["say"]), name=str(said["name"]), text=str(said.get("text", "")))
+        pictures = tuple(map(str, said.get("pictures", ())))
+        text = str(said.get("text", ""))
+        return PersonSaid(what=Saying(said["say"]), name=str(said["name"]), text=text, pictures=pictures)
     except (LookupError, TypeError, AttributeError) as error:
         raise ValueError(f"not said by Talk: {error!r}") from error
 

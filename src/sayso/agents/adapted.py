@@ -5,6 +5,7 @@ The lines between Talk and an adapter are the same for all of them; `adapters/li
 
 from __future__ import annotations
 
+import base64
 import json
 import sys
 from abc import ABC, abstractmethod
@@ -69,7 +70,9 @@ class Adapted(ABC):
 
     def spoken(self, name: str, said: Spoken) -> bytes:
         text = said.text.encode(errors="replace").decode()
-        return json.dumps({"say": said.what, "name": name, "text": text}).encode() + b"\n"
+        pictures = [f"data:{each.media};base64,{base64.b64encode(each.data).decode()}" for each in said.pictures]
+        more = {"pictures": pictures} if pictures else {}
+        return json.dumps({"say": said.what, "name": name, "text": text, **more}).encode() + b"\n"
 
     def hear(self, said: Mapping[str, Any]) -> ParsedLine:
         taken = said.get("taken")

@@ -9,7 +9,7 @@ from sayso.agents.agent import Agent
 from sayso.agents.claude import Claude
 from sayso.agents.codex import Codex
 
-TAKE_PICTURES = frozenset({"claude"})
+TAKE_PICTURES = frozenset({"claude", "codex"})
 """Those that are sent pictures with a message."""
 AGENTS: Mapping[str, Agent] = {
     "claude": Claude(),

@@ -113,7 +113,7 @@ class Server:
             case "turn/steer":
                 if params["expectedTurnId"] != self.turn:
                     raise LookupError("no active turn to steer")
-                self.more.put(params["input"][0]["text"])
+                self.more.put(params["input"][-1]["text"])
                 return {"turnId": self.turn}
             case "turn/interrupt":
                 self.interrupted.set()
@@ -262,7 +262,7 @@ def main() -> None:
     assert sys.argv[1] == "app-server", sys.argv
     server = Server()
     while (start := server.starts.get()) is not None:
-        turn(server, start["input"][0]["text"])
+        turn(server, start["input"][-1]["text"])
         server.is_known = True
 
 
