@@ -96,10 +96,12 @@ def _stage(agent: RealAgent, script: Script, tmp_path: Path) -> Iterator[tuple[S
             path = stage.house.place.home / file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(content))
-        yield stage, project
-        left = stage.runs.resting_here()
-        assert stage.house.place.run("project", "stop").returncode == 0
-        assert all(wait(run.folder, WAIT) for run in left)
+        try:
+            yield stage, project
+        finally:
+            left = [*stage.runs.open_here(), *stage.runs.resting_here()]
+            assert stage.house.place.run("project", "stop").returncode == 0
+            assert all(wait(run.folder, WAIT) for run in left)
 
 
 BROUGHT = {"gemini": ".gemini/settings.json", "opencode": "opencode.json"}
