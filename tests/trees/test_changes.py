@@ -226,6 +226,17 @@ def test_many_can_look_at_once(shadow: Shadow, project: Path) -> None:
     assert not list(shadow.folder.glob("index.*"))
 
 
+def test_a_change_of_the_same_length_in_the_second_of_the_last_look_is_seen(shadow: Shadow, project: Path) -> None:
+    (project / "shop.py").write_text("1111\n")
+    changes(shadow)
+    looked = shadow.folder / "index"
+    status = (project / "shop.py").stat()
+    (project / "shop.py").write_text("2222\n")
+    os.utime(project / "shop.py", ns=(status.st_atime_ns, status.st_mtime_ns))
+    os.utime(looked, ns=(status.st_mtime_ns, status.st_mtime_ns))
+    assert diff_of(shadow, "shop.py").endswith("+2222")
+
+
 def test_names_that_are_no_text_are_kept_apart(shadow: Shadow, project: Path) -> None:
     names = [os.fsdecode(name) for name in (b"\xff.txt", b"\xfe.txt", b'new\nline"\t.txt')]
     for name in names:

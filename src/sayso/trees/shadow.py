@@ -91,7 +91,8 @@ class Shadow:
         known = self.folder / "index"
         try:
             if known.exists():
-                shutil.copyfile(known, own)
+                # With its time, by which git knows what may have changed in the second in which it was written.
+                shutil.copy2(known, own)
             yield self.git.with_index(own)
         finally:
             for left in (own, own.with_name(f"{own.name}.lock")):
@@ -125,7 +126,7 @@ class Shadow:
         that cannot be read alone is not used."""
         index = self.folder / "index"
         try:
-            shutil.copyfile(repository.own / "index", index)
+            shutil.copy2(repository.own / "index", index)
             # Also those that are marked as unchanged are looked at.
             self.git.run("update-index", "-q", "--really-refresh")
         except (OSError, TreeUnavailable):
