@@ -322,18 +322,6 @@ def test_an_answer_from_elsewhere_ends_the_prompt_and_says_whose_it_is(home: Hom
         assert terminal.screen.rstrip().endswith("No")
 
 
-def test_keys_typed_before_the_question_could_be_read_decide_nothing(home: Home) -> None:
-    with asked_here(home, "Deploy?", "--confirm") as terminal:
-        terminal.press(b"y\ry\r")
-        terminal.expect("Deploy?")
-        terminal.press(b"y\ry\r")
-        terminal.expect("Enter sends")
-        assert only_ask(home).state is State.PENDING
-        terminal.press(b"n\r")
-        assert terminal.end() == 0
-        assert terminal.screen.rstrip().endswith("No")
-
-
 def test_ctrl_c_at_the_prompt_leaves_the_ask_open_and_the_terminal_as_it_was(home: Home) -> None:
     with asked_here(home, "Why?") as terminal:
         terminal.expect("Enter sends")

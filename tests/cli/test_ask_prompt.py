@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import pty
+import sys
+
 import pytest
 from tests.cli.program import choice, confirm, several, text
 
 from sayso.asks.model import Answer, Ask, Asker, Question
+from sayso.cli import answering_here
 from sayso.cli.ask_prompt import AskPrompt, KeyReader
 from sayso.cli.terminal import cells, colourless
 from sayso.cli.values import answer_typed
@@ -25,8 +31,11 @@ def answered(question: Question, *keys: bytes) -> Answer | None:
 
 
 def prompt_for(question: Question) -> AskPrompt:
-    ask = Ask(id="a" * 24, call_id="1", tool="t", questions=(question,), asker=Asker(), created_at=0, changed_at=0)
-    return AskPrompt(ask)
+    return AskPrompt(ask_of(question))
+
+
+def ask_of(question: Question) -> Ask:
+    return Ask(id="a" * 24, call_id="1", tool="t", questions=(question,), asker=Asker(), created_at=0, changed_at=0)
 
 
 @pytest.mark.parametrize("question", [choice(), several("A", "B"), confirm(), text()], ids=lambda each: each.kind)
@@ -129,3 +138,23 @@ def test_numbers_at_a_prompt_that_name_no_option_are_refused_and_words_stay_word
     with pytest.raises(InvalidInput, match="there is no option #9"):
         answer_typed(several("A", "B"), "1 9")
     assert answer_typed(several("A", "B"), "both of them") == Answer(question="1", text="both of them")
+
+
+def test_keys_typed_before_the_question_could_be_read_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = pty.openpty()
+    with open(ours, "rb+", buffering=0) as person, open(theirs) as keys, open(os.dup(theirs), "w") as screen:
+        monkeypatch.setattr(sys, "stdin", keys)
+        monkeypatch.setattr(sys, "stderr", screen)
+        monkeypatch.setattr(answering_here, "is_in_front", lambda: True)
+
+        async def typed_ahead_and_then() -> Answer:
+            person.write(b"y\ry\r")
+            answer = asyncio.create_task(answering_here.answer_given_here(ask_of(confirm())))
+            shown = b""
+            while b"Enter sends" not in shown:
+                shown += await asyncio.to_thread(os.read, ours, 4096)
+            assert not answer.done()
+            person.write(b"n\r")
+            return await asyncio.wait_for(answer, 60)
+
+        assert asyncio.run(typed_ahead_and_then()).chosen == ("no",)
