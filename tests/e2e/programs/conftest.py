@@ -4,8 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.e2e.browser.conftest import browser, chromiums, new_context, playwright
 from tests.e2e.programs.fetch import programs
 from tests.e2e.programs.machine import Machine, new_machine
+
+__all__ = ["browser", "chromiums", "new_context", "playwright"]
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,9 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 import pytest
+from playwright.sync_api import Page, expect
 from tests.cli.program import SOMEONE, Home
+from tests.e2e.browser.conftest import PHONE, NewContext
 from tests.e2e.programs.machine import Machine
 from tests.e2e.programs.model import Json, Model, Script, say, told, use
 from tests.e2e.programs.seats import SEATS, Client, Interactive, at_work, until
@@ -40,6 +42,12 @@ QUESTIONS: Json = {
             "multiSelect": False,
         }
     ]
+}
+BOATS: Json = {
+    "question": "Which boats?",
+    "header": "Boats",
+    "options": [{"label": f"The {name} one", "description": ""} for name in ("old", "new", "red")],
+    "multiSelect": True,
 }
 DIALOG = "Do you want to proceed?"
 
@@ -183,6 +191,43 @@ def test_questions_of_its_own_tool_are_answered_in_the_inbox_or_in_the_terminal(
         assert end.outcome is not None
         assert end.outcome.reason == "answered in the terminal of Claude Code"
         assert '"Which harbour?"="South"' in claude.told(2)
+
+
+@contextmanager
+def on_the_phone(home: Home, new_context: NewContext) -> Iterator[Page]:
+    """The inbox of a `sayso web` of this home, on a phone that has followed its link."""
+    web = home.start("web", "--json")
+    try:
+        assert web.stdout is not None
+        said = "".join(iter(web.stdout.readline, "}\n")) + "}"
+        page = new_context(**PHONE).new_page()
+        page.set_default_timeout(PATIENCE * 1000)
+        page.goto(json.loads(said)["link"])
+        page.get_by_role("button", name="Sign in").tap()
+        yield page
+    finally:
+        web.terminate()
+        web.communicate(timeout=PATIENCE)
+
+
+def test_questions_of_its_own_tool_are_answered_on_a_phone(machine: Machine, new_context: NewContext) -> None:
+    home = installed(machine)
+    two = {"questions": [*QUESTIONS["questions"], BOATS]}
+    with (
+        on_the_phone(home, new_context) as page,
+        session(home, "interactive", use("AskUserQuestion", "toolu_1", two)) as claude,
+    ):
+        page.get_by_role("link", name="Which harbour?").tap()
+        claude.shows("Which harbour?")
+        page.get_by_text("South", exact=True).tap()
+        page.get_by_text("The old one", exact=True).tap()
+        page.get_by_text("The red one", exact=True).tap()
+        page.get_by_role("button", name="Send answers").tap()
+        assert '"Which harbour?"="South"' in claude.told()
+        assert '"Which boats?"="The old one, The red one"' in claude.told()
+        expect(page.locator("#standing")).to_contain_text("Answered by you in browser", timeout=PATIENCE * 1000)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, "no sideways scrolling"
+        assert "2. South" not in claude.client.shows()
 
 
 def test_a_plan_is_read_and_allowed_in_the_inbox(machine: Machine) -> None:
