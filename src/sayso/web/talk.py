@@ -41,6 +41,8 @@ _MODEL = re.compile(r"[A-Za-z0-9][\w.:/\[\]-]{0,99}", re.ASCII)
 _LONGEST_QUERY = 200
 _ASKS_NOTHING = "bypassPermissions"
 _GONE = "There is no such conversation here. Old ones are deleted after a while."
+AS_PROJECT = "as-project"
+"""What the list of modes says where none was chosen: nothing is set then, whatever the agent makes of that."""
 SCRIPT = "x-sayso-script"
 """The header by which our own script says that it wants no page."""
 
@@ -129,7 +131,13 @@ async def choose(request: Request) -> Response:
     """The permission mode and the model for the rest of the conversation: at once, if the agent is at work."""
     visitor, fields = await form_of(request)
     run = (await turns_of(request, visitor))[-1]
-    for what, now, wanted in _choices(run, fields):
+    try:
+        choices = _choices(run, fields)
+    except InvalidInput as error:
+        if SCRIPT in request.headers:
+            return JSONResponse(error_data(str(error)), status_of(error))
+        raise
+    for what, now, wanted in choices:
         said = Spoken(what=what, text=wanted)
         if wanted and wanted != now and not await said_to(request, visitor, run, said):
             await site_of(request).do(supervisor_of(request).runs.choose, run.id, said)
@@ -157,15 +165,20 @@ async def archive(request: Request) -> Response:
 
 def _choices(run: Run, fields: Fields) -> list[tuple[Saying, str, str]]:
     """What can be chosen, what holds now and what is wanted."""
-    mode, model = fields.one("mode").strip(), fields.one("model").strip()
+    mode, model, chosen = fields.one("mode").strip(), fields.one("model").strip(), run.choices.permission_mode
     problems = []
-    if mode and mode not in _modes(run):
+    if mode == AS_PROJECT:
+        mode = ""
+        if chosen:
+            text = f"was set to {chosen} for this conversation. Choose one of the modes."
+            problems.append(Problem(path="mode", text=text))
+    elif mode and mode not in _modes(run):
         problems.append(Problem(path="mode", text=f"must be one of {', '.join(_modes(run))}."))
     if model and not _MODEL.fullmatch(model):
         problems.append(Problem(path="model", text="must be the name of a model, such as opus."))
     if problems:
         raise InvalidInput(problems)
-    return [(Saying.MODE, run.options.permission_mode, mode), (Saying.MODEL, run.options.model, model)]
+    return [(Saying.MODE, chosen, mode), (Saying.MODEL, run.options.model, model)]
 
 
 def _modes(run: Run) -> list[str]:
@@ -292,6 +305,7 @@ async def _conversation(
         steers=AGENTS[shown.turns[-1].run.agent].steers,
         queue=shown.queue,
         modes=_modes(shown.turns[-1].run),
+        as_project=AS_PROJECT,
         prompt=prompt,
         most=MAX_TEXT,
     )

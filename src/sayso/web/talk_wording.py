@@ -48,6 +48,12 @@ def project(run: Run) -> str:
     return one_line(run.project.name, 60)
 
 
+def mode_of_project(run: Run) -> str:
+    """The mode that holds where none was chosen in the conversation."""
+    mode = run.project.options.permission_mode
+    return f"as the project says ({mode})" if mode else "as the project says"
+
+
 def title(conversation: Conversation) -> str:
     return one_line(conversation.marks.title or conversation.first_prompt, 200)
 

@@ -163,7 +163,7 @@ def test_a_real_claude_is_steered_interrupted_and_set_otherwise_in_one_process_t
         del script.steps[2]
         go_on(page, "And now?")
         _allow(card(page, str(go)).last)
-        page.get_by_text("Permission mode and model").click()
+        page.get_by_text("Mode, model").click()
         page.get_by_label("Permission mode", exact=True).select_option("acceptEdits")
         page.get_by_role("button", name="Use for the rest of the conversation").click()
         expect(page.get_by_text("You set the permission mode to acceptEdits")).to_be_visible()

@@ -12,7 +12,7 @@ from tests.e2e.talk.conftest import SignIn
 from tests.e2e.talk.stage import Stage, begin, new_stage, permit, process_of, say
 from tests.web.house import USER
 
-from sayso.agents.model import EventKind, RunState
+from sayso.agents.model import EventKind, RunChoices, RunState
 from sayso.asks.model import Settler
 from sayso.permissions.action import AllowScope
 from sayso.permissions.desk import PermissionDesk
@@ -81,6 +81,21 @@ def test_an_interrupted_agent_stays_and_goes_on_with_the_next_message_in_another
     assert visitor.go_on(conversation, "settings").status == 303
     assert stage.texts(stage.ended(conversation)) == ["Mode acceptEdits, model haiku"]
     assert process_of(stage.latest(conversation)) == agent
+
+
+def test_where_no_mode_was_chosen_the_list_says_so_and_using_it_sets_none(patient: Stage) -> None:
+    visitor = patient.visitor()
+    conversation = visitor.start(patient.project("unchosen", ask_user=False), "say Done")
+    patient.ended(conversation)
+    page, choose = f"/talk/{conversation}", f"/talk/{conversation}/choose"
+    assert '<option value="as-project" selected>as the project says</option>' in visitor.get(page).text
+    assert visitor.post(choose, mode="as-project", model="haiku").status == 303
+    assert patient.latest(conversation).choices == RunChoices(model="haiku")
+    assert visitor.post(choose, mode="default").status == 303
+    assert patient.latest(conversation).choices == RunChoices(model="haiku", permission_mode="default")
+    assert "as the project says" not in visitor.get(page).text
+    refused = visitor.post(choose, mode="as-project")
+    assert (refused.status, "was set to default" in refused.text) == (422, True)
 
 
 def test_what_is_allowed_for_the_rest_of_a_run_is_asked_again_in_the_agents_next_turn(
