@@ -139,6 +139,19 @@ class FakeCodex:
         params = {"threadId": THREAD, "turnId": TURN, "itemId": f"call_{request}", "isBlocking": True}
         self.say(method="item/tool/requestUserInput", id=request, params={**params, "questions": list(questions)})
 
+    def begin_call(self, number: int = 0, tool: str = "deploy", server: str = "shop", **arguments: Any) -> None:
+        """A call of an MCP server's tool begins."""
+        call = {"type": "mcpToolCall", "id": f"call_{number}", "server": server, "tool": tool, "arguments": arguments}
+        self.say(
+            method="item/started", params={"item": {**call, "status": "inProgress"}, "threadId": THREAD, "turnId": TURN}
+        )
+
+    def ask_call(self, request: int = 0, server: str = "shop", kind: str = "mcp_tool_call", **arguments: Any) -> None:
+        """Whether a tool may be called; which one it does not say."""
+        about = {"codex_approval_kind": kind, "persist": ["session", "always"], "tool_params": arguments}
+        params = {"threadId": THREAD, "turnId": TURN, "serverName": server, "mode": "form", "_meta": about}
+        self.say(method="mcpServer/elicitation/request", id=request, params=params)
+
     def let_speak(self) -> Json:
         """Takes a message to the agent, and says so."""
         asked = self.expect("turn/steer")
@@ -150,8 +163,8 @@ class FakeCodex:
         """It was decided by whichever client."""
         self.say(method="serverRequest/resolved", params={"threadId": THREAD, "requestId": request})
 
-    def complete(self, status: str, request: int = 0) -> None:
-        item = {"type": "commandExecution", "id": f"call_{request}", "status": status}
+    def complete(self, status: str, request: int = 0, kind: str = "commandExecution") -> None:
+        item = {"type": kind, "id": f"call_{request}", "status": status}
         self.say(method="item/completed", params={"item": item, "threadId": THREAD, "turnId": TURN})
 
     def end_turn(self, status: str) -> None:

@@ -272,6 +272,63 @@ def test_questions_answered_in_the_terminal_leave_the_inbox(session: Session) ->
     assert session.home.ask_of(ask).withdrawn == "answered in the terminal of Codex"
 
 
+def test_a_call_of_an_mcp_tool_is_allowed_once_or_declined(session: Session) -> None:
+    session.join()
+    session.codex.begin_call(where="north")
+    session.codex.ask_call(where="north")
+    ask = session.prompt()
+    assert ask.wanted is not None
+    assert ask.wanted["action"]["tool"] == "mcp__shop__deploy"
+    assert ask.wanted["action"]["data"]["input"] == {"where": "north"}
+    session.allow(ask)
+    assert session.codex.hear() == {"id": 0, "result": {"action": "accept", "content": {}}}
+    session.codex.resolve()
+    session.codex.complete("completed", kind="mcpToolCall")
+    session.codex.begin_call(1, where="south")
+    session.codex.ask_call(1, where="south")
+    session.deny(session.prompt(), "use the other pier")
+    assert "use the other pier" in session.codex.let_speak()["input"][0]["text"]
+    assert session.told() == {"id": 1, "result": {"action": "decline"}}
+
+
+@pytest.mark.parametrize(("status", "how"), [("completed", "allowed"), ("failed", "decided")])
+def test_a_call_of_an_mcp_tool_decided_in_the_terminal_leaves_the_inbox(
+    session: Session, status: str, how: str
+) -> None:
+    session.join()
+    session.codex.begin_call(where="north")
+    session.codex.ask_call(where="north")
+    ask = session.prompt()
+    session.codex.resolve()
+    session.codex.complete(status, kind="mcpToolCall")
+    assert session.end_of(ask) == f"{how} in the terminal of Codex"
+
+
+def test_a_rule_decides_about_a_call_of_an_mcp_tool(session: Session) -> None:
+    rules = session.home.folder / ".config" / "sayso" / "rules.toml"
+    rules.parent.mkdir(parents=True)
+    rules.write_text('[[rule]]\nallow = ["mcp__shop__deploy"]\n')
+    session.join()
+    session.codex.begin_call(where="north")
+    session.codex.ask_call(where="north")
+    assert session.told() == {"id": 0, "result": {"action": "accept", "content": {}}}
+
+
+def test_a_call_of_an_mcp_tool_stays_in_the_terminal_where_it_is_not_certain_which_is_meant(session: Session) -> None:
+    session.join()
+    session.codex.ask_call(1, where="north")
+    session.codex.begin_call(2, where="north")
+    session.codex.ask_call(2, where="south")
+    session.codex.ask_call(3, server="other", where="north")
+    session.codex.ask_call(4, kind="other", where="north")
+    session.codex.begin_call(5, tool="burn", where="north")
+    session.codex.ask_call(5, where="north")
+    session.codex.begin_call(6, tool="ask_user", server="sayso", question="Which?")
+    session.codex.ask_call(6, server="sayso", question="Which?")
+    session.heard()
+    assert session.asks == []
+
+
 def test_what_is_not_understood_whole_is_left_to_the_terminal(session: Session) -> None:
     session.join()
     session.codex.ask_command(1, kind="writeStdin")

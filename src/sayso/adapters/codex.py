@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -16,7 +15,17 @@ from sayso.adapters.line import PersonSaid
 from sayso.adapters.rpc import Json, RequestId
 from sayso.agents.agent import items, mapping, shortened, words
 from sayso.agents.model import EventKind, Saying
-from sayso.gates.codex_server import CHANGE, COMMAND, NAME, QUESTIONS, TITLE
+from sayso.gates.codex_server import (
+    CHANGE,
+    COMMAND,
+    FORM,
+    NAME,
+    QUESTIONS,
+    TITLE,
+    TOOL_ACCEPTED,
+    TOOL_DECLINED,
+    asks_for_tool,
+)
 
 if TYPE_CHECKING:
     from sayso.asks.model import Asker
@@ -26,7 +35,7 @@ if TYPE_CHECKING:
     from sayso.gates.prompts import AskedPrompt
 
 INTERRUPTED, TAKEN_BACK, TURN_OVER = "its turn was interrupted", "its agent took it back", "its turn is over"
-PERMISSIONS, FORM = "item/permissions/requestApproval", "mcpServer/elicitation/request"
+PERMISSIONS = "item/permissions/requestApproval"
 _NOT_WANTED = (
     *("item/plan/delta", "item/reasoning/summaryTextDelta", "item/reasoning/textDelta"),
     *("item/reasoning/summaryPartAdded", "item/commandExecution/outputDelta", "item/fileChange/outputDelta"),
@@ -256,9 +265,9 @@ class CodexAdapter(Adapter):
                 self._put(request, _permission(method, params, changes), (_ACCEPT, _DECLINE), params)
             case _ if method == QUESTIONS:
                 self._put(request, _questions(params), (None, {"answers": {}}), params)
-            case _ if method == FORM and mapping(params.get("_meta")).get("codex_approval_kind") == "mcp_tool_call":
+            case _ if asks_for_tool(method, params):
                 make = tool_permission(params, list(self._calls.values()))
-                self._put(request, make, ({"action": "accept", "content": {}}, {"action": "decline"}), params)
+                self._put(request, make, (TOOL_ACCEPTED, TOOL_DECLINED), params)
             case _ if method == FORM:
                 self.agent.answer(request, {"action": "decline"})
                 self.talk.tell(notice(method, params))
@@ -313,37 +322,13 @@ def _permission(method: str, params: Json, changes: list[Json]) -> Callable[[Ask
 
 
 def tool_permission(params: Json, calls: Sequence[Json]) -> Callable[[Asker, Config, Desks], AskedPrompt]:
-    """For the call of an MCP server's tool, of which the request tells only the server and the arguments."""
-    from sayso.dialects.approve import Permission
-    from sayso.gates.client import OwnPrompt, Prompt
-    from sayso.gates.prompts import AskedPermission
-
-    server, given = words(params.get("serverName")), mapping(params.get("_meta")).get("tool_params")
-    wanted = json.dumps(given, sort_keys=True)
-    same = (
-        call for call in calls if call["server"] == server and json.dumps(call["arguments"], sort_keys=True) == wanted
-    )
-    tools = {words(call.get("tool")) for call in same}
+    from sayso.gates.client import OwnPrompt
+    from sayso.gates.codex_asks import asked_call, wanted_call
 
     def make(asker: Asker, config: Config, desks: Desks) -> AskedPrompt:
-        if len(tools) != 1 or not isinstance(given, dict):
-            raise ValueError("it is not certain which call of a tool is meant")
-        prompt = Prompt(
-            permission=Permission(tool=f"mcp__{server}__{min(tools)}", given=given),
-            session=asker.session,
-            version=asker.version,
-            process=asker.pid,
-            folder=Path.cwd(),
-            own_prompt=OwnPrompt.NEVER,
-        )
-        return AskedPermission(prompt, asker, config, desks)
+        return asked_call(wanted_call(params, calls), Path.cwd(), OwnPrompt.NEVER, asker, config, desks)
 
     return make
-
-
-def _text(given: Any) -> str:
-    """The same for the same data alone: 1 is not true."""
-    return json.dumps(given, sort_keys=True)
 
 
 def _questions(params: Json) -> Callable[[Asker, Config, Desks], AskedPrompt]:

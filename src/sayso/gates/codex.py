@@ -17,12 +17,12 @@ from sayso.clients import RUN_VARIABLE
 from sayso.config import load
 from sayso.dialects.approve import Permission
 from sayso.gates.client import GateVerdict, OwnPrompt, Prompt, Trail
-from sayso.gates.codex_server import NAME, PATCH, TITLE, CodexServer, shared_socket
+from sayso.gates.codex_server import MCP_TOOL, NAME, PATCH, TITLE, CodexServer, shared_socket
 from sayso.gates.hook_words import EVENT, behavior, own_tools, permission, told
 from sayso.process_table import command_line
 from sayso.processes import ProcessName, ancestry
 
-OWN_TOOLS = own_tools("mcp__{server}__{tool}")
+OWN_TOOLS = own_tools(MCP_TOOL)
 NEAR = 5
 """How many ancestors are looked at: between a hook and Codex may be a shell and a package runner."""
 READY_SECONDS = 5.0

@@ -5,10 +5,11 @@ What is not understood to the last field is not asked: its own prompt in the ter
 
 from __future__ import annotations
 
+import json
 import os.path
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from sayso.config import Config
 from sayso.dialects.approve import Permission
 from sayso.dialects.outcomes import refusal_words, selected_labels
 from sayso.gates.client import GateVerdict, OwnPrompt, Prompt
-from sayso.gates.codex_server import COMMAND, PATCH
+from sayso.gates.codex_server import COMMAND, MCP_TOOL, PATCH
 from sayso.gates.prompts import AskedPermission
 from sayso.permissions.action import Action, ActionKind
 from sayso.permissions.edits import unified
@@ -82,6 +83,43 @@ def takes_accept(params: Json) -> bool:
     """Whether a plain yes to this very thing is among what its server takes."""
     offered = params.get("availableDecisions")
     return not params.get("grantRoot") and (offered is None or (isinstance(offered, list) and "accept" in offered))
+
+
+# Calls of MCP servers' tools
+
+
+def meant_calls(params: Json, calls: Iterable[Json]) -> list[Json]:
+    """Those that this may ask for: it tells only the server and the arguments."""
+    server, given = params["serverName"], _text(params["_meta"].get("tool_params"))
+    return [call for call in calls if call["server"] == server and _text(call["arguments"]) == given]
+
+
+def wanted_call(params: Json, calls: Iterable[Json]) -> Permission:
+    """ValueError where it is not certain which tool would be called with what."""
+    tools = {call["tool"] for call in meant_calls(params, calls)}
+    given = params["_meta"].get("tool_params")
+    if len(tools) != 1 or not isinstance(given, dict):
+        raise ValueError("it is not certain which call of a tool is meant")
+    return Permission(tool=MCP_TOOL.format(server=params["serverName"], tool=min(tools)), given=given)
+
+
+def asked_call(
+    wanted: Permission, folder: Path, own_prompt: OwnPrompt, asker: Asker, config: Config, desks: Desks
+) -> AskedPermission:
+    prompt = Prompt(
+        permission=wanted,
+        session=asker.session,
+        version=asker.version,
+        process=asker.pid,
+        folder=folder,
+        own_prompt=own_prompt,
+    )
+    return AskedPermission(prompt, asker, config, desks)
+
+
+def _text(given: Any) -> str:
+    """The same for the same data alone: 1 is not true."""
+    return json.dumps(given, sort_keys=True)
 
 
 # Commands

@@ -10,7 +10,7 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,9 +23,23 @@ from sayso.desks import Desks, open_desks
 from sayso.errors import SaysoError
 from sayso.gates.asker import project_of, session_of
 from sayso.gates.client import DecidedThere, GateVerdict, OwnPrompt
-from sayso.gates.codex_asks import AskedInput, asked_action, takes_accept
-from sayso.gates.codex_server import CHANGE, COMMAND, NAME, QUESTIONS, TITLE, CodexServer, Json
+from sayso.gates.codex_asks import AskedInput, asked_action, asked_call, meant_calls, takes_accept, wanted_call
+from sayso.gates.codex_server import (
+    CHANGE,
+    COMMAND,
+    FORM,
+    MCP_TOOL,
+    NAME,
+    QUESTIONS,
+    TITLE,
+    TOOL_ACCEPTED,
+    TOOL_DECLINED,
+    CodexServer,
+    Json,
+    asks_for_tool,
+)
 from sayso.gates.gate import CLIENT_ENDED, FAILED, LET_GO, note_at_work
+from sayso.gates.hook_words import own_tools
 from sayso.gates.open_prompt import OpenPrompt, notify
 from sayso.gates.prompts import AskedPrompt
 from sayso.processes import ProcessName
@@ -35,6 +49,22 @@ LAST_WORDS = 0.5
 LOOK_SELDOM, LOOK_OFTEN = 15.0, 1.0
 """Seconds between two looks at the store: the bell tells of what happens, unless the store is away."""
 _DONE_THERE = {"completed": DecidedThere.ALLOWED, "failed": DecidedThere.ALLOWED, "declined": DecidedThere.DENIED}
+_REFUSED_OR_FAILED = "mcpToolCall", "failed"
+"""The end of a call of an MCP tool that does not say whether a person or the tool has ended it."""
+_OWN_TOOLS = own_tools(MCP_TOOL)
+_ASKING = (COMMAND, CHANGE, QUESTIONS)
+_ACCEPTED: Mapping[str, Json] = {
+    COMMAND: {"decision": "accept"},
+    CHANGE: {"decision": "accept"},
+    FORM: TOOL_ACCEPTED,
+}
+"""A plain yes; to questions, what people have answered is."""
+_REFUSED: Mapping[str, Json] = {
+    COMMAND: {"decision": "decline"},
+    CHANGE: {"decision": "decline"},
+    FORM: TOOL_DECLINED,
+    QUESTIONS: {"answers": {}},
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +87,8 @@ class JoinedThread:
     version: str
     changes: dict[str, list[Json]] = field(default_factory=dict)
     """Of the files that it would change, by the item that does it."""
+    calls: dict[str, Json] = field(default_factory=dict)
+    """Of tools of MCP servers, by the item that is the call."""
 
 
 class CodexGate:
@@ -167,7 +199,7 @@ class CodexGate:
                 self.threads.pop(params["threadId"], None)
                 self._note_rest(params["threadId"])
             case "item/started":
-                self._note_changes(params["threadId"], params["item"]["id"], params["item"].get("changes"))
+                self._note_begun(params["threadId"], params["item"])
             case "item/fileChange/patchUpdated":
                 self._note_changes(params["threadId"], params["itemId"], params.get("changes"))
             case "item/completed":
@@ -176,7 +208,7 @@ class CodexGate:
                 self._note_turn(params["threadId"], params["turn"])
             case "serverRequest/resolved":
                 self._note_decided(params["requestId"])
-            case method if method in (COMMAND, CHANGE, QUESTIONS) and "id" in said:
+            case method if "id" in said and (method in _ASKING or asks_for_tool(method, params)):
                 self._put(said["id"], method, params)
 
     def _join(self, thread: str) -> None:
@@ -216,6 +248,11 @@ class CodexGate:
         if self.threads.pop(thread, None):
             self._server.request("thread/unsubscribe", threadId=thread)
 
+    def _note_begun(self, thread: str, item: Json) -> None:
+        if item.get("type") == "mcpToolCall" and thread in self.threads:
+            self.threads[thread].calls[item["id"]] = item
+        self._note_changes(thread, item["id"], item.get("changes"))
+
     def _note_changes(self, thread: str, item: str, changes: Any) -> None:
         if isinstance(changes, list) and thread in self.threads:
             self.threads[thread].changes[item] = changes
@@ -223,9 +260,10 @@ class CodexGate:
     def _note_end(self, thread: str, item: Json) -> None:
         if thread in self.threads:
             self.threads[thread].changes.pop(item["id"], None)
+            self.threads[thread].calls.pop(item["id"], None)
         for request, (prompt, _) in list(self._decided.items()):
             if (prompt.thread, prompt.item) == (thread, item["id"]):
-                self._withdraw(request, _DONE_THERE.get(item.get("status", ""), DecidedThere.UNKNOWN))
+                self._withdraw(request, _done_there(item))
 
     def _note_turn(self, thread: str, turn: Json) -> None:
         how = DecidedThere.DENIED if turn["status"] == "interrupted" else DecidedThere.UNKNOWN
@@ -255,7 +293,7 @@ class CodexGate:
         config, desks = self._desks_of(thread.folder)
         asker = self._asker(params["threadId"], thread, config)
         question = _question(method, params, thread, asker, config, desks)
-        turn, item = params["turnId"], params["itemId"]
+        turn, item = params["turnId"], _item(params, thread)
         if verdict := question.decided_before():
             self._tell(request, method, params["threadId"], turn, verdict)
             note_at_work(desks, question)
@@ -305,8 +343,8 @@ class CodexGate:
     def _tell(self, request: int | str, method: str, thread: str, turn: str, verdict: GateVerdict) -> bool:
         """Whether it was taken. A plain yes, and never one for the rest of the session or a rule of Codex's."""
         if verdict.allowed:
-            return self._server.answer(request, verdict.given if method == QUESTIONS else {"decision": "accept"})
-        refused: Json = {"answers": {}} if method == QUESTIONS else {"decision": "decline"}
+            return self._server.answer(request, _ACCEPTED.get(method, verdict.given))
+        refused = _REFUSED[method]
         if not verdict.message:
             return self._server.answer(request, refused)
         # Its answer has no place for words. They go first, as a message: the agent goes on as soon as it has the no.
@@ -321,5 +359,25 @@ def _question(
 ) -> AskedPrompt:
     if method == QUESTIONS:
         return AskedInput(params, asker, config, desks)
+    if method == FORM:
+        wanted = wanted_call(params, thread.calls.values())
+        if _OWN_TOOLS.fullmatch(wanted.tool):
+            raise ValueError("it asks whether it may ask")
+        return asked_call(wanted, thread.folder, OwnPrompt.BESIDE, asker, config, desks)
     changes = thread.changes.get(params["itemId"], [])
     return asked_action(method, params, changes, thread.folder, OwnPrompt.BESIDE, asker, config, desks)
+
+
+def _done_there(item: Json) -> DecidedThere:
+    """How it was decided in the terminal, by what became of it."""
+    if (item.get("type"), item.get("status")) == _REFUSED_OR_FAILED:
+        return DecidedThere.UNKNOWN
+    return _DONE_THERE.get(item.get("status", ""), DecidedThere.UNKNOWN)
+
+
+def _item(params: Json, thread: JoinedThread) -> str:
+    """What it asks for, by the server's name for it; empty where there are two of the same."""
+    if "itemId" in params:
+        return str(params["itemId"])
+    same = meant_calls(params, thread.calls.values())
+    return str(same[0]["id"]) if len(same) == 1 else ""

@@ -20,9 +20,16 @@ NAME, TITLE = "codex-mcp-client", "Codex"
 """As it calls itself to MCP servers, and as people call it."""
 PATCH = "apply_patch"
 """Its tool that changes files."""
+MCP_TOOL = "mcp__{server}__{tool}"
+"""How it names a tool of an MCP server to its hooks."""
 COMMAND = "item/commandExecution/requestApproval"
 CHANGE = "item/fileChange/requestApproval"
 QUESTIONS = "item/tool/requestUserInput"
+FORM = "mcpServer/elicitation/request"
+"""A form of an MCP server; or, as one, whether a tool of such a server may be called."""
+TOOL_ACCEPTED: Mapping[str, Any] = {"action": "accept", "content": {}}
+TOOL_DECLINED: Mapping[str, Any] = {"action": "decline"}
+"""What it takes for a yes to this one call, and for a no."""
 _SOCKET = Path("app-server-control", "app-server-control.sock")
 _LISTEN = "unix://"
 _NOT_WANTED = (
@@ -48,6 +55,12 @@ def shared_socket(pid: int, environ: Mapping[str, str]) -> Path | None:
     if not address.startswith(_LISTEN):
         return None
     return Path(address.removeprefix(_LISTEN) or codex_home(environ) / _SOCKET)
+
+
+def asks_for_tool(method: str, params: Json) -> bool:
+    """Whether this asks if a tool of an MCP server may be called."""
+    about = params.get("_meta")
+    return method == FORM and isinstance(about, dict) and about.get("codex_approval_kind") == "mcp_tool_call"
 
 
 class CodexServer:

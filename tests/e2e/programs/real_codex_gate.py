@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ from sayso.processes import name_of
 
 PATIENCE = 120.0
 DIALOG = "Would you like to run the following command?"
+TOOL_DIALOG = "Allow the shop MCP server to run tool"
 REVIEW = "Hooks need review"
 QUESTION: Json = {
     "id": "harbour",
@@ -36,6 +38,20 @@ QUESTION: Json = {
     "question": "Which harbour?",
     "options": [{"label": "North", "description": "cold"}, {"label": "South", "description": "far"}],
 }
+
+SHOP = """\
+import json, sys
+for line in sys.stdin:
+    said = json.loads(line)
+    told = {
+        "initialize": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                       "serverInfo": {"name": "shop", "version": "1"}},
+        "tools/list": {"tools": [{"name": "deploy", "description": "", "inputSchema": {"type": "object"}}]},
+        "tools/call": {"content": [{"type": "text", "text": "It is deployed."}]},
+    }
+    if "id" in said:
+        print(json.dumps({"jsonrpc": "2.0", "id": said["id"], "result": told.get(said["method"], {})}), flush=True)
+"""
 
 
 def run(call: str, line: str) -> Json:
@@ -138,6 +154,9 @@ name = "scripted"
 base_url = "{url}"
 wire_api = "responses"
 env_key = "A_KEY"
+[mcp_servers.shop]
+command = "{sys.executable}"
+args = ["{home.folder / ".codex" / "shop.py"}"]
 [projects."{home.project}"]
 trust_level = "trusted"
 """
@@ -153,6 +172,7 @@ def desktop(fetched: Path) -> Iterator[Desktop]:
         with model.serving():
             folder = machine.home.folder / ".codex"
             folder.mkdir()
+            (folder / "shop.py").write_text(SHOP)
             (folder / "config.toml").write_text(settings(machine.home, model.url))
             install(machine)
             with found.session("Begin.") as first:
@@ -222,6 +242,35 @@ def test_a_change_of_files_comes_with_its_diff_and_is_made_when_it_is_allowed(de
         codex.allow(ask)
         codex.told()
     assert file.read_text() == "host\n8080\n"
+
+
+def test_a_call_of_an_mcp_tool_is_allowed_and_denied_in_the_inbox(desktop: Desktop) -> None:
+    north, south = ({"where": where} for where in ("north", "south"))
+    with desktop.session(
+        "Thirteen.", use("mcp__shop/deploy", "call_1", north), use("mcp__shop/deploy", "call_2", south)
+    ) as codex:
+        (ask,) = codex.prompt()
+        codex.shows(TOOL_DIALOG)
+        assert ask.wanted is not None
+        assert ask.wanted["action"]["tool"] == "mcp__shop__deploy"
+        assert ask.wanted["action"]["data"]["input"] == north
+        codex.allow(ask)
+        assert "It is deployed." in codex.told()
+        assert codex.ended(ask).delivered
+        (again,) = codex.prompt()
+        PermissionDesk(codex.desk).deny(again.id, SOMEONE, "use the other pier")
+        assert "They said: use the other pier" in codex.told(2)
+        codex.shows("Done.")
+        assert TOOL_DIALOG not in codex.client.shows()
+
+
+@pytest.mark.parametrize(("key", "how"), [("Enter", "allowed"), ("Escape", "decided")])
+def test_a_call_of_an_mcp_tool_decided_in_the_terminal_leaves_the_inbox(desktop: Desktop, key: str, how: str) -> None:
+    with desktop.session(f"Fourteen {how}.", use("mcp__shop/deploy", "call_1", {"where": how})) as codex:
+        (ask,) = codex.prompt()
+        codex.shows(TOOL_DIALOG)
+        codex.client.press(key)
+        assert codex.how(ask) == f"{how} in the terminal of Codex"
 
 
 @pytest.mark.finding("F-70")
