@@ -21,6 +21,7 @@ from sayso.errors import AlreadySettled, InvalidInput
 from sayso.permissions.action import Action, ActionKind, AllowScope, asking
 from sayso.permissions.hindsight import hindsight
 from sayso.permissions.like_rule import LikeRule, RuleReach
+from sayso.permissions.like_view import look_at
 from sayso.records import replace
 from sayso.rules.adding import NewRule, made_ready
 
@@ -259,11 +260,30 @@ def test_hindsight_tells_what_the_rule_would_have_matched_and_what_not(
             desks.permissions.deny(past.id, me)
     decided = desks.log.decided_actions(0)
     action, here = shell(config, "npm test -- --watch"), str(config.project)
-    seen = hindsight(LikeRule(text="Bash(npm test *)", reach=PROJECT), action, here, decided)
+    is_asked = desks.permissions.likes.is_asked
+    seen = hindsight(LikeRule(text="Bash(npm test *)", reach=PROJECT), action, here, decided, is_asked)
     assert [(each.title, each.times, each.by_person) for each in seen.allowed] == [("Bash: npm test", 2, True)]
     assert [each.title for each in seen.denied] == ["Bash: npm test --all"]
     assert [each.title for each in seen.others] == ["Bash: npm run x"]
     assert seen.count == 3
-    elsewhere = hindsight(LikeRule(text="Bash(npm test *)", reach=PROJECT), action, "/elsewhere", decided)
+    elsewhere = hindsight(LikeRule(text="Bash(npm test *)", reach=PROJECT), action, "/elsewhere", decided, is_asked)
     assert elsewhere.count == 0
-    assert hindsight(LikeRule(text="Bash(npm", reach=EVERYWHERE), action, here, decided).count == 0
+    assert hindsight(LikeRule(text="Bash(npm", reach=EVERYWHERE), action, here, decided, is_asked).count == 0
+
+
+def test_what_another_rule_decides_by_now_is_not_told_as_still_asked(desks: Desks, config: Config, me: Settler) -> None:
+    for line in ("git push origin main", "git push --force", "git fetch --all"):
+        past = put(desks, line)
+        desks.permissions.allow(past.id, past.digest, me)
+    ask = put(desks, "git fetch origin")
+    rule = LikeRule(text="Bash(git fetch origin)", reach=EVERYWHERE)
+
+    def still_asked() -> list[str]:
+        return [each.title for each in look_at(desks.permissions, desks.log, ask, me.person, rule).seen.others]
+
+    assert still_asked() == ["Bash: git fetch --all", "Bash: git push --force", "Bash: git push origin main"]
+    config.user_rules.parent.mkdir(parents=True, exist_ok=True)
+    config.user_rules.write_text(
+        '[[rule]]\nallow = ["Bash(git push *)"]\n[[rule]]\ndeny = ["Bash(git push --force *)"]\n'
+    )
+    assert still_asked() == ["Bash: git fetch --all"]

@@ -4,7 +4,7 @@ said no, and what was like it and would still have been asked."""
 from __future__ import annotations
 
 import os.path
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from sayso.chain import LogEvent, LogKind
 from sayso.errors import InvalidInput
@@ -35,8 +35,8 @@ class PastAction:
 
 @record
 class Hindsight:
-    """`denied` and `allowed` are what the rule would have allowed, by what was decided then; `others` are near, and it
-    would not have allowed them. Each the newest first."""
+    """`denied` and `allowed` are what the rule would have allowed, by what was decided then; `others` are near, and are
+    asked with it too. Each the newest first."""
 
     denied: tuple[PastAction, ...] = ()
     allowed: tuple[PastAction, ...] = ()
@@ -48,8 +48,15 @@ class Hindsight:
         return sum(each.times for each in (*self.denied, *self.allowed))
 
 
-def hindsight(rule: LikeRule, action: Action, project: str, decided: Iterable[tuple[LogEvent, Action]]) -> Hindsight:
-    """Of what was `decided`, oldest first. A rule for a session is looked at in its project."""
+def hindsight(
+    rule: LikeRule,
+    action: Action,
+    project: str,
+    decided: Iterable[tuple[LogEvent, Action]],
+    is_asked: Callable[[LogEvent, Action], bool],
+) -> Hindsight:
+    """Of what was `decided`, oldest first; `is_asked` says whether the rules that there are leave it to a person.
+    A rule for a session is looked at in its project."""
     try:
         patterns = [pattern(text).text for text in rule.patterns]
     except (ValueError, InvalidInput):
@@ -57,12 +64,17 @@ def hindsight(rule: LikeRule, action: Action, project: str, decided: Iterable[tu
     programs = _programs(_used(action, project))
     matched: dict[tuple[str, bool], PastAction] = {}
     near: dict[tuple[str, bool], PastAction] = {}
+    asked: dict[tuple[str, str, str], bool] = {}
     for event, past in _alike(rule, action, project, decided):
         use = _used(past, event.project)
         if patterns and covers(patterns, use):
             add_past(matched, event, past)
         elif past.tool == action.tool and (not programs or programs & _programs(use)):
-            add_past(near, event, past)
+            key = (event.digest, event.project, event.client)
+            if key not in asked:
+                asked[key] = is_asked(event, past)
+            if asked[key]:
+                add_past(near, event, past)
     found = list(reversed(matched.values()))
     return Hindsight(
         denied=tuple(each for each in found if not each.allowed),

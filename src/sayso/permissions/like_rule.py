@@ -188,6 +188,11 @@ class LikeRules:
         self._check_others(made, action, ask.asker)
         return made
 
+    def is_asked(self, event: LogEvent, past: Action) -> bool:
+        """Whether the rules that there are leave to a person what was decided then."""
+        ruling = self._rules.judge.ruling_on_paper(past.plain, event.project, event.client, machine=event.agent)
+        return ruling.effect is Effect.ASK
+
     @contextmanager
     def made_ready(self, ask: Ask, rule: LikeRule, by: Settler) -> Iterator[MadeRule]:
         """The rule with all done for it but the last step: in the person's file, or for a session in the store."""

@@ -47,5 +47,5 @@ def look_at(
         offer=offer,
         rule=wanted,
         refused=permissions.likes.refusal(ask, wanted, person) if wanted.patterns else "",
-        seen=hindsight(wanted, action, ask.asker.project, decided),
+        seen=hindsight(wanted, action, ask.asker.project, decided, permissions.likes.is_asked),
     )

@@ -58,6 +58,12 @@ class RuleJudge:
             logger.exception("The rules could not be applied")
             return Ruling(effect=Effect.ASK, why=FAILED)
 
+    def ruling_on_paper(self, action: Mapping[str, Any], project: str, client: str, *, machine: str = "") -> Ruling:
+        """What holds for an action of before, if it were wanted again."""
+        top = project if machine else os.path.realpath(project)
+        where = Circumstances(project=top, agent=client, sandbox=sandbox_of(action))
+        return self.book(None if machine else Path(project)).judge(self.use_on_paper(action, top, machine), where)
+
     def use(self, action: Mapping[str, Any], project: str, machine: str = "") -> ToolUse:
         """What rules look at in an action of an agent that works in this project."""
         return use_of(action, self._elsewhere(project) if machine else self._here(os.path.realpath(project)))
