@@ -16,6 +16,7 @@ from tests.asks.samples import AGENT, ANNA, RED, FakeClock, ask
 from tests.conftest import OpenStore, die
 
 from sayso.asks.desk import AskDesk
+from sayso.asks.lookalikes import Lookalikes
 from sayso.asks.model import Asker
 from sayso.config import load
 from sayso.desks import Desks
@@ -104,6 +105,22 @@ def test_two_sessions_of_one_client_in_one_project_are_told_apart(clients: Clien
         find_agent([first, second], "nobody")
     with pytest.raises(AmbiguousId):
         find_agent([first, replace(first, id=first.id + "x")], first.name)
+    store.close()
+
+
+def test_sessions_whose_names_end_alike_get_as_much_of_them_as_tells_them_apart(clients: Clients) -> None:
+    store = SqliteStore.in_memory()
+    roster = Roster(store)
+    askers = [asker_for(clients(), session) for session in ("1-a700beef", "2-b700beef", "3-000c0ffee")]
+    for asker in askers:
+        roster.note_gate(asker, "Bash: ls")
+    agents = roster.at_work([], [])
+    assert sorted(each.name for each in agents) == ["a700beef", "b700beef", "c0ffee"]
+    assert find_agent(agents, "a700beef").asker.session == "1-a700beef"
+    with pytest.raises(AmbiguousId, match=r"a700beef\n +b700beef"):
+        find_agent(agents, "00beef")
+    others = Lookalikes(askers)
+    assert [others.session(asker) for asker in askers] == ["a700beef", "b700beef", "c0ffee"]
     store.close()
 
 

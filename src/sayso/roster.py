@@ -10,12 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 import socket
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, TypeVar
 
 from sayso.asks.model import Ask, Asker, asker_from_json
 from sayso.asks.sessions import Owned
-from sayso.asks.truth import session_of
+from sayso.asks.truth import session_name, session_of, short_sessions
 from sayso.clock import Clock, now_ms
 from sayso.errors import AmbiguousId, NotFound
 from sayso.process_table import is_running
@@ -46,6 +46,8 @@ class AgentAtWork:
     """One session of an agent."""
 
     id: str
+    name: str
+    """Tells it from all others that are at work."""
     asker: Asker
     since: int
     """When it was first seen."""
@@ -58,9 +60,9 @@ class AgentAtWork:
     """What it runs."""
 
     @property
-    def name(self) -> str:
-        """Tells it from others of the same client in the same project, and stays."""
-        return session_of(self.asker) or self.id[:6]
+    def names(self) -> tuple[str, str]:
+        """What it can be called: others may have the short one too."""
+        return self.name, session_of(self.asker)
 
     @property
     def waits(self) -> bool:
@@ -110,7 +112,8 @@ class Roster:
         known = {each.id for each in noted}
         waiting = {agent: ask for agent, found in asked.items() for ask in found if ask.attended}
         noted += [_from_ask(agent, ask) for agent, ask in waiting.items() if agent not in known]
-        agents = [_agent(each, asked.get(each.id, []), run.get(each.id, [])) for each in noted]
+        short = short_sessions(session_name(each.asker) for each in noted)
+        agents = [_agent(each, short, asked.get(each.id, []), run.get(each.id, [])) for each in noted]
         seen = [each for each in agents if person is None or each.asker.owner in ("", person)]
         return sorted(seen, key=lambda each: (not each.waits, each.asks[0].created_at if each.waits else each.since))
 
@@ -160,10 +163,10 @@ def of_agent(things: Iterable[T], agent: str) -> list[T]:
 
 
 def find_agent(agents: Sequence[AgentAtWork], name: str) -> AgentAtWork:
-    """The one that is called so, or whose id begins so."""
-    found = [each for each in agents if name and (each.name == name or each.id.startswith(name))]
+    """The one that is called so, or whose id begins so. A short name is enough where no other has it."""
+    found = [each for each in agents if name and (name in each.names or each.id.startswith(name))]
     if len(found) > 1:
-        raise AmbiguousId(name, [each.id for each in found])
+        raise AmbiguousId(name, [each.name for each in found])
     if not found:
         raise NotFound(f"No agent at work is called {name!r}. `sayso agents` lists them.")
     return found[0]
@@ -190,10 +193,11 @@ def _by_agent(things: Iterable[T]) -> dict[str, list[T]]:
     return found
 
 
-def _agent(noted: _Noted, asks: list[Ask], commands: list[Operation]) -> AgentAtWork:
+def _agent(noted: _Noted, short: Mapping[str, str], asks: list[Ask], commands: list[Operation]) -> AgentAtWork:
     ordered = sorted(asks, key=lambda ask: (not ask.attended, ask.created_at))
     return AgentAtWork(
         id=noted.id,
+        name=short[session_name(noted.asker)] or session_of(noted.asker) or noted.id[:6],
         asker=noted.asker,
         since=noted.since,
         seen_at=noted.seen_at,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from sayso.asks.model import Asker
-from sayso.asks.truth import session_of
+from sayso.asks.truth import session_name, session_of, short_sessions
 
 
 class Lookalikes:
@@ -14,8 +14,9 @@ class Lookalikes:
 
     def __init__(self, askers: Iterable[Asker] = ()) -> None:
         self._agents: defaultdict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
+        self._short: dict[tuple[str, str], Mapping[str, str]] = {}
         for asker in askers:
-            self._agents[_name(asker)].add((asker.branch, session_of(asker)))
+            self._agents[_name(asker)].add((asker.branch, session_name(asker) or session_of(asker)))
 
     def branch(self, asker: Asker) -> str:
         """Its branch, where others are on another."""
@@ -24,7 +25,12 @@ class Lookalikes:
 
     def session(self, asker: Asker) -> str:
         """Its session, where there are others."""
-        return session_of(asker) if len(self._agents[_name(asker)]) > 1 else ""
+        name = _name(asker)
+        if len(self._agents[name]) < 2:
+            return ""
+        if name not in self._short:
+            self._short[name] = short_sessions(session for _, session in self._agents[name])
+        return self._short[name].get(session_name(asker)) or session_of(asker)
 
     def share_a_branch(self, asker: Asker) -> bool:
         """Whether only the session tells it from another."""

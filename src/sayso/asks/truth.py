@@ -5,6 +5,8 @@ Every surface says this in its own words and language; none of them works it out
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from sayso.asks.model import Ask, Asker, Away, State
@@ -72,4 +74,20 @@ def handover(ask: Ask) -> Handover:
 def session_of(asker: Asker) -> str:
     """What tells this agent from others of the same name in the same project, in short: the end of its session's name,
     else its process. Empty where neither is known."""
-    return one_line(asker.session, 300)[-_TAIL:].strip() or (str(asker.pid) if asker.pid else "")
+    return session_name(asker)[-_TAIL:].strip() or (str(asker.pid) if asker.pid else "")
+
+
+def session_name(asker: Asker) -> str:
+    """All of its session's name, as it can be shown."""
+    return one_line(asker.session, 300)
+
+
+def short_sessions(names: Iterable[str]) -> Mapping[str, str]:
+    """These names of sessions in short, each with as much of its end as tells it from the others."""
+    lengths = dict.fromkeys(names, _TAIL)
+    while True:
+        ends = Counter(name[-length:] for name, length in lengths.items())
+        alike = [name for name, length in lengths.items() if length < len(name) and ends[name[-length:]] > 1]
+        if not alike:
+            return {name: name[-length:].strip() for name, length in lengths.items()}
+        lengths.update((name, lengths[name] + 1) for name in alike)
