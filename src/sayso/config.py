@@ -466,6 +466,11 @@ class Config:
     codex_command: tuple[str, ...] = _setting(
         ("codex",), words, "The command that runs Codex for the web page, as a list of words."
     )
+    projects_in: tuple[Path, ...] = _setting(
+        (),
+        paths,
+        "Folders below which you can add projects from the web page. Empty: `sayso project add` alone adds them.",
+    )
     most_runs: int = _setting(3, whole(1, 100), "How many agents each user may have at work at once from the web page.")
     run_timeout: int | None = _setting(
         4 * _UNITS["h"],

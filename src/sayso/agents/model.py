@@ -28,6 +28,8 @@ class Options:
     permission_mode: str = ""
     command: tuple[str, ...] = ()
     """What starts an agent that speaks ACP; empty: as it is known."""
+    added_below: str = ""
+    """The allowed folder below which it was added from the page; empty: from the command line."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,5 +1,5 @@
-"""The projects in which the web page may start agents: registered from the command line of their machine, never from
-the page."""
+"""The projects in which the web page may start agents: registered from the command line of their machine, or from the
+page where its owner has allowed a folder for that (`project_places.py`)."""
 
 from __future__ import annotations
 
@@ -36,6 +36,16 @@ class Projects:
             return rows.read_project(row)
 
         return self._store.write(work)
+
+    def add_new(self, owner: str, directory: Path, *, options: Options) -> Project:
+        """Register a directory that is no project of theirs; how agents run in one that is, stays as it is."""
+        for known in self.all(owner):
+            if known.directory == directory and known.options == options:
+                return known  # added by a press of before, of which no reply came
+            if known.directory == directory:
+                text = f"is {str(directory)!r}, which is your project {known.name!r} already. Choose another."
+                raise InvalidInput([Problem(path="folder", text=text)])
+        return self.add(owner, directory, options=options)
 
     def all(self, owner: str | None = None) -> list[Project]:
         """The projects on this machine, of one owner or of everyone."""

@@ -23,6 +23,7 @@ from sayso.agents.desk import RunDesk
 from sayso.agents.follower import Follower
 from sayso.agents.launching import Launcher, some_names
 from sayso.agents.model import Ending, EventKind, NewEvent, NewRun, Picture, Project, Run, RunChoices, RunState, Spoken
+from sayso.agents.project_places import check_place
 from sayso.agents.projects import Projects
 from sayso.agents.queue import QueuedMessage
 from sayso.asks.desk import AskDesk
@@ -151,6 +152,7 @@ class RunSupervisor:
             await self._take_up(run)
             return
         try:
+            await self._do(check_place, run.project)
             # First of all: what a working tree brings is known once it is there.
             await self._do(self._see_to_tree, run)
             kept_out = await self._do(self._launcher.kept_out, run)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import click
 
@@ -23,9 +22,6 @@ from sayso.install.machine import Machine, this_machine
 from sayso.install.registration import Registration
 from sayso.install.targets import Scope, Target
 from sayso.text import printable
-
-if TYPE_CHECKING:
-    from sayso.agents.model import Options
 
 _SAID = {Level.OK: "ok", Level.NOTE: "", Level.WARNING: mark("warning"), Level.FAULT: mark("FAULT")}
 
@@ -100,12 +96,12 @@ def _all(config: Config, machine: Machine) -> Iterator[Finding]:
 
 def _talk(config: Config) -> Iterator[Finding]:
     """Whether the agents of the projects in which Talk may start some are there."""
-    from sayso.agents.kinds import AGENTS
+    from sayso.agents.kinds import AGENTS, program_of
     from sayso.desks import open_desks
 
     try:
         with open_desks(config) as desks:
-            wanted = {(project.options.agent, _program_of(project.options, config)) for project in desks.projects.all()}
+            wanted = {(project.options.agent, program_of(project.options, config)) for project in desks.projects.all()}
     except SaysoError:
         return  # of the store it is told elsewhere
     for name, program in sorted(wanted):
@@ -115,14 +111,6 @@ def _talk(config: Config) -> Iterator[Finding]:
             if shutil.which(program)
             else fault("talk", f"{agent.label} is to work in your projects, and {program} is not there.", agent.install)
         )
-
-
-def _program_of(options: Options, config: Config) -> str:
-    from sayso.agents.acp import PROGRAMS
-
-    set_here = {"claude": config.claude_command, "codex": config.codex_command}
-    command = set_here.get(options.agent) or options.command or PROGRAMS[options.agent].command
-    return command[0] if command else ""
 
 
 def _with_client(target: Target, config: Config, machine: Machine) -> Iterator[Finding]:

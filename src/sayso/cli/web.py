@@ -28,12 +28,24 @@ A_SCRIPT = "API token"
 @click.option("--host", metavar="HOST", help="Listen here instead of on loopback; lets other machines in.")
 @click.option("--port", type=click.IntRange(0, 65_535), metavar="N", help="Listen on this port; 0 takes a free one.")
 @click.option("--url", metavar="URL", help="The address people use, when it is behind a proxy.")
+@click.option(
+    "--projects-in",
+    metavar="DIR",
+    multiple=True,
+    help="Let you add projects below this folder from the page. Can be given several times.",
+)
 @click.option("--user", metavar="NAME", help="Who the link or token is for. By default you.")
 @click.option("--link", "only", flag_value="link", help="Print another sign-in link, and serve nothing.")
 @click.option("--api-token", "only", flag_value="token", help="Print a token for scripts, and serve nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the link or token as JSON.")
 def command(
-    host: str | None, port: int | None, url: str | None, user: str | None, only: str | None, as_json: bool
+    host: str | None,
+    port: int | None,
+    url: str | None,
+    projects_in: tuple[str, ...],
+    user: str | None,
+    only: str | None,
+    as_json: bool,
 ) -> None:
     """Serve the inbox to your browser, and the MCP tools over HTTP.
 
@@ -44,10 +56,11 @@ def command(
     Example:
       sayso web
       sayso web --link
+      sayso web --projects-in ~/code
       sayso web --host 0.0.0.0 --url https://inbox.example.org
       curl -H "Authorization: Bearer $(sayso web --api-token)" http://127.0.0.1:7297/api/asks
     """
-    config = settings(web_host=host, web_port=port, web_url=url)
+    config = settings(web_host=host, web_port=port, web_url=url, projects_in=[*projects_in] or None)
     with open_desks(config) as desks:
         refuse_agents(desks, "make sign-in links or API tokens")
         accounts = desks.accounts

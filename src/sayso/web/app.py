@@ -24,6 +24,7 @@ from starlette.types import Scope
 from sayso.desks import Desks
 from sayso.errors import InvalidInput, SaysoError
 from sayso.web import (
+    adding,
     agents,
     api,
     attempts,
@@ -141,6 +142,7 @@ def _routes() -> list[BaseRoute]:
         Route("/commands/{operation}/cancel", commands.cancel, methods=["POST"]),
         Route("/commands/{operation}/{stream}", commands.whole_output),
         *talk.routes(),
+        *adding.routes(),
         *changes.routes(),
         *changing.routes(),
         *talk_queue.routes(),

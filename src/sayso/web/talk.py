@@ -33,13 +33,13 @@ from sayso.web.fields import Fields, read_form_with_files
 from sayso.web.pages import page
 from sayso.web.refusal import error_data, status_of
 from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
-from sayso.web.site import site_of
+from sayso.web.site import Site, site_of
 from sayso.web.transcript import Transcript
 
 _ID = re.compile(r"[0-9a-f]{24}")
-_MODEL = re.compile(r"[A-Za-z0-9][\w.:/\[\]-]{0,99}", re.ASCII)
+MODEL_NAME = re.compile(r"[A-Za-z0-9][\w.:/\[\]-]{0,99}", re.ASCII)
 _LONGEST_QUERY = 200
-_ASKS_NOTHING = "bypassPermissions"
+ASKS_NOTHING = "bypassPermissions"
 _GONE = "There is no such conversation here. Old ones are deleted after a while."
 AS_PROJECT = "as-project"
 """What the list of modes says where none was chosen: nothing is set then, whatever the agent makes of that."""
@@ -174,7 +174,7 @@ def _choices(run: Run, fields: Fields) -> list[tuple[Saying, str, str]]:
             problems.append(Problem(path="mode", text=text))
     elif mode and mode not in _modes(run):
         problems.append(Problem(path="mode", text=f"must be one of {', '.join(_modes(run))}."))
-    if model and not _MODEL.fullmatch(model):
+    if model and not MODEL_NAME.fullmatch(model):
         problems.append(Problem(path="model", text="must be the name of a model, such as opus."))
     if problems:
         raise InvalidInput(problems)
@@ -185,7 +185,7 @@ def _modes(run: Run) -> list[str]:
     """The permission modes that can be chosen on the page. To ask for nothing at all is chosen for a project, from the
     command line of its machine."""
     allowed = run.project.options.permission_mode
-    return [mode for mode in PERMISSION_MODES if mode != _ASKS_NOTHING or allowed == _ASKS_NOTHING]
+    return [mode for mode in PERMISSION_MODES if mode != ASKS_NOTHING or allowed == ASKS_NOTHING]
 
 
 def is_at_work(run: Run) -> bool:
@@ -241,6 +241,7 @@ async def _overview(
     query = request.query_params.get("q", "").strip()[:_LONGEST_QUERY]
     listing, found = await _listed(request, visitor, query)
     projects = await site.do(supervisor.projects.all, visitor.user)
+    chosen = chosen or request.query_params.get("project", "")
     return page(
         request,
         "talk.html",
@@ -249,7 +250,8 @@ async def _overview(
         refused=str(refused or ""),
         projects=projects,
         untrusted=await site.read(_untrusted, site.config, projects),
-        chosen=int(chosen) if chosen.isdecimal() else 0,
+        chosen=int(chosen) if chosen.isdecimal() and len(chosen) < 18 else 0,
+        can_add=may_add_projects(site, visitor),
         prompt=prompt,
         most=MAX_TEXT,
         conversations=found,
@@ -309,6 +311,11 @@ async def _conversation(
         prompt=prompt,
         most=MAX_TEXT,
     )
+
+
+def may_add_projects(site: Site, visitor: Visitor) -> bool:
+    """Whether this is the person whose folders these are, and one was allowed for projects."""
+    return bool(site.config.projects_in) and site.permissions.own_rules.is_of(visitor.user)
 
 
 def transcript_of(request: Request, visitor: Visitor) -> Transcript:
