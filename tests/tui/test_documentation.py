@@ -26,6 +26,7 @@ PLACES = {
     "commands": "commands",
     "agents": "agents",
     "dialog": "dialogs",
+    "helping": "in the help",
     "sure": "dialogs",
 }
 

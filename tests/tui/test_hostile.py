@@ -7,10 +7,13 @@ import unicodedata
 
 import pytest
 from tests.tui.harness import Person, Place, option
+from textual.events import Key, Paste
+from textual.message import Message
 
 from sayso.asks.model import Answer, Kind, Question, Settler
 from sayso.tui.field import clean
 from sayso.tui.markdown import MOST_CHARACTERS, blocks, cut, plain_line
+from sayso.tui.pasting import PasteKeepingParser
 from sayso.tui.prose import lay_out
 
 pytestmark = pytest.mark.anyio
@@ -204,3 +207,32 @@ def test_pasted_text_loses_what_no_keyboard_types() -> None:
     pasted = clean("a\x1b[31mb\r\nc\rd\te\x00\x9b")
     assert pasted == "a[31mb\nc\nd\te"
     assert all(unicodedata.category(character) != "Cc" or character in "\n\t" for character in pasted)
+
+
+MANY_KEYS = "y" * 40
+"""More than any sequence of a terminal has: from there on Textual takes what came for keys."""
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        ("\x1b[200~yes\x1b[201~y", ["pasted yes", "y"]),
+        (f"\x1b[200~a\x1b{MANY_KEYS}\r\x1b[201~", [f"pasted a{MANY_KEYS}\r"]),
+        ("\x1b[200~a\x1b\x1b[201~x", ["pasted a", "x"]),
+        ("\x1b[200~\x1b[20y\x1b[A\n\x1b[201~\x1b[A", ["pasted [20y[A\n", "up"]),
+        ("\x1b[200~\x1b[200~y\x1b[201~", ["pasted [200~y"]),
+        ("\x1b[20y", ["left_square_bracket", "2", "0", "y"]),
+    ],
+)
+@pytest.mark.parametrize("at_once", [1, 3, 1000])
+def test_no_escape_within_a_paste_makes_a_key_of_what_follows(given: str, taken: list[str], at_once: int) -> None:
+    parser, came = PasteKeepingParser(), list[Message]()
+    for start in range(0, len(given), at_once):
+        came += parser.feed(given[start : start + at_once])
+    came += parser.feed("")
+    assert [f"pasted {event.text}" if isinstance(event, Paste) else _key(event) for event in came] == taken
+
+
+def _key(event: Message) -> str:
+    assert isinstance(event, Key)
+    return event.key

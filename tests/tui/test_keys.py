@@ -25,6 +25,8 @@ async def test_the_help_shows_every_key_and_goes_away_again(place: Place) -> Non
             assert all(shown_key(key.keys.split(",")[0]) in shown for key in keys)
         await anna.press("escape")
         await anna.sees_not("ask to explain")
+        await anna.press("?", "?")
+        await anna.sees_not("ask to explain")
 
 
 async def test_while_typing_help_and_palette_are_still_there(place: Place) -> None:

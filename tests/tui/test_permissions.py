@@ -127,6 +127,18 @@ async def test_enter_decides_nothing_and_says_which_keys_do(place: Place) -> Non
         assert place.now(held).state is State.PENDING
 
 
+async def test_an_option_of_a_permission_is_marked_by_its_number_and_not_by_space(place: Place) -> None:
+    wanted(place)
+    async with place.inbox((100, 60)) as anna:
+        await anna.open()
+        await anna.sees("y allows it", "( ) 1.")
+        assert "space" not in anna.screen()
+        await anna.press("space")
+        assert "(*)" not in anna.screen()
+        await anna.press("1")
+        await anna.sees("(*) 1.")
+
+
 @pytest.mark.finding("F-11")
 async def test_a_part_that_is_cut_must_be_opened_before_it_can_be_allowed(place: Place) -> None:
     held = wanted(place, shell("echo hello; " * 2_000 + "rm -rf ~"))

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _SHARE, _SHARE_OF_A_PERMISSION = 2, 4
 """One part in so many of the room is for options, however long the text. What is to be allowed needs more of it."""
-_NOT_FOR_PERMISSIONS = ("submit", "send", "accept", "skip", "next", "previous", "go_to")
+_NOT_FOR_PERMISSIONS = ("submit", "send", "mark", "accept", "skip", "next", "previous", "go_to")
 
 
 _SCOPES = {"always": AllowScope.SESSION}
@@ -247,6 +247,7 @@ class AnswerScreen(SettlingScreen):
     def _pick(self) -> None:
         several = self.question is not None and self.question.kind is Kind.MULTI_SELECT
         if several or self.ask.is_permission:
+            # A permission has no other way to mark: Space, like Enter, is pressed by habit.
             self.action_mark()
         else:
             self.action_choose()
@@ -321,8 +322,7 @@ class AnswerScreen(SettlingScreen):
                 texts.edit_begun.format(edit=self.shared.keys.shown("edit"), undo=self.shared.keys.shown("unedit"))
             )
         elif self._like and said.chosen:
-            keys = self.shared.keys
-            self.warn(texts.like_or_mark.format(mark=keys.shown("mark"), undo=keys.shown("unedit")))
+            self.warn(texts.like_or_mark.format(undo=self.shared.keys.shown("unedit")))
         elif self._like:
             self._allow_like(self._like)
         elif self.ask.wanted is None:

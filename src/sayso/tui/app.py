@@ -38,6 +38,7 @@ from sayso.tui.keys import shown_key
 from sayso.tui.link import SURFACE
 from sayso.tui.markdown import load_parser
 from sayso.tui.onlooker import Onlooker
+from sayso.tui.pasting import keep_pastes_whole
 from sayso.tui.programs import give_to_tmux, pager, read, terminal_behind_tmux
 from sayso.tui.screen import Copy, Open, OpenNear, Read, SaysoScreen, Settled, Trouble
 from sayso.tui.shared import Shared
@@ -61,6 +62,7 @@ _TWICE = 2.0
 
 def run(config: Config, until: int | None = None) -> int:
     """Show the inbox until the person leaves it, or the file `until` has something to read; the exit code."""
+    keep_pastes_whole()
     app = SaysoApp(config)
 
     async def watch(_: object) -> None:
@@ -357,11 +359,8 @@ class SaysoApp(App[int], inherit_bindings=False):
     def action_help(self) -> None:
         from sayso.tui.dialogs import HelpScreen
 
-        if isinstance(self.screen, HelpScreen):
-            self.screen.dismiss(None)
-        else:
-            context = self.screen.context if isinstance(self.screen, SaysoScreen) else ""
-            self.push_screen(HelpScreen(self.shared, context))
+        context = self.screen.context if isinstance(self.screen, SaysoScreen) else ""
+        self.push_screen(HelpScreen(self.shared, context))
 
     def action_history(self) -> None:
         from sayso.tui.history import HistoryScreen

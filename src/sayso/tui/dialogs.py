@@ -164,7 +164,7 @@ class HelpScreen(ModalScreen[None]):
     def __init__(self, shared: Shared, first: str) -> None:
         super().__init__()
         self._shared = shared
-        shared.keys.bind(self, "dialog")
+        shared.keys.bind(self, "dialog", "helping")
         self._first = first
 
     def compose(self) -> ComposeResult:

@@ -137,6 +137,7 @@ DEFAULTS: Mapping[str, tuple[Key, ...]] = {
         Key(name="newline", keys="ctrl+j,shift+enter,alt+enter", first=True),
     ),
     "dialog": (Key(name="back", keys="escape"),),
+    "helping": (_quiet("help", "?,f1", "back"),),
     "sure": (Key(name="confirm", keys="enter,y"), Key(name="back", keys="escape,n")),
 }
 

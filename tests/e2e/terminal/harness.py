@@ -96,6 +96,12 @@ class Terminal:
         self.tmux("send-keys", "-l", text)
         self._pressed, self._changed = "", time.monotonic()
 
+    def paste(self, text: str) -> None:
+        """Paste this as one piece, once what is shown could be read; tmux tells the program what is pasted."""
+        self.read()
+        self.tmux("set-buffer", text)
+        self.tmux("paste-buffer", "-p", "-r")
+
     def resize(self, width: int, height: int) -> None:
         self.tmux("resize-window", "-x", str(width), "-y", str(height))
 

@@ -122,6 +122,26 @@ def test_switching_and_resizing_keep_what_was_typed(place: Place) -> None:
         anna.sees("1 waiting", "draft")
 
 
+def test_a_paste_with_escapes_and_new_lines_is_words_and_neither_decides_nor_leaves(place: Place) -> None:
+    with agents(place) as asking, terminal(place) as anna:
+        asked = asking.ask(words("Why?"))
+        permission = asking.permission("Allow Bash: rm -rf build?")
+        anna.start()
+        anna.sees("Allow Bash")
+        anna.keys("Enter")
+        anna.sees("y allows it")
+        anna.paste("\x1b\x1bq\ny\n" + "y\n" * 20)
+        anna.keys("?")
+        anna.sees("take the edit back")
+        anna.keys("?")
+        anna.sees("y allows it")
+        anna.keys("]")
+        anna.sees("Why?")
+        anna.paste("\x1b\n\x1bq\n" + "y\n" * 20 + "first\x1bsecond")
+        anna.sees("firstsecond", "Why?")
+        assert {asking.desk.get(held.ask.id).state for held in (asked, permission)} == {State.PENDING}
+
+
 def test_a_draft_survives_the_death_of_the_terminal_inbox(place: Place) -> None:
     with terminal(place) as anna, agents(place) as others:
         held = others.ask(words("What is it called?"), colour())

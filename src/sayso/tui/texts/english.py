@@ -183,7 +183,7 @@ class Texts:
     like_more: str = "and {n} more"
     like_none: str = "No rule can be made of this: {why}."
     like_hint: str = "{allow} allows this and adds the rule"
-    like_or_mark: str = "You marked an option. {mark} takes the mark back, {undo} the rule."
+    like_or_mark: str = "You marked an option. Its number takes the mark back, {undo} the rule."
     like_coming: str = "Nothing was allowed: the rule is still being looked up."
     like_wrong_hint: str = "{like} another rule · {edit} change it · {unedit} back"
     bad_edit: str = "{error} What you typed is kept; {key} opens it again."

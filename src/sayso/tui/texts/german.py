@@ -174,7 +174,7 @@ class German(Texts):
     like_more = "und {n} weitere"
     like_none = "Daraus kann keine Regel werden: {why}."
     like_hint = "{allow} erlaubt dies und fügt die Regel hinzu"
-    like_or_mark = "Etwas ist markiert. {mark} nimmt die Markierung zurück, {undo} die Regel."
+    like_or_mark = "Etwas ist markiert. Die Nummer nimmt die Markierung zurück, {undo} die Regel."
     like_coming = "Nichts wurde erlaubt: Die Regel wird noch gesucht."
     like_wrong_hint = "{like} andere Regel · {edit} ändern · {unedit} zurück"
     bad_edit = "{error} Was Sie geschrieben haben, ist aufgehoben; {key} öffnet es wieder."
