@@ -89,7 +89,7 @@ class Copy(subprocess.Popen[Any]):
 
     def __init__(
         self,
-        parent: socket.socket,
+        parent: Parent,
         command: list[str],
         *,
         env: Mapping[str, str],
@@ -111,9 +111,15 @@ class Copy(subprocess.Popen[Any]):
             order.write(json.dumps({"argv": command, "cwd": str(cwd), "env": dict(env)}).encode())
             order.seek(0)
             with theirs:
-                socket.send_fds(parent, [b"."], [order.fileno(), theirs.fileno(), *fds])
+                parent.fork([order.fileno(), theirs.fileno(), *fds])
         self._lines = self._told.makefile()
-        self.pid, self._parent = map(int, self._lines.readline().split())
+        told = self._lines.readline().strip()
+        try:
+            self.pid, middleman = map(int, told.split())
+        except ValueError:
+            self._let_go()
+            raise OSError(f"Nothing was forked: {told or 'the process that forks has ended'}.") from None
+        self._middleman = _opened(middleman)
 
     def _keep(self, name: str, mode: str, text: bool) -> Callable[[int], None]:
         setattr(self, name, None)
@@ -131,8 +137,13 @@ class Copy(subprocess.Popen[Any]):
             self.returncode = int(self._lines.readline())
             self._lines.close()
             self._told.close()
-            _wait_until_gone(self._parent)
+            _wait_until_gone(self._middleman)
         return self.returncode
+
+    def _let_go(self) -> None:
+        for opened in (self.stdin, self.stdout, self.stderr, self._lines, self._told):
+            if opened:
+                opened.close()
 
     def send_signal(self, number: int) -> None:
         if self.poll() is None:
@@ -151,10 +162,16 @@ class Copy(subprocess.Popen[Any]):
             return out.result(), err.result()
 
 
-def _wait_until_gone(pid: int) -> None:
-    """Without an end: it has nothing left to do."""
+def _opened(pid: int) -> int | None:
+    """A process by itself: its number may be another's by the time that one looks."""
     with suppress(ProcessLookupError):
-        process = os.pidfd_open(pid)
+        return os.pidfd_open(pid)
+    return None
+
+
+def _wait_until_gone(process: int | None) -> None:
+    """Without an end: it has nothing left to do."""
+    if process is not None:
         select.select([process], [], [])
         os.close(process)
 
@@ -186,17 +203,33 @@ def _read(stream: IO[Any] | None) -> Any:
     return None
 
 
-@cache
-def _parent(known: int, modules: tuple[str, ...]) -> socket.socket:
-    """The line to a process that forks when told. It ends with this one."""
-    ours, theirs = socket.socketpair()
-    with theirs:
-        fd = theirs.fileno()
-        command = [sys.executable, __file__, str(fd), *modules, "_" * ROOM]
-        process = subprocess.Popen(command, env={**KNOWN[known], "_": "_" * ROOM}, pass_fds=[fd])
-    atexit.register(process.wait)
-    atexit.register(ours.close)
-    return ours
+class Parent:
+    """A process that forks when told. It ends with this one; where it ended before, another takes its place."""
+
+    def __init__(self, known: int, modules: tuple[str, ...]) -> None:
+        self._known, self._modules = known, modules
+        self.process, self._line = self._start()
+        atexit.register(self._end)
+
+    def fork(self, fds: Sequence[int]) -> None:
+        if self.process.poll() is not None:
+            self._line.close()
+            self.process, self._line = self._start()
+        socket.send_fds(self._line, [b"."], fds)
+
+    def _start(self) -> tuple[subprocess.Popen[bytes], socket.socket]:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            fd = theirs.fileno()
+            command = [sys.executable, __file__, str(fd), *self._modules, "_" * ROOM]
+            return subprocess.Popen(command, env={**KNOWN[self._known], "_": "_" * ROOM}, pass_fds=[fd]), ours
+
+    def _end(self) -> None:
+        self._line.close()
+        self.process.wait()
+
+
+_parent = cache(Parent)
 
 
 # The process that forks
@@ -217,13 +250,22 @@ def fork_when_told(control: socket.socket, modules: Sequence[str]) -> None:
         told, fds, _, _ = socket.recv_fds(control, 1, 5)
         if not told:
             return
-        if os.fork() == 0:
+        if fork_or_tell(fds[1]) == 0:
             control.close()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             _see_through(*fds)
             return
         for fd in fds:
             os.close(fd)
+
+
+def fork_or_tell(report: int) -> int | None:
+    """As `os.fork`. Where it fails, why is told, and nothing else happens."""
+    try:
+        return os.fork()
+    except OSError as error:
+        os.write(report, f"{error.strerror}\n".encode())
+        return None
 
 
 def _let_be(kept: dict[str, ModuleType]) -> None:
@@ -234,7 +276,9 @@ def _let_be(kept: dict[str, ModuleType]) -> None:
 
 def _see_through(order: int, report: int, *streams: int) -> None:
     """Tell the pids of the copy and of this process, then how the copy ended, which returns from here by itself."""
-    pid = os.fork()
+    pid = fork_or_tell(report)
+    if pid is None:
+        os._exit(1)
     if pid == 0:
         os.close(report)
         with open(order, "rb") as file:
