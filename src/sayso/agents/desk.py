@@ -69,7 +69,7 @@ class RunDesk(DetachedDesk[Run]):
     def open(self, new: NewRun, *, most: int) -> Run:
         """A new run, followed by this process. TooManyRuns beyond `most` of its user; RunGoesOn while the last turn
         of its conversation has not ended; NotFound where a queued message is not there any more."""
-        process, project = self._store.bell().process, new.project
+        project = new.project
 
         def work(tx: Transaction) -> Run:
             tx.run("lock_user", name=project.owner)
@@ -77,7 +77,6 @@ class RunDesk(DetachedDesk[Run]):
                 raise TooManyRuns(
                     f"{most} of your agents are at work, which is as many as may be. Wait for one to end, or stop it."
                 )
-            run_id = token_hex(12)
             earlier = self._turns(tx, new.conversation, project.owner) if new.conversation else []
             if earlier and not earlier[-1].state.ended:
                 raise RunGoesOn("The agent is still at work on your last message. Wait for it to end, or stop it.")
@@ -87,25 +86,8 @@ class RunDesk(DetachedDesk[Run]):
             joins = before if before and new.line == before.line else None
             choices = new.choices or (before.choices if before else RunChoices())
             choices = replace(choices, directory=before.choices.directory) if before else choices
-            tx.run(
-                "insert_run",
-                id=run_id,
-                project_id=project.id,
-                user_name=project.owner,
-                conversation=new.conversation or run_id,
-                turn=before.turn + 1 if before else 1,
-                token=new.token,
-                agent=project.options.agent,
-                session=before.session if before else "",
-                host=self._host,
-                process=process,
-                prompt=json.dumps(new.prompt or queued),
-                now=self._clock(),
-                line=joins.line if joins else run_id,
-                said=joins.said + 1 if joins else 1,
-                seen=joins.seen if joins else 0,
-                choices=rows.choices_text(choices),
-            )
+            wanted = replace(new, prompt=new.prompt or queued, choices=choices)
+            run_id = self._insert_run(tx, wanted, before, joins)
             if before:
                 # Whoever goes on with what they had put away wants to see it.
                 tx.run("archive_conversation", id=before.conversation, at=None)
@@ -115,6 +97,27 @@ class RunDesk(DetachedDesk[Run]):
                 shown = NewEvent(kind=EventKind.PICTURES, pictures=new.pictures)
                 self._insert(tx, run_id, [shown], tx.one("append_events", id=run_id, count=1))
             return self._get(tx, run_id)
+
+        return self._store.write(work)
+
+    def open_unbidden(self, before: Run, token: str) -> Run:
+        """A new run for an agent that has begun another turn though nobody said anything to it after `before`, its
+        last one. RunGoesOn if somebody has, or another server was first."""
+
+        def work(tx: Transaction) -> Run:
+            tx.run("lock_user", name=before.user)
+            latest = self._turns(tx, before.conversation, before.user)[-1]
+            if latest.id != before.id or not latest.state.ended:
+                raise RunGoesOn("The conversation has gone on meanwhile.")
+            new = NewRun(
+                project=before.project,
+                prompt="",
+                token=token,
+                conversation=before.conversation,
+                line=before.line,
+                choices=before.choices,
+            )
+            return self._get(tx, self._insert_run(tx, new, latest, latest))
 
         return self._store.write(work)
 
@@ -190,8 +193,9 @@ class RunDesk(DetachedDesk[Run]):
     def said(self, run: Run, *, after: int) -> list[tuple[int, Spoken]]:
         """What was said to the agent of this run beyond the number `after`, in order, with the prompt that began it."""
         later = [event.body for event in self.events_of(run.id, EventKind.SAID)]
-        first = (run.said - len(later), Spoken(what=Saying.MESSAGE, text=run.prompt, begins=True))
-        said = [first, *((body["number"], Spoken(what=Saying(body["what"]), text=body["text"])) for body in later)]
+        said = [(body["number"], Spoken(what=Saying(body["what"]), text=body["text"])) for body in later]
+        if not run.is_unbidden:
+            said.insert(0, (run.said - len(later), Spoken(what=Saying.MESSAGE, text=run.prompt, begins=True)))
         return [(number, each) for number, each in said if number > after]
 
     def to_be_said(self, run: Run, *, after: int) -> list[tuple[int, Spoken]]:
@@ -355,6 +359,31 @@ class RunDesk(DetachedDesk[Run]):
         return self._collect(ending, "old_runs", ended_before=self._clock() - age_ms)
 
     # Within a transaction
+
+    def _insert_run(self, tx: Transaction, new: NewRun, before: Run | None, joins: Run | None) -> str:
+        """Its id. `joins` is the turn before, if its agent is still there and has this one too."""
+        run_id, messages = token_hex(12), int(bool(new.prompt))
+        tx.run(
+            "insert_run",
+            id=run_id,
+            project_id=new.project.id,
+            user_name=new.project.owner,
+            conversation=new.conversation or run_id,
+            turn=before.turn + 1 if before else 1,
+            token=new.token,
+            agent=new.project.options.agent,
+            session=before.session if before else "",
+            host=self._host,
+            process=self.process,
+            prompt=json.dumps(new.prompt),
+            now=self._clock(),
+            line=joins.line if joins else run_id,
+            said=(joins.said if joins else 0) + messages,
+            untaken=messages,
+            seen=joins.seen if joins else 0,
+            choices=rows.choices_text(new.choices or RunChoices()),
+        )
+        return run_id
 
     def _insert(self, tx: Transaction, run_id: str, events: Sequence[NewEvent], counted: Row | None) -> None:
         if counted is None:

@@ -33,6 +33,7 @@ MOST_GARBAGE = 20
 _STDERR_TAIL = 2_000
 _SESSION = re.compile(r"[A-Za-z0-9][\w.:-]{0,199}", re.ASCII)
 """What may be handed back to the agent's program as a word of its command line."""
+_DOING = {EventKind.DELTA, EventKind.TEXT, EventKind.THINKING, EventKind.TOOL}
 _WHOLE = {EventKind.TEXT, EventKind.RESULT}
 
 
@@ -200,6 +201,13 @@ class Follower:
         """The end of what it printed to stderr."""
         told = printable(output.tail(self.run.folder, "stderr", limit=_STDERR_TAIL).text).strip()
         return f" It said: {told}" if told else ""
+
+
+def has_gone_on(run: Run) -> bool:
+    """Whether an agent whose turn is over has done something since."""
+    agent, lines = AGENTS[run.agent], RunOutput(run.folder, run.seen).read()
+    said = [_parsed(line) for line in lines if isinstance(line, bytes)]
+    return any(event.kind in _DOING for each in said if each for event in agent.hear(each).events)
 
 
 def _parsed(line: bytes) -> Mapping[str, Any] | None:

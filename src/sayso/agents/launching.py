@@ -142,6 +142,15 @@ class Launcher:
         """The turn is over. Its agent waits for the next message for a while, server or not, and then ends."""
         speaking.let_rest(run.folder, run.said, self._config.run_rest / 1000)
 
+    def let_work(self, run: Run) -> None:
+        """Its agent has begun this turn by itself: it does not rest any more."""
+        speaking.let_work(run.folder)
+
+    def token_of_agent(self, run: Run) -> str:
+        """The token by which the agent that had this turn is known as long as it is there."""
+        started: dict[str, str] = json.loads((run.folder / _STARTED).read_bytes())
+        return started["token"]
+
     def dismiss(self, run: Run) -> None:
         """End an agent that waits for a message, so that another can go on with its conversation."""
         if is_running(run.folder):
@@ -150,7 +159,7 @@ class Launcher:
 
     def heard_nothing(self, run: Run, said: SpokenInOrder) -> bool:
         """Whether the agent of an earlier turn ended before anything of this one was handed to it."""
-        return run.line != run.id and speaking.state(run.folder).begun < said[0][0]
+        return run.line != run.id and not run.is_unbidden and speaking.state(run.folder).begun < said[0][0]
 
     def clear_away(self, run: Run) -> None:
         """What an agent that has ended needs no more. What it printed has become events."""

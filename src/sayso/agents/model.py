@@ -149,6 +149,11 @@ class Run(DetachedProcess):
     def has_worktree(self) -> bool:
         return bool(self.choices.directory)
 
+    @property
+    def is_unbidden(self) -> bool:
+        """Whether the agent began it by itself: something that it had left running told it to."""
+        return not self.prompt
+
     def lasted_ms(self, now: int) -> int:
         return (self.ended_at or now) - self.started_at
 

@@ -13,14 +13,14 @@ import threading
 import uuid
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from concurrent.futures import Future
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from sayso.accounts import Accounts
 from sayso.agents import stopping
 from sayso.agents.agent import text_event
 from sayso.agents.desk import RunDesk
-from sayso.agents.follower import Follower
+from sayso.agents.follower import Follower, has_gone_on
 from sayso.agents.launching import Launcher, some_names
 from sayso.agents.model import Ending, EventKind, NewEvent, NewRun, Picture, Project, Run, RunChoices, RunState, Spoken
 from sayso.agents.project_places import check_place
@@ -186,6 +186,8 @@ class RunSupervisor:
 
     async def _take_up(self, run: Run) -> None:
         """Go on with an agent that is there already: another server has started it, or an earlier turn."""
+        if run.is_unbidden:
+            await self._do(self._launcher.let_work, run)
         await self._do(self._pass_on, run)
         await self._follow(run, await self._do(self._launcher.adopt, run))
 
@@ -250,6 +252,8 @@ class RunSupervisor:
                 for run in await self._do(self.runs.adopt_orphans):
                     self._tasks.start(self._watched(run, self._take_up(run)))
                 await self._do(self._heed_stops)
+                for run in await self._do(self._unbidden_turns):
+                    self._tasks.start(self._watched(run, self._take_up(run)))
                 await self._do(self._pass_on_what_is_left)
                 await self._send_queued()
             except SaysoError as error:
@@ -257,6 +261,15 @@ class RunSupervisor:
             async with Patience(LOOK_EVERY):
                 await self._look_now.wait()
             self._look_now.clear()
+
+    def _unbidden_turns(self) -> list[Run]:
+        """New runs for the agents that have begun a turn by themselves. However many are at work: these are, too."""
+        begun = []
+        for before in self.runs.resting_here():
+            if has_gone_on(before):
+                with suppress(RunGoesOn, FileNotFoundError):
+                    begun.append(self.runs.open_unbidden(before, self._launcher.token_of_agent(before)))
+        return begun
 
     def _heed_stops(self) -> None:
         """End what somebody on another machine wants to end, and the agents of those who were shut out."""

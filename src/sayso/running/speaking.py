@@ -49,6 +49,12 @@ def let_rest(folder: Path, after: int, seconds: float) -> None:
     _ring(folder)
 
 
+def let_work(folder: Path) -> None:
+    """It rests no more, though nothing was said to it."""
+    replace_file(folder / REST_FILE, b"{}")
+    _ring(folder)
+
+
 def _ring(folder: Path) -> None:
     """Wake the runner. One that is not there yet looks by itself when it comes, and one that is gone needs nothing."""
     with contextlib.suppress(OSError):

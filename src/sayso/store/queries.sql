@@ -464,7 +464,7 @@ UPDATE users SET name = name WHERE name = :name;
 INSERT INTO runs (id, version, state, project_id, user_name, conversation, turn, token, agent, session, host, process,
                   prompt, seen, events, started_at, changed_at, line, said, untaken, choices)
 VALUES (:id, 1, 'running', :project_id, :user_name, :conversation, :turn, :token, :agent, :session, :host, :process,
-        :prompt, :seen, 0, :now, :now, :line, :said, 1, :choices);
+        :prompt, :seen, 0, :now, :now, :line, :said, :untaken, :choices);
 
 -- name: change_run
 UPDATE runs

@@ -15,6 +15,7 @@ A message is its script, one step a line, a word and what belongs to it:
     touchy FILE         asks and wants a permission, ignores SIGTERM, and writes the file as soon as it hears anything
     ponder FILE         from now on, when it has an answer, does nothing until the file is there
     wait FILE           waits until the file is there
+    later FILE STEPS    once the file is there, begins a turn by itself with these steps, with \\n between them
     shell COMMAND       runs it in a shell, and says what it printed and its exit code
     child FILE          starts a process that ignores SIGTERM, and notes its pid in the file
     environment FILE    writes its environment and its command line to the file
@@ -171,6 +172,7 @@ class Claude:
         self._servers: list[Server] = []
         self._trouble: list[str] = []
         self.ponders: Path | None = None
+        self.heard = Input(self)
 
     def _flag(self, name: str) -> str:
         return self.flags[self.flags.index(name) + 1] if name in self.flags else ""
@@ -181,6 +183,8 @@ class Claude:
             sys.stdout.flush()
 
     def take_up(self, message: dict[str, Any]) -> str:
+        if "woken" in message:
+            return str(message["woken"])
         self.put({**message, "isReplay": True})
         content = message["message"]["content"]
         blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
@@ -337,6 +341,14 @@ def until(there: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
+def wake_later(claude: Claude, file: Path, step: str) -> None:
+    """As a command does that was left running in the background, when it ends."""
+    give_up = time.monotonic() + PATIENCE
+    while not file.exists() and time.monotonic() < give_up:
+        time.sleep(0.005)
+    claude.heard.messages.put({"woken": step.replace("\\n", "\n")})
+
+
 def start_child(file: Path) -> None:
     child = subprocess.Popen(
         [
@@ -405,6 +417,9 @@ def perform(claude: Claude, word: str, rests: list[str]) -> None:
             claude.ponders = Path(rest)
         case "wait":
             await_file(Path(rest))
+        case "later":
+            file, _, step = rest.partition(" ")
+            threading.Thread(target=wake_later, args=(claude, Path(file), step), daemon=True).start()
         case "shell":
             ran = subprocess.run(rest, shell=True, capture_output=True, text=True)
             claude.say(f"{ran.returncode}: {ran.stdout}{ran.stderr}")
@@ -460,9 +475,8 @@ def main() -> None:
     assert {"--verbose", "--replay-user-messages"} <= set(flags), flags
     claude = Claude(flags)
     claude.start_servers()
-    heard = Input(claude)
-    while (message := heard.messages.get()) is not None:
-        turn(claude, heard, message)
+    while (message := claude.heard.messages.get()) is not None:
+        turn(claude, claude.heard, message)
     claude.leave()
 
 

@@ -83,6 +83,27 @@ def test_an_interrupted_agent_stays_and_goes_on_with_the_next_message_in_another
     assert process_of(stage.latest(conversation)) == agent
 
 
+def test_a_turn_that_an_agent_begins_by_itself_is_shown_and_can_be_interrupted(patient: Stage) -> None:
+    stage, visitor = patient, patient.visitor()
+    go, never = patient.folder / "go-unbidden", patient.folder / "never"
+    left = f"later {go} say Woken\\nwait {never}"
+    conversation = visitor.start(stage.project("unbidden", ask_user=False), left, "say Left")
+    first = stage.ended(conversation)
+    agent = process_of(first)
+    stage.house.web.stop(signal.SIGKILL)
+    stage.house.restart()
+    go.touch()
+    stage.until_true(lambda: "Woken" in stage.texts(stage.latest(conversation)))
+    second = stage.latest(conversation)
+    assert (second.turn, second.line, second.is_unbidden) == (2, first.id, True)
+    assert "went on by itself" in visitor.get(f"/talk/{conversation}").text
+    assert visitor.post(f"/talk/{conversation}/interrupt").status == 303
+    assert stage.ended(conversation).state is RunState.STOPPED
+    assert visitor.go_on(conversation, "say Third").status == 303
+    third = stage.ended(conversation)
+    assert (third.turn, stage.texts(third), process_of(third)) == (3, ["Third"], agent)
+
+
 def test_where_no_mode_was_chosen_the_list_says_so_and_using_it_sets_none(patient: Stage) -> None:
     visitor = patient.visitor()
     conversation = visitor.start(patient.project("unchosen", ask_user=False), "say Done")
