@@ -226,10 +226,30 @@ def test_lines_pasted_at_one_question_do_not_answer_the_next(home: Home) -> None
 
 @pytest.mark.finding("F-64")
 @pytest.mark.parametrize("kind", ["dumb", ""])
-def test_a_terminal_that_cannot_draw_gets_the_list(home: Home, kind: str) -> None:
-    ask = home.leave(choice("Which database?"))
+def test_a_terminal_that_cannot_draw_answers_line_by_line(home: Home, kind: str) -> None:
+    home.leave(choice("Which database?"))
     with Terminal(home, TERM=kind) as terminal:
+        assert "1) Which database?" in terminal.expect("Which one, 1 to 1?")
+        terminal.type("q")
         assert terminal.end() == 0
-    assert "Which database?" in terminal.screen
-    assert f"Answer one: sayso answer {ask.id[:8]}" in terminal.screen
     assert "\x1b[?1049h" not in terminal.screen
+
+
+def test_the_plain_inbox_leads_from_one_to_the_next_until_nothing_is_open(home: Home) -> None:
+    first, second = home.leave(confirm("Drop the table?")), home.leave(choice("Which database?"))
+    with Terminal(home, "--plain", TERM="xterm-256color") as terminal:
+        shown = terminal.expect("Which one, 1 to 2?")
+        number = shown.index("Drop the table?") < shown.index("Which database?")
+        terminal.type("7")
+        terminal.reply("Which one, 1 to 2?", "1" if number else "2")
+        terminal.reply("y or n: ", "/q")
+        terminal.reply("Which one, 1 to 2?", "2" if number else "1")
+        terminal.reply("own words: ", "DuckDB")
+        terminal.reply(SEND, "y")
+        terminal.reply("Which one, 1 to 1?", "1")
+        terminal.reply("y or n: ", "n")
+        terminal.reply(SEND, "y")
+        terminal.expect("No questions are waiting.")
+        assert terminal.end() == 0
+    assert "\x1b[?1049h" not in terminal.screen
+    assert [home.answers(ask)[0].text or home.answers(ask)[0].chosen for ask in (first, second)] == [("no",), "DuckDB"]

@@ -79,16 +79,21 @@ def choose_ask(asks: Sequence[Ask]) -> Ask | None:
     """The only open ask, or the one the person picks by its number."""
     if len(asks) == 1:
         return asks[0]
-    for number, ask in enumerate(asks, start=1):
-        put(f"{number}) {headline(ask)}")
-        client, standing = one_line(ask.asker.client, 30), translated(status(ask))
-        put(dim(f"   {ask.id[:8]}, {standing}, {client}, {place(ask.asker.project)}"))
+    put_numbered(asks)
     forget_typed_ahead()
     by_number = {str(number): ask for number, ask in enumerate(asks, start=1)}
     while (line := read_line(tr("Which one, 1 to {n}? ", n=len(asks)))) is not None and line.strip() not in ("q", "/q"):
         if ask_chosen := by_number.get(line.strip()):
             return ask_chosen
     return None
+
+
+def put_numbered(asks: Sequence[Ask]) -> None:
+    """The asks, each with its number, and who asks below it."""
+    for number, ask in enumerate(asks, start=1):
+        put(f"{number}) {headline(ask)}")
+        client, standing = one_line(ask.asker.client, 30), translated(status(ask))
+        put(dim(f"   {ask.id[:8]}, {standing}, {client}, {place(ask.asker.project)}"))
 
 
 def _introduce(ask: Ask) -> None:

@@ -116,8 +116,9 @@ class LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")
+@click.option("--plain", is_flag=True, help="The inbox line by line, for screen readers and simple terminals.")
 @click.pass_context
-def sayso(ctx: click.Context) -> None:
+def sayso(ctx: click.Context, plain: bool) -> None:
     """The line between coding agents and the people they work for.
 
     Agents ask questions, and you answer them here. Without a command it opens your inbox.
@@ -132,8 +133,10 @@ def sayso(ctx: click.Context) -> None:
       sayso answer 3f2a91bc SQLite   answer right away
       sayso allow 3f2a91bc           see what an agent wants to do, and allow it
     """
+    if ctx.invoked_subcommand is not None and plain:
+        raise click.UsageError("--plain is for the inbox: sayso --plain, without a command.")
     if ctx.invoked_subcommand is None:
-        _inbox()
+        (_plain_inbox if plain else _inbox)()
 
 
 def _keep_log_quiet() -> None:
@@ -151,15 +154,20 @@ def root() -> click.Command:
 
 
 def _inbox() -> None:
-    """The terminal UI where there is one and a terminal to show it, else the list."""
+    """The terminal UI where there is one and a terminal to show it, else the plain one."""
     from sayso.cli.program import settings
     from sayso.cli.terminal import draws_screens
 
-    _keep_log_quiet()
-    config = settings()
     if draws_screens() and util.find_spec("sayso.tui") and util.find_spec("sayso.tui.app"):
-        import_module("sayso.tui.app").run(config)
+        _keep_log_quiet()
+        import_module("sayso.tui.app").run(settings())
     else:
-        from sayso.cli.listing import show_inbox
+        _plain_inbox()
 
-        show_inbox(config)
+
+def _plain_inbox() -> None:
+    from sayso.cli.plain_inbox import answer_line_by_line
+    from sayso.cli.program import settings
+
+    _keep_log_quiet()
+    answer_line_by_line(settings())

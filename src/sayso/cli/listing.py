@@ -56,7 +56,7 @@ def run(
     fewer = _all_of_them if every_one else without_crowds
     if watch:
         _watch(config, here, _drawing(form, line, limit) or (lambda asks: inbox_table(fewer(asks)[0][:limit])))
-    asks = _open_asks(config, here)
+    asks = open_asks(config, here)
     if form == "json":
         from sayso.dialects.asks_as_data import ask_data
 
@@ -105,7 +105,7 @@ def _all_of_them(asks: Sequence[Ask]) -> Fewer:
 
 def show_inbox(config: Config) -> None:
     """What `sayso` alone shows: the inbox, or how to get something into it."""
-    asks, others = without_crowds(_open_asks(config, None))
+    asks, others = without_crowds(open_asks(config, None))
     if asks:
         put(inbox_table(asks[:PAGE]))
         _say_crowds(others)
@@ -122,7 +122,8 @@ def inbox_table(asks: Sequence[Ask]) -> str:
     return table(HEADER, [_row(ask, others) for ask in asks], may_miss=_MAY_MISS)
 
 
-def _open_asks(config: Config, project: str | None) -> list[Ask]:
+def open_asks(config: Config, project: str | None) -> list[Ask]:
+    """Every open ask, once the person was told that they are away, if they are."""
     with open_desks(config) as desks:
         say_absence(config, desks)
         return _look(desks, project)

@@ -1,0 +1,55 @@
+"""The inbox line by line, for screen readers and terminals that cannot draw: a list, a number, and the prompts of
+`sayso answer` and `sayso allow`. Nothing is drawn over, so all of it can be read again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from sayso.asks.model import Ask
+from sayso.cli.conversation import put_numbered
+from sayso.cli.listing import open_asks, show_inbox
+from sayso.cli.terminal import forget_typed_ahead, is_interactive, put, read_line, say
+from sayso.cli.texts import explained, plural, tr
+from sayso.clients import IN_A_SHELL
+from sayso.config import Config
+from sayso.errors import SaysoError
+
+_MOST = 50
+"""How many are listed: nobody listens to more."""
+
+
+def answer_line_by_line(config: Config) -> None:
+    """Ask which one, and lead through it, until the person leaves. Where nobody can be asked, only the list."""
+    if not is_interactive() or any(os.environ.get(name) for name in IN_A_SHELL):
+        show_inbox(config)
+        return
+    while asks := open_asks(config, None)[:_MOST]:
+        put(plural(len(asks), "One is open:", "{n} are open:"))
+        put_numbered(asks)
+        line = _typed(len(asks))
+        if line is None or line in ("q", "/q"):
+            return
+        _settle(asks, line)
+    show_inbox(config)
+
+
+def _typed(count: int) -> str | None:
+    forget_typed_ahead()
+    line = read_line(tr("Which one, 1 to {n}? Enter looks again, q leaves: ", n=count))
+    return None if line is None else line.strip()
+
+
+def _settle(asks: Sequence[Ask], number: str) -> None:
+    """Lead through the one with this number. What goes wrong with it is said, and the list comes again."""
+    from sayso.cli import allow, answer  # only for those who settle something
+
+    if not (number.isascii() and number.isdecimal() and 0 < int(number) <= len(asks)):
+        return
+    ask = asks[int(number) - 1]
+    command = answer.command if ask.wanted is None else allow.command
+    try:
+        command.main([ask.id], standalone_mode=False)
+    except SaysoError as error:
+        say(explained(error))
