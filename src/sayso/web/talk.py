@@ -163,9 +163,15 @@ async def archive(request: Request) -> Response:
     return RedirectResponse("/talk", 303)
 
 
+def _wanted(fields: Fields, name: str) -> str:
+    """What somebody chose. A page may show what held a while ago: what they left as it was shown is no choice."""
+    wanted = fields.one(name).strip()
+    return "" if wanted == fields.one(f"{name}-shown") else wanted
+
+
 def _choices(run: Run, fields: Fields) -> list[tuple[Saying, str, str]]:
     """What can be chosen, what holds now and what is wanted."""
-    mode, model, chosen = fields.one("mode").strip(), fields.one("model").strip(), run.choices.permission_mode
+    mode, model, chosen = _wanted(fields, "mode"), _wanted(fields, "model"), run.choices.permission_mode
     problems = []
     if mode == AS_PROJECT:
         mode = ""

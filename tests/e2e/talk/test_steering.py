@@ -104,6 +104,19 @@ def test_a_turn_that_an_agent_begins_by_itself_is_shown_and_can_be_interrupted(p
     assert (third.turn, stage.texts(third), process_of(third)) == (3, ["Third"], agent)
 
 
+def test_a_page_that_shows_an_old_mode_does_not_bring_it_back_with_another_model(patient: Stage) -> None:
+    visitor = patient.visitor()
+    conversation = visitor.start(patient.project("stale", ask_user=False), "say Done")
+    patient.ended(conversation)
+    choose = f"/talk/{conversation}/choose"
+    assert visitor.post(choose, mode="acceptEdits").status == 303
+    old_page = {"mode-shown": "acceptEdits", "model-shown": ""}
+    assert 'name="mode-shown" value="acceptEdits"' in visitor.get(f"/talk/{conversation}").text
+    assert visitor.post(choose, mode="plan").status == 303
+    assert visitor.post(choose, mode="acceptEdits", model="haiku", **old_page).status == 303
+    assert patient.latest(conversation).choices == RunChoices(model="haiku", permission_mode="plan")
+
+
 def test_where_no_mode_was_chosen_the_list_says_so_and_using_it_sets_none(patient: Stage) -> None:
     visitor = patient.visitor()
     conversation = visitor.start(patient.project("unchosen", ask_user=False), "say Done")

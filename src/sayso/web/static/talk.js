@@ -391,11 +391,19 @@ talk.addEventListener("submit", async (event) => {
   try {
     const reply = await post(form, body);
     if (reply.ok && form.dataset.keep) leave(form);
+    else if (reply.ok && form.closest(".choices")) chosen(form);
     else if (!reply.ok && $("[data-problem-text]", form)) problem(form, (await reply.json()).error);
   } finally {
     button.disabled = false;
   }
 });
+
+function chosen(form) {
+  // What holds now is what the next choice is compared with.
+  for (const shown of $$("[data-shown]", form)) shown.value = form.elements[shown.dataset.shown].value;
+  problem(form, "");
+  form.closest("details").open = false;
+}
 
 function leave(form) {
   // What comes by the stream takes its place.
