@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.permissions.test_desk import QUESTION
 from tests.web.house import House, Reply
 from tests.web.test_commands_pages import Browser
 from tests.web.test_log import decide
 
 from sayso.accounts import user_name
-from sayso.asks.model import Asker
+from sayso.asks.model import Asker, NewAsk
+from sayso.desks import open_desks
+from sayso.permissions.action import Action, ActionKind, asking
 
 MINE = """\
 [[rule]]
@@ -175,6 +179,29 @@ def test_rules_of_a_project_are_shown_where_its_agents_have_asked(house: House, 
     page = owner.get(f"/rules?project={tmp_path}").text
     assert "Bash(ls &lt;U+200B&gt;&lt;i&gt;)" in page
     assert "What it allows does not count" in page
+
+
+def test_a_card_leads_to_the_rule_that_wants_it_asked_and_that_rule_counts_how_often(
+    house: House, owner: Browser, file: Path
+) -> None:
+    file.write_text(MINE + '\n[[rule]]\nask = ["Bash(terraform *)"]\n')
+    asker = Asker(client="codex", project="/srv/a & b", owner=user_name(house.place.config().person))
+    assert "asked nothing in the last 30 days" in owner.get("/rules").text
+    action = Action(kind=ActionKind.SHELL, tool="Bash", folder="/", data={"input": {"command": "terraform apply"}})
+    with open_desks(house.place.config()) as desks:
+        ruled = desks.permissions.by_rules(action, asker)
+    new = NewAsk(tool="approve", questions=(QUESTION,), asker=asker)
+    ask = house.hold(asking(new, action, rules_say=ruled.asked, asking_rules=ruled.asking_rules)).ask
+    card = owner.get(f"/asks/{ask.id}").text
+    assert f"Bash(terraform *) ({file}:10) asks." in html.unescape(re.sub(r"<[^>]*>", "", card))
+    assert 'href="rules?project=%2Fsrv%2Fa+%26+b#rule-person-10">Show the rule</a>' in card
+    page = owner.get("/rules?project=%2Fsrv%2Fa+%26+b").text
+    rule = page.partition('<li id="rule-person-10">')[2].partition("</li>")[0]
+    assert "Bash(terraform *)" in rule
+    assert "asked 1 time in the last 30 days" in rule
+    assert f"{file}:10" in house.place.run("show", ask.id).stdout.replace("\n", "")
+    counted = json.loads(house.place.run("rules", "--json").stdout)["rules"]
+    assert [each["decided"] for each in counted if each["effect"] == "ask"] == [1]
 
 
 def test_somebody_decides_in_another_s_place_until_they_are_back(house: House) -> None:

@@ -58,7 +58,7 @@ def of(ask: Ask, before: Ask | None, kind: str, by: Settler | None, detail: str)
         surface=by.surface if by else "",
         scope=outcome.scope if outcome and found is LogKind.ALLOWED else "",
         why=_why(ask, found, kind, detail),
-        about=_about_allow(ask, by) if found is LogKind.ALLOWED else None,
+        about=_about(ask, found, by),
     )
 
 
@@ -126,8 +126,13 @@ def is_new(event: LogEvent, logged: Set[LogKind]) -> bool:
     return True
 
 
-def _about_allow(ask: Ask, by: Settler | None) -> Mapping[str, Any] | None:
-    """How it was allowed, as far as that is worth a word."""
+def _about(ask: Ask, found: LogKind, by: Settler | None) -> Mapping[str, Any] | None:
+    """Which rules wanted it asked, and how it was allowed, as far as that is worth a word."""
+    if found is LogKind.ASKED:
+        rules = (ask.wanted or {}).get("asking_rules")
+        return {"rules": rules} if rules else None
+    if found is not LogKind.ALLOWED:
+        return None
     return {**(_edited(ask) or {}), **({UNOPENED: True} if by and by.unopened else {})} or None
 
 

@@ -131,7 +131,15 @@ def ask_for(
         timeout_ms=config.approve_timeout,
     )
     scopes = (AllowScope.ONCE,) if once else (AllowScope.ONCE, AllowScope.SESSION)
-    return asking(new, action, scopes, takes_changes=takes_changes, rules_say=ruled.asked, quorum=ruled.quorum)
+    return asking(
+        new,
+        action,
+        scopes,
+        takes_changes=takes_changes,
+        rules_say=ruled.asked,
+        asking_rules=ruled.asking_rules,
+        quorum=ruled.quorum,
+    )
 
 
 def wanted_action(permission: Permission, folder: str, file: SeenFile | None) -> Action:

@@ -184,7 +184,15 @@ def _new_ask(wanted: WantedApproval) -> NewAsk:
     question = Question(id=SAY_SO, text=_text(wanted), kind=Kind.CONFIRM)
     title = f"Run {wanted.tool.name}?"
     new = NewAsk(tool=wanted.tool.name, title=title, questions=(question,), asker=wanted.asker)
-    return asking(new, wanted.action, (wanted.scope,), rules_say=wanted.ruled.asked, quorum=wanted.ruled.quorum)
+    ruled = wanted.ruled
+    return asking(
+        new,
+        wanted.action,
+        (wanted.scope,),
+        rules_say=ruled.asked,
+        asking_rules=ruled.asking_rules,
+        quorum=ruled.quorum,
+    )
 
 
 def _text(wanted: WantedApproval) -> str:

@@ -94,11 +94,13 @@ def asking(
     *,
     takes_changes: bool = False,
     rules_say: str = "",
+    asking_rules: Sequence[Mapping[str, Any]] = (),
     quorum: Quorum | None = None,
 ) -> NewAsk:
     """The ask for this permission. The first of the scopes is what a plain allow means. `takes_changes` says that the
     one who asks does what a person has made of the action's input; `rules_say` tells what the rules have to do with
-    it, and `quorum` who has to agree: then to this one action alone. It ends with its call."""
+    it, `asking_rules` are those that want it asked, and `quorum` says who has to agree: then to this one action alone.
+    It ends with its call."""
     if quorum:
         scopes = (AllowScope.ONCE,)
     wanted: dict[str, Any] = {
@@ -110,6 +112,8 @@ def asking(
         wanted["takes_changes"] = True
     if rules_say:
         wanted["rules_say"] = rules_say
+    if asking_rules:
+        wanted["asking_rules"] = [dict(rule) for rule in asking_rules]
     if quorum:
         wanted |= {"quorum": quorum.plain, "deciders": quorum.first_asked}
     times = [each for each in (new.timeout_ms, quorum.timeout_ms if quorum else None) if each]
@@ -137,6 +141,12 @@ def scopes_of(ask: Ask) -> tuple[AllowScope, ...]:
 def rules_say(ask: Ask) -> str:
     """What the rules have to do with a person being asked; empty where that is nothing."""
     return str((ask.wanted or {}).get("rules_say", ""))
+
+
+def asking_rules(ask: Ask) -> Sequence[Mapping[str, Any]]:
+    """The rules that want a person to be asked for it: each with its text, effect, level, file and line."""
+    found: Sequence[Mapping[str, Any]] = (ask.wanted or {}).get("asking_rules", ())
+    return found
 
 
 def takes_changes(ask: Ask) -> bool:

@@ -25,7 +25,7 @@ from sayso.permissions import agreeing, delegations
 from sayso.permissions.action import Action, AllowScope, action_of, original_of, scopes_of, takes_changes
 from sayso.permissions.delegations import Delegation
 from sayso.permissions.execution import note_handed_over
-from sayso.permissions.ruled import RuledAction, asked_because, demand_of, denied_because, ruling_events
+from sayso.permissions.ruled import RuledAction, asked_because, demand_of, denied_because, rule_data, ruling_events
 from sayso.permissions.verdict import AllowedAction, Decision
 from sayso.records import replace
 from sayso.store import Transaction
@@ -61,7 +61,12 @@ class PermissionDesk:
             return RuledAction()
         if ruling.effect == "ask":
             quorum = self.quorum(ruling.demanding, asker)
-            return RuledAction(asked=asked_because(ruling), demanded=ruling.is_demanded, quorum=quorum)
+            return RuledAction(
+                asked=asked_because(ruling),
+                demanded=ruling.is_demanded,
+                asking_rules=tuple(rule_data(rule) for rule in ruling.rules if rule.effect == "ask"),
+                quorum=quorum,
+            )
         verdict = os.urandom(16).hex()
         self._log_ruling(ruling, action, asker, verdict)
         if ruling.effect == "deny":

@@ -174,13 +174,11 @@ class PermissionLog:
         return self.find(ask_id, person)
 
     def decided_by_rules(self, since: int, person: str | None = None) -> dict[str, int]:
-        """How often each rule has decided, by its effect and what it is about. With a person: of what they may see."""
+        """How often each rule has decided, or wanted a person to, by its effect and what it is about. With a person:
+        of what they may see."""
         counts: dict[str, int] = {}
-        for row in self._store.read(lambda tx: tx.all("log_verdicts", since=since)):
-            event = chain.read(row).event
-            if person is not None and event.owner not in ("", person):
-                continue
-            for rule in (event.about or {}).get("rules", ()):
+        for row in self._store.read(lambda tx: tx.all("log_decisions", since=since, person=person)):
+            for rule in (chain.read(row).event.about or {}).get("rules", ()):
                 name = f"{rule['effect']} {rule['rule']}"
                 counts[name] = counts.get(name, 0) + 1
         return counts

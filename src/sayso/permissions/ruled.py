@@ -35,6 +35,8 @@ class RuledAction:
     """What the person is told about why they are asked; empty where there is nothing to say."""
     demanded: bool = False
     """Whether the rules want a person to be asked, also where nobody else does."""
+    asking_rules: tuple[dict[str, Any], ...] = ()
+    """The rules that want a person to be asked, as the ask and the log keep them."""
     quorum: Quorum | None = None
     """Who has to agree, where any one yes is not enough. No yes from before counts then."""
 
@@ -91,7 +93,7 @@ def ruling_events(ruling: Ruling, action: Action, asker: Asker, ask_id: str, now
         surface=BY_RULE,
         scope="" if denied else "once",
         why=ruling.because if denied else "",
-        about={"rules": [_about(ruling, place) for place in range(len(ruling.rules))]},
+        about={"rules": [rule_data(rule) for rule in ruling.rules]},
     )
     if denied or action.kind in (ActionKind.COMMAND, ActionKind.SEQUENCE):
         return [event]
@@ -99,6 +101,12 @@ def ruling_events(ruling: Ruling, action: Action, asker: Asker, ask_id: str, now
     return [event, handed_over]
 
 
-def _about(ruling: Ruling, place: int) -> dict[str, Any]:
-    rule = ruling.rules[place]
-    return {"rule": rule.text, "effect": rule.effect.value, "file": str(rule.file), "line": rule.line}
+def rule_data(rule: Rule) -> dict[str, Any]:
+    """What is kept of a rule that had to do with an action."""
+    return {
+        "rule": rule.text,
+        "effect": rule.effect.value,
+        "level": rule.level.value,
+        "file": str(rule.file),
+        "line": rule.line,
+    }

@@ -6,13 +6,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from markupsafe import Markup
 
 from sayso.asks.model import Ask
 from sayso.asks.quorum import quorum_of, yeses_of
 from sayso.errors import InvalidInput
-from sayso.permissions.action import Action, AllowScope, action_of, scopes_of, takes_changes
+from sayso.permissions.action import Action, AllowScope, action_of, asking_rules, scopes_of, takes_changes
 from sayso.permissions.editing import difference, edited, to_edit
 from sayso.permissions.parts import ActionPart, PartName, parts_of, rules_part
 from sayso.records import replace
@@ -54,6 +55,8 @@ class ShownPart:
     characters: int
     mark: str
     in_margin: bool
+    link: str = ""
+    """Where more of it is shown."""
 
     @property
     def long(self) -> bool:
@@ -102,7 +105,7 @@ def card_of(ask: Ask) -> PermissionCard | None:
     if action is None:
         return None
     ways = tuple(Way(value=f"{ALLOW}{scope}", label=_SCOPES[scope]) for scope in scopes_of(ask))
-    parts = (*shown_parts(action), *map(_shown, rules_part(ask)))
+    parts = (*shown_parts(action), *(_with_link(_shown(part), ask) for part in rules_part(ask)))
     agreed = tuple(yes.person for yes in yeses_of(ask))
     several = quorum_of(ask) is not None
     return PermissionCard(
@@ -145,6 +148,14 @@ def row_card_of(ask: Ask) -> PermissionCard | None:
 def shown_parts(action: Action) -> Iterator[ShownPart]:
     """The whole action."""
     return (_shown(part) for part in parts_of(action))
+
+
+def _with_link(part: ShownPart, ask: Ask) -> ShownPart:
+    """What the rules say leads to the first rule that says it."""
+    if part.name is not PartName.RULES or not (rules := asking_rules(ask)):
+        return part
+    where = urlencode({"project": ask.asker.project})
+    return replace(part, link=f"rules?{where}#rule-{rules[0]['level']}-{rules[0]['line']}")
 
 
 def shown_difference(before: Action, after: Action) -> Iterator[ShownPart]:
