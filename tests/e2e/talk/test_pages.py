@@ -14,12 +14,15 @@ from tests.e2e.browser.conftest import PHONE
 from tests.e2e.browser.test_accessibility import violations
 from tests.e2e.talk.conftest import SignIn
 from tests.e2e.talk.stage import OPTIONS, Stage, ask, begin, card, permit
+from tests.permissions.test_desk import PUSH
 from tests.trees.repositories import git, new_repository
 from tests.web.house import USER, confirm, new_ask
 
 from sayso.agents.model import Ending, EventKind, NewEvent, NewRun, RunState
 from sayso.asks.model import Answer, Asker, Settler, State
+from sayso.asks.quorum import Demand, Quorum, yeses_of
 from sayso.clock import now_ms
+from sayso.permissions.action import asking
 from sayso.web.entries import mark
 from sayso.web.transcript import Transcript
 
@@ -433,6 +436,33 @@ def test_a_verdict_that_comes_with_the_next_line_stands_above_it_at_once(stage: 
     stage.until_true(lambda: now_ms() > (settled.ended_at or 0))
     stage.runs.append(run.id, NewEvent(kind=EventKind.TEXT, body={"text": "Thank you"}))
     assert [each["type"] for each in _told(reader)][:2] == ["card", "text"]
+    stage.runs.end(run.id, RunState.COMPLETED, Ending())
+
+
+def test_a_yes_is_taken_back_on_the_card_while_others_have_to_agree(stage: Stage) -> None:
+    project = stage.projects.of(USER, stage.project("agreeing"))
+    run = stage.runs.open(NewRun(project=project, prompt="Push it.", token="agreeing"), most=100)
+    demand = Demand(rule="Bash(git push *)", place="/etc/sayso/rules.toml:1", people=(USER, "grace"), need=2)
+    new = new_ask(confirm("May it?"), asker=Asker(client="claude", owner=USER, run=run.id))
+    wanted = stage.house.hold(asking(new, PUSH, quorum=Quorum(demands=(demand,), whose=USER))).ask
+    stage.runs.note_ask(run.id, wanted.id)
+    visitor, reader = stage.visitor(), Transcript(stage.runs, stage.house.desk, run.conversation, user=USER, csrf="")
+
+    def pressed(button: str) -> int:
+        return visitor.post(f"/asks/{wanted.id}", settle=button, digest=wanted.digest, shown=mark(wanted)).status
+
+    def shown_on_the_page() -> bool:
+        return 'value="take-back">Take my yes back<' in visitor.get(f"/talk/{run.conversation}").text
+
+    assert not shown_on_the_page()
+    reader.news()
+    assert pressed("allow-once") == 303
+    assert shown_on_the_page()
+    assert "Take my yes back" in json.dumps(_told(reader)), "who has it open is shown it at once"
+    assert pressed("take-back") == 303
+    assert not shown_on_the_page()
+    assert yeses_of(stage.house.desk.get(wanted.id)) == ()
+    assert "Take my yes back" not in json.dumps(_told(reader))
     stage.runs.end(run.id, RunState.COMPLETED, Ending())
 
 
