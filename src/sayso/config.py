@@ -613,6 +613,11 @@ class Config:
         return self.user_dir / "tools"
 
     @property
+    def theme_file(self) -> Path:
+        """Where it is noted which colours were chosen in the terminal inbox."""
+        return self.state_dir / "theme"
+
+    @property
     def web_address_file(self) -> Path:
         """Where the web inbox notes the address it serves at, so that other commands can name it."""
         return self.state_dir / "web-address"

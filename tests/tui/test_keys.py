@@ -10,6 +10,8 @@ from tests.tui.harness import FOUR, NAME, Place, select, until
 from sayso.asks.model import State
 from sayso.config import load
 from sayso.errors import ConfigError
+from sayso.records import replace
+from sayso.tui.app import SaysoApp
 from sayso.tui.keys import DEFAULTS, Keys, shown_key
 from sayso.tui.texts import Texts
 
@@ -56,7 +58,7 @@ async def test_the_palette_does_what_keys_do(place: Place) -> None:
         assert (await place.outcome(held)).state is State.REJECTED
 
 
-async def test_the_palette_changes_the_colours(place: Place) -> None:
+async def test_the_palette_changes_the_colours_and_they_are_remembered(place: Place) -> None:
     async with place.inbox() as anna:
         await anna.press("ctrl+p")
         await anna.sees("Colours: light")
@@ -64,6 +66,11 @@ async def test_the_palette_changes_the_colours(place: Place) -> None:
         await anna.sees_not("Colours: dark")
         await anna.press("enter")
         await until(lambda: anna.app.theme == "sayso-light", anna.screen)
+    assert SaysoApp(place.config, environ={}).theme == "sayso-light"
+    assert SaysoApp(replace(place.config, theme="contrast"), environ={}).theme == "sayso-contrast"
+    for unreadable in (b"\xff", b"pink"):
+        place.config.theme_file.write_bytes(unreadable)
+        assert SaysoApp(place.config, environ={}).theme == "sayso-dark"
 
 
 async def test_a_changed_key_works_is_shown_and_the_old_one_does_nothing(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ from sayso.tui.programs import give_to_tmux, pager, read, terminal_behind_tmux
 from sayso.tui.screen import Copy, Open, OpenNear, Read, SaysoScreen, Settled, Trouble
 from sayso.tui.shared import Shared
 from sayso.tui.signals import Signals
-from sayso.tui.themes import THEMES, theme_for
+from sayso.tui.themes import THEMES, remember_theme, remembered_theme, theme_for
 from sayso.tui.typeahead import Passed
 
 _WARM_UP_AFTER = 0.2
@@ -133,7 +133,7 @@ class SaysoApp(App[int], inherit_bindings=False):
         """Set by the next look at the desk, and then replaced."""
         for theme in THEMES.values():
             self.register_theme(theme)
-        self.theme = theme_for(config.theme, environ).name
+        self.theme = theme_for(remembered_theme(config), environ).name
         self.stylesheet.set_variables(self.get_css_variables())
         self._styles_are_new = True
 
@@ -433,6 +433,10 @@ class SaysoApp(App[int], inherit_bindings=False):
                     shown_key(binding.key),
                     lambda node=node, action=action: node.run_action(action),
                 )
-        for name in THEMES:
+        for name in ("auto", *THEMES):
             theme = texts.palette_theme.format(theme=getattr(texts, f"theme_{name}"))
-            yield SystemCommand(theme, "", lambda name=name: setattr(self, "theme", THEMES[name].name))
+            yield SystemCommand(theme, "", partial(self._choose_theme, name))
+
+    def _choose_theme(self, name: str) -> None:
+        self.theme = theme_for(name, self.shared.environ).name
+        remember_theme(self.shared.config, name)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from textual.theme import Theme
+
+from sayso.config import Config
+from sayso.files import replace_file
 
 _DARK = {
     "muted": "#8b96a8",
@@ -142,6 +146,23 @@ THEMES: Mapping[str, Theme] = {
         variables=_TERMINAL,
     ),
 }
+
+
+def remembered_theme(config: Config) -> str:
+    """The name of the theme that the settings say; where they leave it open, of the one that was last chosen."""
+    if config.theme != "auto":
+        return config.theme
+    with suppress(OSError, UnicodeDecodeError):
+        chosen = config.theme_file.read_text("utf-8")
+        if chosen in THEMES:
+            return chosen
+    return "auto"
+
+
+def remember_theme(config: Config, name: str) -> None:
+    """Note it for the next time. Where that cannot be written, it was chosen for this time."""
+    with suppress(OSError):
+        replace_file(config.theme_file, name.encode())
 
 
 def theme_for(setting: str, environ: Mapping[str, str]) -> Theme:
