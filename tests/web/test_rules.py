@@ -106,6 +106,16 @@ def test_a_text_is_saved_after_it_was_looked_at_and_then_exactly_that(house: Hou
     assert "Rules changed" in owner.get("/log").text
 
 
+def test_what_others_decided_counts_in_the_look_because_the_file_holds_for_their_agents_too(
+    house: House, owner: Browser, file: Path
+) -> None:
+    theirs = decide(house, "terraform apply", because="no", asker=Asker(client="codex", project="/srv", owner="grace"))
+    text = MINE + '\n[[rule]]\nallow = ["Bash(terraform apply)"]\n'
+    looked = press(owner, owner.get("/rules/edit"), "look", text).text
+    assert "Bash: terraform apply" in looked.partition("Careful:")[2]
+    assert theirs.id not in looked
+
+
 def test_a_file_that_was_changed_meanwhile_is_kept_and_so_is_the_text(house: House, owner: Browser, file: Path) -> None:
     text = MINE + "# mine\n"
     looked = press(owner, owner.get("/rules/edit"), "look", text)

@@ -28,6 +28,7 @@ from sayso.permissions.own_rules import NOT_YOURS, EditedRules
 from sayso.permissions.quorum_words import who
 from sayso.permissions.ruled import demand_of
 from sayso.permissions.session_rules import SessionRule
+from sayso.records import replace
 from sayso.rules.own_file import CHANGED, OwnFile, without_rule
 from sayso.rules.places import RuleLevel, rules_places
 from sayso.rules.rule import Rule, RulesFile
@@ -200,7 +201,11 @@ async def _remove(request: Request, visitor: Visitor, own: OwnFile, fields: Fiel
 
 
 async def _look(site: Site, visitor: Visitor, own: OwnFile, text: str) -> EditedRules:
-    decided = await site.do(site.desks.log.decided_actions, now_ms() - LOOKED_BACK, visitor.user)
+    """Held against what everybody's agents wanted on this store: the file holds for all of them. Only what is the
+    visitor's own can be opened."""
+    found = await site.do(site.desks.log.decided_actions, now_ms() - LOOKED_BACK)
+    mine = ("", visitor.user)
+    decided = [(event if event.owner in mine else replace(event, ask=""), action) for event, action in found]
     return await site.read(site.permissions.own_rules.look_at, own, text, decided)
 
 
