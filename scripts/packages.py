@@ -21,7 +21,7 @@ from sayso import __version__
 from sayso.cli.ask import EXIT_CODES
 from sayso.config import Config
 from sayso.dialects.profiles import profile
-from sayso.install.hooks import EVENTS, PROMPTS, gate_entry, hook_entry
+from sayso.install.hooks import EVENTS, PROMPTS, SESSIONS, gate_entry, hook_entry, session_entry
 from sayso.install.skill import skill
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -64,9 +64,12 @@ def plugin() -> dict[str, Any]:
 
 def hooks() -> dict[str, Any]:
     """The same hooks as `sayso install claude-code --hook --approvals` sets up."""
+    found = {event: [hook_entry(RUN)] for event in EVENTS} | {PROMPTS: [gate_entry(RUN)]}
+    for event in SESSIONS:
+        found[event] = [*found.get(event, ()), session_entry(RUN)]
     return {
         "description": "Hands answers that came late to the agent that asked, and brings prompts into the inbox.",
-        "hooks": {**{event: [hook_entry(RUN)] for event in EVENTS}, PROMPTS: [gate_entry(RUN)]},
+        "hooks": found,
     }
 
 

@@ -1,8 +1,9 @@
 """The roster: the agents at work. Each session that a gate or a server has seen is on it until it has ended, with what
 it is doing and what it waits for.
 
-Nobody has to sign off: a session has ended when its client's process has, or its server on another machine; one that
-comes over the network is believed to be there for a while after its last call. Whoever looks takes the ended ones off.
+Nobody has to sign off, though some clients do: a session has ended when its client's process has, or its server on
+another machine; one that comes over the network is believed to be there for a while after its last call. Whoever looks
+takes the ended ones off.
 """
 
 from __future__ import annotations
@@ -99,8 +100,17 @@ class Roster:
         self._note(asker, self._store.bell().process, "", since)
 
     def note_gate(self, asker: Asker, doing: str) -> None:
-        """A session has asked whether it may do something."""
+        """A session has asked whether it may do something; or has begun, and does nothing yet."""
         self._note(asker, "", one_line(doing, _LONGEST))
+
+    def note_end(self, asker: Asker) -> None:
+        """A session is over, as its client says."""
+
+        def work(tx: Transaction) -> None:
+            tx.run("end_on_roster", id=agent_id(asker))
+            tx.wake_only()
+
+        self._store.write(work)
 
     def at_work(
         self, asks: Iterable[Ask], commands: Iterable[Operation], person: str | None = None

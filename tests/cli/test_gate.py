@@ -34,6 +34,7 @@ from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.log import PermissionLog
 from sayso.permissions.verdict import Decision, verdict_of
 from sayso.processes import name_of
+from sayso.roster import Roster
 
 Json = dict[str, Any]
 BASH: Json = {"command": "make deploy", "description": "Deploy"}
@@ -553,6 +554,29 @@ def test_what_a_person_has_allowed_is_told_once_a_store_is_back_that_was_away_ju
         assert desks.asks.get(ask.id).delivered
 
 
+def session_event(home: Home, what: str) -> Json:
+    return {"hook_event_name": what, "session_id": "s-1", "cwd": str(home.project), "source": "startup"}
+
+
+def at_work(home: Home) -> list[tuple[str, str]]:
+    with home.desk() as desk:
+        return [(each.asker.session, each.asker.version) for each in Roster(desk._store).at_work((), ())]
+
+
+def test_a_session_is_at_work_from_its_begin_to_its_end_without_having_asked_anything(home: Home) -> None:
+    env = {"AI_AGENT": "claude-code_2-1-325_harness"}
+    assert started(home, session_event(home, "SessionStart"), env).communicate(timeout=SECONDS) == (b"", b"")
+    assert at_work(home) == [("s-1", "2.1.325")]
+    assert started(home, session_event(home, "SessionEnd")).communicate(timeout=SECONDS) == (b"", b"")
+    assert at_work(home) == []
+
+
+def test_a_session_that_has_ended_before_its_hook_ran_is_not_taken_for_another_process(home: Home) -> None:
+    event = session_event(home, "SessionStart")
+    assert started(home, event, {"CLAUDE_PID": "4194305"}).communicate(timeout=SECONDS) == (b"", b"")
+    assert at_work(home) == []
+
+
 @pytest.mark.parametrize(
     ("more", "env"),
     [
@@ -560,6 +584,7 @@ def test_what_a_person_has_allowed_is_told_once_a_store_is_back_that_was_away_ju
         ({"tool_name": "mcp__plugin_sayso_sayso__get_answers"}, {}),
         ({"hook_event_name": "PreToolUse"}, {}),
         ({}, {"SAYSO_RUN": "a-run"}),
+        ({"hook_event_name": "SessionStart"}, {"SAYSO_RUN": "a-run"}),
     ],
 )
 def test_a_gate_stands_back_where_it_is_not_meant_or_another_way_brings_the_same(

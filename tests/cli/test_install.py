@@ -128,6 +128,8 @@ def test_the_hook_for_prompts_is_added_beside_others_and_taken_back_to_the_byte(
             "timeout": 86_400,
         }
     ]
+    notes = [hook for event in ("SessionStart", "SessionEnd") for hook in hooks[event][-1]["hooks"]]
+    assert [(hook["async"], "gate claude-code" in hook["command"]) for hook in notes] == [(True, True)] * 2
     assert "already there" in home.run("install", "claude-code", "--no-allow", "--approvals").out
     assert home.run("uninstall", "claude-code").code == 0
     assert settings.read_text() == mine

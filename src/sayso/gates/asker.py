@@ -14,11 +14,13 @@ from sayso.text import fit_for_column
 
 
 def asker_of(client: GateClient, prompt: Prompt, config: Config) -> Asker:
+    return session_of(client.name, prompt.version, prompt.session, client_process(prompt.process), config)
+
+
+def client_process(pid: int) -> ProcessName | None:
+    """The client that has started us, by what it says of itself. A shell or a package runner may be in between."""
     line = ancestry()
-    # Behind the shell, or the package runner, that the client may have started us by.
-    parent = line[1] if len(line) > 1 else None
-    process = next((each for each in line[1:] if each.pid == prompt.process), parent)
-    return session_of(client.name, prompt.version, prompt.session, process, config)
+    return next((each for each in line[1:] if each.pid == pid), line[1] if len(line) > 1 else None)
 
 
 def session_of(client: str, version: str, session: str, process: ProcessName | None, config: Config) -> Asker:

@@ -1,4 +1,4 @@
-"""Claude Code's `PermissionRequest` hook, as tried with 2.1.325.
+"""Claude Code's `PermissionRequest` hook, and those of a session's begin and end, as tried with 2.1.325.
 
 In a terminal its own dialog stays open meanwhile, and whoever decides first wins: a No there ends the hook's process,
 of a Yes only the transcript tells. AskUserQuestion and ExitPlanMode come by the same hook, and take an allow only with
@@ -15,14 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from sayso.clients import RUN_VARIABLE
+from sayso.config import load
+from sayso.desks import open_desks
 from sayso.dialects import approve
 from sayso.dialects.approve import Permission
+from sayso.gates.asker import client_process, project_of, session_of
 from sayso.gates.client import GateVerdict, OwnPrompt, Prompt
 from sayso.gates.hook_words import EVENT, behavior, own_tools, permission, told
 from sayso.gates.transcript import SessionTranscript
 from sayso.process_table import command_line
 
 _NEEDS_INPUT = (approve.NATIVE_QUESTIONS, "ExitPlanMode")
+BEGUN, ENDED = "SessionStart", "SessionEnd"
 _IN_TERMINAL = "cli"
 _PROMPT_TOOL = "--permission-prompt-tool"
 _AGENT = re.compile(r"claude-code_(\d+-\d+-\d+)_")
@@ -37,13 +41,30 @@ class ClaudeCode:
     """What `install/hooks.py` sets, less what starting takes."""
 
     def stands_back(self, event: Mapping[str, Any], environ: Mapping[str, str]) -> bool:
+        if environ.get(RUN_VARIABLE) or _is_set_up_twice(environ):
+            return True
+        if event.get("hook_event_name") in (BEGUN, ENDED):
+            self._note_session(event, environ)
+            return True
         return (
             event.get("hook_event_name") != EVENT
             or OWN_TOOLS.fullmatch(str(event.get("tool_name"))) is not None
-            or bool(environ.get(RUN_VARIABLE))
-            or _is_set_up_twice(environ)
             or _asks_by_tool(command_line(_number(environ.get("CLAUDE_PID", ""))))
         )
+
+    def _note_session(self, event: Mapping[str, Any], environ: Mapping[str, str]) -> None:
+        """Prints nothing: what such a hook prints is told to the model."""
+        config = load(cwd=project_of(Path(str(event.get("cwd") or "."))))
+        pid = _number(environ.get("CLAUDE_PID", ""))
+        process = client_process(pid)
+        version, session = _version(environ.get("AI_AGENT", "")), str(event.get("session_id") or "")
+        asker = session_of(self.name, version, session, process, config)
+        with open_desks(config) as desks:
+            if event["hook_event_name"] == ENDED:
+                desks.roster.note_end(asker)
+            elif session and process and process.pid == pid:
+                # It does not wait for this hook. One that has ended by now is not to be taken for its successor.
+                desks.roster.note_gate(asker, "")
 
     def read(self, event: Mapping[str, Any], environ: Mapping[str, str]) -> Prompt:
         entrypoint = environ.get("CLAUDE_CODE_ENTRYPOINT", _IN_TERMINAL)

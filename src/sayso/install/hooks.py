@@ -28,6 +28,12 @@ PROMPTS = "PermissionRequest"
 PROMPT_SECONDS = 86_400
 """After which the client gives up on a prompt in the inbox, and its own goes on alone."""
 
+SESSIONS = ("SessionStart", "SessionEnd")
+"""The events of a session's begin and end."""
+
+NOTE_SECONDS = 60
+"""After which the client ends a hook that only takes note, and that it does not wait for."""
+
 LATE_ANSWERS = "hook"
 """What our program is started with."""
 
@@ -47,7 +53,7 @@ class HookPart:
     def arguments(self) -> str:
         return LATE_ANSWERS
 
-    def entry(self) -> dict[str, Any]:
+    def entry(self, event: str) -> dict[str, Any]:
         return hook_entry(self.program)
 
     def is_in(self, text: str) -> bool:
@@ -57,8 +63,8 @@ class HookPart:
         for event in self.events:
             items = _hooks(text, event)
             place = next((place for place, item in enumerate(items) if self._is_ours(item)), len(items))
-            if place == len(items) or items[place] != self.entry():
-                text = _kept(text, in_json.put, ["hooks", event, place], self.entry())
+            if place == len(items) or items[place] != self.entry(event):
+                text = _kept(text, in_json.put, ["hooks", event, place], self.entry(event))
         return text
 
     def removed(self, text: str, made: int) -> str:
@@ -88,18 +94,22 @@ class GatePart(HookPart):
     event: str = PROMPTS
     at_start: str = ""
     """Another event at which the gate is started: that of a new session, where its client needs that."""
+    beside: Sequence[str] = ()
+    """Events that the gate only takes note of, while its client goes on."""
     limit: int = PROMPT_SECONDS
     """After which the client gives up, in its own unit."""
 
     @property
     def events(self) -> Sequence[str]:
-        return (self.at_start, self.event) if self.at_start else (self.event,)
+        return (*((self.at_start,) if self.at_start else ()), self.event, *self.beside)
 
     @property
     def arguments(self) -> str:
         return f"gate {self.client}"
 
-    def entry(self) -> dict[str, Any]:
+    def entry(self, event: str) -> dict[str, Any]:
+        if event in self.beside:
+            return session_entry(self.program)
         return gate_entry(self.program, self.client, self.limit)
 
     def command(self, text: str) -> str | None:
@@ -114,6 +124,12 @@ def hook_entry(program: Sequence[str]) -> dict[str, Any]:
 
 def gate_entry(program: Sequence[str], client: str = "claude-code", limit: int = PROMPT_SECONDS) -> dict[str, Any]:
     return _entry(gate_line(program, client), limit)
+
+
+def session_entry(program: Sequence[str]) -> dict[str, Any]:
+    """For Claude Code's sessions: it does not wait for such a hook, and lets it end after itself."""
+    (hook,) = _entry(gate_line(program, "claude-code"), NOTE_SECONDS)["hooks"]
+    return {"hooks": [{**hook, "async": True}]}
 
 
 def gate_line(program: Sequence[str], client: str) -> str:

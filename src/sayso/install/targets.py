@@ -14,7 +14,7 @@ from sayso.clients import known
 from sayso.install.entry import EntryShape, Limit, ServerProgram
 from sayso.install.gates import GateSetUp, copilot_gate, opencode_gate
 from sayso.install.grants import ApprovalsPart, FilePart, RulesPart, copilot_hook, gemini_policy, tools_of
-from sayso.install.hooks import PROMPT_SECONDS, GatePart
+from sayso.install.hooks import PROMPT_SECONDS, SESSIONS, GatePart
 from sayso.install.machine import Machine
 from sayso.install.part import Part
 
@@ -231,7 +231,9 @@ def _copilot_grant(machine: Machine, scope: Scope, server: str, tools: tuple[str
 
 
 CLAUDE_GATE = PromptGate(
-    set_up=lambda machine, program: GatePart(path=claude_settings(machine, Scope.USER), program=program),
+    set_up=lambda machine, program: GatePart(
+        path=claude_settings(machine, Scope.USER), program=program, beside=SESSIONS
+    ),
     stays_open=True,
 )
 CODEX_GATE = PromptGate(

@@ -234,6 +234,9 @@ SET owner = excluded.owner, body = excluded.body, seen_at = excluded.seen_at,
 -- name: roster
 SELECT * FROM roster ORDER BY since, id;
 
+-- name: end_on_roster
+DELETE FROM roster WHERE id = :id;
+
 -- name: drop_from_roster
 DELETE FROM roster WHERE id = :id AND seen_at = :seen_at;
 

@@ -303,6 +303,28 @@ def test_with_the_permission_tool_the_same_is_asked_once(machine: Machine) -> No
     assert (home.project / "made").exists()
 
 
+def test_a_session_is_at_work_from_its_begin_to_its_end_without_having_asked_anything(machine: Machine) -> None:
+    home = installed(machine)
+
+    def at_work() -> set[str]:
+        return {each["id"] for each in home.run("agents", "--json").data}
+
+    with session(home, "interactive") as claude:
+        claude.shows("Done.")
+        until(PATIENCE, lambda: len(at_work()) == 1, lambda: f"the session; there are {at_work()}")
+        first = at_work()
+        assert isinstance(claude.client, Interactive)
+        claude.client.write("/clear")
+        claude.shows("/clear")
+        claude.press("Enter")
+        until(
+            PATIENCE,
+            lambda: len(at_work()) == 1 and not at_work() & first,
+            lambda: f"another session than {first}; there are {at_work()}",
+        )
+    until(PATIENCE, lambda: not at_work(), lambda: f"its end; there are {at_work()}")
+
+
 def test_a_killed_client_leaves_no_gate_and_no_prompt_behind(machine: Machine) -> None:
     home = installed(machine)
     with session(home, "interactive", use("Bash", "toolu_1", BASH)) as claude:
