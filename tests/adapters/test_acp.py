@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,15 @@ import pytest
 
 from sayso.adapters import acp_asks
 from sayso.adapters.acp import AcpAdapter
-from sayso.adapters.acp_calls import AcpCall, action_of, asked_for, known_as, told_more
+from sayso.adapters.acp_calls import AcpCall, FolderWords, action_of, asked_for, known_as, told_more
 from sayso.adapters.acp_choices import offered
 from sayso.adapters.adapter import AdapterOrder
 from sayso.adapters.held_prompts import HeldPrompts
 from sayso.adapters.line import PersonSaid, TalkLine
 from sayso.adapters.rpc import Rpc
+from sayso.agents.acp import PROGRAMS
 from sayso.agents.model import Saying
+from sayso.permissions.action import Action
 from sayso.rules.uses import Ground, use_of
 
 Json = dict[str, Any]
@@ -52,11 +55,67 @@ def test_fields_that_would_become_one_are_left_as_they_are() -> None:
 
 def test_a_command_is_asked_for_with_its_whole_input_and_where_it_runs(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
-    use = _call(kind="execute", rawInput={"command": "make", "description": "Build", "workdir": str(tmp_path / "sub")})
+    given = {"command": "make", "description": "Build", "workdir": str(tmp_path / "sub")}
+    use = told_more(AcpCall(id="1", folders=FolderWords(chosen="workdir")), {"kind": "execute", "rawInput": given})
     asked = asked_for(use, {"kind": "execute", "title": "make", "rawInput": {"command": "make"}})
     action = action_of(asked, tmp_path, "opencode")
     assert (action.kind, action.tool, action.folder) == ("shell", "Bash", str((tmp_path / "sub").resolve()))
     assert action.data["input"] == {"command": "make", "description": "Build"}
+
+
+def _doubts(action: Action, project: Path) -> tuple[str, ...]:
+    return use_of(action.plain, Ground(leads_to=lambda path: path, project=str(project))).doubts
+
+
+@pytest.mark.parametrize("word", ["cwd", "directory", "workdir"])
+def test_a_word_for_a_folder_that_the_program_may_ignore_hides_nothing_and_is_a_doubt(
+    word: str, tmp_path: Path
+) -> None:
+    """The model can write both: the one that the program goes by, and one that says the project."""
+    where = tmp_path / "vendor"
+    given = {"command": "./test.sh", word: str(tmp_path), "folder": str(where)}
+    folders = FolderWords(chosen="folder", added={"cwd": str(tmp_path)})
+    call = told_more(AcpCall(id="1", folders=folders), {"kind": "execute", "rawInput": given})
+    action = action_of(call, tmp_path, "opencode")
+    assert action.folder == str(where.resolve())
+    assert action.data["input"] == {"command": "./test.sh", word: str(tmp_path)}
+    assert f"it has an input that rules know nothing of: {word}" in _doubts(action, tmp_path)
+
+
+def test_the_folder_that_the_program_adds_by_itself_is_no_input_of_the_model(tmp_path: Path) -> None:
+    folders = FolderWords(chosen="workdir", added={"cwd": str(tmp_path)})
+
+    def action(folder: str) -> Action:
+        said = {"kind": "execute", "rawInput": {"command": "./test.sh", "cwd": folder}}
+        return action_of(told_more(AcpCall(id="1", folders=folders), said), tmp_path, "opencode")
+
+    assert (action(str(tmp_path)).data["input"], _doubts(action(str(tmp_path)), tmp_path)) == (
+        {"command": "./test.sh"},
+        (),
+    )
+    assert action("/elsewhere").data["input"] == {"command": "./test.sh", "cwd": "/elsewhere"}
+    assert _doubts(action("/elsewhere"), tmp_path) != ()
+
+
+@pytest.mark.parametrize("agent", PROGRAMS)
+def test_a_tool_that_is_no_shell_loses_no_argument_whatever_its_agent_is(agent: str, tmp_path: Path) -> None:
+    given = {"cwd": os.getcwd(), "directory": "/home/me", "workdir": "/x", "todos": []}
+    played = Played(agent)
+    played.say("Go on")
+    played.reply({"sessionId": "s"})
+    said = {"toolCallId": "t", "kind": "other", "title": "files_delete_tree", "status": "in_progress"}
+    played.update(sessionUpdate="tool_call", rawInput=given, **said)
+    (told,) = [line["body"] for line in played.told if line.get("event") == "tool"]
+    assert (told["name"], told["input"]) == ("files_delete_tree", given)
+    call = _call(kind="other", title="files_delete_tree", rawInput=given)
+    assert action_of(call, tmp_path, agent).data["input"] == given
+
+
+def test_a_file_that_may_be_meant_from_another_folder_is_in_doubt_for_every_rule(tmp_path: Path) -> None:
+    call = _call(kind="edit", rawInput={"filePath": "src/a", "content": "x", "cwd": "/etc"})
+    action = action_of(call, tmp_path, "Agent")
+    assert action.data["input"]["cwd"] == "/etc"
+    assert _doubts(action, tmp_path) == ("it is not certain what its agent would do",)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +216,9 @@ def test_opencode_is_asked_about_a_command_only_once_its_whole_input_is_known() 
     played = Played("opencode")
     played.say("Go on")
     played.reply({"sessionId": "s"})
-    played.update(sessionUpdate="tool_call", toolCallId="t", kind="execute", status="pending", rawInput={"cwd": "/p"})
+    played.update(
+        sessionUpdate="tool_call", toolCallId="t", kind="execute", status="pending", rawInput={"cwd": os.getcwd()}
+    )
     call = {"toolCallId": "t", "kind": "execute", "rawInput": {"command": "make"}}
     played.take(id=7, method="session/request_permission", params={"toolCall": call, "options": OPTIONS})
     assert not any(message.get("id") == 7 for message in played.sent)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sayso.adapters import acp_asks
-from sayso.adapters.acp_calls import AcpCall, action_of, asked_for, known_as
+from sayso.adapters.acp_calls import AcpCall, FolderWords, action_of, asked_for, known_as
 from sayso.adapters.acp_choices import offered
 from sayso.adapters.acp_events import AcpEvents
 from sayso.adapters.adapter import Adapter
@@ -48,7 +48,7 @@ class AcpAdapter(Adapter):
     def begin(self) -> None:
         self._program = PROGRAMS[self.order.agent]
         self._session, self._version, self._client = "", "", ""
-        self._events, self._offered = AcpEvents(), offered({})
+        self._events, self._offered = AcpEvents(self._folder_words()), offered({})
         self._asked: set[RequestId] = set()
         """Its requests that wait for a verdict."""
         self._at_work = 0
@@ -63,6 +63,10 @@ class AcpAdapter(Adapter):
         self._tells_history = False
         greeting = {"protocolVersion": VERSION, "clientCapabilities": ABLE, "clientInfo": _ourselves()}
         self.agent.request("initialize", greeting, self._greeted, self._failed)
+
+    def _folder_words(self) -> FolderWords:
+        added = {self._program.adds_folder_as: os.getcwd()} if self._program.adds_folder_as else {}
+        return FolderWords(chosen=self._program.folder_word, added=added)
 
     # The session
 

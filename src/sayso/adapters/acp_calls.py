@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,15 @@ from sayso.permissions.action import Action, ActionKind
 from sayso.permissions.edits import path_of, unified
 from sayso.permissions.seen_file import seen
 from sayso.records import replace
-from sayso.rules.uses import NOT_TOLD
+from sayso.rules.uses import NOT_TOLD, UNCLEAR
 from sayso.text import one_line
 
 Json = Mapping[str, Any]
 TODO = "TodoWrite"
 """The tool by which Claude Code keeps a list of what is to be done: the plans of all agents are shown alike."""
 ENDED = ("completed", "failed")
-_FOLDERS = ("cwd", "workdir", "directory")
-"""How agents spell where a command is run."""
+_FOLDERS = ("cwd", "workdir", "working_directory", "directory", "dir_path")
+"""How agents may spell from where a path leads on."""
 _NAMES = {
     **dict.fromkeys(("filePath", "absolute_path", "path"), "file_path"),
     **dict.fromkeys(("oldString", "old_str"), "old_string"),
@@ -34,6 +34,7 @@ _NAMES = {
     "file_text": "content",
 }
 """How agents spell the fields of Claude Code's tools."""
+_OF_FILES = ("edit", "delete", "move", "read")
 _KINDS = {
     "execute": ActionKind.SHELL,
     **dict.fromkeys(("edit", "delete", "move"), ActionKind.EDIT),
@@ -44,10 +45,21 @@ _MOST_NAME = 60
 
 
 @dataclass(frozen=True, kw_only=True)
+class FolderWords:
+    """The words in the input of an agent's shell that say where a command is run."""
+
+    chosen: str = ""
+    """Where the model says so."""
+    added: Mapping[str, str] = field(default_factory=dict)
+    """What the agent adds by itself where the model says nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class AcpCall:
     """All that an agent has said of one use of a tool so far."""
 
     id: str
+    folders: FolderWords = FolderWords()
     title: str = ""
     kind: str = "other"
     status: str = "pending"
@@ -65,7 +77,19 @@ class AcpCall:
     @property
     def given(self) -> Json:
         """The input of the tool, without where it is used: some tell that before the model has said anything else."""
-        return {key: value for key, value in (self.input or {}).items() if key not in _FOLDERS}
+        return {key: value for key, value in (self.input or {}).items() if key not in self.place}
+
+    @property
+    def place(self) -> Mapping[str, str]:
+        """The word that says where a command is run. Any other that might say so is an input that nothing is known of:
+        the model can write what it likes into it, and the agent may go by it or not."""
+        given, chosen = self.input or {}, self.folders.chosen
+        if self.kind != "execute":
+            return {}
+        if chosen in given:
+            folder = words(given[chosen])
+            return {chosen: folder} if folder and not folder.startswith("~") else {}
+        return {key: folder for key, folder in self.folders.added.items() if given.get(key) == folder}
 
     @property
     def is_begun(self) -> bool:
@@ -107,7 +131,7 @@ def asked_for(call: AcpCall, said: Json) -> AcpCall:
     """What a request for a permission is about: what it says itself, with the input that the use of the tool was told
     with, if both say the same. Some tell less of the input with the request, and some ask about something else that
     the same call would need."""
-    asked = told_more(AcpCall(id=call.id, name=call.name), said)
+    asked = told_more(AcpCall(id=call.id, name=call.name, folders=call.folders), said)
     if not call.given:
         return replace(asked, input=asked.input or None)
     if asked.input is None or _agree(call, asked):
@@ -133,7 +157,7 @@ def known_as(call: AcpCall) -> Permission:
         return Permission(tool="Bash", given=given)
     if kind == "fetch" and isinstance(given.get("url"), str):
         return Permission(tool="WebFetch", given=given)
-    if isinstance(given.get("todos"), list):
+    if given.keys() == {"todos"} and "todo" in _tool(call).lower():
         return Permission(tool=TODO, given=given)
     named = _renamed(given) if kind == "edit" else given
     if kind == "edit" and named.keys() >= {"file_path", "old_string", "new_string"}:
@@ -175,6 +199,8 @@ def action_of(call: AcpCall, project: Path, label: str) -> Action:
     data = dict(action.data)
     if diff := _diff(call):
         data["diff"] = diff
+    if unclear := _unclear(call):
+        data[UNCLEAR] = unclear
     if not call.given:
         data[NOT_TOLD] = f"{label} does not tell the whole input of the tool. This is all that it tells."
     kind = action.kind if action.kind is not ActionKind.OTHER else _KINDS.get(call.kind, ActionKind.OTHER)
@@ -182,8 +208,15 @@ def action_of(call: AcpCall, project: Path, label: str) -> Action:
 
 
 def _folder(call: AcpCall, project: Path) -> Path:
-    given = call.input or {}
-    return next((project / given[key] for key in _FOLDERS if words(given.get(key))), project)
+    return project / next(iter(call.place.values()), "")
+
+
+def _unclear(call: AcpCall) -> str:
+    """Why it is not certain what the agent would do; empty where nothing says so. A command is looked through by rules,
+    which know all that its input may have."""
+    if call.kind in _OF_FILES and (found := [word for word in _FOLDERS if call.given.get(word)]):
+        return f"The file may be meant from another folder: {found[0]}"
+    return ""
 
 
 def _diff(call: AcpCall) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sayso.adapters.acp_calls import TODO, AcpCall, Json, known_as, told_more
+from sayso.adapters.acp_calls import TODO, AcpCall, FolderWords, Json, known_as, told_more
 from sayso.agents.agent import items, mapping, number, shortened, text_event, trimmed, words
 from sayso.agents.model import EventKind, NewEvent
 
@@ -16,7 +16,8 @@ class AcpEvents:
     """The events of one session. Texts come in parts, of which nobody says which is the last: one is whole as soon as
     something else begins."""
 
-    def __init__(self) -> None:
+    def __init__(self, folders: FolderWords) -> None:
+        self._folders = folders
         self._kind, self._text = EventKind.TEXT, ""
         self._calls: dict[str, AcpCall] = {}
         self._shown: set[str] = set()
@@ -45,7 +46,7 @@ class AcpEvents:
     def known(self, said: Json) -> AcpCall:
         """What was said of it before."""
         name = words(said.get("toolCallId"))
-        return self._calls.get(name) or AcpCall(id=name)
+        return self._calls.get(name) or AcpCall(id=name, folders=self._folders)
 
     def note(self, call: AcpCall) -> None:
         """All that is known of it, also from elsewhere."""
@@ -58,7 +59,7 @@ class AcpEvents:
         yield from self.whole()
         self._shown.add(call.id)
         used = known_as(call)
-        body = {"id": call.id, "name": used.tool, "input": trimmed(used.given)}
+        body = {"id": call.id, "name": used.tool, "input": trimmed({**used.given, **call.place})}
         yield NewEvent(kind=EventKind.TOOL, body=body)
 
     def deny(self, call: AcpCall) -> Iterator[NewEvent]:

@@ -44,6 +44,10 @@ class AcpProgram:
     """Whether it starts the MCP servers that a session is begun with."""
     ask_tool: str = ""
     """What it calls the tool that asks the person, where it asks whether it may use that."""
+    folder_word: str = ""
+    """The word in the input of its shell by which the model chooses where a command is run; empty: none is known."""
+    adds_folder_as: str = ""
+    """The word under which it adds the folder of the session to that input, where the model has chosen none."""
     tells_input_later: bool = False
     """Whether it may ask for a permission before it has told the input of the tool."""
     tells_history_late: bool = False
@@ -74,6 +78,8 @@ PROGRAMS: Mapping[str, AcpProgram] = {
         client="opencode",
         modes={"default": "build", "plan": "plan"},
         steers=True,
+        folder_word="workdir",
+        adds_folder_as="cwd",
         tells_input_later=True,
     ),
     "copilot": AcpProgram(
@@ -100,6 +106,7 @@ PROGRAMS: Mapping[str, AcpProgram] = {
             "bypassPermissions": "yolo",
         },
         ask_tool="mcp__ask-user__ask_user",
+        folder_word="directory",
     ),
     "acp": AcpProgram(
         label="The agent",

@@ -24,6 +24,8 @@ PlainAction = Mapping[str, Any]
 _FAMILIES = {"edit": "Edit", "read": "Read", "shell": "Bash"}
 NOT_TOLD = "not_told"
 """In an action's data: that its agent does not tell all of it. No rule allows such an action."""
+UNCLEAR = "unclear"
+"""In an action's data: why it is not certain what its agent would do. No rule allows such an action."""
 _LOOKED_INTO = ("shell", "edit", "read", "fetch")
 """The kinds whose input matters; the others are known by their tool alone."""
 _SEARCHES = ("Grep", "Glob")
@@ -63,6 +65,8 @@ def use_of(action: PlainAction, ground: Ground) -> ToolUse:
     doubts = [ground.doubt] if ground.doubt else []
     if action["data"].get(NOT_TOLD):
         doubts.append("its agent does not tell all of it")
+    if action["data"].get(UNCLEAR):
+        doubts.append("it is not certain what its agent would do")
     if kind in ("command", "sequence"):
         return _own_command(action, doubts)
     if kind not in _LOOKED_INTO:
