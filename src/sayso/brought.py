@@ -21,7 +21,7 @@ from sayso.clock import now_ms
 from sayso.config import Config, settings_of, toml
 from sayso.files import read_regular
 from sayso.toolfiles.leaves import Leaf, leaves
-from sayso.toolfiles.model import ToolFile
+from sayso.toolfiles.model import Fault, ToolFile
 from sayso.toolfiles.toolfile import parse, tool_files_in
 from sayso.trust import TrustedProject, TrustStanding, content_hash, real, relative_name
 
@@ -97,6 +97,12 @@ class BroughtFile:
         if self.text is None:
             return ()
         return tuple(_commands_of_tools(self) if self.used is Used.TOOLS else _commands_in(_parsed(self)))
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """Why a tool file gives no tool."""
+        tool = parse(self.text, Path(self.name)) if self.used is Used.TOOLS and self.text is not None else ()
+        return () if isinstance(tool, ToolFile) else tool
 
 
 @dataclass(frozen=True, kw_only=True)

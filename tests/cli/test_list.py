@@ -31,7 +31,7 @@ def test_the_title_stands_for_the_questions_and_further_ones_are_counted(home: H
     home.leave(choice(), text(id="2"), title="Storage")
     home.leave(choice("First?"), text(id="2"), text("Third?", id="3"))
     out = home.run("list").out
-    assert "Storage (+1 more)" in out
+    assert "Storage (2 questions)" in out
     assert "First? (+2 more)" in out
 
 

@@ -84,6 +84,15 @@ def test_what_a_project_brings_is_shown_whole_and_a_typed_y_trusts_it(home: Home
     assert nothing_ran(clone)
 
 
+def test_a_tool_file_that_is_broken_is_named_with_what_is_wrong_and_where(home: Home) -> None:
+    write(home, ".sayso/tools/deploy.json", TOOL)
+    write(home, ".sayso/tools/broken.json", '{\n "name": "broken",\n')
+    shown = home.run("trust", "--show").out
+    assert "`sayso tools validate .sayso/tools/broken.json` says all of it" in shown
+    assert ".sayso/tools/broken.json:3: [json]" in shown
+    assert shown.count("It is broken") == 1
+
+
 @pytest.mark.parametrize("typed", ["", "n", "yy", "maybe"])
 def test_anything_but_a_typed_y_trusts_nothing(home: Home, clone: Path, typed: str) -> None:
     with Terminal(home, "trust") as terminal:

@@ -38,11 +38,13 @@ WAITS_FOR_SAY_SO = mark("the agent waits for your say-so")
 
 
 def headline(ask: Ask) -> str:
-    """The ask in one line: its title or first question, and how many more there are."""
+    """The ask in one line: its title and how many questions it has, or its first question and how many more."""
     if not ask.questions:
         return tr("(its texts were not kept)")
     first = words.headline(ask, 120)
     more = len(ask.questions) - 1
+    if more and ask.title.strip():
+        return tr("{title} ({n} questions)", title=first, n=len(ask.questions))
     return tr("{first} (+{more} more)", first=first, more=more) if more else first
 
 

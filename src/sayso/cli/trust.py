@@ -23,7 +23,7 @@ from sayso.cli.terminal import (
     say,
     table,
 )
-from sayso.cli.texts import plural, tr
+from sayso.cli.texts import mark, plural, tr
 from sayso.config import Config
 from sayso.desks import open_desks
 from sayso.errors import InvalidInput, NotFound, NotTrusted, Problem
@@ -32,6 +32,9 @@ from sayso.text import iso_time, spelt_out
 from sayso.trust import TrustedProject, content_hash, real, relative_name
 
 _YES = ("y", "yes", "j", "ja")
+_BROKEN = mark("It is broken and gives no tool, trusted or not. `sayso tools validate {file}` says all of it:")
+_MOST_FAULTS = 3
+"""How many faults of a file are told here."""
 
 
 @click.command()
@@ -192,6 +195,10 @@ def _show(seen: Brought, whole: tuple[BroughtFile, ...]) -> None:
 
 
 def _show_whole(file: BroughtFile) -> None:
+    if faults := file.faults:
+        broken = tr(_BROKEN, file=spelt_out(file.name))
+        put(f"  {broken}")
+        put("\n".join(block(spelt_out(str(fault))) for fault in faults[:_MOST_FAULTS]))
     if file.commands:
         put("  " + tr("It names these commands:"))
         put("\n".join(block(spelt_out(each)) for each in file.commands))
