@@ -41,7 +41,7 @@ class Own:
         commit(self.shadow, shown(self.shadow, *(name.replace("_", ".") for name in files)), "Work")
 
     def merge(self) -> str:
-        return self.worktrees.merge(self.shadow, self.worktree)
+        return self.worktrees.merge(self.shadow, self.worktree, self.lost())
 
     def lost(self) -> str:
         return self.worktrees.standing(self.shadow, self.worktree).digest
@@ -144,6 +144,51 @@ def test_a_merge_that_was_cut_off_before_the_branch_moved_is_done_by_merging_aga
     own.merge()
     assert git(project, "status", "--porcelain") == ""
     assert (project / "new.txt").read_text() == "new\n"
+
+
+def test_only_the_commits_that_were_shown_are_merged(own: Own, project: Path) -> None:
+    own.commit(shop_py="better\n")
+    (named,) = own.worktrees.standing(own.shadow, own.worktree).commits
+    assert (named.told.partition(" ")[2], named.files) == ("Work", ("shop.py",))
+    seen = own.lost()
+    (own.directory / "evil.sh").write_text("evil\n")
+    git(own.directory, "add", "--all")
+    git(own.directory, "commit", "--quiet", "--message=Evil")
+    with pytest.raises(TreeChanged, match="has changed since you were shown what would be merged"):
+        own.worktrees.merge(own.shadow, own.worktree, seen)
+    assert git(project, "log", "--format=%s", "main").split() == ["First"]
+    assert not (project / "evil.sh").exists()
+    standing = own.worktrees.standing(own.shadow, own.worktree)
+    assert [each.files for each in standing.commits] == [("evil.sh",), ("shop.py",)]
+
+
+def test_nothing_is_merged_into_another_commit_than_was_shown(own: Own, project: Path) -> None:
+    own.commit(shop_py="better\n")
+    seen = own.lost()
+    git(project, "commit", "--quiet", "--allow-empty", "--message=Mine")
+    with pytest.raises(TreeChanged, match="or main has changed"):
+        own.worktrees.merge(own.shadow, own.worktree, seen)
+    assert git(project, "log", "-1", "--format=%s", "main") == "Mine\n"
+
+
+def test_the_names_of_files_cannot_pass_for_commits(own: Own) -> None:
+    own.commit(**{"a\n\x01b": "odd\n", "shop_py": "better\n"})
+    (named,) = own.worktrees.standing(own.shadow, own.worktree).commits
+    assert len(named.files) == 2
+
+
+def test_ending_it_leaves_other_worktrees_whose_drive_is_not_there(tmp_path: Path, own: Own, project: Path) -> None:
+    drive, away = tmp_path / "drive", tmp_path / "away"
+    git(project, "worktree", "add", "--quiet", "--detach", str(drive))
+    git(drive, "commit", "--quiet", "--allow-empty", "--message=Only here")
+    drive.rename(away)
+    # Also where git itself does not take the folder for its own.
+    (own.directory / ".git").write_text(f"gitdir: {project}\n")
+    own.worktrees._note(Worktree(**{**vars(own.worktree), "discarding": True}))
+    own.worktrees.sweep()
+    away.rename(drive)
+    assert git(drive, "log", "-1", "--format=%s") == "Only here\n"
+    assert len(git(project, "worktree", "list").splitlines()) == 2
 
 
 def test_it_is_discarded_only_as_it_was_shown(own: Own, project: Path) -> None:

@@ -12,11 +12,12 @@ import os
 import re
 import secrets
 import shutil
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from sayso.errors import TreeChanged, TreeUnavailable
-from sayso.files import replace_file
+from sayso.files import read_regular, replace_file
 from sayso.records import replace
 from sayso.text import counted, spelt_out
 from sayso.trees.changes import kept_by_filters
@@ -31,6 +32,7 @@ MOST_COMMITS = 100
 _NAME = re.compile(r"[0-9a-f]{24}")
 _WORD = re.compile(r"[a-z0-9]+")
 _LONGEST_SLUG = 40
+_MOST_BYTES = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,12 +56,29 @@ class Worktree:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Unmerged:
-    """What a worktree holds that is nowhere else: commits, with their subjects, and whether files are not committed."""
+class UnmergedCommit:
+    """A commit with its short id and subject, and the files that differ from its first parent."""
 
-    commits: tuple[str, ...]
+    told: str
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unmerged:
+    """What a worktree holds that is nowhere else: commits, the latest first, and whether files are not committed."""
+
+    commits: tuple[UnmergedCommit, ...]
+    more: int
+    """Commits that are not named."""
     uncommitted: bool
+    tip: str
+    base: str
     digest: str
+    """Another one as soon as any of this is."""
+
+    @property
+    def number(self) -> int:
+        return len(self.commits) + self.more
 
     @property
     def is_merged(self) -> bool:
@@ -124,18 +143,21 @@ class Worktrees:
     def standing(self, shadow: Shadow, worktree: Worktree) -> Unmerged:
         """What would be lost with it."""
         tip, base = _tips(worktree)
-        listed = shadow.git.run(
-            "log", "--format=%h %s", "--no-color", "--no-decorate", f"--max-count={MOST_COMMITS}", tip, f"^{base}"
-        )
         now = shadow.look().tree
-        uncommitted = now != tree_of(shadow.git, tip)
-        digest = hashlib.sha256(f"{tip} {base} {now}".encode()).hexdigest()[:16]
-        commits = tuple(listed.decode(errors="replace").splitlines())
-        return Unmerged(commits=commits, uncommitted=uncommitted, digest=digest)
+        commits = _commits(shadow.git, tip, base)
+        number = int(shadow.git.run("rev-list", "--count", tip, f"^{base}"))
+        return Unmerged(
+            commits=commits,
+            more=number - len(commits),
+            uncommitted=now != tree_of(shadow.git, tip),
+            tip=tip,
+            base=base,
+            digest=hashlib.sha256(f"{tip} {base} {now}".encode()).hexdigest(),
+        )
 
-    def merge(self, shadow: Shadow, worktree: Worktree) -> str:
-        """Merge its commits into the branch that it came from, in the working tree there; the commit that is its last
-        then. Where that does not go, nothing is changed."""
+    def merge(self, shadow: Shadow, worktree: Worktree, digest: str) -> str:
+        """Merge its commits into the branch that it came from, in the working tree there, if they are those that were
+        shown; the commit that is its last then. Where that does not go, nothing is changed."""
         repository = repository_of(Path(worktree.root))
         check_quiet(repository)
         checked_out, base = head_of(worktree.theirs)
@@ -147,10 +169,14 @@ class Worktrees:
             raise TreeUnavailable("Not all that has changed is committed. Commit it first, or put it back.")
         if not standing.commits:
             raise TreeUnavailable(f"{spelt_out(worktree.base)} has all of its commits already.")
-        tip, _ = _tips(worktree)
+        if standing.digest != digest or standing.base != base:
+            raise TreeChanged(
+                f"The worktree or {spelt_out(worktree.base)} has changed since you were shown what would be merged. "
+                "Nothing was done. Look again."
+            )
         identity = identity_of(shadow, repository)
         ours = replace(shadow.git, objects=repository.objects, more=identity, seconds=SECONDS)
-        merged = _merged(ours, worktree, base, tip)
+        merged = _merged(ours, worktree, base, standing.tip)
         there = replace(ours, work_tree=Path(worktree.root), index=repository.own / "index")
         if filtered := kept_by_filters(there, base, merged):
             raise TreeUnavailable(
@@ -182,7 +208,7 @@ class Worktrees:
         theirs.run("worktree", "remove", "--force", "--force", worktree.place, codes=(0, 128))
         # What git would not take for its own, because somebody has changed the file that says so.
         shutil.rmtree(place, ignore_errors=True)
-        theirs.run("worktree", "prune")
+        _forget(worktree)
         theirs.run("update-ref", "-d", f"refs/heads/{worktree.branch}")
         self._file(worktree.name).unlink(missing_ok=True)
 
@@ -219,6 +245,30 @@ def _tips(worktree: Worktree) -> tuple[str, str]:
             raise TreeUnavailable(f"The branch {spelt_out(branch)} is gone. Look at the worktree in a terminal.")
         tips.append(tip)
     return tips[0], tips[1]
+
+
+def _commits(git: Git, tip: str, base: str) -> tuple[UnmergedCommit, ...]:
+    words = ("--name-only", "--no-renames", "--diff-merges=first-parent", "--no-color", "--no-decorate")
+    # A name with a control character is told in quotes, so no name begins as the heads do, or is two lines.
+    listed = git.run("log", "--format=%x01%h %s", *words, f"--max-count={MOST_COMMITS}", tip, f"^{base}")
+    found = []
+    for told in listed.decode(errors="replace").removeprefix("\x01").split("\n\x01"):
+        head, *names = told.split("\n")
+        found.append(UnmergedCommit(told=head, files=tuple(spelt_out(name) for name in names if name)))
+    return tuple(found) if listed else ()
+
+
+def _forget(worktree: Worktree) -> None:
+    """Delete what git keeps of it among its worktrees. (`git worktree prune` would delete that of every other one too
+    whose drive is not there at the moment.)"""
+    kept = repository_of(Path(worktree.root)).common / "worktrees"
+    own = os.path.realpath(Path(worktree.place) / ".git")
+    # git calls it as its folder is called, with a number where there is one already.
+    for entry in kept.glob(f"{worktree.name}*"):
+        with suppress(OSError):
+            pointer = os.fsdecode(read_regular(entry / "gitdir", _MOST_BYTES)).removesuffix("\n")
+            if os.path.realpath(entry / pointer) == own:
+                shutil.rmtree(entry)
 
 
 def _merged(ours: Git, worktree: Worktree, base: str, tip: str) -> str:

@@ -84,10 +84,10 @@ async def commit_chosen(request: Request) -> Response:
 
 async def merge(request: Request) -> Response:
     """Merge the conversation's worktree into the branch that it came from."""
-    visitor, _ = await form_of(request)
+    visitor, fields = await form_of(request)
     run = (await turns_of(request, visitor))[-1]
     try:
-        await site_of(request).read(_merge, supervisor_of(request), run)
+        await site_of(request).read(_merge, supervisor_of(request), run, fields.one("digest"))
     except (TreeChanged, TreeUnavailable, RunGoesOn) as error:
         return await draw(request, visitor, refused=error)
     return _to_changes(run)
@@ -148,11 +148,11 @@ def _commit(supervisor: RunSupervisor, run: Run, wanted: Mapping[str, str], mess
     _note(supervisor, run, f"You committed {files} to {branch} as {made.id[:10]}: {one_line(message, 200)}")
 
 
-def _merge(supervisor: RunSupervisor, run: Run) -> None:
+def _merge(supervisor: RunSupervisor, run: Run, digest: str) -> None:
     shadow, worktree = shadow_of(supervisor, run), supervisor.worktrees.of(run.directory)
     for root in (str(shadow.root), worktree.root):
         _check_quiet(supervisor, root)
-    merged = supervisor.worktrees.merge(shadow, worktree)
+    merged = supervisor.worktrees.merge(shadow, worktree, digest)
     _note(supervisor, run, f"You merged the worktree into {spelt_out(worktree.base)}, which is at {merged[:10]} now.")
 
 
