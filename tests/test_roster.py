@@ -124,10 +124,11 @@ def test_sessions_whose_names_end_alike_get_as_much_of_them_as_tells_them_apart(
     store.close()
 
 
-def test_an_agent_leaves_when_its_client_has_ended(clients: Clients) -> None:
+def test_an_agent_leaves_when_its_client_has_ended(clients: Clients, clock: FakeClock) -> None:
     store = SqliteStore.in_memory()
-    roster, ending = Roster(store), clients()
+    roster, ending = Roster(store, clock), clients()
     roster.note_gate(asker_for(ending, "one"), "")
+    clock.forward(1)
     roster.note_gate(asker_for(clients(), "two"), "")
     assert names(roster.at_work([], [])) == ["one", "two"]
     ending.kill()
