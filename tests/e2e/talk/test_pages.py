@@ -18,8 +18,8 @@ from tests.permissions.test_desk import PUSH
 from tests.trees.repositories import git, new_repository
 from tests.web.house import USER, confirm, new_ask
 
-from sayso.agents.model import Ending, EventKind, NewEvent, NewRun, RunState
-from sayso.asks.model import Answer, Asker, Settler, State
+from sayso.agents.model import Ending, EventKind, NewEvent, NewRun, Run, RunState
+from sayso.asks.model import Answer, Ask, Asker, Settler, State
 from sayso.asks.quorum import Demand, Quorum, yeses_of
 from sayso.clock import now_ms
 from sayso.permissions.action import asking
@@ -439,13 +439,19 @@ def test_a_verdict_that_comes_with_the_next_line_stands_above_it_at_once(stage: 
     stage.runs.end(run.id, RunState.COMPLETED, Ending())
 
 
-def test_a_yes_is_taken_back_on_the_card_while_others_have_to_agree(stage: Stage) -> None:
+def _wanted_by_two(stage: Stage) -> tuple[Run, Ask]:
+    """An agent wants something that two have to agree to."""
     project = stage.projects.of(USER, stage.project("agreeing"))
     run = stage.runs.open(NewRun(project=project, prompt="Push it.", token="agreeing"), most=100)
     demand = Demand(rule="Bash(git push *)", place="/etc/sayso/rules.toml:1", people=(USER, "grace"), need=2)
     new = new_ask(confirm("May it?"), asker=Asker(client="claude", owner=USER, run=run.id))
     wanted = stage.house.hold(asking(new, PUSH, quorum=Quorum(demands=(demand,), whose=USER))).ask
     stage.runs.note_ask(run.id, wanted.id)
+    return run, wanted
+
+
+def test_a_yes_is_taken_back_on_the_card_while_others_have_to_agree(stage: Stage) -> None:
+    run, wanted = _wanted_by_two(stage)
     visitor, reader = stage.visitor(), Transcript(stage.runs, stage.house.desk, run.conversation, user=USER, csrf="")
 
     def pressed(button: str) -> int:
@@ -463,6 +469,21 @@ def test_a_yes_is_taken_back_on_the_card_while_others_have_to_agree(stage: Stage
     assert not shown_on_the_page()
     assert yeses_of(stage.house.desk.get(wanted.id)) == ()
     assert "Take my yes back" not in json.dumps(_told(reader))
+    stage.runs.end(run.id, RunState.COMPLETED, Ending())
+
+
+def test_who_agrees_in_an_open_conversation_is_shown_who_is_awaited_and_can_take_it_back(
+    stage: Stage, sign_in: SignIn
+) -> None:
+    run, wanted = _wanted_by_two(stage)
+    page = sign_in()
+    page.goto(f"{stage.house.address_of()}/talk/{run.conversation}")
+    shown = page.locator(f"#ask-{wanted.id}")
+    shown.get_by_role("button", name="Allow", exact=True).click()
+    expect(shown.get_by_text(f"Agreed: {USER}.")).to_be_visible()
+    shown.get_by_role("button", name="Take my yes back").click()
+    expect(shown.get_by_role("button", name="Allow", exact=True)).to_be_visible()
+    assert yeses_of(stage.house.desk.get(wanted.id)) == ()
     stage.runs.end(run.id, RunState.COMPLETED, Ending())
 
 

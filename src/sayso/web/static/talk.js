@@ -269,7 +269,12 @@ function changeCard(message) {
   const card = cardOf(message.ask);
   const newer = element(message.html);
   if (!card || Number(newer.dataset.version) <= Number(card.dataset.version)) return;
-  if (card.dataset.state === "open" && newer.dataset.state === "open") return refresh(card, newer);
+  const bothOpen = card.dataset.state === "open" && newer.dataset.state === "open";
+  // With every yes of those who have to agree, there is something else to decide.
+  if (bothOpen && card.dataset.agreed === newer.dataset.agreed) return refresh(card, newer);
+  const [words, kept] = [$("textarea", card), $("textarea", newer)];
+  if (bothOpen && words && kept) kept.value = words.value;
+  const typing = words && kept && document.activeElement === words;
   // What this page has just sent it knows better than a store that may have forgotten it since.
   const known = card.dataset.said;
   const told = $("[data-summary]", newer);
@@ -277,8 +282,8 @@ function changeCard(message) {
   if (known) newer.dataset.said = known;
   const focused = card.contains(document.activeElement);
   card.replaceWith(newer);
-  if (focused) newer.focus();
-  if (newer.dataset.state !== "open") status(told?.textContent ?? "");
+  if (focused) (typing ? kept : newer).focus();
+  status(newer.dataset.state === "open" ? "" : (told?.textContent ?? ""));
 }
 
 function refresh(card, newer) {
