@@ -149,6 +149,13 @@ def test_only_what_allows_this_one_call_is_ever_chosen() -> None:
         assert acp_asks.yes(options) == acp_asks.no(options) == acp_asks.CANCELLED
 
 
+def test_an_option_whose_name_stands_twice_is_never_chosen() -> None:
+    twice = [{"optionId": "yes", "kind": kind} for kind in ("reject_once", "allow_once")]
+    assert not acp_asks.takes_yes(twice)
+    assert acp_asks.yes(twice) == acp_asks.no(twice) == acp_asks.CANCELLED
+    assert acp_asks.no([*twice, {"optionId": "no", "kind": "reject_once"}])["outcome"]["optionId"] == "no"
+
+
 def test_modes_and_models_are_chosen_by_a_request_or_by_an_option_of_the_session() -> None:
     option = {"id": "m", "category": "model", "currentValue": "a", "options": [{"options": [{"value": "a"}]}]}
     found = offered({"modes": {"availableModes": [{"id": "plan"}]}, "configOptions": [option]})
@@ -225,6 +232,22 @@ def test_opencode_is_asked_about_a_command_only_once_its_whole_input_is_known() 
     given = {"command": "make", "workdir": "/q"}
     played.update(sessionUpdate="tool_call_update", toolCallId="t", status="in_progress", rawInput=given)
     # Nobody can be asked here, which is a no.
+    assert played.sent[-1] == {"jsonrpc": "2.0", "id": 7, "result": acp_asks.no(OPTIONS)}
+
+
+def test_two_requests_with_one_id_are_both_refused_and_the_next_one_is_not() -> None:
+    played = Played("opencode")
+    played.say("Go on")
+    played.reply({"sessionId": "s"})
+    for name in ("t", "u"):
+        played.update(sessionUpdate="tool_call", toolCallId=name, kind="execute", status="pending", rawInput={})
+        call = {"toolCallId": name, "kind": "execute", "rawInput": {"command": "make"}}
+        played.take(id=7, method="session/request_permission", params={"toolCall": call, "options": OPTIONS})
+    assert ["error" in sent for sent in played.sent if sent.get("id") == 7] == [True, True]
+    before = len(played.sent)
+    played.update(sessionUpdate="tool_call_update", toolCallId="t", status="pending", rawInput={"command": "make"})
+    assert len(played.sent) == before
+    played.take(id=7, method="session/request_permission", params={"toolCall": {"toolCallId": "t"}, "options": OPTIONS})
     assert played.sent[-1] == {"jsonrpc": "2.0", "id": 7, "result": acp_asks.no(OPTIONS)}
 
 

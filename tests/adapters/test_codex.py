@@ -209,6 +209,21 @@ def test_modes_and_models_hold_from_the_next_turn_on_and_an_unknown_one_is_refus
     assert table.asked("turn/start")[-1].keys() == {"threadId", "input"}
 
 
+def test_two_requests_with_one_id_are_both_refused_and_what_was_decided_meanwhile_is_not_told() -> None:
+    table = Table().at_work()
+    wanted = {"threadId": THREAD, "turnId": "turn-1", "itemId": "i"}
+    table.says(id=7, method="item/commandExecution/requestApproval", params=wanted)
+    tell = table.prompts.tell[7]
+    table.says(id=7, method="item/commandExecution/requestApproval", params={**wanted, "itemId": "j"})
+    assert table.prompts.tell == {}
+    assert ["error" in sent for sent in table.sent if sent.get("id") == 7] == [True, True]
+    before = len(table.sent)
+    assert not tell(GateVerdict(allowed=True, given={}))
+    assert len(table.sent) == before
+    table.says(id=7, method="item/commandExecution/requestApproval", params=wanted)
+    assert list(table.prompts.tell) == [7]
+
+
 def test_the_words_of_a_no_reach_the_agent_before_the_no() -> None:
     table = Table().at_work()
     wanted = {"threadId": THREAD, "turnId": "turn-1", "itemId": "i"}

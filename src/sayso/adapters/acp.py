@@ -154,11 +154,14 @@ class AcpAdapter(Adapter):
         self.talk.done(said.name)
 
     def _take_back(self, why: str) -> None:
-        self._early.clear()
         for request in list(self._asked):
-            self._asked.discard(request)
-            self.prompts.drop(request, why)
+            self.let_go(request, why)
             self.agent.answer(request, acp_asks.CANCELLED)
+
+    def let_go(self, request: RequestId, why: str) -> None:
+        super().let_go(request, why)
+        self._asked.discard(request)
+        self._early = {call: waiting for call, waiting in self._early.items() if waiting[0] != request}
 
     def choose(self, said: PersonSaid) -> None:
         if not self._session:

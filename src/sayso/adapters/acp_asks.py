@@ -34,7 +34,10 @@ def no(options: object) -> Json:
 
 
 def _of_kind(options: object, kind: str) -> Sequence[str]:
-    return [words(option.get("optionId")) for option in items(options) if option.get("kind") == kind]
+    """The names of those of a kind, without any that stands twice: nobody knows what the agent takes that for."""
+    named = [(words(option.get("optionId")), option.get("kind")) for option in items(options)]
+    names = [name for name, _ in named]
+    return [name for name, its_kind in named if its_kind == kind and names.count(name) == 1]
 
 
 def _selected(found: Sequence[str]) -> Json:

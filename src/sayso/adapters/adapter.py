@@ -22,8 +22,10 @@ from collections import deque
 from sayso.adapters.held_prompts import HeldPrompts
 from sayso.adapters.line import PersonSaid, TalkLine
 from sayso.adapters.rpc import FAULTS, Json, RequestId, Rpc
-from sayso.agents.model import Saying
+from sayso.agents.model import EventKind, Saying
 from sayso.records import record
+
+USED_TWICE = "another request of its agent has the same id"
 
 
 @record
@@ -82,6 +84,10 @@ class Adapter(ABC):
     def be_asked(self, request: RequestId, method: str, params: Json) -> None:
         """A request of the agent's. What raises one of FAULTS is refused."""
 
+    def let_go(self, request: RequestId, why: str) -> None:
+        """Nobody is to decide about this request of the agent's any more."""
+        self.prompts.drop(request, why)
+
     # What all of them do
 
     def say(self, said: PersonSaid) -> None:
@@ -128,11 +134,24 @@ class Adapter(ABC):
         self.move_on()
 
     def _be_asked(self, request: RequestId, method: str, params: Json) -> None:
+        if self.agent.is_asked(request):
+            self._refuse_both(request)
+            return
+        self.agent.note_asked(request)
         try:
             self.be_asked(request, method, params)
         except FAULTS:
             self.agent.refuse(request, "Sayso does not understand this request.")
             raise
+
+    def _refuse_both(self, request: RequestId) -> None:
+        """Two requests with the same id: an answer to one of them would be one to the other."""
+        self.let_go(request, USED_TWICE)
+        self.agent.refuse(request, USED_TWICE)
+        self.agent.note_asked(request)
+        self.agent.refuse(request, USED_TWICE)
+        text = f"{self.order.label} asked two things under one id, so neither was put to you, and neither was allowed."
+        self.talk.event(EventKind.NOTICE, text=text)
 
 
 def _parsed(line: bytes) -> Json | None:

@@ -205,7 +205,8 @@ class CodexAdapter(Adapter):
     def hear(self, method: str, params: Json) -> None:
         self._note_changes(method, params)
         if method == "serverRequest/resolved":
-            self.prompts.drop(params["requestId"], TAKEN_BACK)
+            self.let_go(params["requestId"], TAKEN_BACK)
+            self.agent.forget(params["requestId"])
         elif params.get("threadId") in (None, self._thread):
             self._hear(method, params)
 

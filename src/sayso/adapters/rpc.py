@@ -25,6 +25,8 @@ class Rpc:
         self._send = send
         self._number = 0
         self._sent: dict[RequestId, tuple[Callable[[Json], None], Callable[[str], None]]] = {}
+        self._asked: set[RequestId] = set()
+        """The agent's requests that nobody has answered yet."""
 
     def request(
         self,
@@ -41,12 +43,29 @@ class Rpc:
     def notify(self, method: str, params: Json | None = None) -> None:
         self._send({"jsonrpc": "2.0", "method": method, **({} if params is None else {"params": params})})
 
+    def is_asked(self, request: RequestId) -> bool:
+        """Whether a request with this id is still open."""
+        return request in self._asked
+
+    def note_asked(self, request: RequestId) -> None:
+        self._asked.add(request)
+
+    def forget(self, request: RequestId) -> None:
+        """The agent waits for no answer any more."""
+        self._asked.discard(request)
+
     def answer(self, request: RequestId, result: Json) -> bool:
-        """Whether there is anybody to take it."""
-        return self._send({"jsonrpc": "2.0", "id": request, "result": result})
+        """Whether there is anybody to take it: a request is answered once, and nothing else ever is."""
+        return self._reply(request, {"result": result})
 
     def refuse(self, request: RequestId, why: str, code: int = NO_SUCH_METHOD) -> None:
-        self._send({"jsonrpc": "2.0", "id": request, "error": {"code": code, "message": why}})
+        self._reply(request, {"error": {"code": code, "message": why}})
+
+    def _reply(self, request: RequestId, reply: Json) -> bool:
+        if request not in self._asked:
+            return False
+        self._asked.discard(request)
+        return self._send({"jsonrpc": "2.0", "id": request, **reply})
 
     def take_reply(self, message: Json) -> None:
         """The agent's reply to a request of ours; what was not asked is nothing."""
