@@ -68,6 +68,33 @@ def test_half_an_answer_survives_a_reload_a_restart_and_an_answer_from_elsewhere
     expect(page.get_by_label("What should it do?")).to_have_value("")
 
 
+def test_what_was_written_for_one_project_is_never_kept_for_another(stage: Stage, sign_in: SignIn) -> None:
+    stage.project("among the first")
+    meant, other = stage.project("meant"), stage.project("other")
+    page = sign_in()
+    project, prompt = page.get_by_label("Project"), page.get_by_label("What should it do?")
+    project.select_option(str(meant))
+    prompt.fill("precious")
+    page.reload()
+    expect(project).to_have_value(str(meant))
+    page.goto(f"/talk?project={other}")
+    expect(project).to_have_value(str(other))
+    project.select_option(str(meant))
+    page.reload()
+    expect(project).to_have_value(str(meant))
+    stage.projects.remove(meant)
+    for _ in range(2):
+        page.reload()
+        expect(prompt).to_have_value("precious")
+        expect(project).to_have_value("")
+        expect(page.locator("[data-start] [data-problem-text]")).to_contain_text("is not here any more")
+    page.get_by_role("button", name="Start").click()
+    assert project.evaluate("list => list.validity.valueMissing")
+    assert page.url.endswith("/talk")
+    prompt.fill("")
+    project.select_option(str(other))
+
+
 @pytest.mark.finding("F-62", "F-72")
 def test_a_long_permission_is_shown_from_its_head_when_it_comes_and_when_one_comes_back(
     stage: Stage, sign_in: SignIn

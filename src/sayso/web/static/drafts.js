@@ -11,7 +11,7 @@ const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 const sending = new Set();
 
 function entered(form) {
-  const said = [...new FormData(form)].filter(([name, value]) => !["csrf", "shown", "project"].includes(name) && typeof value === "string" && value.trim());
+  const said = [...new FormData(form)].filter(([name, value]) => !["csrf", "shown"].includes(name) && typeof value === "string" && value.trim());
   // The words of what was chosen, which a card that has ended may not show any more.
   const chosen = $$("input:checked", form).map((one) => ["chosen", $(".option-label", one.closest("label"))?.firstChild.textContent.trim()]);
   return new URLSearchParams([...said, ...chosen.filter(([, words]) => words)]).toString();
@@ -35,14 +35,31 @@ function drop(key) {
 function restore(form) {
   form.dataset.restored = "";
   const said = kept(form.dataset.keep);
-  if (!said) return;
-  const values = new URLSearchParams(said);
+  const linked = form.elements.project && linkedProject();
+  if (!said && !linked) return;
+  const values = new URLSearchParams(said ?? "");
   for (const field of form.elements) {
     if (!values.has(field.name)) continue;
     if (field.type === "radio" || field.type === "checkbox") field.checked = values.getAll(field.name).includes(field.value);
     else field.value = values.get(field.name);
   }
+  if (form.elements.project) restoreProject(form, linked ?? values.get("project"));
   form.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+// The project that the link to this page named: once, and not again with each reload.
+function linkedProject() {
+  const here = new URL(location);
+  const project = here.searchParams.get("project");
+  here.searchParams.delete("project");
+  if (project) history.replaceState(history.state, "", here);
+  return project;
+}
+
+// What was written for one project is never sent to another.
+function restoreProject(form, project) {
+  form.elements.project.value = project;
+  if (form.elements.project.selectedIndex < 0) sayso.problem(form, "The project for which you had written this is not here any more. Choose one.");
 }
 
 // --- What can no longer be sent
