@@ -144,14 +144,32 @@ def test_a_message_to_a_turn_that_takes_none_waits_for_its_end() -> None:
     assert len(table.asked("turn/start")) == 2
 
 
-def test_a_message_that_was_taken_as_the_turn_ended_does_not_leave_talk_waiting_for_an_end() -> None:
+def test_a_message_to_a_turn_is_taken_up_only_when_the_model_is_given_it() -> None:
     table = Table().at_work()
     table.person(Saying.MESSAGE, "two", "More")
-    table.ends("failed", error={"message": "No more"})
+    assert table.asked("turn/steer")[0]["clientUserMessageId"] == "two"
     table.reply("turn/steer", result={"turnId": "turn-1"})
-    order = [next(iter(told)) for told in table.told if told.keys() & {"taken", "ended"}]
-    assert order == ["taken", "ended", "taken", "ended"]
-    assert {ended["message"] for ended in table.heard("ended")} == {"No more"}
+    table.tells("item/started", item={"type": "userMessage", "id": "i", "clientId": "another"})
+    assert table.heard("taken") == [["one"]]
+    table.tells("item/started", item={"type": "userMessage", "id": "j", "clientId": "two"})
+    assert table.heard("taken") == [["one"], ["two"]]
+    table.ends()
+    assert len(table.asked("turn/start")) == 1
+
+
+@pytest.mark.parametrize("status", ["interrupted", "failed", "completed"])
+def test_what_a_turn_kept_and_never_gave_its_model_begins_the_next_one_once(status: str) -> None:
+    table = Table().at_work()
+    for name in ("two", "three"):
+        table.person(Saying.MESSAGE, name, name)
+        table.reply("turn/steer", result={"turnId": "turn-1"})
+    table.ends(status)
+    assert table.heard("taken") == [["one"]]
+    table.reply("turn/start", result={"turn": {"id": "turn-2"}})
+    table.tells("item/started", item={"type": "userMessage", "id": "j", "clientId": "three"})
+    assert table.heard("taken") == [["one"], ["two"], ["three"]]
+    assert [started["input"][0]["text"] for started in table.asked("turn/start")] == ["Go", "two"]
+    assert table.asked("turn/steer")[-1]["expectedTurnId"] == "turn-2"
 
 
 def test_a_turn_that_cannot_begin_is_told_as_one_that_failed() -> None:

@@ -67,8 +67,6 @@ class CodexAdapter(Adapter):
     """Whether a turn was asked for that is not there yet."""
     _unsteerable = ""
     """The turn that takes no messages."""
-    _ending = ""
-    """What Talk was told of the end of the last turn."""
     _plans = False
     """Whether the last turn was begun in its plan mode."""
 
@@ -79,6 +77,8 @@ class CodexAdapter(Adapter):
         """Of tools of MCP servers, by the item that is the call."""
         self._to_interrupt: list[PersonSaid] = []
         """Interrupts that came before the turn was there."""
+        self._steered: dict[str, PersonSaid] = {}
+        """Messages that were sent into the turn and that its model has not been given yet, by their names."""
         self._chosen: dict[str, Any] = {}
         """What the next turn has otherwise than the last."""
         self._model, self._mode = self.order.model, self.order.mode
@@ -120,11 +120,11 @@ class CodexAdapter(Adapter):
     def send_message(self, said: PersonSaid) -> None:
         given = [*({"type": "image", "url": url} for url in said.pictures), {"type": "text", "text": said.text}]
         if self._turn:
-            steered = {"threadId": self._thread, "expectedTurnId": self._turn, "input": given}
-            turn = self._turn
-            self.agent.request(
-                "turn/steer", steered, lambda _: self._steered(said, turn), lambda _: self._not_steered(said, turn)
-            )
+            self._steered[said.name] = said
+            named = {"expectedTurnId": self._turn, "clientUserMessageId": said.name}
+            steered = {"threadId": self._thread, **named, "input": given}
+            # Its yes says only that the turn keeps the message: whether its model was given it, an item says.
+            self.agent.request("turn/steer", steered, failed=lambda _: self._not_steered(said))
             return
         self._is_starting = True
         chosen, self._chosen = self._chosen | self._collaboration(), {}
@@ -159,16 +159,22 @@ class CodexAdapter(Adapter):
         for each in waiting:
             self.talk.done(each.name)
 
-    def _steered(self, said: PersonSaid, turn: str) -> None:
-        self.talk.taken(said.name)
-        if self._turn != turn:
-            # It was told to a turn that is over by now, whose end Talk has heard of already.
-            self.talk.ended(self._ending)
-
-    def _not_steered(self, said: PersonSaid, turn: str) -> None:
+    def _not_steered(self, said: PersonSaid) -> None:
         """The turn has ended, or is one that cannot be steered: another begins with it after that."""
-        self._unsteerable = turn
-        self.keep(said)
+        if self._steered.pop(said.name, None):
+            self._unsteerable = self._turn
+            self.keep(said)
+
+    def _note_given(self, item: Json) -> None:
+        """The model is given a message of a person's."""
+        if self._steered.pop(name := words(item.get("clientId")), None):
+            self.talk.taken(name)
+
+    def _keep_steered(self) -> None:
+        """The turn is over, and with it what it kept: another begins with that."""
+        for said in reversed(self._steered.values()):
+            self.keep(said)
+        self._steered.clear()
 
     def interrupt(self, said: PersonSaid) -> None:
         if self._is_starting:
@@ -231,6 +237,7 @@ class CodexAdapter(Adapter):
             case "turn/completed":
                 self._end_turn(mapping(params.get("turn")))
             case "item/started":
+                self._note_given(mapping(params.get("item")))
                 self.talk.tell(begun(mapping(params.get("item"))))
             case "item/completed":
                 self.talk.tell(ended(mapping(params.get("item"))))
@@ -247,15 +254,15 @@ class CodexAdapter(Adapter):
         self.prompts.drop_all(TURN_OVER)
         self._changes.clear()
         self._calls.clear()
+        self._keep_steered()
         match turn.get("status"):
             case "interrupted":
-                self._ending = "Interrupted."
+                self.talk.ended("Interrupted.")
             case "failed":
                 why = words(mapping(turn.get("error")).get("message")) or "The turn failed."
-                self._ending = shortened(why, 2_000)
+                self.talk.ended(shortened(why, 2_000))
             case _:
-                self._ending = ""
-        self.talk.ended(self._ending)
+                self.talk.ended()
 
     # What the agent asks
 

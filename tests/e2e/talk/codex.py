@@ -47,7 +47,7 @@ class Server:
         """Whether there were turns before this one."""
         self.settings: Json = {}
         self.starts: queue.SimpleQueue[Json | None] = queue.SimpleQueue()
-        self.more: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self.more: queue.SimpleQueue[Json] = queue.SimpleQueue()
         self.interrupted = threading.Event()
         self._answers: dict[int, queue.SimpleQueue[Json]] = {}
         self._ids, self._turns, self._speaking = itertools.count(), itertools.count(1), threading.Lock()
@@ -113,7 +113,7 @@ class Server:
             case "turn/steer":
                 if params["expectedTurnId"] != self.turn:
                     raise LookupError("no active turn to steer")
-                self.more.put(params["input"][-1]["text"])
+                self.more.put(params)
                 return {"turnId": self.turn}
             case "turn/interrupt":
                 self.interrupted.set()
@@ -131,7 +131,7 @@ class Server:
         thread = {"id": self.thread, "cwd": params["cwd"], "cliVersion": "0.166.0", "status": {"type": "idle"}}
         return {"thread": thread, "model": params.get("model", "stand-in-1")}
 
-    def take_more(self) -> str | None:
+    def take_more(self) -> Json | None:
         """What the turn was steered with; without any it is over, and takes no more."""
         with self._lock:
             if not self.more.empty():
@@ -243,16 +243,17 @@ def perform(server: Server, word: str, rest: str) -> None:
             say(server, f"{'Again' if server.is_known else 'First'}: {word} {rest}".strip())
 
 
-def turn(server: Server, text: str | None) -> None:
-    """Do as one message says, and as those say that come meanwhile."""
+def turn(server: Server, given: Json | None) -> None:
+    """Do as one message says, and as those say that come meanwhile. What an interrupt is quicker than is lost."""
     number, status = server.turn, "completed"
     try:
-        while text is not None:
-            for line in text.strip().splitlines():
+        while given is not None:
+            Item(server, "userMessage", clientId=given.get("clientUserMessageId"), content=given["input"]).end()
+            for line in given["input"][-1]["text"].strip().splitlines():
                 perform(server, *line.partition(" ")[::2])
-            text = server.take_more()
+            given = server.take_more()
     except InterruptedTurn:
-        status, server.turn = "interrupted", ""
+        status, server.turn, server.more = "interrupted", "", queue.SimpleQueue()
     usage = {"last": {"totalTokens": 1200}, "total": {"totalTokens": 5000}, "modelContextWindow": 200_000}
     server.tell("thread/tokenUsage/updated", turnId=number, tokenUsage=usage)
     server.tell("turn/completed", turn={"id": number, "items": [], "status": status, "error": None})
@@ -262,7 +263,7 @@ def main() -> None:
     assert sys.argv[1] == "app-server", sys.argv
     server = Server()
     while (start := server.starts.get()) is not None:
-        turn(server, start["input"][-1]["text"])
+        turn(server, start)
         server.is_known = True
 
 

@@ -53,14 +53,16 @@ def test_one_codex_serves_a_conversation_and_takes_messages_while_it_works_whate
     stage.until_true(lambda: "Begun" in stage.texts(stage.latest(conversation)))
     adapter = process_of(stage.latest(conversation))
     assert visitor.go_on(conversation, "say Steered").status == 303
-    stage.until_true(lambda: len(stage.events(stage.latest(conversation), EventKind.TAKEN)) == 2)
     stage.house.web.stop(signal.SIGKILL)
+    assert len(stage.events(stage.latest(conversation), EventKind.TAKEN)) == 1
     go.touch()
     stage.house.restart()
     first = stage.ended(conversation)
     assert _how(first) == (RunState.COMPLETED, "")
     assert stage.texts(first) == ["Begun", "Ended", "Steered"]
-    (usage,) = stage.events(first, EventKind.USAGE)
+    assert len(stage.events(first, EventKind.TAKEN)) == 2
+    # One of each turn: the message may have been too late for the first.
+    usage, *_ = stage.events(first, EventKind.USAGE)
     assert usage.body == {"used": 1200, "window": 200_000}
     assert visitor.go_on(conversation, "say More", "plan One Two").status == 303
     second = stage.ended(conversation)
