@@ -219,6 +219,15 @@ def test_what_gemini_tells_of_earlier_turns_is_not_told_again_however_late_it_co
     assert played.texts() == ["New"]
 
 
+def test_the_commands_that_an_agent_tells_of_are_told_if_they_can_be_written_after_a_slash() -> None:
+    played = Played("opencode")
+    played.say("Go on")
+    told = [{"name": "init", "description": "Begin"}, {"name": "two words"}, {"name": 7}, "odd"]
+    played.update(sessionUpdate="available_commands_update", availableCommands=told)
+    events = [line["body"] for line in played.told if line.get("event") == "commands"]
+    assert events == [{"commands": [{"name": "init", "about": "Begin"}]}]
+
+
 def test_opencode_is_asked_about_a_command_only_once_its_whole_input_is_known() -> None:
     played = Played("opencode")
     played.say("Go on")

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sayso.agents import lines
-from sayso.agents.agent import PersonLine, shortened, trimmed
+from sayso.agents.agent import ParsedLine, PersonLine, shortened, trimmed
 from sayso.agents.kinds import AGENTS
 from sayso.agents.lines import PassedOver, RunOutput
 from sayso.agents.model import EventKind, Options, Project, Run, RunChoices
@@ -216,3 +216,15 @@ def test_long_texts_are_cut_in_the_middle_and_say_so() -> None:
     cut = trimmed({"content": "b" * 100_000, "more": ["c"] * 1000})
     assert isinstance(cut, dict)
     assert len(json.dumps(cut)) < 12_000
+
+
+def test_claude_is_asked_for_its_commands_first_and_what_it_replies_becomes_an_event() -> None:
+    claude = AGENTS["claude"]
+    asked = json.loads(claude.greeting())
+    assert asked["request"] == {"subtype": "initialize"}
+    known = [{"name": "compact", "description": "x" * 1000}, {"name": "a/b", "description": ""}, None]
+    reply = {"subtype": "success", "request_id": asked["request_id"], "response": {"commands": known}}
+    (event,) = claude.hear({"type": "control_response", "response": reply}).events
+    assert (event.kind, event.body) == (EventKind.COMMANDS, {"commands": [{"name": "compact", "about": "x" * 300}]})
+    refused = {"subtype": "error", "request_id": asked["request_id"], "error": "No"}
+    assert claude.hear({"type": "control_response", "response": refused}) == ParsedLine()

@@ -20,7 +20,7 @@ from sayso.adapters.held_prompts import AskingSession
 from sayso.adapters.line import PersonSaid
 from sayso.adapters.rpc import Json, RequestId
 from sayso.agents.acp import PROGRAMS
-from sayso.agents.agent import mapping, words
+from sayso.agents.agent import commands_event, mapping, words
 from sayso.agents.model import EventKind, Saying
 from sayso.dialects.approve import Permission
 
@@ -191,6 +191,7 @@ class AcpAdapter(Adapter):
         update = mapping(params.get("update"))
         if update.get("sessionUpdate") == "available_commands_update":
             self._tells_history = False
+            self.talk.tell(commands_event(update.get("availableCommands")))
         # Before there is something to do, it tells what was said in earlier processes of the conversation.
         if method != "session/update" or not self._at_work or self._tells_history:
             return

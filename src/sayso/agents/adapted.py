@@ -22,7 +22,7 @@ _MODULE = "sayso.adapters.__main__"
 _TOLD = frozenset(
     {
         *(EventKind.STARTED, EventKind.DELTA, EventKind.TEXT, EventKind.THINKING, EventKind.TOOL),
-        *(EventKind.TOOL_RESULT, EventKind.NOTICE, EventKind.USAGE),
+        *(EventKind.TOOL_RESULT, EventKind.NOTICE, EventKind.USAGE, EventKind.COMMANDS),
     }
 )
 """What an adapter may say that has happened; the rest Talk knows by itself."""
@@ -67,6 +67,9 @@ class Adapted(ABC):
             "mode": options.permission_mode,
             "asks": line is not None,
         }
+
+    def greeting(self) -> bytes:
+        return b""  # an adapter begins by itself
 
     def spoken(self, name: str, said: Spoken) -> bytes:
         text = said.text.encode(errors="replace").decode()

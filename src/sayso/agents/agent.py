@@ -16,6 +16,10 @@ MOST_TEXT = 100_000
 """Characters of one text that are kept."""
 MOST_OUTPUT = 20_000
 """Characters that are kept of what a tool was given or gave."""
+MOST_COMMANDS = 300
+MOST_ABOUT = 300
+"""Characters that are kept of what a command is for."""
+_COMMAND = re.compile(r"[\w:.-]{1,60}", re.ASCII)
 _NUMBER = re.compile(r"[0-9a-f]{12}$")
 
 
@@ -66,6 +70,9 @@ class Agent(Protocol):
         """The command that starts it. What it is told comes on standard input. Where anything is to be kept out, the
         agent loads nothing of the project by itself."""
 
+    def greeting(self) -> bytes:
+        """What its process is told first of all; empty for nothing."""
+
     def spoken(self, name: str, said: Spoken) -> bytes:
         """What is written to its input for something that is said to it; `name` is how it tells of that later."""
 
@@ -82,6 +89,13 @@ def number_of(line: str, name: str) -> int | None:
     """The number in such a name; None for what was not said by us to this very process."""
     number = _NUMBER.search(name)
     return int(number[0], 16) if number and name == saying_name(line, int(number[0], 16)) else None
+
+
+def commands_event(told: object) -> tuple[NewEvent, ...]:
+    """The commands that an agent tells of, as far as each is one word that can be written after a slash."""
+    named = [(words(each.get("name")), words(each.get("description"))) for each in items(told)]
+    found = [{"name": name, "about": about[:MOST_ABOUT]} for name, about in named if _COMMAND.fullmatch(name)]
+    return (NewEvent(kind=EventKind.COMMANDS, body={"commands": found[:MOST_COMMANDS]}),) if found else ()
 
 
 def text_event(kind: EventKind, text: object, **more: object) -> tuple[NewEvent, ...]:

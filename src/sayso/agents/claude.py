@@ -10,7 +10,18 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sayso.agents.agent import ParsedLine, PersonLine, items, mapping, number, shortened, text_event, trimmed, words
+from sayso.agents.agent import (
+    ParsedLine,
+    PersonLine,
+    commands_event,
+    items,
+    mapping,
+    number,
+    shortened,
+    text_event,
+    trimmed,
+    words,
+)
 from sayso.agents.model import Ending, EventKind, NewEvent, Picture, Run, Saying, Spoken
 from sayso.agents.pictures import picture_of
 from sayso.brought import BroughtFile, Used
@@ -25,6 +36,8 @@ _REQUESTS = {
 }
 """What its requests are called, and the field for what is asked for."""
 
+_GREETING = "greeting"
+"""What the request is called by which it is asked for its commands."""
 _IN_CONTEXT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 
 
@@ -58,6 +71,9 @@ class Claude:
             argv += ["--resume", run.session]
         return argv
 
+    def greeting(self) -> bytes:
+        return _line(_request(_GREETING, {"subtype": "initialize"}))
+
     def spoken(self, name: str, said: Spoken) -> bytes:
         if said.what is Saying.MESSAGE:
             message = {"role": "user", "content": _content_of(said)}
@@ -79,6 +95,9 @@ class Claude:
                 return ParsedLine(taken=(words(said.get("uuid")),))
             case "user":
                 return ParsedLine(events=tuple(_received(said)))
+            case "control_response" if mapping(said.get("response")).get("request_id") == _GREETING:
+                told = mapping(mapping(said.get("response")).get("response"))
+                return ParsedLine(events=commands_event(told.get("commands")))
             case "control_response":
                 return _replied(mapping(said.get("response")))
             case "result":

@@ -111,10 +111,12 @@ class Launcher:
             speaking.say(run.folder, number, self._first(run, each) + agent.spoken(name, each))
 
     def _first(self, run: Run, said: Spoken) -> bytes:
-        """What goes before a message with which a process begins another turn: the mode and the model that a process of
-        its own would be started with."""
-        if not said.begins or run.line == run.id:
+        """What goes before a message with which a process begins: a greeting; and with which it begins another turn:
+        the mode and the model that a process of its own would be started with."""
+        if not said.begins:
             return b""
+        if run.line == run.id:
+            return AGENTS[run.agent].greeting()
         agent, wanted = AGENTS[run.agent], run.options
         told = ((Saying.MODE, wanted.permission_mode), (Saying.MODEL, wanted.model))
         return b"".join(agent.spoken(f"again-{what}", Spoken(what=what, text=text)) for what, text in told if text)

@@ -181,6 +181,8 @@ class EventKind(StrEnum):
     """`number`, `message`: the agent has taken up what has this number, and whether that is a message."""
     USAGE = "usage"
     """`used`, `window`: tokens of its context that are in use, and that there are; either may be missing."""
+    COMMANDS = "commands"
+    """`commands`: those that the agent knows, each with its `name` and what it is `about`."""
     PICTURES = "pictures"
     """The pictures that came with the prompt."""
     NOTICE = "notice"

@@ -138,6 +138,9 @@ class Input:
     def _obey(self, name: str, request: dict[str, Any]) -> None:
         reply: dict[str, Any] = {"subtype": "success", "request_id": name, "response": {}}
         match request["subtype"]:
+            case "initialize":
+                known = {"name": "compact", "description": "Clear\u202e the history", "argumentHint": ""}
+                reply["response"] = {"commands": [known, {"name": "review", "description": "Review a change"}]}
             case "interrupt":
                 interrupted.set()
             case "set_permission_mode" if request["mode"] == "none":

@@ -153,6 +153,8 @@ def test_a_real_claude_is_steered_interrupted_and_set_otherwise_in_one_process_t
         expect(page.locator("#turn-1 [data-footer]")).to_contain_text("Done")
         expect(page.locator("[data-spoken]")).to_contain_text("taken up")
         assert script.whole.count("STEERING") == 1
+        commands = real.visitor().get(f"/talk/{conversation}/commands").data["options"]
+        assert next(each["about"] for each in commands if each["value"] == "/compact")
         # The next turn has the same process; what is chosen while it works holds at once.
         go.unlink()
         script.steps += [

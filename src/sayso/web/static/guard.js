@@ -167,6 +167,8 @@ addEventListener("keydown", (event) => {
   const presses = event.key === "Enter" || event.key === " ";
   if (presses && event.repeat && field.closest("button, a, summary, input[type=radio], input[type=checkbox]")) return refuse(event);
   if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || !field.form) return;
+  // In an open list Enter chooses, and never sends.
+  if (field.getAttribute("aria-expanded") === "true") return;
   refuse(event);
   if (!event.repeat) sendBy(field);
 }, true);
