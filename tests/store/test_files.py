@@ -162,7 +162,10 @@ from sayso.errors import SaysoError
 from sayso.store.sqlite import SqliteStore
 from tests.asks.samples import ask
 
-SqliteStore.in_memory().close()  # all that it needs of the program is read while that is allowed
+# All that it needs of the program is read while that is allowed.
+store = SqliteStore.in_memory()
+AskDesk(store).hold(ask())
+store.close()
 if user := int(sys.argv[2]):
     os.setgroups([])
     os.setgid(user)
