@@ -11,6 +11,7 @@ from tests.trees.repositories import CONVERSATION, begun, git, new_repository, o
 
 from sayso.errors import TreeUnavailable
 from sayso.trees import shadow as shadows
+from sayso.trees.binaries import described
 from sayso.trees.changes import ChangedFile, ChangeKind, changes, diffs
 from sayso.trees.keeping import Trees
 from sayso.trees.shadow import Shadow
@@ -110,6 +111,58 @@ def test_a_hostile_repository_has_nothing_executed(tmp_path: Path) -> None:
     assert not executed.exists()
     git(project, "status", "--porcelain")
     assert executed.exists(), "the trap must be one"
+
+
+def test_attributes_do_not_hide_text(shadow: Shadow, project: Path) -> None:
+    (project / ".gitattributes").write_text("*.sh -diff\nshop.py binary\n")
+    git(project, "add", ".gitattributes")
+    (project / "deploy.sh").write_text("rm -rf /\n")
+    (project / "shop.py").write_text("one\n")
+    assert not any(file.is_binary for file in changed(shadow).values())
+    assert diff_of(shadow, "deploy.sh") == "@@ -0,0 +1 @@\n+rm -rf /"
+    assert diff_of(shadow, "shop.py") == "@@ -1,2 +1 @@\n one\n-two"
+
+
+def test_what_is_no_text_is_told_by_size_type_and_hash(shadow: Shadow, project: Path) -> None:
+    (project / "run").write_bytes(b"#!/bin/sh\n\0")
+    (project / "shop.py").write_bytes(b"\x7fELF\0\n\0")
+    (project / "odd").write_bytes(b"\0")
+    (project / "notes.txt").write_text("text\n")
+    told = described(shadow, changes(shadow).files)
+    hashed = {name: git(project, "hash-object", name).strip() for name in told}
+    assert told == {
+        "odd": f"1 byte, of no known type, hash {hashed['odd']}",
+        "run": f"11 bytes, a script, with characters in it that are no text, hash {hashed['run']}",
+        "shop.py": f"7 bytes, a program (ELF), hash {hashed['shop.py']}",
+    }
+
+
+@pytest.mark.parametrize("mark", ["--skip-worktree", "--assume-unchanged"])
+def test_files_that_are_marked_as_not_to_be_looked_at_are_looked_at(tmp_path: Path, project: Path, mark: str) -> None:
+    git(project, "update-index", mark, "shop.py")
+    shadow = begun(tmp_path, project)
+    assert not changed(shadow)
+    (project / "shop.py").write_text("other\n")
+    assert kinds(shadow) == {"shop.py": ChangeKind.CHANGED}
+
+
+def test_a_file_that_becomes_executable_is_told_whatever_the_settings_say(tmp_path: Path, project: Path) -> None:
+    git(project, "config", "core.filemode", "false")
+    shadow = begun(tmp_path, project)
+    assert not changed(shadow)
+    (project / "shop.py").chmod(0o755)
+    assert kinds(shadow) == {"shop.py": ChangeKind.CHANGED}
+
+
+def test_where_every_file_is_executable_modes_are_no_change(tmp_path: Path, project: Path) -> None:
+    git(project, "config", "core.filemode", "false")
+    for name in ("shop.py", "notes.txt", "old.txt"):
+        (project / name).chmod(0o777)
+    shadow = begun(tmp_path, project)
+    (project / "shop.py").write_text("other\n")
+    now = changed(shadow)["shop.py"].now
+    assert now
+    assert now.mode == "100644"
 
 
 def test_files_that_git_keeps_by_a_filter_are_named_and_not_compared(shadow: Shadow, project: Path) -> None:

@@ -58,13 +58,13 @@ class ChangedFile:
     @property
     def mark(self) -> str:
         """Names it in addresses and forms: a path may be no text."""
-        return hashlib.sha256(os.fsencode(self.path)).hexdigest()[:16]
+        return hashlib.sha256(os.fsencode(self.path)).hexdigest()[:32]
 
     @property
     def state(self) -> str:
         """Another one for all that can become of it."""
         ends = [f"{each.mode} {each.blob}" if each else "" for each in (self.before, self.now)]
-        return hashlib.sha256("\0".join(ends).encode()).hexdigest()[:16]
+        return hashlib.sha256("\0".join(ends).encode()).hexdigest()
 
     @property
     def kind(self) -> ChangeKind:
@@ -140,7 +140,8 @@ def diffs(shadow: Shadow, seen: TreeChanges, files: Sequence[ChangedFile]) -> di
         return {}
     words = ("-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short")
     paths = (file.path for file in files)
-    printed = shadow.git.run("diff-tree", *words, seen.beginning, seen.now.tree, "--", *paths, most=MOST_DIFF_BYTES)
+    git = _without_attributes(shadow.git)
+    printed = git.run("diff-tree", *words, seen.beginning, seen.now.tree, "--", *paths, most=MOST_DIFF_BYTES)
     patches = iter([printed[begin:end] for begin, end in _spans(printed)])
     try:
         # A file that became a link is told as one that went and another that came.
@@ -152,7 +153,7 @@ def diffs(shadow: Shadow, seen: TreeChanges, files: Sequence[ChangedFile]) -> di
 
 def _compared(git: Git, before: str, after: str) -> Iterator[ChangedFile]:
     words = ("-r", "-z", "--no-renames", "--no-abbrev", "--raw", "--numstat")
-    fields = iter(git.run("diff-tree", *words, before, after).split(b"\0"))
+    fields = iter(_without_attributes(git).run("diff-tree", *words, before, after).split(b"\0"))
     entries: dict[bytes, tuple[TreeEntry | None, TreeEntry | None]] = {}
     counts: dict[bytes, tuple[int | None, int | None]] = {}
     for field in fields:
@@ -165,6 +166,12 @@ def _compared(git: Git, before: str, after: str) -> Iterator[ChangedFile]:
     for path, (old, new) in entries.items():
         lines = counts.get(path, (0, 0))
         yield ChangedFile(path=os.fsdecode(path), before=old, now=new, added=lines[0], removed=lines[1])
+
+
+def _without_attributes(git: Git) -> Git:
+    """Git that tells text by its content alone. An agent can write `.gitattributes`, which would hide a script as being
+    no text; they are looked for in the working tree and in the index, so it gets an empty one of each."""
+    return replace(git, work_tree=git.repository / "refs", index=git.repository / "no-index")
 
 
 def _entry(mode: str, blob: str) -> TreeEntry | None:

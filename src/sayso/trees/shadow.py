@@ -27,7 +27,7 @@ MOST_NEW_BYTES, MOST_NEW_FILES = 200 * 1024 * 1024, 20_000
 """What a working tree may hold that its repository does not have yet."""
 _BEGINNING, _ROOT = "beginning", "root"
 _TREE = re.compile(r"[0-9a-f]{40,64}")
-_FROM_PROJECT = r"^(core\.(autocrlf|eol|filemode|ignorecase|precomposeunicode|symlinks)|extensions\.objectformat)$"
+_FROM_PROJECT = r"^(core\.(autocrlf|eol|ignorecase|precomposeunicode|symlinks)|extensions\.objectformat)$"
 """Settings that say how files are read. None of them can name a program."""
 _FROM_PERSON = r"^core\.(autocrlf|eol|excludesfile)$"
 _MOST_EXCLUDED = 1024 * 1024
@@ -127,10 +127,52 @@ class Shadow:
         index = self.folder / "index"
         try:
             shutil.copy2(repository.own / "index", index)
-            # Also those that are marked as unchanged are looked at.
-            self.git.run("update-index", "-q", "--really-refresh")
+            self._look_at_all(repository)
         except (OSError, TreeUnavailable):
             index.unlink(missing_ok=True)
+
+    def _look_at_all(self, repository: Repository) -> None:
+        """An agent can mark files in the person's index as not to be looked at, and modes in the settings. Neither is
+        believed."""
+        entries = list(_entries(self.git))
+        for word, marked in (
+            ("--no-assume-unchanged", [entry.path for entry in entries if entry.tag.islower()]),
+            ("--no-skip-worktree", [entry.path for entry in entries if entry.tag in "Ss"]),
+        ):
+            if marked:
+                self.git.run("update-index", word, "-z", "--stdin", given=b"\0".join([*marked, b""]))
+        told = settings(self.git, repository.config, r"^core\.filemode$").get("core.filemode", "true")
+        if told == "false" and not _has_modes(self.root, entries):
+            self.git.run("config", "--file", str(self.folder / "config"), "core.filemode", "false")
+        self.git.run("update-index", "-q", "--refresh")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _IndexEntry:
+    tag: str
+    """As `git ls-files -v` tells it."""
+    mode: bytes
+    path: bytes
+
+
+def _entries(git: Git) -> Iterator[_IndexEntry]:
+    for told in git.run("ls-files", "-v", "--stage", "-z").split(b"\0"):
+        if told:
+            head, _, path = told.partition(b"\t")
+            tag, mode, *_ = head.split(b" ")
+            yield _IndexEntry(tag=tag.decode(), mode=mode, path=path)
+
+
+def _has_modes(root: Path, entries: Iterable[_IndexEntry]) -> bool:
+    """Whether files can be executable there or not. Where they cannot, all are the same, whatever the index says."""
+    noted, there = set(), set()
+    real = os.fsencode(os.path.realpath(root))
+    for entry in entries:
+        status = _status(real, entry.path) if entry.mode.startswith(b"100") else None
+        if status and stat.S_ISREG(status.st_mode):
+            noted.add(entry.mode == b"100755")
+            there.add(bool(status.st_mode & stat.S_IXUSR))
+    return len(there) != 1 or there == noted
 
 
 def persons_config() -> Path:

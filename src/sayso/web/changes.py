@@ -17,6 +17,7 @@ from sayso.agents.supervisor import RunSupervisor
 from sayso.errors import SaysoError, TreeUnavailable
 from sayso.records import replace
 from sayso.text import exact_diff, spelt_out
+from sayso.trees.binaries import described
 from sayso.trees.changes import ChangedFile, ChangeKind, TreeChanges, changes, diffs
 from sayso.trees.reverting import Revert, reverts
 from sayso.trees.shadow import Shadow
@@ -142,6 +143,7 @@ def shown_files(
 ) -> Iterator[ShownFile]:
     """These files with their diffs, as far as there is room; `at` is the page where each can be shown alone."""
     told = _diffs(shadow, found, [file for file in files if file.lines <= room.lines][:MOST_FILES])
+    binaries = described(shadow, files[:MOST_FILES])
     for number, file in enumerate(files):
         diff = told.get(file.path)
         word, tone = _WORDS[file.kind]
@@ -150,7 +152,7 @@ def shown_files(
             name=spelt_out(file.path),
             word=word,
             tone=tone,
-            notes=tuple(_notes(file, diff, room)),
+            notes=tuple(_notes(file, diff, binaries.get(file.path, ""), room)),
             block=diff_block(exact_diff(diff[: room.characters])) if diff else None,
             unfolded=file.lines <= room.unfolded_lines and number < room.unfolded_files,
             whole_at="" if room is ALONE or _is_whole(file, diff, room) else f"{at}?file={file.mark}",
@@ -169,12 +171,12 @@ def _is_whole(file: ChangedFile, diff: str | None, room: Room) -> bool:
     return file.is_binary or bool(file.filter) or (diff is not None and len(diff) <= room.characters)
 
 
-def _notes(file: ChangedFile, diff: str | None, room: Room) -> Iterator[str]:
+def _notes(file: ChangedFile, diff: str | None, described_as: str, room: Room) -> Iterator[str]:
     if file.filter:
         program = spelt_out(file.filter)
         yield f"git keeps its content by a program ({program}), which is not run here. Look at it in a terminal."
     elif file.is_binary:
-        yield "It is not text."
+        yield f"It is not text: {described_as}." if described_as else "It is not text."
     elif file.kind is ChangeKind.NEW and not file.lines:
         yield "It is empty."
     elif diff is None:

@@ -26,7 +26,7 @@ from sayso.web.sessions import Visitor, required_browser
 from sayso.web.site import site_of
 from sayso.web.talk import form_of, supervisor_of, turns_of
 
-_WANTED = re.compile(r"([0-9a-f]{16})\.([0-9a-f]{16})")
+_WANTED = re.compile(r"([0-9a-f]{32})\.([0-9a-f]{64})")
 _MOST_NAMES = 5
 _LONGEST_MESSAGE = 20_000
 
