@@ -32,6 +32,14 @@ def stop(runs: RunDesk, desk: AskDesk, run: Run, by: Settler) -> None:
     _cancel_asks(desk, run, by)
 
 
+def cancel_awaited(desk: AskDesk, run: Run, by: Settler) -> None:
+    """A turn was interrupted: nobody waits for its questions any more. What its agent went on without stays."""
+    for ask in list(_open_asks(desk, run)):
+        if ask.wait:
+            with suppress(AlreadySettled):
+                desk.cancel(ask.id, by)
+
+
 def _cancel_asks(desk: AskDesk, run: Run, by: Settler) -> None:
     for ask in list(_open_asks(desk, run)):
         with suppress(AlreadySettled):

@@ -201,6 +201,8 @@ class RunSupervisor:
                 await self._do(self._launcher.let_rest, follower.run)
                 if run.line not in self._resting:
                     self._tasks.start(self._see_off(run, over))
+                if follower.run.state is RunState.STOPPED:
+                    await insistently(lambda: self._do(self._cancel_awaited, run), _warn)
                 return
             pause = QUICK if took else min(pause * 1.3, SLOW)
             await asyncio.wait([over], timeout=pause)
@@ -214,6 +216,9 @@ class RunSupervisor:
             return
         await insistently(lambda: self._do(follower.end, status), _warn)
         await self._do(self._launcher.clear_away, run)
+
+    def _cancel_awaited(self, run: Run) -> None:
+        stopping.cancel_awaited(self._desk, run, Settler(person=run.user, surface=SURFACE))
 
     async def _see_off(self, run: Run, over: asyncio.Future[Status]) -> None:
         """Clear away after an agent that ends between two turns. Endless on purpose: it lasts as long as the agent."""
