@@ -126,6 +126,8 @@ def answered(words: str, note: str = "") -> Card:
 
 def _decided(verdict: Verdict) -> str:
     """What a person decided about a permission. Everything but a plain allow was a no."""
+    if verdict.allowed and verdict.edited:
+        return "You allowed this as you edited it"
     if verdict.allowed:
         return f"You allowed this{_HOW_FAR[verdict.scope]}"
     because = one_line(verdict.because, _SAID_CHARACTERS)

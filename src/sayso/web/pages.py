@@ -151,6 +151,7 @@ def _environment() -> Environment:
         "happened": wording.happened,
         "problem_of": wording.problem_of,
         "permission_card": permission_card.card_of,
+        "edited_parts": permission_card.edited_parts,
         "row_card": permission_card.row_card_of,
         "shown_parts": permission_card.shown_parts,
         "shown_difference": permission_card.shown_difference,

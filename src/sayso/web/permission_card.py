@@ -16,6 +16,7 @@ from sayso.errors import InvalidInput
 from sayso.permissions.action import Action, AllowScope, action_of, asking_rules, scopes_of, takes_changes
 from sayso.permissions.editing import difference, edited, to_edit
 from sayso.permissions.parts import ActionPart, PartName, parts_of, rules_part
+from sayso.permissions.verdict import verdict_of
 from sayso.records import replace
 from sayso.web.fields import Fields
 from sayso.web.markdown import unbroken
@@ -99,6 +100,14 @@ class Editing:
     changes: tuple[ShownPart, ...] = ()
 
 
+@dataclass(frozen=True, kw_only=True)
+class EditedParts:
+    """An action as it was allowed, where that is not as it was asked for."""
+
+    title: str
+    parts: tuple[ShownPart, ...]
+
+
 def card_of(ask: Ask) -> PermissionCard | None:
     """None for what asks for no permission."""
     action = action_of(ask)
@@ -111,6 +120,14 @@ def card_of(ask: Ask) -> PermissionCard | None:
     return PermissionCard(
         digest=ask.digest, parts=parts, ways=ways, editable=takes_changes(ask), agreed=agreed, needs_several=several
     )
+
+
+def edited_parts(ask: Ask) -> EditedParts | None:
+    """What a person has made of an action and allowed; None where they allowed it as it was, or not at all."""
+    found = verdict_of(ask)
+    if not found or not found.allowed or not found.edited or not found.action:
+        return None
+    return EditedParts(title=found.action.title, parts=tuple(shown_parts(found.action)))
 
 
 def editing_of(ask: Ask, text: str | None) -> Editing | None:

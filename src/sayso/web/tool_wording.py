@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,6 +48,8 @@ class ToolState:
 
     name: str
     took: str = ""
+    is_edited: bool = False
+    """Whether it was allowed as a person had edited it, and not as its line says."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,26 +60,34 @@ class PlanStep:
     state: str
 
 
-def state(run: Run, use: UsedTool | None, result: RunEvent | None, denied: Iterable[str]) -> ToolState:
-    """`denied`: the digests of what people have denied in this run."""
+def state(
+    run: Run, use: UsedTool | None, result: RunEvent | None, denied: Collection[str], edited: Collection[str]
+) -> ToolState:
+    """`denied`, `edited`: the digests of what people have denied in this run, and allowed as they edited it."""
     if result is None:
         return ToolState(name="unknown" if run.state.ended else "running")
     took = result.at - use.at if use else 0
     told = lasting(took) if took >= _WORTH_TELLING else ""
     if not result.body["error"]:
-        return ToolState(name="done", took=told)
+        return ToolState(name="done", took=told, is_edited=use is not None and use.digest in edited)
     is_denied = result.body.get("denied") or (use is not None and use.digest in denied)
     return ToolState(name="denied" if is_denied else "failed", took=told)
 
 
 def denied(asks: Iterable[Ask]) -> set[str]:
     """What people have denied, as digests of uses of tools."""
-    found = set()
-    for ask in asks:
-        verdict, wanted = verdict_of(ask), original_of(ask)
-        if verdict and verdict.decision is Decision.DENIED and wanted:
-            found.add(_digest(wanted["tool"], trimmed(wanted["data"].get("input", {}))))
-    return found
+    return {_use_of(ask) for ask in asks if (found := verdict_of(ask)) and found.decision is Decision.DENIED}
+
+
+def edited(asks: Iterable[Ask]) -> set[str]:
+    """What people have allowed as they edited it, as digests of uses of tools."""
+    return {_use_of(ask) for ask in asks if (found := verdict_of(ask)) and found.allowed and found.edited}
+
+
+def _use_of(ask: Ask) -> str:
+    """The digest of the use of a tool that a permission is for; empty where its texts were not kept."""
+    wanted = original_of(ask)
+    return _digest(wanted["tool"], trimmed(wanted["data"].get("input", {}))) if wanted else ""
 
 
 def _digest(tool: str, given: object) -> str:

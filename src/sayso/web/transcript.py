@@ -92,6 +92,8 @@ class Transcript:
         """When the agent of the turn was last heard of."""
         self._use = AgentUse()
         self._uses: dict[str, UsedTool] = {}
+        self._edited: set[str] = set()
+        """The uses of tools that the reader has edited, by their digests."""
         self._footer, self._status_key = "", tuple[object, ...]()
         self._partial, self._queue_told = "", ""
         self._seen_end = ""
@@ -145,7 +147,7 @@ class Transcript:
         uses = {event.body["id"]: UsedTool.of(event) for event in events if event.kind is EventKind.TOOL}
         taken = {event.body["number"] for event in events if event.kind is EventKind.TAKEN}
         asks = self._asks(run, events)
-        denied = tool_wording.denied(asks.values())
+        denied, edited = tool_wording.denied(asks.values()), tool_wording.edited(asks.values())
         self._heard_at = _heard_at(events)
         told = recall.answers(events)
         cards_below: list[tuple[Ask, Markup]] = []
@@ -156,7 +158,7 @@ class Transcript:
             match event.kind:
                 case EventKind.TOOL:
                     result = results.get(event.body["id"])
-                    state = tool_wording.state(run, uses[event.body["id"]], result, denied)
+                    state = tool_wording.state(run, uses[event.body["id"]], result, denied, edited)
                     yield self._part(run, event, result=result, state=state)
                 case EventKind.TOOL_RESULT if event.body["id"] in uses:
                     pass
@@ -289,7 +291,7 @@ class Transcript:
         """What became of the use of a tool, now that its result is there."""
         asks = [ask for ask_id in self._told if (ask := self._ask(run, ask_id))] if result.body["error"] else []
         use = self._uses.get(result.body["id"])
-        state = tool_wording.state(run, use, result, tool_wording.denied(asks))
+        state = tool_wording.state(run, use, result, tool_wording.denied(asks), self._edited)
         return fragment("tool_state.html", state=state)
 
     def _new_card(self, run: Run, event: RunEvent, where: Place) -> Iterator[bytes]:
@@ -307,7 +309,9 @@ class Transcript:
     def _changed_cards(self, run: Run) -> list[Ask]:
         """The asks whose cards the reader has seen otherwise."""
         asks = ((self._ask(run, ask_id), told) for ask_id, told in self._told.items())
-        return [ask for ask, told in asks if ask and self._version(run, ask) != told]
+        changed = [ask for ask, told in asks if ask and self._version(run, ask) != told]
+        self._edited |= tool_wording.edited(changed)
+        return changed
 
     def _changed_card(self, run: Run, ask: Ask) -> bytes:
         self._told[ask.id] = self._version(run, ask)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from tests.e2e.talk.stage import Stage, begin, new_stage, permit, process_of, sa
 from tests.web.house import USER
 
 from sayso.agents.model import EventKind, RunChoices, RunState
-from sayso.asks.model import Settler
+from sayso.asks.model import Settler, State
 from sayso.permissions.action import AllowScope
 from sayso.permissions.desk import PermissionDesk
 from sayso.running.folder import wait
@@ -81,6 +82,30 @@ def test_an_interrupted_agent_stays_and_goes_on_with_the_next_message_in_another
     assert visitor.go_on(conversation, "settings").status == 303
     assert stage.texts(stage.ended(conversation)) == ["Mode acceptEdits, model haiku"]
     assert process_of(stage.latest(conversation)) == agent
+
+
+def test_what_an_interrupted_turn_still_asks_is_asked_no_more(patient: Stage) -> None:
+    stage, visitor = patient, patient.visitor()
+    conversation = visitor.start(stage.project("asking"), permit("Bash", command="make"))
+    asked = stage.open_ask(conversation)
+    assert visitor.post(f"/talk/{conversation}/interrupt").status == 303
+    assert stage.ended(conversation).state is RunState.STOPPED
+    stage.until_true(lambda: stage.house.desk.get(asked.id).state is State.CANCELLED)
+    assert "You cancelled this" in visitor.get(f"/talk/{conversation}").text
+
+
+def test_a_yes_to_what_was_edited_reads_as_that(patient: Stage) -> None:
+    stage, visitor = patient, patient.visitor()
+    conversation = visitor.start(stage.project("edited"), permit("Bash", command="npm test -- --watch"))
+    asked, by = stage.open_ask(conversation), Settler(person=USER, surface="browser")
+    PermissionDesk(stage.house.desk).allow(asked.id, asked.digest, by, changed_input={"command": "npm test"})
+    run = stage.ended(conversation)
+    assert stage.texts(run) == ["Allowed Bash"]
+    page = visitor.get(f"/talk/{conversation}").text
+    assert re.search(r"<p [^>]*>Edited: Bash: npm test</p>", page)
+    assert "You allowed this as you edited it" in page
+    assert "As it was asked for" in page
+    assert re.search(r"done</span> edited\W+span> <span class=\"tool-name\">Bash", page)
 
 
 def test_a_turn_that_an_agent_begins_by_itself_is_shown_and_can_be_interrupted(patient: Stage) -> None:
