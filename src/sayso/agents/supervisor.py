@@ -214,6 +214,8 @@ class RunSupervisor:
             if not run.state.ended:
                 await self._see_through(run)
             return
+        # What it was killed over is asked no more, before anybody hears that the run has ended.
+        await insistently(lambda: self._do(self._desk.release_the_dead), _warn)
         await insistently(lambda: self._do(follower.end, status), _warn)
         await self._do(self._launcher.clear_away, run)
 

@@ -155,6 +155,12 @@ def test_a_killed_agent_leaves_nothing_behind_and_the_next_process_goes_on_where
     assert stage.house.desk.get(asked.id).state is State.EXPIRED
     assert visitor.go_on(conversation, "remember").status == 303
     assert stage.texts(stage.ended(conversation)) == ['Before: ["say One"]']
+    # The same with the adapter itself, which has no time to take back what it asked.
+    assert visitor.go_on(conversation, "run touch killed").status == 303
+    asked = stage.open_ask(conversation)
+    process_of(stage.latest(conversation)).kill()
+    stage.ended(conversation)
+    assert stage.house.desk.get(asked.id).state is State.EXPIRED
 
 
 def test_an_agent_that_cannot_go_on_or_begin_says_so(harbour: Stage) -> None:
