@@ -242,6 +242,24 @@ def test_two_requests_with_one_id_are_both_refused_and_what_was_decided_meanwhil
     assert list(table.prompts.tell) == [7]
 
 
+def test_a_patch_that_changes_after_it_was_asked_is_asked_anew_and_the_old_one_is_no_more() -> None:
+    def changes(path: str) -> list[Json]:
+        return [{"path": path, "kind": {"type": "add"}, "diff": "x\n"}]
+
+    table = Table().at_work()
+    table.tells("item/started", item={"id": "i", "type": "fileChange", "changes": changes("a")})
+    wanted = {"threadId": THREAD, "turnId": "turn-1", "itemId": "i"}
+    table.says(id=7, method="item/fileChange/requestApproval", params=wanted)
+    first = table.prompts.tell[7]
+    table.tells("item/fileChange/patchUpdated", itemId="i", changes=changes("a"))
+    assert table.prompts.tell[7] is first
+    table.tells("item/fileChange/patchUpdated", itemId="i", changes=changes("/etc/evil"))
+    assert table.prompts.tell[7] is not first
+    table.person(Saying.INTERRUPT, "stop")
+    table.tells("item/fileChange/patchUpdated", itemId="i", changes=changes("b"))
+    assert table.prompts.tell == {}
+
+
 def test_the_words_of_a_no_reach_the_agent_before_the_no() -> None:
     table = Table().at_work()
     wanted = {"threadId": THREAD, "turnId": "turn-1", "itemId": "i"}

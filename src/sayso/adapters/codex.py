@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from sayso.gates.prompts import AskedPrompt
 
 INTERRUPTED, TAKEN_BACK, TURN_OVER = "its turn was interrupted", "its agent took it back", "its turn is over"
+CHANGED = "it would change something else by now"
 PERMISSIONS = "item/permissions/requestApproval"
 _NOT_WANTED = (
     *("item/plan/delta", "item/reasoning/summaryTextDelta", "item/reasoning/textDelta"),
@@ -73,6 +74,8 @@ class CodexAdapter(Adapter):
     def begin(self) -> None:
         self._changes: dict[str, list[Json]] = {}
         """Of the files that it would change, by the item that does it."""
+        self._shown: dict[RequestId, Json] = {}
+        """Its requests to change files that people are asked about."""
         self._calls: dict[str, Json] = {}
         """Of tools of MCP servers, by the item that is the call."""
         self._to_interrupt: list[PersonSaid] = []
@@ -183,6 +186,7 @@ class CodexAdapter(Adapter):
         if not self._turn:
             self.talk.done(said.name)
             return
+        self._shown.clear()
         self.prompts.drop_all(INTERRUPTED)
         self.agent.request(
             "turn/interrupt",
@@ -221,14 +225,26 @@ class CodexAdapter(Adapter):
         item = mapping(params.get("item"))
         match method:
             case "item/started" if isinstance(item.get("changes"), list):
-                self._changes[item["id"]] = item["changes"]
+                self._note_patch(item["id"], item["changes"])
             case "item/started" if item.get("type") == "mcpToolCall":
                 self._calls[item["id"]] = item
             case "item/fileChange/patchUpdated" if isinstance(params.get("changes"), list):
-                self._changes[params["itemId"]] = params["changes"]
+                self._note_patch(params["itemId"], params["changes"])
             case "item/completed":
                 self._changes.pop(item["id"], None)
                 self._calls.pop(item["id"], None)
+
+    def _note_patch(self, item: str, changes: list[Json]) -> None:
+        """What people are asked about they are asked anew, should it be another change by now."""
+        before, self._changes[item] = self._changes.get(item), changes
+        for request, params in list(self._shown.items()):
+            if params.get("itemId") == item and before != changes:
+                self.let_go(request, CHANGED)
+                self._ask_to_do(request, CHANGE, params)
+
+    def let_go(self, request: RequestId, why: str) -> None:
+        super().let_go(request, why)
+        self._shown.pop(request, None)
 
     def _hear(self, method: str, params: Json) -> None:
         match method:
@@ -252,8 +268,8 @@ class CodexAdapter(Adapter):
     def _end_turn(self, turn: Json) -> None:
         self._turn = ""
         self.prompts.drop_all(TURN_OVER)
-        self._changes.clear()
-        self._calls.clear()
+        for known in (self._changes, self._calls, self._shown):
+            known.clear()
         self._keep_steered()
         match turn.get("status"):
             case "interrupted":
@@ -269,8 +285,7 @@ class CodexAdapter(Adapter):
     def be_asked(self, request: RequestId, method: str, params: Json) -> None:
         match method:
             case _ if method in (COMMAND, CHANGE):
-                changes = self._changes.get(words(params.get("itemId")), [])
-                self._put(request, _permission(method, params, changes), (_ACCEPT, _DECLINE), params)
+                self._ask_to_do(request, method, params)
             case _ if method == QUESTIONS:
                 self._put(request, _questions(params), (None, {"answers": {}}), params)
             case _ if asks_for_tool(method, params):
@@ -285,6 +300,12 @@ class CodexAdapter(Adapter):
             case _:
                 self.agent.refuse(request, f"Sayso does not know {method}.")
 
+    def _ask_to_do(self, request: RequestId, method: str, params: Json) -> None:
+        if method == CHANGE:
+            self._shown[request] = params
+        changes = self._changes.get(words(params.get("itemId")), [])
+        self._put(request, _permission(method, params, changes), (_ACCEPT, _DECLINE), params)
+
     def _put(
         self,
         request: RequestId,
@@ -297,6 +318,7 @@ class CodexAdapter(Adapter):
         who = AskingSession(client=NAME, title=TITLE, version=self._version, session=self._thread, pid=self.pid)
 
         def tell(verdict: GateVerdict) -> bool:
+            self._shown.pop(request, None)
             if verdict.allowed:
                 return self.agent.answer(request, verdict.given if allow is None else allow)
             return self._deny(request, refuse, verdict.message, params)
