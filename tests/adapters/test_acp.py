@@ -20,6 +20,7 @@ from sayso.adapters.rpc import Rpc
 from sayso.agents.acp import PROGRAMS
 from sayso.agents.model import Saying
 from sayso.permissions.action import Action
+from sayso.permissions.parts import parts_of
 from sayso.rules.uses import Ground, use_of
 
 Json = dict[str, Any]
@@ -115,7 +116,7 @@ def test_a_file_that_may_be_meant_from_another_folder_is_in_doubt_for_every_rule
     call = _call(kind="edit", rawInput={"filePath": "src/a", "content": "x", "cwd": "/etc"})
     action = action_of(call, tmp_path, "Agent")
     assert action.data["input"]["cwd"] == "/etc"
-    assert _doubts(action, tmp_path) == ("it is not certain what its agent would do",)
+    assert _doubts(action, tmp_path) == (UNCERTAIN,)
 
 
 @pytest.mark.parametrize(
@@ -130,6 +131,61 @@ def test_what_is_asked_about_a_call_that_says_otherwise_shows_both(said: Json, t
     asked = asked_for(_call(kind="execute", rawInput={"command": "make"}), said)
     data = action_of(asked, tmp_path, "opencode").data
     assert data["input"] == {**said["rawInput"], "use": {"command": "make"}}
+
+
+UNCERTAIN = "it is not certain what its agent would do"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"kind": "execute", "rawInput": {"script": "rm -rf ~", "env": {"LD_PRELOAD": "x"}}},
+        {"kind": "execute", "rawInput": {"command": "ls", "use": "theirs"}},
+        {"kind": "other", "title": "ls"},
+        {"kind": "execute", "_meta": {"toolName": "another"}},
+    ],
+    ids=["other words", "a word of ours", "another kind", "another tool"],
+)
+def test_what_a_request_says_beyond_the_call_is_shown_beside_it_and_in_doubt(said: Json, tmp_path: Path) -> None:
+    call = _call(kind="execute", rawInput={"command": "ls"}, _meta={"toolName": "shell"})
+    action = action_of(asked_for(call, said), tmp_path, "Agent")
+    shown = action.data["input"]
+    assert said.get("rawInput", {}).items() <= shown.items()
+    assert {"command": "ls"} in shown.values()
+    assert UNCERTAIN in _doubts(action, tmp_path)
+
+
+ELSEWHERE: Json = {"type": "diff", "path": "/etc/x", "oldText": "", "newText": "evil"}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"rawInput": {"filePath": "src/a", "content": "x"}, "content": [ELSEWHERE]},
+        {"rawInput": {"filePath": "src/a", "content": "x"}, "locations": [{"path": "/etc/x"}]},
+        {"rawInput": {"filePath": "/etc/x", "file_path": "src/a", "content": "x"}},
+        {"rawInput": {"filePath": "src/a", "content": "x", "diff": "--- /etc/x\n+++ /etc/x\n@@ -1 +1 @@\n-a\n+b\n"}},
+    ],
+    ids=["diff", "location", "two spellings", "told as a diff"],
+)
+def test_an_edit_that_names_two_files_shows_both_and_is_in_doubt_for_every_rule(said: Json, tmp_path: Path) -> None:
+    action = action_of(asked_for(AcpCall(id="1"), {"kind": "edit", **said}), tmp_path, "Agent")
+    shown = "\n".join(part.text for part in parts_of(action))
+    assert "src/a" in shown
+    assert "/etc/x" in shown
+    assert UNCERTAIN in _doubts(action, tmp_path)
+
+
+def test_an_edit_of_opencodes_is_one_thing_with_the_diff_that_it_asks_with(tmp_path: Path) -> None:
+    file = str(tmp_path / "a")
+    call = _call(kind="edit", rawInput={"filePath": file, "oldString": "one", "newString": "two"})
+    diff = f"Index: {file}\n====\n--- {file}\n+++ {file}\n@@ -1,1 +1,1 @@\n-one\n+two\n"
+    asking = {"kind": "edit", "rawInput": {"filepath": file, "diff": diff}, "locations": [{"path": file}]}
+    shown = {"type": "diff", "path": file, "oldText": "one\n", "newText": "two\n"}
+    for content, told in (([shown], {}), ([], {"diff": diff})):
+        action = action_of(asked_for(call, {**asking, "content": content}), tmp_path, "opencode")
+        assert action.data["input"] == {"file_path": file, "old_string": "one", "new_string": "two", **told}
+        assert (action.tool, _doubts(action, tmp_path)) == ("Edit", ())
 
 
 def test_a_command_whose_input_is_not_told_is_shown_and_in_doubt_for_every_rule(tmp_path: Path) -> None:
@@ -168,14 +224,35 @@ def test_modes_and_models_are_chosen_by_a_request_or_by_an_option_of_the_session
 # The adapter, with what it writes kept
 
 
+class KeptPrompts(HeldPrompts):
+    """Prompts that nobody decides."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda: None, asks=True)
+        self.happened: list[str] = []
+
+    def put(self, request: Any, who: Any, make: Any, tell: Any) -> None:
+        self.happened.append(f"put {request}")
+
+    def drop(self, request: Any, why: str) -> None:
+        self.happened.append(f"drop {request}")
+
+
 class Played:
     """An adapter of one program, at work on a first message."""
 
-    def __init__(self, agent: str, session: str = "", **able: object) -> None:
+    def __init__(
+        self,
+        agent: str,
+        session: str = "",
+        prompts: HeldPrompts | None = None,
+        server: tuple[str, ...] = (),
+        **able: object,
+    ) -> None:
         self.told: list[Json] = []
         self.sent: list[Json] = []
-        order = AdapterOrder(label=agent, install="", command=(agent,), agent=agent, session=session)
-        prompts = HeldPrompts(lambda: None, asks=False)
+        order = AdapterOrder(label=agent, install="", command=(agent,), agent=agent, session=session, server=server)
+        prompts = prompts or HeldPrompts(lambda: None, asks=False)
         self.adapter = AcpAdapter(order, TalkLine(self._tell), Rpc(self._send), prompts, 1)
         self.adapter.begin()
         self.reply({"agentCapabilities": able})
@@ -258,6 +335,55 @@ def test_two_requests_with_one_id_are_both_refused_and_the_next_one_is_not() -> 
     assert len(played.sent) == before
     played.take(id=7, method="session/request_permission", params={"toolCall": {"toolCallId": "t"}, "options": OPTIONS})
     assert played.sent[-1] == {"jsonrpc": "2.0", "id": 7, "result": acp_asks.no(OPTIONS)}
+
+
+def test_opencode_is_asked_at_once_about_what_it_has_told_nothing_of_or_will_tell_no_more_of() -> None:
+    """Nobody can be asked here, so that a no says that it was."""
+    for told in ({}, {"toolCallId": "t", "kind": "other", "status": "in_progress", "rawInput": {}}):
+        played = Played("opencode")
+        played.say("Go on")
+        played.reply({"sessionId": "s"})
+        call = {"toolCallId": "t", "kind": "other", "title": "tool", "rawInput": {"path": "/x"}}
+        played.update(sessionUpdate="tool_call", **told) if told else None
+        played.take(id=7, method="session/request_permission", params={"toolCall": call, "options": OPTIONS})
+        assert played.sent[-1] == {"jsonrpc": "2.0", "id": 7, "result": acp_asks.no(OPTIONS)}
+
+
+def test_what_changes_after_it_was_asked_is_asked_anew_and_the_old_one_is_no_more() -> None:
+    prompts = KeptPrompts()
+    played = Played("acp", prompts=prompts)
+    played.say("Go on")
+    played.reply({"sessionId": "s"})
+    call = {"toolCallId": "t", "kind": "execute", "rawInput": {"command": "ls"}}
+    played.update(sessionUpdate="tool_call", status="pending", **call)
+    played.take(id=7, method="session/request_permission", params={"toolCall": call, "options": OPTIONS})
+    played.update(sessionUpdate="tool_call_update", toolCallId="t", status="pending", title="Another title")
+    assert prompts.happened == ["put 7"]
+    played.update(sessionUpdate="tool_call_update", toolCallId="t", rawInput={"command": "rm -rf ~"})
+    assert prompts.happened == ["put 7", "drop 7", "put 7"]
+
+
+def test_only_a_question_may_use_the_tool_that_asks_without_being_asked_about() -> None:
+    def answer(**said: object) -> object:
+        played = Played("qwen", server=("sayso", "server"))
+        played.say("Go on")
+        played.reply({"sessionId": "s"})
+        call = {"toolCallId": "t", "kind": "other", "_meta": {"toolName": "mcp__ask-user__ask_user"}, **said}
+        played.take(id=7, method="session/request_permission", params={"toolCall": call, "options": OPTIONS})
+        return next(sent["result"] for sent in played.sent if sent.get("id") == 7 and "result" in sent)
+
+    assert answer(rawInput={"question": "Which?"}) == acp_asks.yes(OPTIONS)
+    assert answer(rawInput={"question": "Which?", "command": "rm"}) == acp_asks.no(OPTIONS)
+    assert answer(rawInput={"question": "Which?"}, kind="execute") == acp_asks.no(OPTIONS)
+    assert answer(rawInput={"question": "Which?"}, content=[ELSEWHERE]) == acp_asks.no(OPTIONS)
+    assert answer() == acp_asks.no(OPTIONS)
+
+
+def test_questions_beside_something_else_to_do_are_no_questions() -> None:
+    said = {"_meta": {"qwenQuestions": [{"question": "Which?"}]}}
+    assert acp_asks.questions_of(_call(kind="think", rawInput={"questions": []}), said)
+    assert not acp_asks.questions_of(_call(kind="think", rawInput={"questions": [], "command": "rm"}), said)
+    assert not acp_asks.questions_of(_call(kind="execute", rawInput={"questions": []}), said)
 
 
 def test_a_message_steers_opencode_and_waits_for_the_others() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sayso.adapters import acp_asks
-from sayso.adapters.acp_calls import AcpCall, FolderWords, action_of, asked_for, known_as
+from sayso.adapters.acp_calls import AcpCall, FolderWords, action_of, asked_for, known_as, same_request
 from sayso.adapters.acp_choices import offered
 from sayso.adapters.acp_events import AcpEvents
 from sayso.adapters.adapter import Adapter
@@ -23,6 +23,7 @@ from sayso.agents.acp import PROGRAMS
 from sayso.agents.agent import commands_event, mapping, words
 from sayso.agents.model import EventKind, Saying
 from sayso.dialects.approve import Permission
+from sayso.records import replace
 
 if TYPE_CHECKING:
     from sayso.asks.model import Asker
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
 VERSION = 1
 ABLE: Json = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
 """Nothing: it reads and writes files itself, where the same permissions hold."""
-INTERRUPTED, TURN_ENDED = "it was interrupted", "its turn has ended"
+INTERRUPTED, TURN_ENDED, CHANGED = "it was interrupted", "its turn has ended", "its agent asks for something else now"
+NOT_ALL_OF_IT = "It asks before it has told the whole input of the tool."
 _REASONS = {
     "max_tokens": "It stopped because the model has said as much as it may at once.",
     "max_turn_requests": "It stopped because it has asked the model as often as it may in one turn.",
@@ -58,6 +60,8 @@ class AcpAdapter(Adapter):
         """Words to a no that are to be told when the turn is over."""
         self._chosen: list[PersonSaid] = []
         """What was chosen before there was a session to choose it for."""
+        self._shown: dict[RequestId, tuple[AcpCall, Json]] = {}
+        """What people were shown of those."""
         self._early: dict[str, tuple[RequestId, Json]] = {}
         """Its requests about tools whose input it is yet to tell, by the use of the tool."""
         self._tells_history = False
@@ -161,6 +165,7 @@ class AcpAdapter(Adapter):
     def let_go(self, request: RequestId, why: str) -> None:
         super().let_go(request, why)
         self._asked.discard(request)
+        self._shown.pop(request, None)
         self._early = {call: waiting for call, waiting in self._early.items() if waiting[0] != request}
 
     def choose(self, said: PersonSaid) -> None:
@@ -196,10 +201,17 @@ class AcpAdapter(Adapter):
         if method != "session/update" or not self._at_work or self._tells_history:
             return
         self.talk.tell(self._events.hear(update))
-        early = self._early.get(words(update.get("toolCallId")))
-        if early and self._events.known(update).given:
-            del self._early[words(update.get("toolCallId"))]
+        call = self._events.known(update)
+        if call.is_begun and (early := self._early.pop(call.id, None)):
             self._ask(*early)
+        self._ask_anew(call)
+
+    def _ask_anew(self, call: AcpCall) -> None:
+        """What was asked about this use of a tool, should the agent have told more of it meanwhile."""
+        for request, (shown, params) in list(self._shown.items()):
+            if shown.id == call.id and not same_request(shown, self._asked_for(params)):
+                self.let_go(request, CHANGED)
+                self._ask(request, params)
 
     def _over(self, result: Json, failed: str = "") -> None:
         self._at_work -= 1
@@ -224,18 +236,32 @@ class AcpAdapter(Adapter):
         said = mapping(params.get("toolCall"))
         known = self._events.known(said)
         # What is asked about this very use of the tool is told with less than its input.
-        if self._program.tells_input_later and not known.given and words(said.get("kind")) == known.kind:
+        will_be_told = self._events.has_told(known) and words(said.get("kind")) == known.kind
+        if self._tells_more_of(known) and will_be_told and known.id not in self._early:
             self._asked.add(request)
             self._early[known.id] = request, params
         else:
             self._ask(request, params)
 
+    def _tells_more_of(self, call: AcpCall) -> bool:
+        return self._program.tells_input_later and not call.is_begun
+
+    def _asked_for(self, params: Json) -> AcpCall:
+        said = mapping(params.get("toolCall"))
+        known = self._events.known(said)
+        call = asked_for(known, said)
+        return replace(call, unclear=call.unclear or NOT_ALL_OF_IT) if self._tells_more_of(known) else call
+
+    def _is_own_question(self, call: AcpCall) -> bool:
+        """Whether it would only ask the person, by the tool that its session was begun with."""
+        named = bool(self.order.server) and call.name == self._program.ask_tool != ""
+        return named and acp_asks.is_question(call)
+
     def _ask(self, request: RequestId, params: Json) -> None:
         said, options = mapping(params.get("toolCall")), params.get("options")
-        call = asked_for(self._events.known(said), said)
-        self._events.note(call)
+        call = self._asked_for(params)
         self.talk.tell(self._events.show(call))
-        if self._program.ask_tool and call.name == self._program.ask_tool:
+        if self._is_own_question(call):
             self.agent.answer(request, acp_asks.yes(options))
         elif not acp_asks.takes_yes(options):
             text = f"{self.order.label} offers no way to allow just this, so it was not allowed: {call.title}"
@@ -250,7 +276,8 @@ class AcpAdapter(Adapter):
                 session=self._session,
                 pid=self.pid,
             )
-            questions = acp_asks.questions_of(said)
+            self._shown[request] = call, params
+            questions = acp_asks.questions_of(call, said)
             tell = partial(self._decided, request, call, options, questions)
             self.prompts.put(request, who, partial(self._prompt, call, questions), tell)
 
@@ -284,6 +311,7 @@ class AcpAdapter(Adapter):
     ) -> bool:
         """Whether it was taken."""
         self._asked.discard(request)
+        self._shown.pop(request, None)
         if verdict.allowed:
             answers = {"answers": acp_asks.answers_by_place(questions, verdict.given)} if questions else {}
             return self.agent.answer(request, acp_asks.yes(options, **answers))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sayso.adapters.acp_calls import Json
+from sayso.adapters.acp_calls import AcpCall, Json
 from sayso.agents.agent import items, mapping, words
 from sayso.dialects.approve import NATIVE_QUESTIONS, Permission
 
@@ -47,10 +47,23 @@ def _selected(found: Sequence[str]) -> Json:
 # Questions
 
 
-def questions_of(said: Json) -> Permission | None:
-    """The questions that Qwen's own tool brings, as those of Claude Code's, which have the same fields."""
+_QUESTION = frozenset(
+    ("question", "prompt", "header", "placeholder", "type", "options", "multiSelect", "questions", "title", "timeout")
+) | {"nonBlocking"}
+"""All that the tool that asks people can be given."""
+
+
+def is_question(call: AcpCall) -> bool:
+    """Whether the use of the tool that asks people is that and nothing else."""
+    asks = {"question", "prompt", "questions"} & call.given.keys()
+    return bool(asks) and call.given.keys() <= _QUESTION and _only_asks(call)
+
+
+def questions_of(call: AcpCall, said: Json) -> Permission | None:
+    """The questions that Qwen's own tool brings, as those of Claude Code's, which have the same fields; None where the
+    tool is given anything else, which answers to the questions would allow."""
     found = mapping(said.get("_meta")).get("qwenQuestions")
-    if not isinstance(found, list):
+    if not isinstance(found, list) or not call.given.keys() <= {"questions", "metadata"} or not _only_asks(call):
         return None
     return Permission(tool=NATIVE_QUESTIONS, given={"questions": found})
 
@@ -60,3 +73,8 @@ def answers_by_place(questions: Permission, given: Json) -> dict[str, Any]:
     told = mapping(given.get("answers"))
     asked = [words(mapping(question).get("question")) for question in questions.given["questions"]]
     return {str(place): told[text] for place, text in enumerate(asked) if text in told}
+
+
+def _only_asks(call: AcpCall) -> bool:
+    is_other = call.kind in ("other", "think")
+    return is_other and not (call.unclear or call.paths or any(part.get("type") == "diff" for part in call.content))

@@ -6,6 +6,7 @@ An agent need not say what a tool is given. Then what it does say is shown, and 
 from __future__ import annotations
 
 import os.path
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +28,7 @@ ENDED = ("completed", "failed")
 _FOLDERS = ("cwd", "workdir", "working_directory", "directory", "dir_path")
 """How agents may spell from where a path leads on."""
 _NAMES = {
-    **dict.fromkeys(("filePath", "absolute_path", "path"), "file_path"),
+    **dict.fromkeys(("filePath", "filepath", "absolute_path", "path"), "file_path"),
     **dict.fromkeys(("oldString", "old_str"), "old_string"),
     **dict.fromkeys(("newString", "new_str"), "new_string"),
     "replaceAll": "replace_all",
@@ -42,6 +43,8 @@ _KINDS = {
     "fetch": ActionKind.FETCH,
 }
 _MOST_NAME = 60
+_HEAD = re.compile(r"^(?:---|\+\+\+|Index:) +([^\t\n]+)", re.MULTILINE)
+"""The files that the head of a diff names."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +72,8 @@ class AcpCall:
     content: Sequence[Json] = ()
     paths: Sequence[str] = ()
     output: object = None
+    unclear: str = ""
+    """Why it is not certain what is asked for, where the agent says two things of it."""
 
     @property
     def has_ended(self) -> bool:
@@ -131,20 +136,46 @@ def asked_for(call: AcpCall, said: Json) -> AcpCall:
     """What a request for a permission is about: what it says itself, with the input that the use of the tool was told
     with, if both say the same. Some tell less of the input with the request, and some ask about something else that
     the same call would need."""
-    asked = told_more(AcpCall(id=call.id, name=call.name, folders=call.folders), said)
+    before = AcpCall(id=call.id, name=call.name, folders=call.folders, kind=call.kind, title=call.title)
+    asked = told_more(before, said)
     if not call.given:
-        return replace(asked, input=asked.input or None)
-    if asked.input is None or _agree(call, asked):
-        return replace(asked, input=call.input, content=asked.content or call.content, paths=asked.paths or call.paths)
-    return replace(asked, input={**asked.input, "use": dict(call.input or {})})
+        return asked
+    content, paths = asked.content or call.content, asked.paths or call.paths
+    asked = replace(asked, content=content, paths=paths)
+    if call.kind == asked.kind and call.name in ("", asked.name):
+        more = _beyond(call, asked)
+        if more.keys() <= {"diff"}:
+            return replace(asked, input={**(call.input or {}), **more})
+    use = "use" if "use" not in (asked.input or {}) else "use of the tool"
+    given = {**(asked.input or {}), use: dict(call.input or {})}
+    return replace(asked, input=given, unclear="It asks for something else than it has told of this use of the tool.")
 
 
-def _agree(call: AcpCall, asked: AcpCall) -> bool:
-    given, told = call.given, asked.input or {}
-    same_command = "command" not in told or told["command"] == given.get("command")
-    path = _renamed(given).get("file_path")
-    same_file = call.kind != "edit" or list(asked.paths) in ([path], [])
-    return call.kind == asked.kind and same_command and same_file
+def _beyond(call: AcpCall, asked: AcpCall) -> Json:
+    """What the request says that was not told of the use of the tool. The diff that opencode asks with is its own."""
+    told, known = ((_renamed(each) if call.kind == "edit" else each) for each in (asked.given, call.given))
+    more = {key: value for key, value in told.items() if key not in known or known[key] != value}
+    if call.kind == "edit" and "diff" in more and _shows(asked, more["diff"]):
+        del more["diff"]
+    return more
+
+
+def _shows(call: AcpCall, diff: object) -> bool:
+    """Whether the changes that are shown are those of this diff."""
+    from sayso.gates.codex_asks import patched
+
+    hunks = words(diff).partition("\n@@")[2]
+    after = [(words(part.get("newText")), patched(words(part.get("oldText")), f"@@{hunks}")) for part in _diffs(call)]
+    return bool(hunks) and any(new == made for new, made in after)
+
+
+def same_request(one: AcpCall, other: AcpCall) -> bool:
+    """Whether nothing is asked for by one that is not by the other."""
+    return known_as(one) == known_as(other) and _about(one) == _about(other)
+
+
+def _about(call: AcpCall) -> tuple[object, ...]:
+    return call.kind, call.name, call.place, call.unclear, list(call.paths), _diffs(call)
 
 
 def known_as(call: AcpCall) -> Permission:
@@ -173,8 +204,12 @@ def _tool(call: AcpCall) -> str:
 
 def _renamed(given: Json) -> Json:
     """With Claude Code's names for the fields, unless two of them would become one."""
-    renamed = {_NAMES.get(key, key): value for key, value in given.items()}
+    renamed = _names(given)
     return renamed if len(renamed) == len(given) else given
+
+
+def _names(given: Json) -> Json:
+    return {_NAMES.get(key, key): value for key, value in given.items()}
 
 
 def _all_that_is_told(call: AcpCall) -> Iterator[tuple[str, Any]]:
@@ -199,7 +234,7 @@ def action_of(call: AcpCall, project: Path, label: str) -> Action:
     data = dict(action.data)
     if diff := _diff(call):
         data["diff"] = diff
-    if unclear := _unclear(call):
+    if unclear := _unclear(call, project):
         data[UNCLEAR] = unclear
     if not call.given:
         data[NOT_TOLD] = f"{label} does not tell the whole input of the tool. This is all that it tells."
@@ -211,18 +246,43 @@ def _folder(call: AcpCall, project: Path) -> Path:
     return project / next(iter(call.place.values()), "")
 
 
-def _unclear(call: AcpCall) -> str:
+def _unclear(call: AcpCall, project: Path) -> str:
     """Why it is not certain what the agent would do; empty where nothing says so. A command is looked through by rules,
     which know all that its input may have."""
-    if call.kind in _OF_FILES and (found := [word for word in _FOLDERS if call.given.get(word)]):
+    if call.unclear:
+        return call.unclear
+    if call.kind != "edit" and _diffs(call):
+        return "It tells changes of a file, but this is no edit."
+    if call.kind not in _OF_FILES:
+        return ""
+    if found := [word for word in _FOLDERS if call.given.get(word)]:
         return f"The file may be meant from another folder: {found[0]}"
-    return ""
+    if len(_names(call.given)) < len(call.given):
+        return "The input names the same thing twice."
+    file = _names(call.given).get("file_path")
+    others = [path for path in _named(call) if isinstance(file, str) and not _is_same(project, file, path)]
+    return f"The agent names another file as well: {others[0]}" if others else ""
+
+
+def _named(call: AcpCall) -> Iterator[str]:
+    """The files that the agent names beside the input."""
+    yield from call.paths
+    yield from (words(part.get("path")) for part in _diffs(call))
+    head = words(call.given.get("diff")).partition("\n@@")[0]
+    yield from _HEAD.findall(head)
+
+
+def _is_same(project: Path, one: str, other: str) -> bool:
+    return os.path.normpath(project / one) == os.path.normpath(project / other)
 
 
 def _diff(call: AcpCall) -> str:
     """The changes that the agent tells beside the input: those are the ones that it makes."""
     return "\n".join(
         unified(words(part.get("path")), words(part.get("oldText")), words(part.get("newText")))
-        for part in call.content
-        if part.get("type") == "diff"
+        for part in _diffs(call)
     )
+
+
+def _diffs(call: AcpCall) -> Sequence[Json]:
+    return [part for part in call.content if part.get("type") == "diff"]

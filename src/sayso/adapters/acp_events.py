@@ -48,9 +48,9 @@ class AcpEvents:
         name = words(said.get("toolCallId"))
         return self._calls.get(name) or AcpCall(id=name, folders=self._folders)
 
-    def note(self, call: AcpCall) -> None:
-        """All that is known of it, also from elsewhere."""
-        self._calls[call.id] = call
+    def has_told(self, call: AcpCall) -> bool:
+        """Whether anything was said of it but a request."""
+        return call.id in self._calls
 
     def show(self, call: AcpCall) -> Iterator[NewEvent]:
         """Tell of a tool that is about to be used: now, whatever is still to be said of it."""
