@@ -9,7 +9,8 @@ from tests.trees.repositories import begun, git, new_repository
 from tests.trees.test_reverting import shown
 
 from sayso.errors import TreeChanged, TreeUnavailable
-from sayso.trees.committing import commit
+from sayso.trees.changes import changes
+from sayso.trees.committing import commit, committed
 from sayso.trees.shadow import Shadow
 
 
@@ -44,6 +45,17 @@ def test_the_chosen_files_are_committed_and_what_else_was_staged_stays_so(shadow
     git(project, "fsck", "--strict")
     with pytest.raises(TreeUnavailable, match="already as they are"):
         commit(shadow, shown(shadow, "shop.py"), "Again")
+
+
+def test_a_commit_that_is_asked_for_twice_is_made_once(shadow: Shadow, project: Path) -> None:
+    (project / "shop.py").write_text("other\n")
+    (project / "notes.txt").write_text("not chosen\n")
+    wanted = shown(shadow, "shop.py")
+    assert commit(shadow, wanted, "Sell more") == commit(shadow, wanted, "Sell more ")
+    assert git(project, "log", "--format=%s").splitlines() == ["Sell more", "First"]
+    assert committed(shadow, changes(shadow)) == {"shop.py"}
+    (project / "shop.py").write_text("another\n")
+    assert committed(shadow, changes(shadow)) == set()
 
 
 def test_no_hook_and_no_filter_runs(shadow: Shadow, project: Path, tmp_path: Path) -> None:

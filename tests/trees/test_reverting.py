@@ -40,6 +40,18 @@ def change_everything(project: Path) -> None:
     (project / "lib" / "deep" / "new.py").write_text("new\n")
 
 
+def test_a_revert_that_is_asked_for_twice_is_done_once(shadow: Shadow, project: Path) -> None:
+    change_everything(project)
+    wanted = shown(shadow, "shop.py", "old.txt")
+    done = revert(shadow, wanted)
+    assert revert(shadow, wanted) == done
+    assert reverts(shadow) == [done]
+    (project / "shop.py").write_text("by another\n")
+    with pytest.raises(TreeChanged):
+        revert(shadow, wanted)
+    assert (project / "shop.py").read_text() == "by another\n"
+
+
 def test_all_is_put_back_and_that_can_be_undone(shadow: Shadow, project: Path) -> None:
     before = files_in(project)
     change_everything(project)

@@ -117,7 +117,7 @@ def test_where_both_went_on_a_merge_brings_them_together(own: Own, project: Path
 def test_a_conflict_is_told_and_nothing_is_changed(own: Own, project: Path) -> None:
     own.commit(shop_py="theirs\n")
     (project / "shop.py").write_text("mine\n")
-    with pytest.raises(TreeUnavailable, match=r"shop\.py"):
+    with pytest.raises(TreeUnavailable, match=r"not committed and would be overwritten: shop\.py\. Nothing"):
         own.merge()
     git(project, "commit", "--quiet", "--all", "--message=Mine")
     head = git(project, "rev-parse", "HEAD")
@@ -126,6 +126,15 @@ def test_a_conflict_is_told_and_nothing_is_changed(own: Own, project: Path) -> N
     assert git(project, "rev-parse", "HEAD") == head
     assert git(project, "status", "--porcelain") == ""
     assert (project / "shop.py").read_text() == "mine\n"
+
+
+def test_a_new_file_that_lies_where_another_would_be_merged_is_named(own: Own, project: Path) -> None:
+    own.commit(new_txt="theirs\n", shop_py="better\n")
+    (project / "new.txt").write_text("mine\n")
+    (project / "else.txt").write_text("mine\n")
+    with pytest.raises(TreeUnavailable, match=r"would be overwritten: new\.txt\. Nothing"):
+        own.merge()
+    assert [(project / name).read_text() for name in ("new.txt", "shop.py")] == ["mine\n", "one\ntwo\n"]
 
 
 def test_what_is_not_committed_or_not_checked_out_is_not_merged(own: Own, project: Path) -> None:

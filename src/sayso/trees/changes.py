@@ -121,10 +121,20 @@ def changes(shadow: Shadow) -> TreeChanges:
 
 def changes_until(shadow: Shadow, now: Snapshot) -> TreeChanges:
     """The same up to another moment."""
-    beginning = shadow.beginning
+    return changes_between(shadow, shadow.beginning, now)
+
+
+def changes_between(shadow: Shadow, beginning: str, now: Snapshot) -> TreeChanges:
+    """The same from another tree on."""
     found = [] if now.tree == beginning else list(_compared(shadow.git, beginning, now.tree))
     listed = _with_filters(shadow.git, found[:MOST_LISTED])
     return TreeChanges(beginning=beginning, now=now, files=tuple(listed), more=len(found) - len(listed))
+
+
+def differing(git: Git, before: str, after: str) -> set[str]:
+    """The paths that differ between two trees."""
+    listed = git.run("diff-tree", "-r", "-z", "--no-renames", "--name-only", before, after)
+    return {os.fsdecode(path) for path in listed.split(b"\0") if path}
 
 
 def kept_by_filters(git: Git, before: str, after: str) -> list[str]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from sayso.errors import TreeUnavailable
 from sayso.records import replace
 from sayso.text import spelt_out
-from sayso.trees.changes import ChangedFile, changes
+from sayso.trees.changes import ChangedFile, TreeChanges, changes, differing
 from sayso.trees.git import Git
 from sayso.trees.repository import Repository, repository_of
 from sayso.trees.reverting import chosen
@@ -51,6 +51,9 @@ def commit(shadow: Shadow, wanted: Mapping[str, str], message: str) -> Commit:
     with _index(shadow) as index:
         tree = _tree(replace(ours, index=index), parent, files)
     if parent and tree == tree_of(ours, parent):
+        if ours.run("log", "-1", "--format=%B", parent).strip() == _text(message).strip():
+            # The button was pressed twice.
+            return Commit(id=parent, branch=branch, files=len(files))
         raise TreeUnavailable(f"These files are in the last commit of {spelt_out(branch)} already as they are.")
     made = ours.run("commit-tree", tree, *(("-p", parent) if parent else ()), given=_text(message)).decode().strip()
     # First what is only noted: whoever is killed in between leaves files that are ready to be committed.
@@ -58,6 +61,15 @@ def commit(shadow: Shadow, wanted: Mapping[str, str], message: str) -> Commit:
     told = f"commit: {_text(message).decode(errors='replace').splitlines()[0]}"
     replace(theirs, more=identity).run("update-ref", "-m", told, "HEAD", made, parent or "0" * len(made))
     return Commit(id=made, branch=branch, files=len(files))
+
+
+def committed(shadow: Shadow, found: TreeChanges) -> set[str]:
+    """Which of the files that have changed are in the last commit as they are now."""
+    theirs = Git(repository=repository_of(shadow.root).own, work_tree=shadow.root)
+    last = theirs.run("rev-parse", "--quiet", "--verify", "HEAD^{commit}", codes=(0, 1)).decode().strip()
+    if not last:
+        return set()
+    return {file.path for file in found.files} - differing(shadow.git, last, found.now.tree)
 
 
 def check_quiet(repository: Repository) -> None:

@@ -53,6 +53,8 @@ def chosen(found: TreeChanges, wanted: Mapping[str, str]) -> list[ChangedFile]:
 def revert(shadow: Shadow, wanted: Mapping[str, str]) -> Revert:
     """Put files back to the beginning: those with these marks, if each still has the state that was shown."""
     found = changes(shadow)
+    if done := _done_already(shadow, found, wanted):
+        return done
     files = chosen(found, wanted)
     for file in files:
         if not file.can_be_put_back:
@@ -62,6 +64,17 @@ def revert(shadow: Shadow, wanted: Mapping[str, str]) -> Revert:
     _keep(shadow, [*reverts(shadow), done][-MOST_KEPT:])
     _put(shadow, found.beginning, paths, gone=[file.path for file in files if file.before is None])
     return done
+
+
+def _done_already(shadow: Shadow, found: TreeChanges, wanted: Mapping[str, str]) -> Revert | None:
+    """The latest revert, if it was of just these files as they were shown, and they still are put back: then the
+    button was pressed twice."""
+    kept = reverts(shadow)
+    if not kept or any(found.file(mark) for mark in wanted):
+        return None
+    then = changes_until(shadow, Snapshot(tree=kept[-1].tree))
+    states = {file.mark: file.state for file in then.files if file.path in kept[-1].paths}
+    return kept[-1] if states == wanted else None
 
 
 def undo(shadow: Shadow, revert_id: str) -> Revert:

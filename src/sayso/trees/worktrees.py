@@ -20,7 +20,7 @@ from sayso.errors import TreeChanged, TreeUnavailable
 from sayso.files import read_regular, replace_file
 from sayso.records import replace
 from sayso.text import counted, spelt_out
-from sayso.trees.changes import kept_by_filters
+from sayso.trees.changes import differing, kept_by_filters
 from sayso.trees.committing import check_quiet, head_of, identity_of, tree_of
 from sayso.trees.git import Git
 from sayso.trees.repository import repository_of
@@ -33,6 +33,7 @@ _NAME = re.compile(r"[0-9a-f]{24}")
 _WORD = re.compile(r"[a-z0-9]+")
 _LONGEST_SLUG = 40
 _MOST_BYTES = 4096
+_MOST_NAMES = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,6 +137,11 @@ class Worktrees:
             raise TreeUnavailable("The worktree of this conversation is gone. Begin another conversation.")
         return note
 
+    def is_gone(self, directory: Path) -> bool:
+        """Whether the worktree in which a directory lies has been discarded."""
+        note = self._read(self._name_of(directory))
+        return note is None and not directory.exists()
+
     def all(self) -> list[Worktree]:
         found = (self._read(file.stem) for file in sorted(self._folder.glob("*.json")) if _NAME.fullmatch(file.stem))
         return [each for each in found if each]
@@ -185,7 +191,11 @@ class Worktrees:
             )
         there.run("update-index", "-q", "--refresh", codes=(0, 1))
         # First the files: if this is where it ends, merging again finds them as they are to be.
-        there.run("read-tree", "-m", "-u", base, merged)
+        try:
+            there.run("read-tree", "-m", "-u", base, merged)
+        except TreeUnavailable:
+            _name_what_is_in_the_way(there, worktree, base, merged)
+            raise
         told = f"merge {worktree.branch}: from the page of its conversation"
         replace(worktree.theirs, more=identity).run("update-ref", "-m", told, "HEAD", merged, base)
         return merged
@@ -245,6 +255,22 @@ def _tips(worktree: Worktree) -> tuple[str, str]:
             raise TreeUnavailable(f"The branch {spelt_out(branch)} is gone. Look at the worktree in a terminal.")
         tips.append(tip)
     return tips[0], tips[1]
+
+
+def _name_what_is_in_the_way(there: Git, worktree: Worktree, base: str, merged: str) -> None:
+    """TreeUnavailable with the files that were changed in the person's checkout, and would be overwritten."""
+    # 1 is told where files differ, by some versions.
+    changed = there.run("diff-index", "-z", "--no-renames", "--name-only", base, "--", codes=(0, 1))
+    other = there.run("ls-files", "-z", "--others")
+    mine = {os.fsdecode(path) for path in (changed + other).split(b"\0") if path}
+    if not (names := sorted(mine & differing(there, base, merged))):
+        return
+    named = ", ".join(spelt_out(name) for name in names[:_MOST_NAMES])
+    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
+    raise TreeUnavailable(
+        f"In {spelt_out(worktree.root)} there are changes that are not committed and would be overwritten: {named}"
+        f"{more}. Nothing was changed. Commit them there, or put them away, then merge again."
+    )
 
 
 def _commits(git: Git, tip: str, base: str) -> tuple[UnmergedCommit, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,13 +13,14 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from sayso.agents.model import Run
+from sayso.agents.model import EventKind, Run
 from sayso.agents.supervisor import RunSupervisor
 from sayso.errors import SaysoError, TreeUnavailable
 from sayso.records import replace
 from sayso.text import exact_diff, spelt_out
 from sayso.trees.binaries import described
 from sayso.trees.changes import ChangedFile, ChangeKind, TreeChanges, changes, diffs
+from sayso.trees.committing import committed
 from sayso.trees.reverting import Revert, reverts
 from sayso.trees.shadow import Shadow
 from sayso.trees.worktrees import Unmerged, Worktree
@@ -66,6 +68,8 @@ class ShownFile:
     block: Markup | None = None
     unfolded: bool = False
     whole_at: str = ""
+    committed: bool = False
+    """Whether the last commit has it as it is now."""
 
     @property
     def chosen(self) -> str:
@@ -105,8 +109,18 @@ async def draw(request: Request, visitor: Visitor, *, refused: SaysoError | None
         return HTMLResponse(fragment("changed.html", visitor=visitor, **context))
     last = await site_of(request).do(supervisor_of(request).runs.last_event, turns[-1].id)
     marks = await site_of(request).do(supervisor_of(request).runs.marks.of, turns[-1].conversation)
+    done = await site_of(request).do(_done, supervisor_of(request), turns[-1], request.query_params.get("done", ""))
+    context |= {"done": done}
     context |= {"place": f"{turns[-1].turn}.{last}", "refused": str(refused or ""), "message": message, "marks": marks}
     return page(request, "changes.html", visitor, status=status_of(refused) if refused else 200, **context)
+
+
+def _done(supervisor: RunSupervisor, run: Run, number: str) -> str:
+    """What was done, as the conversation tells it."""
+    if not re.fullmatch(r"[0-9]{1,9}", number):
+        return ""
+    told = supervisor.runs.events(run.id, after=int(number) - 1, most=1)
+    return str(told[0].body.get("text", "")) if told and told[0].kind is EventKind.NOTICE else ""
 
 
 def shadow_of(supervisor: RunSupervisor, run: Run) -> Shadow:
@@ -122,7 +136,11 @@ def shown_changes(supervisor: RunSupervisor, run: Run, wanted: str) -> ShownChan
         found = changes(shadow)
         files = [file for file in found.files if not wanted or file.mark == wanted]
         at = f"talk/{run.conversation}/changes"
-        shown = tuple(shown_files(shadow, found, files, ALONE if wanted else AMONG_OTHERS, at))
+        is_in = committed(shadow, found)
+        shown = tuple(
+            replace(each, committed=each.file.path in is_in)
+            for each in shown_files(shadow, found, files, ALONE if wanted else AMONG_OTHERS, at)
+        )
         left_out = tuple(spelt_out(path) for path in found.now.left_out)
         undoable = next(reversed(reverts(shadow)), None)
         told = ShownChanges(

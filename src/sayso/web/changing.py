@@ -4,6 +4,7 @@ was shown, and on nothing else."""
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,9 +17,10 @@ from sayso.agents.supervisor import RunSupervisor
 from sayso.branches import top_of_repository
 from sayso.errors import RunGoesOn, SaysoError, TreeChanged, TreeUnavailable
 from sayso.text import counted, one_line, spelt_out
-from sayso.trees.committing import commit
-from sayso.trees.reverting import Revert, revert, undo
-from sayso.web.changes import draw, shadow_of, shown_changes
+from sayso.trees.changes import changes_between
+from sayso.trees.committing import commit, tree_of
+from sayso.trees.reverting import Revert, revert, reverts, undo
+from sayso.web.changes import AMONG_OTHERS, ShownChanges, ShownFile, draw, shadow_of, shown_changes, shown_files
 from sayso.web.fields import Fields
 from sayso.web.pages import page
 from sayso.web.refusal import status_of
@@ -54,10 +56,10 @@ async def put_back(request: Request) -> Response:
     run = (await turns_of(request, visitor))[-1]
     supervisor = supervisor_of(request)
     try:
-        await site_of(request).read(_put_back, supervisor, run, _wanted(fields))
+        done = await site_of(request).read(_put_back, supervisor, run, _wanted(fields))
     except (TreeChanged, TreeUnavailable, RunGoesOn) as error:
         return await _look_at_revert(request, visitor, fields.one("file"), error)
-    return _to_changes(run)
+    return _to_changes(run, done)
 
 
 async def take_back(request: Request) -> Response:
@@ -65,10 +67,10 @@ async def take_back(request: Request) -> Response:
     visitor, fields = await form_of(request)
     run = (await turns_of(request, visitor))[-1]
     try:
-        await site_of(request).read(_take_back, supervisor_of(request), run, fields.one("revert"))
+        done = await site_of(request).read(_take_back, supervisor_of(request), run, fields.one("revert"))
     except (TreeChanged, TreeUnavailable, RunGoesOn) as error:
         return await draw(request, visitor, refused=error)
-    return _to_changes(run)
+    return _to_changes(run, done)
 
 
 async def commit_chosen(request: Request) -> Response:
@@ -76,10 +78,10 @@ async def commit_chosen(request: Request) -> Response:
     run = (await turns_of(request, visitor))[-1]
     message = fields.one("message")
     try:
-        await site_of(request).read(_commit, supervisor_of(request), run, _wanted(fields), message)
+        done = await site_of(request).read(_commit, supervisor_of(request), run, _wanted(fields), message)
     except (TreeChanged, TreeUnavailable) as error:
         return await draw(request, visitor, refused=error, message=message)
-    return _to_changes(run)
+    return _to_changes(run, done)
 
 
 async def merge(request: Request) -> Response:
@@ -87,10 +89,10 @@ async def merge(request: Request) -> Response:
     visitor, fields = await form_of(request)
     run = (await turns_of(request, visitor))[-1]
     try:
-        await site_of(request).read(_merge, supervisor_of(request), run, fields.one("digest"))
+        done = await site_of(request).read(_merge, supervisor_of(request), run, fields.one("digest"))
     except (TreeChanged, TreeUnavailable, RunGoesOn) as error:
         return await draw(request, visitor, refused=error)
-    return _to_changes(run)
+    return _to_changes(run, done)
 
 
 async def show_discard(request: Request) -> Response:
@@ -111,7 +113,9 @@ async def discard(request: Request) -> Response:
 async def _look_at_discard(request: Request, visitor: Visitor, refused: SaysoError | None = None) -> Response:
     turns = await turns_of(request, visitor)
     shown = await site_of(request).read(shown_changes, supervisor_of(request), turns[-1], "")
-    context: dict[str, Any] = {"latest": turns[-1], "shown": shown, "refused": str(refused or "")}
+    # After what the button is bound to: what is told here is never older than that.
+    lost = await site_of(request).read(_lost, supervisor_of(request), turns[-1], shown)
+    context: dict[str, Any] = {"latest": turns[-1], "shown": shown, "lost": lost, "refused": str(refused or "")}
     return page(request, "discard.html", visitor, status=status_of(refused) if refused else 200, **context)
 
 
@@ -125,44 +129,71 @@ async def _look_at_revert(
     return page(request, "revert.html", visitor, status=status, refused=str(refused or ""), **context)
 
 
+def _lost(supervisor: RunSupervisor, run: Run, shown: ShownChanges) -> list[ShownFile]:
+    """What is in no commit of the worktree."""
+    if not shown.unmerged or not shown.unmerged.uncommitted:
+        return []
+    shadow = shadow_of(supervisor, run)
+    found = changes_between(shadow, tree_of(shadow.git, shown.unmerged.tip), shadow.look())
+    return list(shown_files(shadow, found, found.files, AMONG_OTHERS, f"talk/{run.conversation}/changes"))
+
+
 # Doing it
 
+_one_at_a_time = threading.Lock()
+"""A button that is pressed twice finds the second time what the first has done."""
 
-def _put_back(supervisor: RunSupervisor, run: Run, wanted: Mapping[str, str]) -> None:
+
+def _put_back(supervisor: RunSupervisor, run: Run, wanted: Mapping[str, str]) -> int:
     shadow = shadow_of(supervisor, run)
-    _check_quiet(supervisor, str(shadow.root))
-    _note(supervisor, run, f"You put {_named(revert(shadow, wanted))} back to the beginning of the conversation.")
+    with _one_at_a_time:
+        _check_quiet(supervisor, str(shadow.root))
+        known = reverts(shadow)
+        done = revert(shadow, wanted)
+        if done in known:
+            return _last_notice(supervisor, run)
+        return _note(supervisor, run, f"You put {_named(done)} back to the beginning of the conversation.")
 
 
-def _take_back(supervisor: RunSupervisor, run: Run, revert_id: str) -> None:
+def _take_back(supervisor: RunSupervisor, run: Run, revert_id: str) -> int:
     shadow = shadow_of(supervisor, run)
-    _check_quiet(supervisor, str(shadow.root))
-    _note(supervisor, run, f"You undid the revert of {_named(undo(shadow, revert_id))}.")
+    with _one_at_a_time:
+        _check_quiet(supervisor, str(shadow.root))
+        return _note(supervisor, run, f"You undid the revert of {_named(undo(shadow, revert_id))}.")
 
 
-def _commit(supervisor: RunSupervisor, run: Run, wanted: Mapping[str, str], message: str) -> None:
+def _commit(supervisor: RunSupervisor, run: Run, wanted: Mapping[str, str], message: str) -> int:
     if not message.strip() or len(message) > _LONGEST_MESSAGE:
         raise TreeUnavailable(f"A commit needs a message of at most {_LONGEST_MESSAGE:,} characters.")
-    made = commit(shadow_of(supervisor, run), wanted, message)
-    files, branch = counted(made.files, "file"), spelt_out(made.branch)
-    _note(supervisor, run, f"You committed {files} to {branch} as {made.id[:10]}: {one_line(message, 200)}")
+    with _one_at_a_time:
+        made = commit(shadow_of(supervisor, run), wanted, message)
+        files, branch = counted(made.files, "file"), spelt_out(made.branch)
+        told = f"You committed {files} to {branch} as {made.id[:10]}: {one_line(message, 200)}"
+        notices = supervisor.runs.events_of(run.id, EventKind.NOTICE)
+        if any(notice.body.get("text") == told for notice in notices):
+            return notices[-1].seq
+        return _note(supervisor, run, told)
 
 
-def _merge(supervisor: RunSupervisor, run: Run, digest: str) -> None:
-    shadow, worktree = shadow_of(supervisor, run), supervisor.worktrees.of(run.directory)
-    for root in (str(shadow.root), worktree.root):
-        _check_quiet(supervisor, root)
-    merged = supervisor.worktrees.merge(shadow, worktree, digest)
-    _note(supervisor, run, f"You merged the worktree into {spelt_out(worktree.base)}, which is at {merged[:10]} now.")
+def _merge(supervisor: RunSupervisor, run: Run, digest: str) -> int:
+    with _one_at_a_time:
+        shadow, worktree = shadow_of(supervisor, run), supervisor.worktrees.of(run.directory)
+        for root in (str(shadow.root), worktree.root):
+            _check_quiet(supervisor, root)
+        merged, base = supervisor.worktrees.merge(shadow, worktree, digest), spelt_out(worktree.base)
+        return _note(supervisor, run, f"You merged the worktree into {base}, which is at {merged[:10]} now.")
 
 
 def _discard(supervisor: RunSupervisor, run: Run, digest: str) -> None:
-    shadow, worktree = shadow_of(supervisor, run), supervisor.worktrees.of(run.directory)
-    _check_quiet(supervisor, str(shadow.root))
-    # An agent that waits for the next message would hold on to a folder that is gone.
-    supervisor.runs.dismiss(run)
-    supervisor.worktrees.discard(shadow, worktree, digest)
-    _note(supervisor, run, f"You discarded the worktree, with its branch {spelt_out(worktree.branch)}.")
+    with _one_at_a_time:
+        if run.has_worktree and supervisor.worktrees.is_gone(run.directory):
+            return
+        shadow, worktree = shadow_of(supervisor, run), supervisor.worktrees.of(run.directory)
+        _check_quiet(supervisor, str(shadow.root))
+        # An agent that waits for the next message would hold on to a folder that is gone.
+        supervisor.runs.dismiss(run)
+        supervisor.worktrees.discard(shadow, worktree, digest)
+        _note(supervisor, run, f"You discarded the worktree, with its branch {spelt_out(worktree.branch)}.")
 
 
 def _check_quiet(supervisor: RunSupervisor, root: str) -> None:
@@ -178,9 +209,15 @@ def _named(done: Revert) -> str:
     return f"{names} and {more:,} more" if more > 0 else names
 
 
-def _note(supervisor: RunSupervisor, run: Run, text: str) -> None:
-    """Have it told in the conversation, where whoever reads it later finds it."""
+def _note(supervisor: RunSupervisor, run: Run, text: str) -> int:
+    """Have it told in the conversation, where whoever reads it later finds it; its number there."""
     supervisor.runs.append(run.id, NewEvent(kind=EventKind.NOTICE, body={"text": text}))
+    return _last_notice(supervisor, run)
+
+
+def _last_notice(supervisor: RunSupervisor, run: Run) -> int:
+    notices = supervisor.runs.events_of(run.id, EventKind.NOTICE)
+    return notices[-1].seq if notices else 0
 
 
 # What a request is about
@@ -192,5 +229,6 @@ def _wanted(fields: Fields) -> dict[str, str]:
     return {each[1]: each[2] for each in found if each}
 
 
-def _to_changes(run: Run) -> Response:
-    return RedirectResponse(f"/talk/{run.conversation}/changes", 303)
+def _to_changes(run: Run, done: int) -> Response:
+    """The page of changes, which tells what was done: the notice with this number."""
+    return RedirectResponse(f"/talk/{run.conversation}/changes?done={done}", 303)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 from sayso.agents.costs import Cost
 from sayso.agents.kinds import AGENTS
 from sayso.agents.model import Conversation, Marks, Run, RunEvent, RunState, Saying
@@ -69,8 +71,15 @@ def tabs(run: Run) -> list[tuple[str, str]]:
     return [("Talk", here), ("Changes", f"{here}/changes")]
 
 
+def is_gone(run: Run) -> bool:
+    """Whether the worktree was discarded in which its agent worked, on this machine."""
+    return run.has_worktree and run.host == socket.gethostname() and run.state.ended and not run.directory.exists()
+
+
 def invitation(run: Run) -> str:
     """What stands in the empty field for a message."""
+    if is_gone(run):
+        return "The worktree is gone. Start another conversation."
     if run.state.ended:
         return f"Write to {agent(run)}"
     if AGENTS[run.agent].steers:

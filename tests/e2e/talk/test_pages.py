@@ -228,6 +228,8 @@ def test_changes_are_reverted_that_is_undone_and_they_are_committed_as_they_were
     page.locator(".changed-file", has_text="other.txt").get_by_label("Commit it").uncheck()
     expect(page.get_by_label("Commit message")).to_have_value("Sell two")
     page.get_by_role("button", name="Commit").click()
+    expect(page.get_by_role("status").filter(has_text="You committed 2 files to main as")).to_be_visible()
+    expect(page.get_by_label("Commit it")).to_have_count(1)
     page.get_by_role("link", name="Talk", exact=True).last.click()
     expect(page.get_by_text("You committed 2 files to main")).to_be_visible()
     assert git(directory, "show", "--name-only", "--format=%s").split() == ["Sell", "two", "new.txt", "shop.py"]
@@ -265,8 +267,11 @@ def test_a_conversation_works_in_a_worktree_of_its_own_that_is_merged_and_discar
 
     page.goto(f"/talk/{conversation}/changes")
     expect(page.get_by_role("button", name="Merge into main")).to_be_disabled()
+    discarding = stage.visitor().get(f"/talk/{conversation}/changes/discard").text
+    assert all(told in discarding for told in ("Changes that are not committed", "shop.py"))
     page.get_by_label("Commit message").fill("Sell two")
     page.get_by_role("button", name="Commit").click()
+    expect(page.get_by_text("Sell two").last).to_be_visible()
     page.get_by_role("button", name="Merge into main").click()
     expect(page.get_by_text("main has all of its commits")).to_be_visible()
     assert (directory / "shop.py").read_text() == "two\n"
@@ -274,6 +279,8 @@ def test_a_conversation_works_in_a_worktree_of_its_own_that_is_merged_and_discar
     expect(page.get_by_text("Nothing is lost")).to_be_visible()
     page.get_by_role("button", name="Discard the worktree").click()
     expect(page.get_by_text("You discarded the worktree")).to_be_visible()
+    expect(page.get_by_text("The worktree of this conversation is gone")).to_be_visible()
+    assert stage.visitor().post(f"/talk/{conversation}/changes/discard", digest="pressed again").status == 303
     assert len(git(directory, "worktree", "list").splitlines()) == 1
     stage.visitor().go_on(conversation, "say Hello")
     ended = stage.ended(conversation)
