@@ -186,6 +186,25 @@ def test_a_turn_is_over_when_its_agent_says_so_and_has_taken_up_all_that_was_sai
         runs.say(run.id, Spoken(what=Saying.MESSAGE, text="Too late"), by="ada")
 
 
+def test_what_is_queued_is_held_after_an_interrupt_also_where_the_agent_went_on_with_what_it_had_been_sent(
+    runs: RunDesk, run: Run
+) -> None:
+    prints(run, took_up(run, 1))
+    Follower(runs, run).step()
+    runs.queue.add(run, "Deploy")
+    runs.say(run.id, Spoken(what=Saying.MESSAGE, text="Mind the gap"), by="ada")
+    runs.say(run.id, Spoken(what=Saying.INTERRUPT, text=""), by="ada")
+    prints(run, {**RESULT, "is_error": True, "result": ""})
+    Follower(runs, runs.get(run.id)).step()
+    prints(run, took_up(run, 2), said("I mind it"), RESULT)
+    Follower(runs, runs.get(run.id)).step()
+    ended = runs.get(run.id)
+    assert (ended.state, ended.ending and ended.ending.message) == (RunState.STOPPED, follower._WENT_ON)
+    (queued,) = runs.queue.of(run.conversation)
+    assert queued.is_held(ended)
+    assert runs.queue.due() == []
+
+
 def test_the_next_turn_of_the_same_agent_begins_where_the_last_one_ended(runs: RunDesk, run: Run) -> None:
     prints(run, took_up(run, 1), said("one"), RESULT)
     Follower(runs, run).step()

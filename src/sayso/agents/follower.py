@@ -35,6 +35,7 @@ _SESSION = re.compile(r"[A-Za-z0-9][\w.:-]{0,199}", re.ASCII)
 """What may be handed back to the agent's program as a word of its command line."""
 _DOING = {EventKind.DELTA, EventKind.TEXT, EventKind.THINKING, EventKind.TOOL}
 _WHOLE = {EventKind.TEXT, EventKind.RESULT}
+_WENT_ON = "You interrupted it. It went on, and has ended its turn by itself since."
 
 
 class Follower:
@@ -149,9 +150,9 @@ class Follower:
     def _turn_ending(self) -> tuple[RunState, Ending]:
         """How a turn ended whose agent is still there."""
         account = self._over or Ending()
-        interrupted = [said for _, said in self._runs.said(self.run, after=0) if said.what is Saying.INTERRUPT]
-        if interrupted and account.message:
-            return RunState.STOPPED, replace(account, message="Interrupted.")
+        if any(said.what is Saying.INTERRUPT for _, said in self._runs.said(self.run, after=0)):
+            # Whoever interrupts it wants what they have queued held, also where it went on with what it had been sent.
+            return RunState.STOPPED, replace(account, message="Interrupted." if account.message else _WENT_ON)
         return (RunState.FAILED if account.message else RunState.COMPLETED), account
 
     def _ending(self, status: Status) -> tuple[RunState, Ending]:
