@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from sayso.asks.model import Answer, Ask, Asker, Kind, Option, Outcome, Question, State
-from sayso.dialects import auq, codenomad, get_answers, promptmanager
+from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Outcome, Question, State
+from sayso.dialects import auq, codenomad, get_answers, promptmanager, relay
 from sayso.dialects.outcomes import outcome_data
+from sayso.mcp_server.relay_calls import told_of
 from sayso.records import replace
 
 OPTIONS = (Option(id="1", label="Red"), Option(id="2", label="Blue"))
@@ -99,6 +100,28 @@ def test_the_data_says_who_answered_where_and_when() -> None:
         "answered_at": "1970-01-01T00:00:01.000Z",
         "late": False,
     }
+
+
+@pytest.mark.finding("F-06")
+def test_what_comes_by_the_relay_says_who_answered_and_when_it_really_was_asked_and_answered() -> None:
+    new = NewAsk(tool="ask_user", questions=(COLOUR,), asker=Asker())
+    asked = replace(BLUE, created_at=400)
+    told = outcome_data(relay.ended_ask(new, relay.end_data(asked), asked_at=7_000, now=9_000))
+    assert (told["asked_at"], told["answered_at"]) == ("1970-01-01T00:00:00.400Z", "1970-01-01T00:00:01.000Z")
+    assert (told["answered_by"], told["answers"][0]["selected"]) == ("ada", ["Blue"])
+    # Another relay says none of it, or what cannot be.
+    for odd in ({}, {"askedAt": "now", "endedAt": 10_000, "by": 3, "late": "yes"}):
+        plain = {"status": "answered", "answer": "Blue", "selectedOptions": [1], **odd}
+        told = outcome_data(relay.ended_ask(new, plain, asked_at=7_000, now=9_000))
+        assert (told["asked_at"], told["answered_at"]) == ("1970-01-01T00:00:07.000Z", "1970-01-01T00:00:09.000Z")
+        assert (told["answered_by"], told["late"]) == ("", False)
+
+
+@pytest.mark.finding("F-06")
+def test_an_answer_that_the_relay_had_before_the_call_is_told_as_an_earlier_one() -> None:
+    assert "given_earlier" not in (told_of(BLUE, began=1000).data or {})
+    earlier = told_of(BLUE, began=1001).data or {}
+    assert (earlier["outcome"], "This was settled" in earlier["given_earlier"]) == ("answered", True)
 
 
 @pytest.mark.parametrize("state", [state for state in State if state not in (State.ANSWERED, State.PENDING)])

@@ -67,7 +67,9 @@ def answer_data(question: Question, answer: Answer) -> dict[str, Any]:
 
 def end_data(ask: Ask) -> dict[str, Any]:
     """How a question ended, for whoever polls for it by its id."""
-    told: dict[str, Any] = {"status": str(ask.state), "ask": ask.id}
+    told: dict[str, Any] = {"status": str(ask.state), "ask": ask.id, "askedAt": ask.created_at, "endedAt": ask.ended_at}
+    if ask.outcome:
+        told |= {"by": ask.outcome.person, "late": ask.outcome.late}
     if ask.state is State.ANSWERED:
         question = ask.questions[0]
         answer = ask.answer(question.id) or Answer(question=question.id)
@@ -131,19 +133,31 @@ def _own_words(question: Question, places: Sequence[int], said: str) -> str | No
     return said.removeprefix(labels + _BETWEEN) if places else said
 
 
-def ended_ask(new: NewAsk, told: Mapping[str, Any], now: int) -> Ask:
-    """The ask as a poll told of it, for the agent's reply. What cannot be read counts as no answer."""
+def ended_ask(new: NewAsk, told: Mapping[str, Any], asked_at: int, now: int) -> Ask:
+    """The ask as a poll told of it, for the agent's reply. What cannot be read counts as no answer. A relay that does
+    not say when it was asked and ended is believed to have done so in this call."""
     state = State(told["status"])
     answers: tuple[Answer, ...] = ()
     if state is State.ANSWERED:
         answers = (_received(new.questions[0], told),)
-    reason = told.get("reason")
-    return replace(
-        relayed_ask(new, str(told.get("ask") or ""), now),
-        state=state,
-        ended_at=now,
-        outcome=Outcome(answers=answers, reason=reason if isinstance(reason, str) else "", surface="relay"),
+    outcome = Outcome(
+        answers=answers,
+        reason=_words(told.get("reason")),
+        person=_words(told.get("by")),
+        surface="relay",
+        late=told.get("late") is True,
     )
+    asked = relayed_ask(new, str(told.get("ask") or ""), _moment(told.get("askedAt"), asked_at, now))
+    return replace(asked, state=state, ended_at=_moment(told.get("endedAt"), now, now), outcome=outcome)
+
+
+def _words(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _moment(value: object, otherwise: int, now: int) -> int:
+    """A time in milliseconds, as a relay told it."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= now else otherwise
 
 
 def _received(question: Question, told: Mapping[str, Any]) -> Answer:

@@ -20,11 +20,12 @@ from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.dialects import promptmanager, relay
 from sayso.dialects.dialect import AskTool
+from sayso.dialects.outcomes import given_earlier
 from sayso.errors import ConfigError, InvalidInput, RelayRefused, RelayUnreachable
 from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.fetching import Response, fetch
 from sayso.mcp_server.heartbeat import beat
-from sayso.mcp_server.replies import failure, result
+from sayso.mcp_server.replies import add, failure, result
 from sayso.protocol.results import ToolResult
 from sayso.records import replace
 from sayso.text import one_line
@@ -71,8 +72,9 @@ class RelayCalls:
             await seen_through(beside.cancel())
 
     async def _told(self, new: NewAsk) -> ToolResult:
+        began = now_ms()
         try:
-            return result(promptmanager.render(await self._outcome(new)))
+            return told_of(await self._outcome(new), began)
         except RelayRefused as error:
             logger.warning("%s", error)
             return failure(error)
@@ -94,11 +96,11 @@ class RelayCalls:
 
     async def _ask(self, new: NewAsk) -> Ask:
         """Endless but for the time limit around it."""
-        question_id = await self._post(new)
+        asked_at, question_id = now_ms(), await self._post(new)
         while True:
             begun = time.monotonic()
             if told := await self._poll(question_id):
-                return _ended(new, told)
+                return _ended(new, told, asked_at)
             await asyncio.sleep(begun + POLL_EVERY - time.monotonic())
 
     async def _post(self, new: NewAsk) -> str:
@@ -162,8 +164,16 @@ class RelayCalls:
             self._relay = fresh
 
 
-def _ended(new: NewAsk, told: Mapping[str, Any]) -> Ask:
+def told_of(ended: Ask, began: int) -> ToolResult:
+    """What the agent is told of the end of its question, in a call that began then."""
+    told = result(promptmanager.render(ended))
+    if ended.outcome and ended.ended_at and ended.ended_at < began:
+        add(told, "given_earlier", given_earlier(ended, now_ms()))
+    return told
+
+
+def _ended(new: NewAsk, told: Mapping[str, Any], asked_at: int) -> Ask:
     try:
-        return relay.ended_ask(new, told, now_ms())
+        return relay.ended_ask(new, told, asked_at, now_ms())
     except InvalidInput as error:
         raise RelayRefused(f"What the relay brought back is no answer: {error}") from error

@@ -13,6 +13,8 @@ from tests.e2e.relay.kit import FILE, NO_TOKEN, OPTIONS, Bench, new_bench, start
 from tests.e2e.relay.old_relay import old_relay
 from tests.e2e.stdio.harness import MODES, WAIT, Agent, Person, data_of, new_place, text_of
 
+from sayso.text import iso_time
+
 TIMED_OUT = "User did not respond within the timeout period. Proceeding with your best judgment."
 
 
@@ -41,7 +43,9 @@ def test_questions_go_through_the_relay_and_answers_come_back(bench: Bench, pers
         asked = person.wait_for_ask("Which?")
         assert (asked.tool, asked.asker.run) == ("relay-question", run.id)
         assert bench.submit(run, ask=asked.id, answer="Option A", selectedOptions=[0]).status == 200
-        assert text_of(choice.result(WAIT)) == "User selected: Option A"
+        chosen, ask = choice.result(WAIT), bench.desk.get(asked.id)
+        assert text_of(chosen) == "User selected: Option A"
+        assert (data_of(chosen)["asked_at"], data_of(chosen)["answered_by"]) == (iso_time(ask.created_at), "ada")
         several = agent.call("ask_user", {"question": "Which all?", "options": OPTIONS, "multiSelect": True})
         person.wait_for_ask("Which all?")
         assert bench.submit(run, answer="Option A, Option B, tea", selectedOptions=[0, 1]).status == 200

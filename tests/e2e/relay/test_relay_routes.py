@@ -138,7 +138,7 @@ def test_a_newer_question_takes_the_place_of_the_last_and_no_late_answer_reaches
     assert "not used" in refusal(late)
     assert bench.desk.get(new).state is State.PENDING
     assert bench.poll(run).data == {"status": "waiting"}
-    assert bench.poll(run, f"&ask={old}").data == {"status": "superseded", "ask": old, "reason": ""}
+    assert bench.poll(run, f"&ask={old}").data.items() >= {("status", "superseded"), ("ask", old), ("reason", "")}
     assert bench.submit(run, ask=new, answer="Other").status == 200
     told = bench.poll(run, f"&ask={new}")
     assert told.data["answer"] == "Other"
@@ -192,7 +192,9 @@ def test_a_no_is_told_in_words_to_a_plain_poll_and_as_such_to_one_that_names_the
     assert told["answer"].startswith("The user rejected these questions. Reason: ask me tomorrow")
     named = bench.relay(run, "And now?")
     bench.desk.reject(named, "still no", ADA)
-    assert bench.poll(run, f"&wait=20&ask={named}").data == {"status": "rejected", "ask": named, "reason": "still no"}
+    ask, end = bench.desk.get(named), {"status": "rejected", "ask": named, "reason": "still no"}
+    times = {"askedAt": ask.created_at, "endedAt": ask.ended_at}
+    assert bench.poll(run, f"&wait=20&ask={named}").data == {**end, **times, "by": "ada", "late": False}
 
 
 def test_a_held_poll_is_woken_by_the_answer(bench: Bench) -> None:
@@ -220,7 +222,11 @@ def test_of_many_polls_at_once_one_gets_the_answer(bench: Bench) -> None:
 def test_a_late_answer_is_kept_for_the_same_question_and_for_no_other(bench: Bench) -> None:
     run = bench.run(bench.impatient_project(1))
     late = bench.relay(run, "Too late?")
-    assert bench.poll(run, f"&ask={late}&wait=20").data == {"status": "timed_out", "ask": late, "reason": ""}
+    assert bench.poll(run, f"&ask={late}&wait=20").data.items() >= {
+        ("status", "timed_out"),
+        ("ask", late),
+        ("reason", ""),
+    }
     assert bench.submit(run, ask=late, answer="Option A").data == {"status": "late", "ask": late}
     assert bench.poll(run).data == {"status": "waiting"}, "the agent has gone on"
     assert bench.relay(run, "Too late?") == late
