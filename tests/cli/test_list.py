@@ -175,6 +175,7 @@ def test_status_bars_are_told_how_many_there_are(home: Home) -> None:
         home.leave(text(f"Question {number}?"))
     elsewhere = home.run("list", "--count", "--project", "/elsewhere")
     assert (home.run("list", "--count").out, elsewhere.out, elsewhere.err) == ("7\n", "0\n", "")
+    assert home.run("list", "--json", "--count").out == home.run("list", "--count", "--json").out == "7\n"
 
 
 def test_a_line_for_each_ask_is_made_as_it_is_wanted_and_stays_a_line(home: Home) -> None:
