@@ -11,8 +11,20 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from sayso.agents import stopping
+from sayso.agents.desk import RunDesk
 from sayso.agents.kinds import AGENTS, TAKE_PICTURES
-from sayso.agents.model import PERMISSION_MODES, Picture, Project, Run, RunChoices, RunState, Saying, Spoken
+from sayso.agents.model import (
+    PERMISSION_MODES,
+    EventKind,
+    NewEvent,
+    Picture,
+    Project,
+    Run,
+    RunChoices,
+    RunState,
+    Saying,
+    Spoken,
+)
 from sayso.agents.pictures import MOST_BYTES, MOST_IN_ALL, media_type, without_metadata
 from sayso.agents.supervisor import RunSupervisor
 from sayso.brought import brought
@@ -28,12 +40,14 @@ from sayso.errors import (
     TooManyRuns,
     TreeUnavailable,
 )
+from sayso.web import talk_wording
 from sayso.web.conversations import ConversationPage, Conversations
 from sayso.web.fields import Fields, read_form_with_files
 from sayso.web.pages import page
 from sayso.web.refusal import error_data, status_of
 from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
 from sayso.web.site import Site, site_of
+from sayso.web.talk_wording import AS_PROJECT
 from sayso.web.transcript import Transcript
 
 _ID = re.compile(r"[0-9a-f]{24}")
@@ -41,8 +55,6 @@ MODEL_NAME = re.compile(r"[A-Za-z0-9][\w.:/\[\]-]{0,99}", re.ASCII)
 _LONGEST_QUERY = 200
 ASKS_NOTHING = "bypassPermissions"
 _GONE = "There is no such conversation here. Old ones are deleted after a while."
-AS_PROJECT = "as-project"
-"""What the list of modes says where none was chosen: nothing is set then, whatever the agent makes of that."""
 SCRIPT = "x-sayso-script"
 """The header by which our own script says that it wants no page."""
 
@@ -140,8 +152,15 @@ async def choose(request: Request) -> Response:
     for what, now, wanted in choices:
         said = Spoken(what=what, text=wanted)
         if wanted and wanted != now and not await said_to(request, visitor, run, said):
-            await site_of(request).do(supervisor_of(request).runs.choose, run.id, said)
+            await site_of(request).do(_choose_for_next, supervisor_of(request).runs, run, said)
     return done(request, run)
+
+
+def _choose_for_next(runs: RunDesk, run: Run, said: Spoken) -> None:
+    """Between two turns: it holds from the next one on, and the conversation says so."""
+    runs.choose(run.id, said)
+    note = NewEvent(kind=EventKind.NOTICE, body={"text": talk_wording.told(said.what, said.text)})
+    runs.append(run.id, note)
 
 
 async def rename(request: Request) -> Response:
@@ -313,6 +332,7 @@ async def _conversation(
         steers=AGENTS[shown.turns[-1].run.agent].steers,
         queue=shown.queue,
         modes=_modes(shown.turns[-1].run),
+        choices=talk_wording.choices(shown.turns[-1].run),
         as_project=AS_PROJECT,
         prompt=prompt,
         most=MAX_TEXT,

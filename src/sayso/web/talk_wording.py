@@ -6,7 +6,7 @@ import socket
 
 from sayso.agents.costs import Cost
 from sayso.agents.kinds import AGENTS
-from sayso.agents.model import Conversation, Marks, Run, RunEvent, RunState, Saying
+from sayso.agents.model import Conversation, Marks, Run, RunState, Saying
 from sayso.text import lasting, one_line
 from sayso.web.talk_status import TalkStatus
 from sayso.web.wording import Standing
@@ -20,6 +20,8 @@ _WORDS = {
 }
 
 
+AS_PROJECT = "as-project"
+"""What the list of modes says where none was chosen: nothing is set then, whatever the agent makes of that."""
 SENT, TAKEN = "Sent while it works", "Sent while it worked, and taken up"
 UNTAKEN = "Not taken up: its turn ended first. Send it again if you still mean it."
 
@@ -31,10 +33,10 @@ def said_state(run: Run, taken: bool) -> str:
     return UNTAKEN if run.state.ended else SENT
 
 
-def told(event: RunEvent) -> str:
-    """What somebody told an agent at work besides messages."""
-    text = one_line(event.body["text"], 100)
-    match event.body["what"]:
+def told(what: str, text: str) -> str:
+    """What somebody told an agent besides messages."""
+    text = one_line(text, 100)
+    match what:
         case Saying.MODE:
             return f"You set the permission mode to {text} for the rest of the conversation."
         case Saying.MODEL:
@@ -48,6 +50,11 @@ def agent(run: Run) -> str:
 
 def project(run: Run) -> str:
     return one_line(run.project.name, 60)
+
+
+def choices(run: Run) -> dict[str, str]:
+    """What holds for the rest of the conversation, by the fields in which it is chosen."""
+    return {"mode": run.choices.permission_mode or AS_PROJECT, "model": run.options.model}
 
 
 def mode_of_project(run: Run) -> str:

@@ -223,7 +223,8 @@ class Transcript:
         if status.key != self._status_key:
             self._status_key = status.key
             invitation = talk_wording.invitation(status.run)
-            yield self._message("status", html=fragment("status_line.html", foot=status), invitation=invitation)
+            html, choices = fragment("status_line.html", foot=status), talk_wording.choices(status.run)
+            yield self._message("status", html=html, invitation=invitation, choices=choices)
 
     def _enter(self, run: Run) -> Iterator[bytes]:
         """Begin to tell of a turn. A page that has it already passes over the message."""

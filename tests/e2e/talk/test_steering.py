@@ -142,6 +142,30 @@ def test_a_page_that_shows_an_old_mode_does_not_bring_it_back_with_another_model
     assert patient.latest(conversation).choices == RunChoices(model="haiku", permission_mode="plan")
 
 
+def test_what_is_chosen_in_another_browser_is_shown_and_noted_and_a_choice_begun_here_stays(
+    patient: Stage, sign_in: SignIn
+) -> None:
+    visitor = patient.visitor()
+    conversation = visitor.start(patient.project("chosen", ask_user=False), "say Done")
+    patient.ended(conversation)
+    page = sign_in(f"/talk/{conversation}", to=patient)
+    page.get_by_text("Mode, model").click()
+    mode, model = page.get_by_label("Permission mode"), page.get_by_role("textbox", name="Model", exact=True)
+    expect(mode).to_have_value("as-project")
+    model.fill("opus")
+    assert visitor.post(f"/talk/{conversation}/choose", mode="plan", model="haiku").status == 303
+    expect(mode).to_have_value("plan")
+    expect(model).to_have_value("opus")
+    expect(page.locator(".notice")).to_have_text(
+        [
+            "You set the permission mode to plan for the rest of the conversation.",
+            "You chose the model haiku for the rest of the conversation.",
+        ]
+    )
+    page.get_by_role("button", name="Use for the rest of the conversation").click()
+    patient.until_true(lambda: patient.latest(conversation).choices == RunChoices(model="opus", permission_mode="plan"))
+
+
 def test_where_no_mode_was_chosen_the_list_says_so_and_using_it_sets_none(patient: Stage) -> None:
     visitor = patient.visitor()
     conversation = visitor.start(patient.project("unchosen", ask_user=False), "say Done")

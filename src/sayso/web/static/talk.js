@@ -144,6 +144,17 @@ function footer(message) {
 function showStatus(message) {
   $("[data-status]").replaceWith(element(message.html));
   $("[data-prompt]", compose).placeholder = message.invitation;
+  for (const shown of $$("[data-shown]")) showChoice(shown, message.choices[shown.dataset.shown]);
+}
+
+// What somebody is about to choose here stays; else the field shows what holds now.
+function showChoice(shown, holds) {
+  const field = shown.form.elements[shown.dataset.shown];
+  const untouched = field.value === shown.value;
+  shown.value = holds;
+  if (!untouched) return;
+  field.value = holds;
+  if (field.selectedIndex === -1) field.add(new Option(holds.replace("as-project", "as the project says"), holds, true, true));
 }
 
 function showQueue(message) {
