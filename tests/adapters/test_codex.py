@@ -172,6 +172,38 @@ def test_what_a_turn_kept_and_never_gave_its_model_begins_the_next_one_once(stat
     assert table.asked("turn/steer")[-1]["expectedTurnId"] == "turn-2"
 
 
+def test_an_interrupt_ends_the_commands_that_the_turn_has_begun_and_those_alone() -> None:
+    table = Table().at_work()
+    for name in ("ended", "left"):
+        table.tells("item/started", item={"type": "commandExecution", "id": name, "command": name}, turnId="turn-1")
+    table.tells("item/completed", item={"type": "commandExecution", "id": "ended"}, turnId="turn-1")
+    table.ends("interrupted")
+    table.person(Saying.MESSAGE, "two", "More")
+    assert (table.heard("ended"), len(table.asked("turn/start"))) == ([], 1)
+    there = [{"itemId": name, "processId": f"process of {name}"} for name in ("of an earlier turn", "left")]
+    table.reply("thread/backgroundTerminals/list", result={"data": there})
+    (named,) = table.asked("thread/backgroundTerminals/terminate")
+    assert named == {"threadId": THREAD, "processId": "process of left"}
+    table.reply("thread/backgroundTerminals/terminate", result={"terminated": True})
+    assert [ended["message"] for ended in table.heard("ended")] == ["Interrupted."]
+    table.reply("turn/start", result={"turn": {"id": "turn-2"}})
+    before = len(table.told)
+    table.tells("item/completed", item={"type": "commandExecution", "id": "left"}, turnId="turn-1")
+    assert len(table.told) == before, "its result is no part of the next turn"
+    assert "notice" not in table.heard("event")
+
+
+@pytest.mark.parametrize("reply", [{"error": {"message": "unknown method"}}, {"result": {}}])
+def test_a_command_that_an_interrupt_could_not_end_is_told_of(reply: Json) -> None:
+    table = Table().at_work()
+    table.tells("item/started", item={"type": "commandExecution", "id": "left", "command": "make"}, turnId="turn-1")
+    table.ends("interrupted")
+    table.reply("thread/backgroundTerminals/list", **reply)
+    assert table.told[-2]["event"] == "notice"
+    assert "may still be running" in table.told[-2]["body"]["text"]
+    assert table.told[-1]["ended"]["message"] == "Interrupted."
+
+
 def test_a_turn_that_cannot_begin_is_told_as_one_that_failed() -> None:
     table = Table().began()
     table.person(Saying.MESSAGE, "one", "Go")

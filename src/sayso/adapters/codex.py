@@ -55,6 +55,7 @@ _MODES: Mapping[str, tuple[str | None, str, str]] = {
 """The nearest that Codex has to each mode: when it asks, and its sandbox, as a thread and as a turn call it. Without a
 mode its own settings hold."""
 _PLAN = "plan"
+_LEFT_COMMAND = "A command that it had begun may still be running. `sayso project stop` ends it, and the agent too."
 _ACCEPT, _DECLINE = {"decision": "accept"}, {"decision": "decline"}
 """A plain yes, and never one for the rest of the session or a rule of Codex's; and a no after which it goes on."""
 
@@ -66,6 +67,8 @@ class CodexAdapter(Adapter):
     """As the next turn is to have them."""
     _is_starting = False
     """Whether a turn was asked for that is not there yet."""
+    _is_stopping = False
+    """Whether a turn was interrupted whose commands are yet to be ended."""
     _unsteerable = ""
     """The turn that takes no messages."""
     _plans = False
@@ -80,6 +83,8 @@ class CodexAdapter(Adapter):
         """Of tools of MCP servers, by the item that is the call."""
         self._to_interrupt: list[PersonSaid] = []
         """Interrupts that came before the turn was there."""
+        self._commands: set[str] = set()
+        """Those that the turn has begun and that have not ended, by their items."""
         self._steered: dict[str, PersonSaid] = {}
         """Messages that were sent into the turn and that its model has not been given yet, by their names."""
         self._chosen: dict[str, Any] = {}
@@ -118,7 +123,8 @@ class CodexAdapter(Adapter):
 
     @property
     def takes_messages(self) -> bool:
-        return bool(self._thread) and not self._is_starting and (not self._turn or self._turn != self._unsteerable)
+        busy = self._is_starting or self._is_stopping
+        return bool(self._thread) and not busy and (not self._turn or self._turn != self._unsteerable)
 
     def send_message(self, said: PersonSaid) -> None:
         given = [*({"type": "image", "url": url} for url in said.pictures), {"type": "text", "text": said.text}]
@@ -253,10 +259,13 @@ class CodexAdapter(Adapter):
             case "turn/completed":
                 self._end_turn(mapping(params.get("turn")))
             case "item/started":
-                self._note_given(mapping(params.get("item")))
-                self.talk.tell(begun(mapping(params.get("item"))))
-            case "item/completed":
+                self._begin_item(mapping(params.get("item")))
+            case "item/completed" if params.get("turnId") in (None, self._turn):
+                self._commands.discard(mapping(params.get("item"))["id"])
                 self.talk.tell(ended(mapping(params.get("item"))))
+            case "item/completed":
+                # A command that an earlier turn has left: what became of it belongs to nothing that this one did.
+                pass
             case "item/agentMessage/delta":
                 if text := words(params.get("delta")):
                     self.talk.event(EventKind.DELTA, text=text)
@@ -265,6 +274,12 @@ class CodexAdapter(Adapter):
             case _:
                 self.talk.tell(notice(method, params))
 
+    def _begin_item(self, item: Json) -> None:
+        self._note_given(item)
+        if item.get("type") == "commandExecution":
+            self._commands.add(item["id"])
+        self.talk.tell(begun(item))
+
     def _end_turn(self, turn: Json) -> None:
         self._turn = ""
         self.prompts.drop_all(TURN_OVER)
@@ -272,6 +287,8 @@ class CodexAdapter(Adapter):
             known.clear()
         self._keep_steered()
         match turn.get("status"):
+            case "interrupted" if self._commands:
+                self._end_commands()
             case "interrupted":
                 self.talk.ended("Interrupted.")
             case "failed":
@@ -279,6 +296,39 @@ class CodexAdapter(Adapter):
                 self.talk.ended(shortened(why, 2_000))
             case _:
                 self.talk.ended()
+        self._commands.clear()
+
+    def _end_commands(self) -> None:
+        """Its interrupt leaves running what the turn has begun. What earlier turns have left is not touched."""
+        self._is_stopping, of_turn = True, frozenset(self._commands)
+
+        def end(listed: Json) -> None:
+            left = [words(each["processId"]) for each in items(listed["data"]) if each["itemId"] in of_turn]
+            self._terminate(left)
+
+        def cannot(_: str) -> None:
+            self._tell_of_left_command()
+            self._terminate([])
+
+        self.agent.request("thread/backgroundTerminals/list", {"threadId": self._thread}, end, cannot)
+
+    def _terminate(self, left: Sequence[str]) -> None:
+        """End these, one after the other; then the turn is over."""
+        if not left:
+            self._is_stopping = False
+            self.talk.ended("Interrupted.")
+            return
+
+        def then(result: Json) -> None:
+            if result.get("terminated") is not True:
+                self._tell_of_left_command()
+            self._terminate(left[1:])
+
+        named = {"threadId": self._thread, "processId": left[0]}
+        self.agent.request("thread/backgroundTerminals/terminate", named, then, lambda _: then({}))
+
+    def _tell_of_left_command(self) -> None:
+        self.talk.event(EventKind.NOTICE, text=_LEFT_COMMAND)
 
     # What the agent asks
 

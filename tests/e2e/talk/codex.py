@@ -118,6 +118,8 @@ class Server:
             case "turn/interrupt":
                 self.interrupted.set()
                 return {}
+            case "thread/backgroundTerminals/list":
+                return {"data": [], "nextCursor": None}
         raise LookupError(f"unknown method {method}")
 
     def _join(self, params: Json) -> Json:
