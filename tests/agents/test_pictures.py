@@ -11,7 +11,7 @@ import pytest
 
 from sayso.agents.claude import Claude
 from sayso.agents.model import EventKind, Picture, Saying, Spoken
-from sayso.agents.pictures import MOST_BYTES, media_type, picture_of, without_metadata
+from sayso.agents.pictures import LONGEST_SIDE, MOST_BYTES, is_drawable, media_type, picture_of, without_metadata
 
 SECRET = b"48.8584 N, 2.2945 E"
 PNG = (resources.files("sayso.web") / "static" / "icon-192.png").read_bytes()
@@ -44,6 +44,23 @@ def test_a_photo_loses_where_it_was_taken_and_stays_the_right_way_up(order: str)
     upright = segment(0xE1, b"Exif\0\0MM\0*" + struct.pack(">IHHHIHHI", 8, 1, 0x0112, 3, 1, 6, 0, 0))
     assert clean == b"\xff\xd8" + JFIF + upright + TABLES + SCAN
     assert without_metadata(clean) == clean
+
+
+def test_a_picture_that_says_it_is_huge_or_does_not_say_how_large_it_is_is_not_taken() -> None:
+    def claiming(width: int, height: int) -> list[bytes]:
+        frame = segment(0xC2, b"\x08" + struct.pack(">HH", height, width) + b"\1\1\x11\0")
+        sizes = (width - 1).to_bytes(3, "little") + (height - 1).to_bytes(3, "little")
+        return [
+            PNG[:16] + struct.pack(">II", width, height) + PNG[24:],
+            b"GIF89a" + struct.pack("<HH", width, height) + b"\0\0\0",
+            b"\xff\xd8" + JFIF + TABLES + frame + SCAN,
+            b"RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0" + sizes,
+        ]
+
+    assert all(map(is_drawable, [PNG, *claiming(4000, 3000)]))
+    assert not any(map(is_drawable, [*claiming(30_000, 30_000), *claiming(LONGEST_SIDE + 1, 1)]))
+    assert not any(map(is_drawable, [b"\xff\xd8\xff", b"GIF89a", PNG[:20], b"RIFF\0\0\0\0WEBPVP8 "]))
+    assert picture_of(base64.b64encode(claiming(30_000, 30_000)[0]).decode()) is None
 
 
 def test_texts_and_times_of_a_png_are_dropped() -> None:

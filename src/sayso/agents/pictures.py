@@ -16,10 +16,14 @@ MOST_BYTES = 3_500_000
 """Of one picture: what Claude takes, once it is written as text."""
 MOST_IN_ALL = 5_000_000
 """Of one message: the agent prints it again, on one line."""
+MOST_PIXELS = 50_000_000
+LONGEST_SIDE = 16_000
+"""A few bytes can say that they are a picture which fills all memory of whoever draws it."""
 _PNG, _JPEG, _WEBP = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"WEBP"
 _JPEG_KEPT = (b"JFIF\0", b"ICC_PROFILE\0", b"Adobe")
 _PNG_DROPPED = (b"eXIf", b"tEXt", b"zTXt", b"iTXt", b"tIME")
 _WEBP_DROPPED = (b"EXIF", b"XMP ")
+_JPEG_FRAMES = (*range(0xC0, 0xC4), *range(0xC5, 0xC8), *range(0xC9, 0xCC), *range(0xCD, 0xD0))
 _ORIENTATION = 0x0112
 
 
@@ -34,6 +38,50 @@ def media_type(data: bytes) -> str:
     return "image/webp" if data.startswith(b"RIFF") and data[8:12] == _WEBP else ""
 
 
+def is_drawable(data: bytes) -> bool:
+    """Whether a picture says how large it is, and that is not too large to be drawn."""
+    try:
+        width, height = _dimensions(data)
+    except (struct.error, ValueError):
+        return False
+    return min(width, height) > 0 and max(width, height) <= LONGEST_SIDE and width * height <= MOST_PIXELS
+
+
+def _dimensions(data: bytes) -> tuple[int, int]:
+    match media_type(data):
+        case "image/png":
+            width, height = struct.unpack_from(">II", data, 16)
+        case "image/gif":
+            width, height = struct.unpack_from("<HH", data, 6)
+        case "image/jpeg":
+            return _jpeg_dimensions(data)
+        case _:
+            return _webp_dimensions(data)
+    return width, height
+
+
+def _jpeg_dimensions(data: bytes) -> tuple[int, int]:
+    found = (0, 0)
+    for segment in _jpeg_segments(data):
+        if segment[1] in _JPEG_FRAMES:
+            height, width = struct.unpack_from(">HH", segment, 5)
+            found = max(found, (width, height), key=lambda each: each[0] * each[1])
+    return found
+
+
+def _webp_dimensions(data: bytes) -> tuple[int, int]:
+    match data[12:16]:
+        case b"VP8X":
+            return 1 + int.from_bytes(data[24:27], "little"), 1 + int.from_bytes(data[27:30], "little")
+        case b"VP8L":
+            (bits,) = struct.unpack_from("<I", data, 21)
+            return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
+        case b"VP8 ":
+            width, height = struct.unpack_from("<HH", data, 26)
+            return width & 0x3FFF, height & 0x3FFF
+    raise ValueError("It does not say how large it is.")
+
+
 def picture_of(text: object) -> Picture | None:
     """The picture that an agent has written as base64; None for what is none, or too large."""
     if not isinstance(text, str) or len(text) > MOST_BYTES * 4 // 3 + 4:
@@ -43,7 +91,7 @@ def picture_of(text: object) -> Picture | None:
     except (binascii.Error, ValueError):
         return None
     media = media_type(data)
-    return Picture(media=media, data=data) if media else None
+    return Picture(media=media, data=data) if media and is_drawable(data) else None
 
 
 def without_metadata(data: bytes) -> bytes:
@@ -57,6 +105,15 @@ def without_metadata(data: bytes) -> bytes:
         case "image/webp":
             return _webp(data)
     return data
+
+
+def _jpeg_segments(data: bytes) -> Iterator[bytes]:
+    """Those before the picture itself."""
+    place = 2
+    while place + 4 <= len(data) and data[place] == 0xFF and data[place + 1] != 0xDA:
+        size = struct.unpack_from(">H", data, place + 2)[0]
+        yield data[place : place + 2 + size]
+        place += 2 + size
 
 
 def _jpeg_parts(data: bytes) -> Iterator[bytes]:

@@ -25,7 +25,15 @@ from sayso.agents.model import (
     Saying,
     Spoken,
 )
-from sayso.agents.pictures import MOST_BYTES, MOST_IN_ALL, media_type, without_metadata
+from sayso.agents.pictures import (
+    LONGEST_SIDE,
+    MOST_BYTES,
+    MOST_IN_ALL,
+    MOST_PIXELS,
+    is_drawable,
+    media_type,
+    without_metadata,
+)
 from sayso.agents.supervisor import RunSupervisor
 from sayso.brought import brought
 from sayso.config import Config
@@ -386,6 +394,9 @@ def pictures_in(fields: Fields, agent: str) -> tuple[Picture, ...]:
         problems.append(Problem(path="picture", text=f"cannot be sent to {AGENTS[agent].label} from here."))
     if not all(media_type(each) for each in sent):
         problems.append(Problem(path="picture", text="must be a PNG, JPEG, GIF or WebP picture, by its content."))
+    elif not all(is_drawable(each) for each in sent):
+        text = f"may have {LONGEST_SIDE:,} pixels on a side, and {MOST_PIXELS / 1_000_000:.0f} million in all."
+        problems.append(Problem(path="picture", text=text))
     if any(len(each) > MOST_BYTES for each in sent) or sum(map(len, sent)) > MOST_IN_ALL:
         most, in_all = (number / 1_000_000 for number in (MOST_BYTES, MOST_IN_ALL))
         problems.append(Problem(path="picture", text=f"may have {most:.1f} MB, and all of a message {in_all:.0f} MB."))
