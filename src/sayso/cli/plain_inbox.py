@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 
 from sayso.asks.model import Ask
@@ -21,8 +22,10 @@ _MOST = 50
 
 
 def answer_line_by_line(config: Config) -> None:
-    """Ask which one, and lead through it, until the person leaves. Where nobody can be asked, only the list."""
-    if not is_interactive() or any(os.environ.get(name) for name in IN_A_SHELL):
+    """Ask which one, and lead through it, until the person leaves. Where nobody can be asked, or would not see all that
+    is said to them, only the list."""
+    sees_all = is_interactive() and bool(sys.stderr) and sys.stderr.isatty()
+    if not sees_all or any(os.environ.get(name) for name in IN_A_SHELL):
         show_inbox(config)
         return
     while asks := open_asks(config, None)[:_MOST]:
