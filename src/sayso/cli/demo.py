@@ -11,10 +11,10 @@ import threading
 
 import click
 
-from sayso.asks.model import Ask
+from sayso.asks.model import Ask, State
 from sayso.cli.connecting import typed_here
 from sayso.cli.demo_stage import ScriptedAgent, scripted_agent, stage
-from sayso.cli.demo_words import from_prompts, goodbye, told
+from sayso.cli.demo_words import HANDOVER_SECONDS, from_prompts, goodbye, told
 from sayso.cli.terminal import flowing, is_interactive, put
 from sayso.cli.texts import tr
 from sayso.desks import Desks, open_desks
@@ -68,7 +68,11 @@ def _from_elsewhere(desks: Desks, ask: Ask, agent: ScriptedAgent) -> str | None:
     put(f"\n  {command}\n")
     put(tr("Waiting while standard input is open, for ten minutes at most."))
     threading.Thread(target=_watch_stdin, args=(agent,), daemon=True).start()
-    return agent.received(PATIENCE_SECONDS)
+    received = agent.received(PATIENCE_SECONDS)
+    # What was answered as the waiting ended is on its way to the agent.
+    if received is None and desks.asks.get(ask.id).state is not State.PENDING:
+        return agent.received(HANDOVER_SECONDS)
+    return received
 
 
 def _watch_stdin(agent: ScriptedAgent) -> None:

@@ -365,7 +365,7 @@ def test_a_store_that_fails_and_a_server_that_is_killed_allow_nothing() -> None:
             ask = asked(person, "Allow Bash: ls?")
             late = wants(claude, "Bash", command="rm -rf build")
             allowed = asked(person, "Allow Bash: rm -rf build?")
-            claude.server.send_signal(signal.SIGSTOP)
+            place.suspend(claude)
             person.answer(allowed, "Allow")
             claude.server.send_signal(signal.SIGKILL)
             for lost in (call, late):

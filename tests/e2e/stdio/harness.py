@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +105,16 @@ class Place:
         told: dict[str, Any] = json.loads(done.stdout)
         return told
 
+    def suspend(self, agent: Agent) -> None:
+        """Stop an agent's server where it holds no lock: stopped inside a write, it would keep everybody out."""
+        end = time.monotonic() + WAIT
+        while time.monotonic() < end:
+            agent.server.suspend()
+            if not self.database.exists() or _can_be_written(self.database):
+                return
+            agent.server.resume()
+        raise AssertionError("the server never stops writing")
+
     @contextmanager
     def person(self) -> Iterator[Person]:
         with Person(self.config()) as person:
@@ -171,6 +183,16 @@ class Place:
         self._agents += 1
         server = [*self.launcher, str(_PROGRAMS / program), "server", *flags]
         return Command(self.folder / f"agent{self._agents}", server)
+
+
+def _can_be_written(database: Path) -> bool:
+    with closing(sqlite3.connect(database, timeout=0, isolation_level=None)) as store:
+        try:
+            store.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            return False
+        store.execute("ROLLBACK")
+        return True
 
 
 class Command:

@@ -47,7 +47,7 @@ def test_servers_meet_at_a_new_store_and_what_they_were_asked_outlives_them(last
         calls = [agent.ask(question(text)) for agent, text in zip((modern, legacy, modern, modern), texts, strict=True)]
         person = open_.enter_context(place.person())
         lasting, shaken, taken_up, unheard = asks = [person.wait_for_ask(text) for text in texts]
-        modern.server.suspend()
+        place.suspend(modern)
         person.answer(unheard, "Yes")
         kill(modern, calls[0], *calls[2:])
         kill(legacy, calls[1])
