@@ -6,7 +6,7 @@ import pytest
 from tests.asks.samples import AGENT, ANNA, BEN
 
 from sayso.asks.desk import AskDesk
-from sayso.asks.model import Answer, Ask, Kind, NewAsk, Option, Question, State
+from sayso.asks.model import Answer, Ask, Kind, NewAsk, Option, Question, Settler, State
 from sayso.errors import AlreadySettled, InvalidInput
 from sayso.permissions.action import Action, ActionKind, AllowScope, action_of, asking
 from sayso.permissions.desk import PermissionDesk
@@ -75,6 +75,10 @@ def test_a_verdict_that_comes_late_is_refused_and_recorded(desk: AskDesk, permis
     permissions.deny(other.id, BEN)
     with pytest.raises(AlreadySettled, match="Already denied in browser by ben"):
         permissions.allow(other.id, other.digest, ANNA)
+    third = wanted(desk)
+    permissions.note_decided_elsewhere(third.id, Settler(person="", surface="the terminal of Codex"), "allowed there")
+    with pytest.raises(AlreadySettled, match="Already decided in the terminal of Codex, just now"):
+        permissions.allow(third.id, third.digest, ANNA)
 
 
 def test_a_person_can_allow_something_else_instead_and_that_is_what_is_recorded(
