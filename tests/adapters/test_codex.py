@@ -295,9 +295,11 @@ def test_a_patch_that_changes_after_it_was_asked_is_asked_anew_and_the_old_one_i
 def test_the_words_of_a_no_reach_the_agent_before_the_no() -> None:
     table = Table().at_work()
     wanted = {"threadId": THREAD, "turnId": "turn-1", "itemId": "i"}
-    table.says(id=7, method="item/commandExecution/requestApproval", params=wanted)
+    asked = {**wanted, "command": "/bin/bash -lc 'touch x'"}
+    table.says(id=7, method="item/commandExecution/requestApproval", params=asked)
     table.prompts.tell[7](GateVerdict(allowed=False, given={}, message="Not here"))
-    assert table.sent[-1]["method"] == "turn/steer"
+    (told,) = table.asked("turn/steer")
+    assert told["input"] == [{"type": "text", "text": "About `touch x`: Not here"}]
     table.reply("turn/steer", result={})
     assert table.sent[-1] == {"jsonrpc": "2.0", "id": 7, "result": {"decision": "decline"}}
     table.says(id=8, method="item/tool/requestUserInput", params=wanted)

@@ -15,7 +15,7 @@ from sayso.adapters import acp_asks
 from sayso.adapters.acp_calls import AcpCall, FolderWords, action_of, asked_for, known_as, same_request
 from sayso.adapters.acp_choices import offered
 from sayso.adapters.acp_events import AcpEvents
-from sayso.adapters.adapter import Adapter
+from sayso.adapters.adapter import Adapter, words_about
 from sayso.adapters.held_prompts import AskingSession
 from sayso.adapters.line import PersonSaid
 from sayso.adapters.rpc import Json, RequestId
@@ -316,7 +316,7 @@ class AcpAdapter(Adapter):
             answers = {"answers": acp_asks.answers_by_place(questions, verdict.given)} if questions else {}
             return self.agent.answer(request, acp_asks.yes(options, **answers))
         if verdict.message not in ("", acp_asks.PLAIN_NO):
-            self._untold.append(verdict.message)
+            self._untold.append(words_about(call.title, verdict.message))
         return self._deny(request, call, options)
 
     def _deny(self, request: RequestId, call: AcpCall, options: object) -> bool:

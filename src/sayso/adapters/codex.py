@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sayso import __version__
-from sayso.adapters.adapter import Adapter
+from sayso.adapters.adapter import Adapter, words_about
 from sayso.adapters.codex_items import begun, ended, notice, todo
 from sayso.adapters.held_prompts import AskingSession
 from sayso.adapters.line import PersonSaid
@@ -375,6 +375,14 @@ class CodexAdapter(Adapter):
 
         self.prompts.put(request, who, make, tell)
 
+    def _wanted(self, params: Json) -> str:
+        """What it asked for, in the fewest words."""
+        from sayso.gates.codex_asks import in_shell
+
+        if command := words(params.get("command")):
+            return in_shell(command)
+        return ", ".join(words(change.get("path")) for change in self._changes.get(words(params.get("itemId")), []))
+
     def _deny(self, request: RequestId, refusal: Json, why: str, params: Json) -> bool:
         """Its answer has no place for words. They go first, as a message: it goes on as soon as it has the no."""
         if not why:
@@ -383,7 +391,7 @@ class CodexAdapter(Adapter):
         def refuse(_: Any) -> None:
             self.agent.answer(request, refusal)
 
-        text = [{"type": "text", "text": why}]
+        text = [{"type": "text", "text": words_about(self._wanted(params), why)}]
         told = {"threadId": params.get("threadId"), "expectedTurnId": params.get("turnId"), "input": text}
         self.agent.request("turn/steer", told, refuse, refuse)
         return True

@@ -95,7 +95,7 @@ def test_an_action_is_allowed_once_or_denied_with_words_that_are_the_next_thing_
     run = stage.ended(conversation)
     assert _how(run) == (RunState.COMPLETED, "")
     # The stand-in takes what it is told for a script of its own.
-    assert stage.texts(run) == ["Ran touch made", "I do not understand: The"]
+    assert stage.texts(run) == ["Ran touch made", "I do not understand: About"]
     assert (folder / "made").exists()
     assert file.read_text() == "Hello"
     assert [event.body["error"] for event in stage.events(run, EventKind.TOOL_RESULT)] == [False, False, True]
