@@ -151,7 +151,7 @@ class Adapter(ABC):
         self.agent.refuse(request, USED_TWICE)
         self.agent.note_asked(request)
         self.agent.refuse(request, USED_TWICE)
-        text = f"{self.order.label} asked two things under one id, so neither was put to you, and neither was allowed."
+        text = f"{self.order.label} asked two things under one id, so both were refused."
         self.talk.event(EventKind.NOTICE, text=text)
 
 
