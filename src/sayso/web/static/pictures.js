@@ -2,6 +2,7 @@
 // Without this file they can be chosen, and are sent as they are.
 
 const field = document.querySelector("[data-pictures] input[type=file]");
+const CHOSEN = `sayso:${document.querySelector("meta[name=sayso-user]").content}:draft:pictures:${field?.form.dataset.keep}`;
 const LARGE = 1_500_000;
 const LONGEST_SIDE = 1_568;
 
@@ -9,6 +10,9 @@ function show() {
   const list = document.querySelector("[data-chosen-pictures]");
   list.replaceChildren(...[...field.files].map(entry));
   list.hidden = !field.files.length;
+  document.querySelector("[data-lost-pictures]").hidden = true;
+  if (field.files.length) sessionStorage.setItem(CHOSEN, "1");
+  else sessionStorage.removeItem(CHOSEN);
 }
 
 function entry(file) {
@@ -50,6 +54,9 @@ async function add(files) {
 }
 
 if (field) {
+  // A browser keeps words over a reload, and no files.
+  document.querySelector("[data-lost-pictures]").hidden = !sessionStorage.getItem(CHOSEN) || field.files.length > 0;
+  addEventListener("sayso:sent", (event) => event.detail === field.form.dataset.keep && sessionStorage.removeItem(CHOSEN));
   field.addEventListener("change", async () => put(await Promise.all([...field.files].map(smaller))));
   // What was sent is not chosen any more.
   field.form.addEventListener("sayso:cleared", () => put([]));

@@ -53,6 +53,12 @@ function problem(form, text) {
   const told = form.querySelector("[data-problem-text]");
   told.textContent = text;
   told.hidden = !text;
+  if (text && !canBeSeen(told)) told.scrollIntoView({ block: "center" });
+}
+
+function canBeSeen(element) {
+  const { left, width, top, height } = element.getBoundingClientRect();
+  return element.contains(document.elementFromPoint(left + width / 2, top + height / 2));
 }
 
 // Sends what `post` sends. The form stays locked if that was taken; else it says why not and can be sent again.

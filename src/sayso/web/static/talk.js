@@ -348,6 +348,7 @@ async function submit(form, button) {
   });
   tell(taken ? "sayso:sent" : "sayso:not-sent", key);
   if (taken) sent(card, given.answer);
+  else status("");
 }
 
 function relay(form, given) {
@@ -390,7 +391,10 @@ compose.addEventListener("submit", async (event) => {
     body.set("attempt", attempt);
     return post(compose, body);
   });
-  if (!taken) return;
+  if (!taken) {
+    status("");
+    return;
+  }
   unlockForm(compose);
   prompt.value = "";
   if (focused) prompt.focus({ preventScroll: true });
