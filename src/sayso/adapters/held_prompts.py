@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     Making = Callable[[Asker, Config, Desks], AskedPrompt]
     Telling = Callable[[GateVerdict], bool]
 
-LOOK_SELDOM, LOOK_OFTEN = 15.0, 1.0
-"""Seconds between two looks at the store: the bell tells of what happens, unless the store is away."""
 NOBODY_CAN_BE_ASKED = "This agent was started without a line to the user, so this was not allowed."
 GAVE_UP = "It is not known what the user decided, so this was not allowed. That is not a decision of theirs."
 FAILED = "its adapter failed"
@@ -153,11 +151,11 @@ class HeldPrompts:
 
     def rest(self) -> float | None:
         """Seconds until something has to be looked at by itself; None while nothing is open."""
-        opened = [each for each, _ in self._open.values()]
-        if not opened:
+        if not self._open:  # nothing of that is loaded yet
             return None
-        often = LOOK_OFTEN if any(each.store_is_away for each in opened) else LOOK_SELDOM
-        return min(often, *(rest for each in opened if (rest := each.rest()) is not None), LOOK_SELDOM)
+        from sayso.gates.open_prompt import next_look
+
+        return next_look(opened for opened, _ in self._open.values())
 
     def close(self, why: str) -> None:
         self.drop_all(why)

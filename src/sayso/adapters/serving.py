@@ -10,7 +10,6 @@ import select
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from types import FrameType
 
 from sayso.adapters import line
@@ -18,10 +17,10 @@ from sayso.adapters.adapter import Adapter, AdapterOrder
 from sayso.adapters.agent_process import AgentProcess
 from sayso.adapters.held_prompts import HeldPrompts
 from sayso.adapters.rpc import Json, Rpc
+from sayso.gates.watch import ENDING, WakePipe
 
 AGENT_ENDED, TALK_ENDED = "its agent has ended", "its conversation was let go of"
 _TALK_IN, _TALK_OUT = 0, 1
-_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _CHUNK = 1 << 16
 
 
@@ -46,10 +45,8 @@ def _write(data: bytes) -> None:
 class AdapterProcess:
     def __init__(self, kind: type[Adapter], order: AdapterOrder, talk: line.TalkLine, process: AgentProcess) -> None:
         self._process = process
-        self._here, self._there = os.pipe()
-        os.set_blocking(self._here, False)
-        os.set_blocking(self._there, False)
-        self._prompts = HeldPrompts(self.ring, asks=order.asks)
+        self._wake = WakePipe()
+        self._prompts = HeldPrompts(self._wake.ring, asks=order.asks)
         self._adapter = kind(order, talk, Rpc(self._send), self._prompts, process.pid)
         self._talk = talk
         self._told_to_end = False
@@ -57,7 +54,7 @@ class AdapterProcess:
 
     def run(self) -> int:
         """Endless: until Talk has no more to say, the agent ends, or this process is told to."""
-        for number in _ENDING:
+        for number in ENDING:
             signal.signal(number, self._note_signal)
         try:
             self._adapter.begin()
@@ -74,19 +71,14 @@ class AdapterProcess:
             return 1
         return _as_it_ended(status) if left_by else 0
 
-    def ring(self) -> None:
-        """Have the wait end now. From any thread."""
-        with suppress(BlockingIOError):
-            os.write(self._there, b"!")
-
     def _note_signal(self, number: int, frame: FrameType | None) -> None:
         self._told_to_end = True
-        self.ring()
+        self._wake.ring()
 
     def _turn(self) -> None:
         ready = self._wait()
-        if self._here in ready:
-            os.read(self._here, _CHUNK)
+        if self._wake.fd in ready:
+            self._wake.clear()
         if _TALK_IN in ready:
             for said in self._said():
                 self._adapter.say(said)
@@ -99,7 +91,7 @@ class AdapterProcess:
 
     def _wait(self) -> set[int]:
         poll = select.poll()
-        for fd in (self._here, _TALK_IN, self._process.output):
+        for fd in (self._wake.fd, _TALK_IN, self._process.output):
             poll.register(fd, select.POLLIN)
         if self._process.wants_room:
             poll.register(self._process.input, select.POLLOUT)

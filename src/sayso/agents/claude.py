@@ -187,17 +187,18 @@ def _received(said: Mapping[str, Any]) -> Iterator[NewEvent]:
     for block in items(mapping(said.get("message")).get("content")):
         if block.get("type") == "tool_result":
             body = {"id": words(block.get("tool_use_id")), "error": block.get("is_error") is True, **_parent(said)}
-            content = block.get("content")
-            pictures = tuple(picture for part in items(content) if (picture := _picture(part)))
-            body["text"] = shortened(_content(content))
+            text, pictures = _content(block.get("content"))
+            body["text"] = shortened(text)
             yield NewEvent(kind=EventKind.TOOL_RESULT, body=body, pictures=pictures[:MOST_PICTURES])
 
 
-def _content(content: object) -> str:
+def _content(content: object) -> tuple[str, tuple[Picture, ...]]:
+    """What a tool gave: its words, and its pictures."""
     if isinstance(content, str):
-        return content
-    parts = [words(part.get("text")) or f"({words(part.get('type'))})" for part in items(content) if not _picture(part)]
-    return "\n".join(parts)
+        return content, ()
+    parts = [(part, _picture(part)) for part in items(content)]
+    told = [words(part.get("text")) or f"({words(part.get('type'))})" for part, picture in parts if not picture]
+    return "\n".join(told), tuple(picture for _, picture in parts if picture)
 
 
 def _result(said: Mapping[str, Any]) -> ParsedLine:

@@ -192,22 +192,17 @@ class RunDesk(DetachedDesk[Run]):
 
     def said(self, run: Run, *, after: int) -> list[tuple[int, Spoken]]:
         """What was said to the agent of this run beyond the number `after`, in order, with the prompt that began it."""
-        later = [event.body for event in self.events_of(run.id, EventKind.SAID)]
-        said = [(body["number"], Spoken(what=Saying(body["what"]), text=body["text"])) for body in later]
-        if not run.is_unbidden:
-            said.insert(0, (run.said - len(later), Spoken(what=Saying.MESSAGE, text=run.prompt, begins=True)))
-        return [(number, each) for number, each in said if number > after]
+        return _said_in(run, self.events_of(run.id, EventKind.SAID), after)
 
     def to_be_said(self, run: Run, *, after: int) -> list[tuple[int, Spoken]]:
         """The same with the pictures that go with it."""
-        said = [event for event in self.events_of(run.id, EventKind.SAID) if event.body.get("pictures")]
-        seqs = {event.body["number"]: event for event in said}
-        first = run.said - len(self.events_of(run.id, EventKind.SAID))
+        later = self.events_of(run.id, EventKind.SAID)
+        pictured = {event.body["number"]: event for event in later if event.body.get("pictures")}
         for event in self.events_of(run.id, EventKind.PICTURES):
-            seqs[first] = event
+            pictured[run.said - len(later)] = event
         return [
-            (number, replace(each, pictures=self._pictures(seqs[number])) if number in seqs else each)
-            for number, each in self.said(run, after=after)
+            (number, replace(each, pictures=self._pictures(pictured[number])) if number in pictured else each)
+            for number, each in _said_in(run, later, after)
         ]
 
     def _pictures(self, event: RunEvent) -> tuple[Picture, ...]:
@@ -419,6 +414,15 @@ class RunDesk(DetachedDesk[Run]):
 
     def _not_found(self, process_id: str) -> NotFound:
         return _no_such_run()
+
+
+def _said_in(run: Run, later: Sequence[RunEvent], after: int) -> list[tuple[int, Spoken]]:
+    """The prompt that began a run, unless nobody did, and what was said `later`; each with its number."""
+    bodies = [event.body for event in later]
+    said = [(body["number"], Spoken(what=Saying(body["what"]), text=body["text"])) for body in bodies]
+    if not run.is_unbidden:
+        said.insert(0, (run.said - len(later), Spoken(what=Saying.MESSAGE, text=run.prompt, begins=True)))
+    return [(number, each) for number, each in said if number > after]
 
 
 def _chosen(choices: RunChoices, said: Spoken) -> str:

@@ -258,8 +258,8 @@ class RunSupervisor:
             try:
                 for run in await self._do(self.runs.adopt_orphans):
                     self._tasks.start(self._watched(run, self._take_up(run)))
-                await self._do(self._heed_stops)
-                for run in await self._do(self._unbidden_turns):
+                resting = await self._do(self._heed_stops)
+                for run in await self._do(self._unbidden_turns, resting):
                     self._tasks.start(self._watched(run, self._take_up(run)))
                 await self._do(self._pass_on_what_is_left)
                 await self._send_queued()
@@ -269,17 +269,18 @@ class RunSupervisor:
                 await self._look_now.wait()
             self._look_now.clear()
 
-    def _unbidden_turns(self) -> list[Run]:
+    def _unbidden_turns(self, resting: Sequence[Run]) -> list[Run]:
         """New runs for the agents that have begun a turn by themselves. However many are at work: these are, too."""
         begun = []
-        for before in self.runs.resting_here():
+        for before in resting:
             if has_gone_on(before):
                 with suppress(RunGoesOn, FileNotFoundError):
                     begun.append(self.runs.open_unbidden(before, self._launcher.token_of_agent(before)))
         return begun
 
-    def _heed_stops(self) -> None:
-        """End what somebody on another machine wants to end, and the agents of those who were shut out."""
+    def _heed_stops(self) -> list[Run]:
+        """End what somebody on another machine wants to end, and the agents of those who were shut out. The last turns
+        of the agents that may rest on."""
         at_work, resting = self.runs.open_here(), self.runs.resting_here()
         there = at_work or resting
         welcome = {user.name for user in self._accounts.users() if user.revoked_at is None} if there else set()
@@ -290,6 +291,7 @@ class RunSupervisor:
             shut_out = "" if run.user in welcome else f"the server, because {run.user} was revoked"
             if by := run.stopped_by or shut_out:
                 stopping.stop(self.runs, self._desk, run, Settler(person=by, surface=SURFACE))
+        return [run for run in resting if run.user in welcome]
 
     def _pass_on_what_is_left(self) -> None:
         """What was kept by a server on another machine, or by one that died before it could pass it on."""

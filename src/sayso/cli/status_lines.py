@@ -41,7 +41,12 @@ def filled(template: str) -> Callable[[Sequence[Ask]], str]:
         raise InvalidInput(
             [Problem(path="--format", text=f"{quoted(unknown[0])} is no field. The fields are {known}.")]
         )
-    return lambda asks: "\n".join(_line(template, ask, Lookalikes(each.asker for each in asks)) for ask in asks)
+
+    def lines(asks: Sequence[Ask]) -> str:
+        others = Lookalikes(ask.asker for ask in asks)
+        return "\n".join(_line(template, ask, others) for ask in asks)
+
+    return lines
 
 
 def as_json_line(asks: Sequence[Ask]) -> str:

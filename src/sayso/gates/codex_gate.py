@@ -6,12 +6,11 @@ answer, and the server says when the terminal was first. It sleeps in one wait, 
 
 from __future__ import annotations
 
-import os
 import select
 import signal
 import time
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -40,14 +39,13 @@ from sayso.gates.codex_server import (
 )
 from sayso.gates.gate import CLIENT_ENDED, FAILED, LET_GO, note_at_work
 from sayso.gates.hook_words import own_tools
-from sayso.gates.open_prompt import OpenPrompt, notify
+from sayso.gates.open_prompt import OpenPrompt, next_look, notify
 from sayso.gates.prompts import AskedPrompt
+from sayso.gates.watch import ENDING, WakePipe
 from sayso.processes import ProcessName
 
 LAST_WORDS = 0.5
 """Seconds in which the server may say how the terminal has decided."""
-LOOK_SELDOM, LOOK_OFTEN = 15.0, 1.0
-"""Seconds between two looks at the store: the bell tells of what happens, unless the store is away."""
 _DONE_THERE = {"completed": DecidedThere.ALLOWED, "failed": DecidedThere.ALLOWED, "declined": DecidedThere.DENIED}
 _REFUSED_OR_FAILED = "mcpToolCall", "failed"
 """The end of a call of an MCP tool that does not say whether a person or the tool has ended it."""
@@ -104,9 +102,7 @@ class CodexGate:
         self._after_words: dict[int, tuple[int | str, Json]] = {}
         """Denials that are told once the words to them have arrived, by the request that brings those."""
         self._desks: dict[Path, tuple[Config, Desks]] = {}
-        self._here, self._there = os.pipe()
-        os.set_blocking(self._here, False)
-        os.set_blocking(self._there, False)
+        self._wake = WakePipe()
         self._told_to_end = False
         self._hooks: Path | None = None
         self._to_close = ExitStack()
@@ -116,7 +112,7 @@ class CodexGate:
     def serve(self, ready: Callable[[], None]) -> None:
         """Endless: until the server ends, or this process is told to. `ready` is called when it has joined the sessions
         that were there when it came."""
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        for number in ENDING:
             signal.signal(number, self._note_signal)
         self._ready = ready
         why = FAILED
@@ -153,29 +149,22 @@ class CodexGate:
         for prompt in list(self._open.values()):
             self._look(prompt)
 
-    def ring(self) -> None:
-        """Have the wait end now. From any thread."""
-        with suppress(BlockingIOError):
-            os.write(self._there, b"!")
-
     def _note_signal(self, number: int, frame: FrameType | None) -> None:
         self._told_to_end = True
-        self.ring()
+        self._wake.ring()
 
     def _wait(self, seconds: float | None) -> None:
         poll = select.poll()
-        poll.register(self._here, select.POLLIN)
+        poll.register(self._wake.fd, select.POLLIN)
         poll.register(self._server.fileno(), select.POLLIN)
-        if self._here in dict(poll.poll(None if seconds is None else seconds * 1000)):
-            os.read(self._here, 4096)
+        if self._wake.fd in dict(poll.poll(None if seconds is None else seconds * 1000)):
+            self._wake.clear()
 
     def _rest(self) -> float | None:
         """Seconds until something has to be looked at by itself; None while nothing is open."""
-        opened = [prompt.opened for prompt in self._open.values()]
-        times = [rest for prompt in opened if (rest := prompt.rest()) is not None]
-        times += [until - time.monotonic() for _, until in self._decided.values()]
-        if opened:
-            times.append(LOOK_OFTEN if any(prompt.store_is_away for prompt in opened) else LOOK_SELDOM)
+        look = next_look(prompt.opened for prompt in self._open.values())
+        times = [until - time.monotonic() for _, until in self._decided.values()]
+        times += [] if look is None else [look]
         return max(0.0, min(times)) if times else None
 
     # What the server says
@@ -317,7 +306,7 @@ class CodexGate:
         if project not in self._desks:
             config = load(cwd=project)
             desks = self._to_close.enter_context(open_desks(config))
-            self._to_close.callback(desks.listen_for_own(self.ring).close)
+            self._to_close.callback(desks.listen_for_own(self._wake.ring).close)
             self._desks[project] = config, desks
         return self._desks[project]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 STORE_PATIENCE = 60.0
 """Seconds for which a store may be away before the gate gives up."""
-TRY_AGAIN = 1.0
-"""Seconds between two looks for a store that is away."""
+TRY_AGAIN, LOOK_SELDOM = 1.0, 15.0
+"""Seconds between two looks for a store that is away; and at one that is there, where the bell tells the rest."""
 LEFT_TO_CLIENT = "its client's own prompt decides"
 _HOW = {
     DecidedThere.ALLOWED: "allowed in the terminal of {client}",
@@ -136,6 +136,12 @@ class OpenPrompt:
 
     def how(self, there: DecidedThere) -> str:
         return _HOW[there].format(client=self._title)
+
+
+def next_look(prompts: Iterable[OpenPrompt]) -> float | None:
+    """Seconds until one that a process holds has to be looked at whatever happens; None while there is none."""
+    times = [min(LOOK_SELDOM, LOOK_SELDOM if (rest := each.rest()) is None else rest) for each in prompts]
+    return min(times, default=None)
 
 
 def notify(config: Config, ask: Ask) -> None:

@@ -20,7 +20,8 @@ LOOK_EVERY = 1.0
 LOOK_SELDOM = 15.0
 """And where it does: of a file on a shared disk it does not."""
 
-_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""The signals by which a process is told to end."""
 _YES = getattr(signal, "SIGUSR1", None)
 """By which a plugin of ours tells of a yes in its client's own prompt."""
 
@@ -32,22 +33,37 @@ class GateNews(Enum):
     CLIENT_GONE = auto()
 
 
+class WakePipe:
+    """Ends a wait of this process, from any thread or from a signal: `fd` can be read then."""
+
+    def __init__(self) -> None:
+        self.fd, self._there = os.pipe()
+        os.set_blocking(self.fd, False)
+        os.set_blocking(self._there, False)
+
+    def ring(self) -> None:
+        with suppress(BlockingIOError):  # enough rings are there already
+            os.write(self._there, b"!")
+
+    def clear(self) -> None:
+        """What has rung so far is heard. Only when `fd` can be read."""
+        os.read(self.fd, 4096)
+
+
 class Watch:
     """Of one gate. From the beginning on it keeps signals from ending the process."""
 
     def __init__(self) -> None:
-        self._here, self._there = os.pipe()
-        os.set_blocking(self._here, False)
-        os.set_blocking(self._there, False)
+        self._wake = WakePipe()
         self.told_to_end = self.told_of_yes = False
         self._parent = os.getppid()
         self._poll = select.poll()
-        self._poll.register(self._here, select.POLLIN)
+        self._poll.register(self._wake.fd, select.POLLIN)
         self._processes: set[int] = set()
         self._outputs: set[int] = set()
         self._trail: Path | None = None
         self._changes = self._keys = -1
-        for number in (*_ENDING, _YES) if _YES else _ENDING:
+        for number in (*ENDING, _YES) if _YES else ENDING:
             signal.signal(number, self._note_signal)
 
     def __enter__(self) -> Watch:
@@ -62,8 +78,7 @@ class Watch:
 
     def ring(self) -> None:
         """Have the wait end now. From any thread."""
-        with suppress(BlockingIOError):  # enough rings are there already
-            os.write(self._there, b"!")
+        self._wake.ring()
 
     def also(self, processes: Iterable[int], output: int, trail: Path | None) -> None:
         """Have it end also with one of these processes, with whoever reads from this descriptor, and with news in that
@@ -101,8 +116,8 @@ class Watch:
             self._arm()
         if self._keys in ready:
             os.read(self._keys, 4096)
-        if self._here in ready:
-            os.read(self._here, 4096)
+        if self._wake.fd in ready:
+            self._wake.clear()
         return ready
 
     @property
