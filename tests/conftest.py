@@ -79,6 +79,7 @@ def _user_of_their_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in list(os.environ):
         if name.startswith(("SAYSO_", "CLAUDE", "XDG_", "PG", "MAKE", "MFLAGS")) or name == "ASK_USER_CONFIG":
             monkeypatch.delenv(name)
+    monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", "disabled:")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "xdg-state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg-config"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg-cache"))

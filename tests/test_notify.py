@@ -13,7 +13,7 @@ from sayso import notify
 from sayso.asks.crowds import FEW
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, Asker
-from sayso.config import Config, load
+from sayso.config import SETTINGS, Config, load
 from sayso.notify import Notifier, details, headline
 from sayso.records import replace
 from sayso.store.sqlite import SqliteStore
@@ -107,6 +107,6 @@ def test_a_command_that_does_not_end_is_given_up_and_killed(
     assert "took longer than 0 seconds and was given up" in caplog.text
 
 
-@pytest.mark.parametrize("name", ["notify_command", "notify_url", "notify_format", "notify_apprise", "notify_details"])
+@pytest.mark.parametrize("name", [name for name in SETTINGS if name.startswith("notify_")])
 def test_the_page_explains_every_setting(name: str) -> None:
     assert f"`{name}`" in PAGE

@@ -285,6 +285,9 @@ class Config:
         'How long each client lets a call last, where the built-in value is wrong: `{cursor = "4m", zed = "none"}`, '
         "or `cursor=4m,zed=none` in the environment.",
     )
+    notify_desktop: bool = _setting(
+        True, switch, "Show a notification on this machine's desktop, where it has one, when nobody is looking."
+    )
     notify_command: tuple[str, ...] = _setting(
         (),
         words,

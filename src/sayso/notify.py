@@ -1,4 +1,4 @@
-"""Telling the person that a question waits when no surface shows it: a command of theirs, a webhook, apprise.
+"""Telling the person that a question waits when no surface shows it: their desktop, a command, a webhook, apprise.
 
 Who is away is told at once, who is typing in the agent's own terminal only when they have stopped. Bursts become one
 message. A failure is logged and never delays an ask. Answers are never part of it.
@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from sayso import desktop
 from sayso.asks.crowds import FEW, Quiet
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, Asker, State
@@ -47,6 +48,9 @@ PATIENCE = 20.0
 MOST_LINES = 10
 """Questions that a message names; of more it says how many."""
 
+MOST_SHOWN = 3
+"""Questions that fit into a notification on a desktop."""
+
 Way = Callable[[Sequence[Ask]], Awaitable[None]]
 
 
@@ -61,7 +65,13 @@ class Notifier:
 
     @property
     def configured(self) -> bool:
+        """Whether the person has said how they want to be told."""
         return bool(self._config.notify_command or self._config.notify_url or self._config.notify_apprise)
+
+    @property
+    def reaches(self) -> bool:
+        """Whether there is any way to tell them, be it by itself."""
+        return self.configured or has_desktop(self._config)
 
     async def tell(self, ask: Ask, open_of_agent: int) -> None:
         """Tell of this ask, together with those that open within a moment. An agent that has many open is told of once
@@ -77,7 +87,7 @@ class Notifier:
         self._asks, self._crowded = [], set()
         if not asks:
             return
-        ways: list[Way] = [self._run_command, self._post, self._by_apprise]
+        ways: list[Way] = [self._on_desktop, self._run_command, self._post, self._by_apprise]
         await asyncio.gather(*(self._try(way, asks) for way in ways))
 
     async def _try(self, way: Way, asks: Sequence[Ask]) -> None:
@@ -88,6 +98,16 @@ class Notifier:
             logger.warning("A notification took longer than %.0f seconds and was given up", PATIENCE)
         except NotificationFailed as error:
             logger.warning("A notification failed: %s", error)
+
+    async def _on_desktop(self, asks: Sequence[Ask]) -> None:
+        if not has_desktop(self._config):
+            return
+        title, body = headline(asks), details_for_people(asks)
+        try:
+            await _apart(lambda: desktop.tell(title, body))
+        except NotificationFailed as error:
+            # Nobody has asked for it, so where it is not possible nobody is told that.
+            logger.debug("%s", error)
 
     async def _run_command(self, asks: Sequence[Ask]) -> None:
         command = self._config.notify_command
@@ -115,6 +135,11 @@ class Notifier:
     def _body(self, asks: Sequence[Ask]) -> str:
         """What leaves the machine: the questions' own words only where the person wants that."""
         return details(asks) if self._config.notify_details else "Open your inbox to answer: sayso"
+
+
+def has_desktop(config: Config) -> bool:
+    """Whether this machine's desktop is to be told, and is there."""
+    return config.notify_desktop and desktop.is_there()
 
 
 async def is_to_be_told(left: Callable[[], Awaitable[float | None]], bell: Bell) -> bool:
@@ -156,6 +181,13 @@ def headline(asks: Sequence[Ask]) -> str:
     session = f" {session_of(asker)}" if asker.session else ""
     where = f" in {project_name(asker, 40)}" if asker.project else ""
     return f"{one_line(asker.client, 40) or 'An agent'}{session}{where} asks you something"
+
+
+def details_for_people(asks: Sequence[Ask]) -> str:
+    """What is asked, without the ids that programs want."""
+    lines = [about(ask, 120) for ask in asks[:MOST_SHOWN]]
+    more = len(asks) - len(lines)
+    return "\n".join([*lines, f"and {more} more"] if more else lines)
 
 
 def details(asks: Sequence[Ask]) -> str:

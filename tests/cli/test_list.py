@@ -217,6 +217,19 @@ def test_a_watched_list_says_when_it_has_changed(home: Home) -> None:
         watching.communicate(timeout=60)
 
 
+def test_a_watched_list_has_its_terminal_tell_of_what_is_new(home: Home) -> None:
+    home.leave(choice("Was it there before?"))
+    with Terminal(home, "list", "--watch", "--count", TERM="xterm-kitty", SAYSO_TERMINAL_NOTIFY="osc9") as terminal:
+        before = terminal.expect("1")
+        home.leave(choice("Which \x1b]52;c;x\x07 one?"))
+        told = terminal.expect("\x1b]9;")
+        told += terminal.expect("\x1b\\")
+        terminal.interrupt()
+    assert "]9;" not in before
+    assert "Which <U+001B>]52;c;x<U+0007> one?" in told
+    assert "Was it there" not in terminal.screen
+
+
 def test_a_narrow_terminal_keeps_the_question_and_leaves_columns_out(home: Home) -> None:
     ask = home.leave(choice("Which database shall the shop use from now on?"))
     with Terminal(home, "list", columns=60) as terminal:

@@ -37,6 +37,11 @@ MEANINGS = {
 WAITS_FOR_SAY_SO = mark("the agent waits for your say-so")
 
 
+def called(ask: Ask) -> str:
+    agent, where = one_line(ask.asker.client, 20) or tr("an agent"), short_place(ask.asker.project)
+    return tr("{agent} in {where}", agent=agent, where=where) if where else agent
+
+
 def headline(ask: Ask) -> str:
     """The ask in one line: its title and how many questions it has, or its first question and how many more."""
     if not ask.questions:

@@ -9,7 +9,7 @@ from typing import NoReturn
 from sayso.asks.crowds import Crowd, without_crowds
 from sayso.asks.lookalikes import Lookalikes
 from sayso.asks.model import Ask
-from sayso.cli.asks_in_words import MEANINGS, headline, short_place, status
+from sayso.cli.asks_in_words import MEANINGS, called, headline, short_place, status
 from sayso.cli.plain_options import positive
 from sayso.cli.presence_words import say_absence
 from sayso.cli.program import settings
@@ -93,10 +93,18 @@ def _drawing(form: str | None, line: str | None, limit: int) -> Draw | None:
 
 
 def _watch(config: Config, project: str | None, draw: Draw) -> NoReturn:
+    from sayso.cli.announcing import announcing
     from sayso.cli.status_lines import watch
 
     with open_desks(config) as desks:
-        watch(desks, lambda: draw(_look(desks, project)))
+        announce = announcing(config)
+
+        def look() -> str:
+            asks = _look(desks, project)
+            announce(asks)
+            return draw(asks)
+
+        watch(desks, look)
 
 
 def _all_of_them(asks: Sequence[Ask]) -> Fewer:
@@ -135,14 +143,9 @@ def _look(desks: Desks, project: str | None) -> list[Ask]:
     return desks.asks.inbox(project=project, most=MOST_OPEN)
 
 
-def _called(ask: Ask) -> str:
-    agent, where = one_line(ask.asker.client, 20) or tr("an agent"), short_place(ask.asker.project)
-    return tr("{agent} in {where}", agent=agent, where=where) if where else agent
-
-
 def _say_crowds(others: Sequence[Crowd]) -> None:
     for crowd in others:
-        agent = _called(crowd.newest)
+        agent = called(crowd.newest)
         say(tr("… and {size} more of {agent}: --all shows each.", size=crowd.size, agent=agent))
 
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from importlib.util import find_spec
 from urllib.parse import urlsplit
 
+from sayso import desktop
 from sayso.brought import brought
 from sayso.config import NETWORKS, Config
 from sayso.doctor.finding import Finding, fault, note, ok, warning
@@ -86,7 +87,7 @@ def sandbox(config: Config) -> Iterator[Finding]:
 
 def notifications(config: Config) -> Iterator[Finding]:
     """Whether each way of telling could work. Nothing is sent."""
-    ways = [*_command(config), *_address(config), *_apprise(config)]
+    ways = [*_desktop(config), *_command(config), *_address(config), *_apprise(config)]
     yield from ways or [
         note(
             "notifications",
@@ -94,6 +95,11 @@ def notifications(config: Config) -> Iterator[Finding]:
             "See docs/notifications.md, for example notify_command.",
         )
     ]
+
+
+def _desktop(config: Config) -> Iterator[Finding]:
+    if config.notify_desktop and desktop.is_there():
+        yield ok("notifications", "this machine's desktop shows them")
 
 
 def _command(config: Config) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from sayso import desktop
 from sayso.asks.happening import NOT_WRITTEN
 from sayso.asks.model import Ask, Settler, State
 from sayso.asks.quorum import next_escalation
@@ -146,7 +147,8 @@ def next_look(prompts: Iterable[OpenPrompt]) -> float | None:
 
 def notify(config: Config, ask: Ask) -> None:
     """Have the person told in their own way, by another process: what that takes is too large to be kept here."""
-    if config.notify_command or config.notify_url or config.notify_apprise:
+    chosen = config.notify_command or config.notify_url or config.notify_apprise
+    if chosen or (config.notify_desktop and desktop.is_there()):
         words = [sys.executable, "-P", "-m", "sayso.gates.telling", ask.id]
         nothing = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1)]
         with suppress(OSError):

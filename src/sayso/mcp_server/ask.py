@@ -110,7 +110,7 @@ class AskCalls:
 
     async def notify(self, ask: Ask, waiting: Waiting, after: float) -> None:
         """Tell the person in their own way, unless a surface shows the ask or it has been settled by then."""
-        if not self._notifier.configured:
+        if not self._notifier.reaches:
             return
         await self.backend.pause(after)
         try:

@@ -39,10 +39,10 @@ from sayso.tui.link import SURFACE
 from sayso.tui.markdown import load_parser
 from sayso.tui.onlooker import Onlooker
 from sayso.tui.pasting import keep_pastes_whole
-from sayso.tui.programs import give_to_tmux, pager, read, terminal_behind_tmux
+from sayso.tui.programs import give_to_tmux, pager, read
 from sayso.tui.screen import Copy, Open, OpenNear, Read, SaysoScreen, Settled, Trouble
 from sayso.tui.shared import Shared
-from sayso.tui.signals import Signals
+from sayso.tui.signals import Signals, terminal_behind_tmux
 from sayso.tui.themes import THEMES, remember_theme, remembered_theme, theme_for
 from sayso.tui.typeahead import Passed
 

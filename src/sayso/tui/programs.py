@@ -98,10 +98,3 @@ def give_to_tmux(text: str) -> None:
     """Put a text into tmux's buffer, and through it onto the clipboard of the terminal it runs in."""
     command = ["tmux", "load-buffer", "-w", "-"]
     subprocess.run(command, input=text.encode(), check=False, capture_output=True, timeout=_SECONDS)
-
-
-def terminal_behind_tmux() -> str:
-    """What tmux knows of the terminal that shows this pane: its TERM and what it calls itself."""
-    command = ["tmux", "display-message", "-p", "#{client_termname} #{client_termtype}"]
-    found = subprocess.run(command, capture_output=True, check=False, timeout=_SECONDS, env=os.environ)
-    return found.stdout.decode(errors="replace").strip()

@@ -1,14 +1,18 @@
-"""Telling the person through their terminal: notification sequences, the bell, the title. Bytes only; no widget."""
+"""Telling the person through their terminal: notification sequences, the bell, the title. Bytes, and no widget."""
 
 from __future__ import annotations
 
 import base64
+import os
+import subprocess
 from collections.abc import Callable, Mapping
 
 from sayso.config import Config
 from sayso.text import one_line
 
 _LONGEST = 200
+_PATIENCE = 5.0
+"""Seconds that tmux may take."""
 _BY_NAME = (
     ("kitty", "osc99"),
     ("foot", "osc777"),
@@ -83,3 +87,10 @@ def notification(kind: str, title: str, body: str) -> str:
         case "osc777":
             return f"\x1b]777;notify;{title.replace(';', ',')};{body.replace(';', ',')}\x1b\\"
     return f"\x1b]9;{title}: {body}\x1b\\"
+
+
+def terminal_behind_tmux() -> str:
+    """What tmux knows of the terminal that shows this pane: its TERM and what it calls itself."""
+    command = ["tmux", "display-message", "-p", "#{client_termname} #{client_termtype}"]
+    found = subprocess.run(command, capture_output=True, check=False, timeout=_PATIENCE, env=os.environ)
+    return found.stdout.decode(errors="replace").strip()

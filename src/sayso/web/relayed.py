@@ -94,7 +94,7 @@ class RelayedQuestions:
         self._newest[run.id] = held.ask.id
         if known is None or known.run.id != run.id:
             await self.do(self.runs.note_ask, run.id, held.ask.id)
-        if not held.reattached and self._notifier.configured:
+        if not held.reattached and self._notifier.reaches:
             self._tasks.start(self._notify(held.ask))
         return relayed.ask
 

@@ -40,6 +40,8 @@ MODES = ("auto", "legacy")
 
 TOOL = "ask_user_questions"
 _PROGRAMS = Path(sys.executable).parent
+_ALIKE = {"LC_ALL": "C.UTF-8", "DBUS_SESSION_BUS_ADDRESS": "disabled:"}
+"""What is the same on every machine: its language, and that it has no desktop."""
 _AGENT = """
 pid=$1 code=$2; shift 2
 sh -c 'echo $$ >"$0"; exec "$@"' "$pid" "$@"
@@ -72,7 +74,7 @@ class Place:
             "XDG_CACHE_HOME": self.cache,
             "SAYSO_STATE_DIR": self.state,
         }
-        return {**{name: str(folder) for name, folder in folders.items()}, "PATH": path, "LC_ALL": "C.UTF-8", **named}
+        return {**{name: str(folder) for name, folder in folders.items()}, "PATH": path, **_ALIKE, **named}
 
     @property
     def database(self) -> Path:
