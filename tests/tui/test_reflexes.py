@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.tui.harness import DROP, NAME, REGIONS, WAIT, Person, Place, option, select, until
-from tests.tui.test_permissions import wanted_with_changes
+from tests.tui.test_permissions import shell, wanted, wanted_with_changes
 
 from sayso.asks.desk import Held
 from sayso.asks.model import SAY_SO, Asker, Kind, NewAsk, Question, State
@@ -23,6 +23,7 @@ from sayso.tui import reflexes
 from sayso.tui.answer import AnswerScreen
 from sayso.tui.inbox import InboxScreen
 from sayso.tui.keys import Keys
+from sayso.tui.step import Step
 
 pytestmark = pytest.mark.anyio
 
@@ -108,6 +109,33 @@ async def test_what_was_jumped_over_has_not_been_read(place: Place) -> None:
         await anna.sees("Nothing was allowed")
         assert place.now(held).state is State.PENDING
         await anna.press(*["pageup"] * 12, *["pagedown"] * 12)
+        await anna.sees("y allow")
+        await anna.press("y")
+        assert (await place.outcome(held)).state is State.ANSWERED
+
+
+@pytest.mark.finding("F-11")
+@pytest.mark.parametrize("size", [(60, 24), (132, 24), (80, 40)], ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_what_was_read_before_the_terminal_changed_its_size_stays_read(
+    place: Place, size: tuple[int, int]
+) -> None:
+    script = " ".join(f"word-{n}" for n in range(650))
+    held = wanted(place, shell(script))
+    async with place.inbox() as anna:
+        await anna.press("enter")
+        await anna.sees("more lines")
+        await anna.press("pagedown", "pagedown")
+        step = anna.app.screen.query_one(Step)
+        assert step.unseen
+        await anna.pilot.resize_terminal(*size)
+        await anna.settled()
+        assert step.unseen, "nothing was read by making the terminal larger"
+        await anna.press("y")
+        await anna.sees("Nothing was allowed")
+        for _ in range(40):
+            if not step.unseen:
+                break
+            await anna.press("pagedown")
         await anna.sees("y allow")
         await anna.press("y")
         assert (await place.outcome(held)).state is State.ANSWERED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, islice, takewhile
 
 from textual.containers import VerticalScroll
 from textual.content import Content
@@ -41,6 +42,12 @@ class Prose(Widget):
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return self._lay_out(width)[1]
 
+    def read_at(self, width: int, lines: int, before: int) -> int:
+        """How many lines at this width hold only what the first `lines` held at the width `before`."""
+        read = sum(islice(_letters(self._blocks, before), lines))
+        held = accumulate(_letters(self._blocks, width))
+        return sum(1 for _ in takewhile(lambda so_far: so_far <= read, held))
+
     def _lay_out(self, width: int) -> tuple[Content, int]:
         if self._laid_out[0] != width:
             lines = list(lay_out(self._blocks, width))
@@ -73,19 +80,31 @@ def page(around: Widget, pages: int) -> None:
 
 def lay_out(blocks: Sequence[Block], width: int) -> Iterator[Content]:
     """The lines of the blocks, none wider than `width` cells."""
+    for indent, line in _lines(blocks, width):
+        yield Content.styled(indent, "$muted") + line
+
+
+def _letters(blocks: Sequence[Block], width: int) -> Iterator[int]:
+    """How much each line holds. Blanks do not count: where a line is broken, there may be none."""
+    for _, line in _lines(blocks, width):
+        yield len("".join(line.plain.split()))
+
+
+def _lines(blocks: Sequence[Block], width: int) -> Iterator[tuple[str, Content]]:
+    """Each line with what stands before it."""
     for place, block in enumerate(blocks):
         if place and not block.tight:
-            yield Content("")
-        yield from _lines(block, max(width, 4))
+            yield "", Content("")
+        yield from _block_lines(block, max(width, 4))
 
 
-def _lines(block: Block, width: int) -> Iterator[Content]:
+def _block_lines(block: Block, width: int) -> Iterator[tuple[str, Content]]:
     most = int(width * _DEEPEST_INDENT)
     first, rest = block.first[-most:], block.rest[-most:]
     room = width - max(len(first), len(rest))
     wrapped = _solid(block.content, room) if block.solid else _fitting(block.content.wrap(room), room)
     for number, line in enumerate(wrapped):
-        yield Content.styled(rest if number else first, "$muted") + line
+        yield rest if number else first, line
 
 
 def _solid(content: Content, width: int) -> Iterator[Content]:

@@ -56,8 +56,9 @@ class Step(Vertical):
         self._said = Said()
         self._writing = False
         """Whether the field for own words is open beside the options."""
-        self._seen: tuple[int, int] = (0, 0)
-        """At which width so many lines of the question have been in view, from the first on without a gap."""
+        self._seen = self._top = self._width = 0
+        """How many lines of the question have been in view, from the first on without a gap; which one was at the top
+        at the last look, and how wide they were."""
         self.unseen: int | None = None
         """How many lines have not; None until the question is laid out."""
 
@@ -88,7 +89,8 @@ class Step(Vertical):
         self._question, self._said, self._writing = question, said, False
         self.query_one("#question", Prose).show(text)
         self.query_one("#reading").scroll_home(animate=False)
-        self._seen, self.unseen = (0, 0), None
+        self._seen = self._top = self._width = 0
+        self.unseen = None
         self._show_hints(hint)
         self._own.put(said.text)
         self._note.put(said.note)
@@ -147,17 +149,26 @@ class Step(Vertical):
     def _look(self) -> None:
         """Note what is in view now. What was jumped over is not."""
         reading, width = self.query_one("#reading"), self.query_one("#question").size.width
-        room, top = reading.scrollable_content_region.height, round(reading.scroll_y)
+        room = reading.scrollable_content_region.height
         if not (self.is_attached and self.display and width and room > 0) or self.unseen == 0:
             return
-        seen = self._seen[1] if self._seen[0] == width else 0
-        if top <= seen:
-            seen = max(seen, top + room)
-        unseen = max(reading.virtual_size.height - seen, 0)
-        self._seen = (width, seen)
+        if self._width not in (0, width):
+            self._keep_place(width)
+        top = round(reading.scroll_y)
+        if top <= self._seen:
+            self._seen = max(self._seen, top + room)
+        self._width, self._top = width, top
+        unseen = max(reading.virtual_size.height - self._seen, 0)
         if unseen != self.unseen:
             self.unseen = unseen
             self.post_message(self.Looked())
+
+    def _keep_place(self, width: int) -> None:
+        """At another width the lines are others. What has been in view still has; what was at the top stays there."""
+        question = self.query_one("#question", Prose)
+        self._seen = question.read_at(width, self._seen, self._width)
+        top = question.read_at(width, self._top, self._width)
+        self.query_one("#reading").scroll_to(y=top, animate=False, immediate=True)
 
     def on_mount(self) -> None:
         self.watch(self.query_one("#reading"), "scroll_y", self._scrolled, init=False)
