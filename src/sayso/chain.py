@@ -59,6 +59,8 @@ class LogKind(StrEnum):
     """A person has taken back a rule that a session had."""
     RULES_CHANGED = "rules_changed"
     """A person saves another text of their own rules, whose hash `rules_file` is; noted before they are replaced."""
+    RESTORED = "restored"
+    """A person has put a backup into the place of all that was there; `why` says which."""
     SHORTENED = "shortened"
     """Rows that were older than they are to be kept are gone from the front: `seq` and `hash` in `about` are those of
     the last one, and all that were written at `before` or later are there."""

@@ -8,6 +8,8 @@ SaysoError                      exit code 1
 ├── AlreadySettled              4   somebody else was first
 ├── CalledOff                   4   the page that sent this has called it off
 ├── NotYours                    5   an agent tried to answer itself
+├── BackupRefused               1   a backup that cannot be made or read; nothing was changed
+├── StoreNotEmpty               1   a backup would take the place of what is there
 ├── WaitEnded                   6   the ask is still open, but this wait is over
 ├── SpawnerUnavailable          8   no command can be started now, or the server lets go of those that run
 ├── ToolUnavailable             8   the program of a tool is not there; the text says how to install it
@@ -42,7 +44,7 @@ Conflict                        never leaves a store: another transaction was fi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 
@@ -139,6 +141,18 @@ class NotYours(SaysoError):
     """A process of the asking agent tried to settle its own ask."""
 
     exit_code = 5
+
+
+class BackupRefused(SaysoError):
+    """A backup that cannot be made or taken back as it was wanted; nothing was changed."""
+
+
+class StoreNotEmpty(SaysoError):
+    """A backup would take the place of what is in a store; `rows` says how much that is."""
+
+    def __init__(self, rows: Mapping[str, int]) -> None:
+        super().__init__("The store is not empty.")
+        self.rows = rows
 
 
 class WaitEnded(SaysoError):

@@ -52,6 +52,8 @@ GROUPS = {
     },
     mark("Sayso itself"): {
         "config": mark("Show each setting, its value and where it comes from."),
+        "backup": mark("Copy all that Sayso keeps into one file."),
+        "restore": mark("Put back what a backup has."),
         "demo": mark("See Sayso work: a sample agent asks you three questions."),
         "completion": mark("Print the completion script for a shell."),
     },

@@ -33,6 +33,7 @@ WHAT = {
     LogKind.RULE_ADDED: "rule added",
     LogKind.RULE_ENDED: "rule ended",
     LogKind.RULES_CHANGED: "rules changed",
+    LogKind.RESTORED: "restored",
     LogKind.SHORTENED: "shortened",
 }
 """What happened, in a word or two."""

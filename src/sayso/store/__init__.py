@@ -1,11 +1,13 @@
 """The store: the one meeting point of all processes. SQL lives only in this package."""
 
+from pathlib import Path
+
 from sayso.config import Config
 from sayso.errors import ConfigError
 from sayso.store.bell import Bell
-from sayso.store.store import Row, Store, Transaction
+from sayso.store.store import Row, Store, Transaction, tables
 
-__all__ = ["Bell", "Row", "Store", "Transaction", "open_store"]
+__all__ = ["Bell", "Row", "Store", "Transaction", "open_file", "open_store", "tables"]
 
 
 def open_store(config: Config) -> Store:
@@ -22,3 +24,10 @@ def open_store(config: Config) -> Store:
     from sayso.store.postgres import PostgresStore
 
     return PostgresStore(config.store)
+
+
+def open_file(file: Path) -> Store:
+    """A store that is one file by itself: made if it is not there, brought up to date if it is."""
+    from sayso.store.sqlite import SqliteStore
+
+    return SqliteStore(file)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from sayso.errors import Conflict, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 from sayso.store.bell import Bell
-from sayso.store.store import Row, Store, Transaction, newest, queries, schema, steps_from
+from sayso.store.store import Row, Store, Transaction, newest, queries, schema, steps_from, tables
 
 try:
     import psycopg
@@ -99,6 +99,26 @@ class PostgresTransaction:
 
     def run(self, query: str, /, **parameters: object) -> int:
         return self._connection.execute(_in_its_style(query), parameters).rowcount
+
+    def rows(self, table: str, /) -> Iterator[Row]:
+        with self._connection.cursor(name=f"rows_of_{table}") as cursor:
+            cursor.execute(f"SELECT * FROM {table}".encode())  # noqa: S608
+            yield from cursor
+
+    def put_rows(self, table: str, rows: Iterable[Row], /) -> int:
+        with self._connection.cursor() as cursor:
+            found = cursor.execute(f"SELECT * FROM {table} LIMIT 0".encode()).description or ()  # noqa: S608
+            columns = [column.name for column in found]
+            with cursor.copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN".encode()) as copy:
+                for row in rows:
+                    copy.write_row([row[name] for name in columns])
+            return cursor.rowcount
+
+    def clear(self, table: str, /) -> None:
+        self._connection.execute(f"DELETE FROM {table}".encode())  # noqa: S608
+
+    def keep_others_out(self) -> None:
+        self._connection.execute(f"LOCK TABLE {', '.join(tables())} IN EXCLUSIVE MODE".encode())
 
 
 class PostgresStore(Store):

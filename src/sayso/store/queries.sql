@@ -638,10 +638,10 @@ SELECT body FROM permission_actions WHERE digest = :digest;
 -- What was decided or refused, newest first.
 SELECT * FROM permission_log
 WHERE kind IN ('allowed', 'denied', 'undecided', 'decided_elsewhere', 'too_late', 'refused', 'rule_added', 'rule_ended',
-               'delegated', 'rules_changed')
+               'delegated', 'rules_changed', 'restored')
   AND seq < :before AND at >= :since
   AND (CAST(:only_refused AS INTEGER) IS NULL OR
-       kind NOT IN ('allowed', 'rule_added', 'rule_ended', 'delegated', 'rules_changed'))
+       kind NOT IN ('allowed', 'rule_added', 'rule_ended', 'delegated', 'rules_changed', 'restored'))
   AND (CAST(:project AS TEXT) IS NULL OR project = :project)
   AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
 ORDER BY seq DESC LIMIT :most;

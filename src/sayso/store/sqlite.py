@@ -7,7 +7,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
@@ -41,6 +41,21 @@ class SqliteTransaction:
 
     def run(self, query: str, /, **parameters: object) -> int:
         return self._connection.execute(queries()[query], parameters).rowcount
+
+    def rows(self, table: str, /) -> Iterator[Row]:
+        yield from map(dict, self._connection.execute(f"SELECT * FROM {table}"))  # noqa: S608
+
+    def put_rows(self, table: str, rows: Iterable[Row], /) -> int:
+        columns = [found["name"] for found in self._connection.execute(f"PRAGMA table_info({table})")]
+        places = ", ".join("?" for _ in columns)
+        command = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places})"  # noqa: S608
+        return self._connection.executemany(command, ([row[name] for name in columns] for row in rows)).rowcount
+
+    def clear(self, table: str, /) -> None:
+        self._connection.execute(f"DELETE FROM {table}")  # noqa: S608
+
+    def keep_others_out(self) -> None:
+        """Whoever writes is alone already."""
 
 
 class SqliteStore(Store):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
@@ -27,6 +27,17 @@ class Transaction(Protocol):
 
     def wake_only(self, *processes: str) -> None:
         """What is changed here is news to the waits of these processes only. Without a word, to everyone's."""
+
+    def rows(self, table: str, /) -> Iterator[Row]:
+        """All that is in a table, few at a time."""
+
+    def put_rows(self, table: str, rows: Iterable[Row], /) -> int:
+        """Add rows as they came from `rows` of another store. How many there were."""
+
+    def clear(self, table: str, /) -> None: ...
+
+    def keep_others_out(self) -> None:
+        """Nobody else writes anything until this transaction is over."""
 
 
 class Store(ABC):
@@ -93,6 +104,12 @@ def statements(sql: str) -> list[str]:
 
 def schema() -> list[str]:
     return statements(_file("schema.sql"))
+
+
+@cache
+def tables() -> tuple[str, ...]:
+    """The names of all tables, those first that others refer to."""
+    return tuple(found[1] for statement in schema() if (found := re.match(r"CREATE TABLE (\w+)", statement)))
 
 
 @cache

@@ -1,0 +1,167 @@
+"""All that a store keeps in one file, and back from it into this store or another, of either kind.
+
+A backup is a store of its own, in SQLite, whatever kind it was made of. It shows one moment, and nobody who works with
+the store waits for it. What lies in files beside the store is not in it: settings, rules, tool files, and what commands
+and agents printed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from sayso import chain
+from sayso.asks.desk import AskDesk
+from sayso.chain import LogEvent, LogKind
+from sayso.clock import now_ms
+from sayso.config import Config
+from sayso.errors import BackupRefused, StoreNotEmpty
+from sayso.records import record
+from sayso.store import Row, Store, Transaction, open_file, open_store, tables
+from sayso.text import spelt_out
+
+Count = Mapping[str, int]
+"""How many rows of each table."""
+Progress = Callable[[str, int], None]
+"""Told of a table, and how many of its rows are copied by now."""
+
+_TELL_EVERY = 1_000
+_MADE_AT = "backed_up_at"
+"""In `meta` of a backup, and nowhere else: when it was made."""
+COUNTED = ("asks", "operations", "projects", "runs", "users", "tokens", "permission_log")
+"""The tables that a store which somebody has used has rows in."""
+_NOBODY = "ended"
+"""Stands for a process that is gone."""
+
+
+@record
+class Restored:
+    rows: Count
+    made_at: int | None
+    """When the backup was made; None for a store that was no backup."""
+    before: Path | None
+    """Where a backup is of what was there; None if nothing was."""
+
+
+def back_up(config: Config, file: Path, progress: Progress) -> Count:
+    """Copy the store into a file, which must not be there yet."""
+    with closing(open_store(config)) as store:
+        return store.read(lambda tx: _into_file(tx, file, progress))
+
+
+def restore(config: Config, file: Path, before: Path | None, person: str, progress: Progress) -> Restored:
+    """Have the store keep what a backup has, and nothing else. What it keeps now is copied to the file `before`;
+    without one it must be empty. An agent goes on waiting for what it waits for, if the backup has that too."""
+    with _opened(file) as backup, closing(open_store(config)) as store:
+        made_at = backup.read(_made_at)
+
+        def work(tx: Transaction) -> Restored:
+            tx.keep_others_out()
+            there = {table: count for table in COUNTED if (count := sum(1 for _ in tx.rows(table)))}
+            if there and before is None:
+                raise StoreNotEmpty(there)
+            if there and before is not None:
+                _into_file(tx, before, progress)
+            waits = {row["wait_id"] for row in tx.rows("asks")}
+            for table in reversed(tables()):
+                tx.clear(table)
+            rows = backup.read(lambda made: _from_backup(made, tx, waits, progress))
+            chain.append(tx, [_noted(file, made_at, person)])
+            return Restored(rows=rows, made_at=made_at, before=before if there else None)
+
+        restored = store.write(work)
+        # What nobody waits for any more is let go of, as it is when a process dies.
+        AskDesk(store).release_the_dead()
+        return restored
+
+
+def _into_file(tx: Transaction, file: Path, progress: Progress) -> Count:
+    """Whole or not at all: a backup that was cut short must not look like one."""
+    try:
+        with tempfile.TemporaryDirectory(prefix=".sayso-", dir=file.parent) as folder:
+            beside = Path(folder) / "sayso.db"
+            with closing(open_file(beside)) as backup:
+                rows = backup.write(lambda made: _as_backup(tx, made, progress))
+            os.link(beside, file)
+            return rows
+    except FileExistsError as error:
+        raise BackupRefused(f"{spelt_out(str(file))} is there already. Name another file.") from error
+    except OSError as error:
+        raise BackupRefused(f"{spelt_out(str(file))} cannot be made: {error.strerror}. Name another file.") from error
+
+
+def _as_backup(tx: Transaction, made: Transaction, progress: Progress) -> Count:
+    for table in tables():
+        made.clear(table)
+    rows = {table: made.put_rows(table, _told(table, tx.rows(table), progress)) for table in tables()}
+    made.put_rows("meta", [{"key": _MADE_AT, "value": str(now_ms())}])
+    return rows
+
+
+def _from_backup(made: Transaction, tx: Transaction, waits: set[str | None], progress: Progress) -> Count:
+    rows = {}
+    for table in tables():
+        found = _told(table, made.rows(table), progress)
+        match table:
+            case "asks":
+                found = (_let_go(row) if row["wait_id"] not in waits else row for row in found)
+            case "meta":
+                found = (row for row in found if row["key"] != _MADE_AT)
+        rows[table] = tx.put_rows(table, found)
+    return rows
+
+
+def _let_go(row: Row) -> Row:
+    """What an agent waited for when the backup was made, and does not any more."""
+    return {**row, "wait_process": _NOBODY}
+
+
+def _told(table: str, rows: Iterable[Row], progress: Progress) -> Iterator[Row]:
+    for number, row in enumerate(rows):
+        if number % _TELL_EVERY == 0:
+            progress(table, number)
+        yield row
+
+
+def _made_at(tx: Transaction) -> int | None:
+    row = tx.one("meta", key=_MADE_AT)
+    return int(row["value"]) if row else None
+
+
+def _noted(file: Path, made_at: int | None, person: str) -> LogEvent:
+    about = {"file": file.name, "made_at": made_at}
+    return LogEvent(
+        kind=LogKind.RESTORED,
+        at=now_ms(),
+        ask=os.urandom(16).hex(),
+        person=person,
+        title="All that Sayso keeps",
+        why="from a backup",
+        about=about,
+    )
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[Store]:
+    """A copy of the backup, which may be of an older version and is brought up to date. The file stays as it is."""
+    shown = spelt_out(str(file))
+    if not file.is_file():
+        raise BackupRefused(f"{shown} is not a file. Name one that `sayso backup` made.")
+    log = file.with_name(f"{file.name}-wal")
+    if log.exists() and log.stat().st_size:
+        raise BackupRefused(f"{shown} is a store that is in use. Make a backup of it with `sayso backup` first.")
+    with tempfile.TemporaryDirectory(prefix="sayso-") as folder:
+        copied = Path(folder) / "sayso.db"
+        try:
+            shutil.copyfile(file, copied)
+        except OSError as error:
+            raise BackupRefused(f"{shown} cannot be read: {error.strerror}.") from error
+        if not copied.stat().st_size:
+            raise BackupRefused(f"{shown} is empty. Name a file that `sayso backup` made.")
+        copied.chmod(0o600)
+        with closing(open_file(copied)) as store:
+            yield store

@@ -1,0 +1,116 @@
+"""`sayso backup` and `sayso restore`: all that is kept in one file, and back, into either kind of store."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+from tests.cli.program import SECONDS, SOMEONE, Home, choice
+from tests.cli.test_allow import PUSH
+
+from sayso.asks.model import State
+
+
+def backed_up(home: Home, name: str = "saved.db") -> Path:
+    ran = home.run("backup", name)
+    assert ran.code == 0, ran.err
+    file = home.project / name
+    assert ran.out == f"{file}\n"
+    return file
+
+
+def test_everything_moves_to_postgresql_and_back(home: Home, postgres_address: str) -> None:
+    pending, answered = home.leave(choice("Which database?")), home.leave(choice("Which port?"))
+    assert home.run("answer", answered.id, "SQLite").code == 0
+    assert home.run("user", "add", "bo").code == 0
+    file = backed_up(home)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    there = {"SAYSO_STORE": postgres_address}
+    ran = home.run("restore", "saved.db", **there)
+    assert (ran.code, ran.out) == (0, "")
+    assert "Put back: 2 asks, 1 user" in ran.err
+    assert "The backup was made at 20" in ran.err
+    assert [ask["id"] for ask in home.run("list", "--json", **there).data] == [pending.id]
+    assert home.run("answer", pending.id, "PostgreSQL", **there).code == 0
+    assert home.run("backup", "back.db", **there).code == 0
+
+    replaced = home.run("restore", "back.db", "--replace")
+    assert replaced.code == 0, replaced.err
+    assert home.ask_of(pending).state is State.ANSWERED
+    assert [answer.chosen for answer in home.answers(answered)] == [("1",)]
+    assert home.run("log", "verify").code == 0
+    kept = next(home.state.glob("before-restore-*.db"))
+    assert str(kept) in replaced.err
+    assert home.run("restore", str(kept), "--replace").code == 0
+    assert home.ask_of(pending).state is State.PENDING
+    assert "restored" in home.run("log").out
+
+
+def test_what_is_there_is_neither_overwritten_nor_replaced_unasked(home: Home) -> None:
+    home.leave(choice("Which database?"))
+    file = backed_up(home)
+    before = file.read_bytes()
+    assert "is there already. Name another file." in home.run("backup", "saved.db").error
+    assert file.read_bytes() == before
+    refused = home.run("restore", "saved.db")
+    assert "There is something in the store already: 1 ask." in refused.error
+    assert "--replace" in refused.error
+    assert home.run("log", "--json").data == []
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(None, "is not a file"), (b"", "is empty"), (b"no store at all", "is damaged or is not a Sayso store")],
+)
+def test_a_file_that_is_no_backup_changes_nothing(home: Home, content: bytes | None, said: str) -> None:
+    ask = home.leave(choice("Which database?"))
+    if content is not None:
+        (home.project / "saved.db").write_bytes(content)
+    assert said in home.run("restore", "saved.db", "--replace").error
+    assert home.ask_of(ask).state is State.PENDING
+    assert list(home.state.glob("before-restore-*")) == []
+
+
+def test_an_agent_that_waits_goes_on_waiting_and_gets_its_answer(home: Home) -> None:
+    with home.start("ask", "Which database?", "--option", "SQLite", "--option", "PostgreSQL") as agent:
+        ask = home.wait_for_ask()
+        backed_up(home)
+        assert home.run("restore", "saved.db", "--replace").code == 0
+        assert home.run("answer", ask.id, "SQLite").code == 0
+        out, err = agent.communicate(timeout=SECONDS)
+    assert (agent.returncode, out) == (0, "SQLite\n"), err
+
+
+def test_what_nobody_waits_for_any_more_can_be_answered_but_a_permission_is_over(home: Home) -> None:
+    with home.start("ask", "Which database?", "--option", "SQLite", "--option", "PostgreSQL") as agent:
+        ask = home.wait_for_ask()
+        with home.permission(PUSH) as wanted:
+            backed_up(home)
+            with home.desk() as desk:
+                desk.reject(wanted.id, "not now", SOMEONE)
+        assert home.run("answer", ask.id, "SQLite").code == 0
+        agent.communicate(timeout=SECONDS)
+    assert home.run("restore", "saved.db", "--replace").code == 0
+    again = home.ask_of(ask)
+    assert (again.state, again.wait) == (State.PENDING, None)
+    assert home.ask_of(wanted).state is State.EXPIRED
+    assert home.run("log", "verify").code == 0
+
+
+def test_the_call_of_an_agent_whose_question_is_not_in_the_backup_ends(home: Home) -> None:
+    backed_up(home)
+    with home.start("ask", "Which database?", "--option", "SQLite", "--option", "PostgreSQL") as agent:
+        home.wait_for_ask()
+        assert home.run("restore", "saved.db", "--replace").code == 0
+        out, err = agent.communicate(timeout=SECONDS)
+    assert agent.returncode != 0
+    assert (out, "Traceback" in err) == ("", False)
+    assert "Error: " in err
+
+
+@pytest.mark.parametrize("command", [["backup"], ["restore", "saved.db"]])
+def test_an_agent_can_do_neither(home: Home, command: list[str]) -> None:
+    ran = home.run(*command, CLAUDECODE="1")
+    assert ran.code == 5
+    assert "what the inbox keeps" in ran.error
