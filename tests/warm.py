@@ -37,9 +37,27 @@ KNOWN = (
 )
 """What Python reads when it starts, in the environments of most tests."""
 STARTED_ANEW = ("server", "guard", "hook", "gate")
-"""Others find servers by how they were started, and what clients call at each step imports only what it needs."""
+"""What clients call at each step imports only what it needs. Tests that do not look at that fork a server."""
 ALSO_IMPORTED = {"web": ("sayso.mcp_server.http", "sayso.web.app", "sayso.web.serve")}
 """By some commands, when they are called."""
+OF_SERVERS = (
+    "sayso.asks.truth",
+    "sayso.cli.serving",
+    "sayso.dialects.ahma",
+    "sayso.dialects.auq",
+    "sayso.mcp_server.command_calls",
+    "sayso.mcp_server.operation_resources",
+    "sayso.mcp_server.server",
+    "sayso.mcp_server.tasks",
+    "sayso.operations.supervisor",
+    "sayso.permissions.session_rules",
+    "sayso.roster",
+    "sayso.store.postgres",
+    "sayso.store.sqlite",
+    "sayso.toolfiles.toolfile",
+    "urllib.request",
+)
+"""By servers, when they are called."""
 TAKEN_APART = ("__main__", "_warnings", "builtins", "encodings", "io", "os", "sys", "traceback", "warnings")
 """Modules that are needed until everything else is."""
 ROOM = 8_000
@@ -66,10 +84,20 @@ def run(
 def start(command: Sequence[str | Path], *, env: Mapping[str, str], **options: Any) -> subprocess.Popen[Any]:
     """Start it and go on, with options of `subprocess.Popen`: the streams, `cwd`, `text`."""
     words = [str(word) for word in command]
-    if sys.platform != "linux" or _settled(env) not in KNOWN or "".join(words[1:2]) in STARTED_ANEW:
+    if not can_fork(env) or "".join(words[1:2]) in STARTED_ANEW:
         return subprocess.Popen(words, env=env, **options)
     modules = (*_of_commands(), *ALSO_IMPORTED.get("".join(words[1:2]), ()))
     return Copy(_parent(KNOWN.index(_settled(env)), modules), words, env=env, **options)
+
+
+def can_fork(env: Mapping[str, str]) -> bool:
+    """Whether a process with this environment can be a copy."""
+    return sys.platform == "linux" and _settled(env) in KNOWN
+
+
+def fork_server(command: Sequence[str | Path], *, env: Mapping[str, str], **options: Any) -> Copy:
+    """A `sayso server` with a parent of its own, as one that a client started has."""
+    return Copy(_parent(KNOWN.index(_settled(env)), OF_SERVERS), [str(word) for word in command], env=env, **options)
 
 
 def _settled(env: Mapping[str, str]) -> dict[str, str]:

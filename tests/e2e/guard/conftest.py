@@ -11,7 +11,7 @@ from typing import Any
 
 import psutil
 import pytest
-from tests.e2e.stdio.harness import Command, Person, Pipe, Place, new_place
+from tests.e2e.stdio.harness import ANEW, Command, Person, Pipe, Place, new_place
 
 from sayso.asks.model import Ask
 from sayso.permissions.action import Action, action_of
@@ -34,6 +34,7 @@ class GuardedPlace(Place):
         self.__dict__ |= place.__dict__
         self.stage = self.folder / "stage"
         self.stage.mkdir()
+        self.launcher = ANEW
         self.server: list[str] = [sys.executable, str(HERE / "plain_server.py"), str(self.stage)]
         self.offer(tool("write"), tool("end"), tool("environment"))
 

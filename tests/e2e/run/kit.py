@@ -17,11 +17,11 @@ import mcp_types as types
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp.client.client import Client
 from mcp.client.extension import ClientExtension
-from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.subscriptions import Subscription
 from mcp.shared.exceptions import MCPDeprecationWarning
-from tests.e2e.stdio.harness import WAIT, Agent, Command, Place, data_of
+from tests.e2e.stdio.harness import WAIT, Agent, Place, Server, data_of
 from tests.e2e.stdio.log import Log
+from tests.e2e.stdio.transport import speaking_to
 from tests.running.processes import PLANT, eventually, fresh_token, with_argument
 
 __all__ = [
@@ -77,8 +77,8 @@ class Heard:
 class Worker(Agent):
     """A real MCP client and its server, with all that it can do about commands."""
 
-    def __init__(self, client: Client, portal: BlockingPortal, command: Command, log: Log, heard: Heard) -> None:
-        super().__init__(client, portal, command, log)
+    def __init__(self, client: Client, portal: BlockingPortal, server: Server, log: Log, heard: Heard) -> None:
+        super().__init__(client, portal, server, log)
         self.heard = heard
         self.portal = portal
 
@@ -163,17 +163,11 @@ def worker(
     name: str = "tester",
 ) -> Iterator[Worker]:
     """The SDK's client connected to `sayso server`. Leaving closes the client's end and waits for both."""
-    command = place.command("sayso", *flags)
-    parameters = StdioServerParameters(
-        command=command.argv[0],
-        args=command.argv[1:],
-        env={**place.environment, **(environment or {})},
-        cwd=place.project,
-    )
     heard = Heard()
     with Log() as log, start_blocking_portal() as portal:
+        server = place.start_server("sayso", *flags, environment=environment, log=log)
         client = Client(
-            stdio_client(parameters, errlog=log.writer),
+            speaking_to(server.process),
             mode=mode,
             message_handler=heard.take,
             extensions=extensions,
@@ -181,9 +175,8 @@ def worker(
         )
         connection = portal.wrap_async_context_manager(client)
         connection.__enter__()
-        log.close_our_end()
         try:
-            yield Worker(client, portal, command, log, heard)
+            yield Worker(client, portal, server, log, heard)
         finally:
             # Not told of a test's failure, which the client's task groups would wrap beyond recognition.
             connection.__exit__(None, None, None)

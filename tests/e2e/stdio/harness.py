@@ -1,6 +1,6 @@
 """What the end-to-end tests of the stdio server stand on: a machine's worth of folders, agents, a person, raw pipes.
 
-All processes are real. An agent is a shell that starts the server, so that the tests, which are the person, do not
+All processes are real. An agent is a process that starts the server, so that the tests, which are the person, do not
 descend from it: the command line refuses to let an agent answer itself.
 """
 
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -25,20 +25,35 @@ import psutil
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp.client.client import Client
 from mcp.client.session import ElicitationFnT
-from mcp.client.stdio import StdioServerParameters, stdio_client
 from tests import warm
 from tests.e2e.stdio.log import Log
 from tests.e2e.stdio.person import WAIT, Person
 from tests.e2e.stdio.pipe import Pipe
+from tests.e2e.stdio.transport import speaking_to
 
 from sayso.config import Config, load
 
-__all__ = ["MODES", "TOOL", "WAIT", "Agent", "Person", "Pipe", "Place", "data_of", "new_place", "question", "text_of"]
+__all__ = [
+    "ANEW",
+    "MODES",
+    "TOOL",
+    "WAIT",
+    "Agent",
+    "Person",
+    "Pipe",
+    "Place",
+    "data_of",
+    "new_place",
+    "question",
+    "text_of",
+]
 
 MODES = ("auto", "legacy")
 """How the SDK's client connects: 2026-07-28 by `server/discover`, or the `initialize` handshake."""
 
 TOOL = "ask_user_questions"
+ANEW = ("env",)
+"""A launcher where it matters how a server starts, with nothing imported; else it is forked, which is quicker."""
 _PROGRAMS = Path(sys.executable).parent
 _ALIKE = {"LC_ALL": "C.UTF-8", "DBUS_SESSION_BUS_ADDRESS": "disabled:"}
 """What is the same on every machine: its language, and that it has no desktop."""
@@ -134,25 +149,18 @@ class Place:
         name: str = "tester",
     ) -> Iterator[Agent]:
         """The SDK's client connected to a server of its own. Leaving closes the client's end and waits for both."""
-        command = self.command(program, *flags)
-        parameters = StdioServerParameters(
-            command=command.argv[0],
-            args=command.argv[1:],
-            env={**self.environment, **(environment or {})},
-            cwd=self.project,
-        )
         with Log() as log, start_blocking_portal() as portal:
+            server = self.start_server(program, *flags, environment=environment, log=log)
             client = Client(
-                stdio_client(parameters, errlog=log.writer),
+                speaking_to(server.process),
                 mode=mode,
                 elicitation_callback=form,
                 client_info=types.Implementation(name=name, version="7"),
             )
             connection = portal.wrap_async_context_manager(client)
             connection.__enter__()
-            log.close_our_end()
             try:
-                yield Agent(client, portal, command, log)
+                yield Agent(client, portal, server, log)
             finally:
                 # Not told of a test's failure, which the client's task groups would wrap beyond recognition.
                 connection.__exit__(None, None, None)
@@ -162,23 +170,26 @@ class Place:
         self, *, program: str = "auq", flags: Sequence[str] = (), environment: Mapping[str, str] | None = None
     ) -> Iterator[Pipe]:
         """A server of its own behind bare pipes, before any message."""
-        command = self.command(program, *flags)
         with Log() as log:
-            process = subprocess.Popen(
-                command.argv,
-                cwd=self.project,
-                env={**self.environment, **(environment or {})},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log.writer,
-                bufsize=0,
-            )
-            log.close_our_end()
-            pipe = Pipe(process, log)
+            pipe = Pipe(self.start_server(program, *flags, environment=environment, log=log).process, log)
             try:
                 yield pipe
             finally:
                 pipe.end()
+
+    def start_server(self, program: str, *flags: str, environment: Mapping[str, str] | None, log: Log) -> Server:
+        """A server that an agent has just started."""
+        env = {**self.environment, **(environment or {})}
+        pipe = subprocess.PIPE
+        options: dict[str, Any] = {"cwd": self.project, "env": env, "stdin": pipe, "stdout": pipe, "stderr": log.writer}
+        if self.launcher or not warm.can_fork(env):
+            command = self.command(program, *flags)
+            server = Server(subprocess.Popen(command.argv, **options), lambda: command.pid)
+        else:
+            copy = warm.fork_server([_PROGRAMS / program, "server", *flags], **options)
+            server = Server(copy, lambda: copy.pid)
+        log.close_our_end()
+        return server
 
     def command(self, program: str, *flags: str) -> Command:
         """How an agent starts the server."""
@@ -212,23 +223,37 @@ class Command:
     def pid(self) -> int:
         return int(self._pid.read_text())
 
+
+class Server:
+    """A server's process, or that of the shell which started it."""
+
+    def __init__(self, process: subprocess.Popen[bytes], pid: Callable[[], int]) -> None:
+        self.process, self._pid = process, pid
+
+    @property
+    def pid(self) -> int:
+        """Known once the server has said anything."""
+        return self._pid()
+
     @property
     def exit_code(self) -> int:
-        return int(self._code.read_text())
+        """As a shell tells it, once the server has ended."""
+        code = self.process.wait(WAIT)
+        return code if code >= 0 else 128 - code
 
 
 class Agent:
     """A real MCP client and the server it started. Calls run in the client's own thread and are futures here."""
 
-    def __init__(self, client: Client, portal: BlockingPortal, command: Command, log: Log) -> None:
+    def __init__(self, client: Client, portal: BlockingPortal, server: Server, log: Log) -> None:
         self.client, self.log = client, log
-        self._portal, self._command = portal, command
-        self.server = psutil.Process(command.pid)
+        self._portal, self._server = portal, server
+        self.server = psutil.Process(server.pid)
 
     @property
     def exit_code(self) -> int:
-        """Known once the server has ended."""
-        return self._command.exit_code
+        """As a shell tells it, once the server has ended."""
+        return self._server.exit_code
 
     def ask(self, *questions: Mapping[str, Any]) -> Future[types.CallToolResult]:
         return self.call(TOOL, {"questions": list(questions)})

@@ -17,7 +17,7 @@ import pytest
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.shared.message import SessionMessage
 from tests.e2e.run.kit import write_tool
-from tests.e2e.stdio.harness import WAIT, Place, data_of, new_place, question
+from tests.e2e.stdio.harness import ANEW, WAIT, Place, data_of, new_place, question
 from tests.e2e.stdio.pipe import HANDSHAKES, MODERN, VERSIONS, Json, Pipe
 
 from sayso.config import PROFILES, load
@@ -36,10 +36,19 @@ BLOCKED = ("mcp", "mcp_types", "anyio", "asyncio", "pydantic", "click", "sqlite3
 def home() -> Iterator[Place]:
     """A machine whose project has a tool file, and another folder with modules that cannot be imported."""
     with new_place() as place:
+        place.launcher = ANEW
         write_tool(place, "greet", description="Say hello.", command="echo")
         for name in BLOCKED:
             (place.folder / "blocked" / name).mkdir(parents=True)
             (place.folder / "blocked" / name / "__init__.py").write_text(f"raise SystemExit('imported {name}')")
+        yield place
+
+
+@pytest.fixture
+def place() -> Iterator[Place]:
+    """A fresh machine."""
+    with new_place() as place:
+        place.launcher = ANEW
         yield place
 
 
