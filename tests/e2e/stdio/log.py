@@ -7,7 +7,7 @@ import threading
 from types import TracebackType
 from typing import Self
 
-_SECONDS = 30.0
+_SECONDS = 120.0
 
 
 class Log:
