@@ -97,7 +97,11 @@ def can_fork(env: Mapping[str, str]) -> bool:
 
 def fork_server(command: Sequence[str | Path], *, env: Mapping[str, str], **options: Any) -> Copy:
     """A `sayso server` with a parent of its own, as one that a client started has."""
-    return Copy(_parent(KNOWN.index(_settled(env)), OF_SERVERS), [str(word) for word in command], env=env, **options)
+    return Copy(parent_of_servers(env), [str(word) for word in command], env=env, **options)
+
+
+def parent_of_servers(env: Mapping[str, str]) -> Parent:
+    return _parent(KNOWN.index(_settled(env)), OF_SERVERS)
 
 
 def _settled(env: Mapping[str, str]) -> dict[str, str]:

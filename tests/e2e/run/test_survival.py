@@ -21,16 +21,17 @@ from tests.e2e.run.kit import (
     worker,
     write_tool,
 )
-from tests.e2e.stdio.harness import new_place
+from tests.e2e.stdio.harness import ANEW, new_place
 
 from sayso.text import iso_time
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def lasting_place(request: pytest.FixtureRequest) -> Iterator[Place]:
-    """A machine whose store is of each kind."""
+    """A machine whose store is of each kind, and whose servers are started as agents start them."""
     settings = {"store": request.getfixturevalue("postgres_address")} if request.param == "postgresql" else {}
     with new_place(**settings) as place:
+        place.launcher = ANEW
         background(place)
         yield place
 

@@ -58,9 +58,9 @@ _PROGRAMS = Path(sys.executable).parent
 _ALIKE = {"LC_ALL": "C.UTF-8", "DBUS_SESSION_BUS_ADDRESS": "disabled:"}
 """What is the same on every machine: its language, and that it has no desktop."""
 _AGENT = """
-pid=$1 code=$2; shift 2
+pid=$1; shift
 sh -c 'echo $$ >"$0"; exec "$@"' "$pid" "$@"
-ended=$?; echo $ended >"$code"; exit $ended
+exit $?
 """
 
 
@@ -209,14 +209,14 @@ def _can_be_written(database: Path) -> bool:
 
 
 class Command:
-    """A server's command line inside an agent's shell, which notes the server's pid and exit code."""
+    """A server's command line inside an agent's shell, which notes the server's pid and ends as it does."""
 
     def __init__(self, notes: Path, server: Sequence[str]) -> None:
         notes.mkdir()
-        self._pid, self._code = notes / "pid", notes / "code"
+        self._pid = notes / "pid"
         # In a file: by its command line the shell would be taken for the server, and the tests for the agent.
         script = notes / "agent"
-        script.write_text(f"set -- {shlex.join([str(self._pid), str(self._code), *server])}\n{_AGENT}")
+        script.write_text(f"set -- {shlex.join([str(self._pid), *server])}\n{_AGENT}")
         self.argv = ["/bin/sh", str(script)]
 
     @property

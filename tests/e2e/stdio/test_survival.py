@@ -10,16 +10,17 @@ from contextlib import ExitStack
 import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
-from tests.e2e.stdio.harness import MODES, WAIT, Agent, Person, Place, data_of, new_place, question
+from tests.e2e.stdio.harness import ANEW, MODES, WAIT, Agent, Person, Place, data_of, new_place, question
 
 from sayso.asks.model import Ask, State
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def lasting_place(request: pytest.FixtureRequest) -> Iterator[Place]:
-    """A machine whose store is of each kind."""
+    """A machine whose store is of each kind, and whose servers are started as agents start them."""
     settings = {"store": request.getfixturevalue("postgres_address")} if request.param == "postgresql" else {}
     with new_place(**settings) as place:
+        place.launcher = ANEW
         yield place
 
 
