@@ -59,8 +59,9 @@ def test_stop_cancels_what_the_stopped_agents_ask_and_nothing_else(home: Home, s
 
 
 def test_a_project_says_what_starts_an_agent_that_speaks_acp_and_knows_its_modes(home: Home) -> None:
-    ran = home.run("project", "add", ".", "--agent", "acp", "--command", "goose 'a cp'", "--json")
+    ran = home.run("project", "add", ".", "--agent", "acp", "--command", "goose 'a cp'", "--worktree", "--json")
     assert (ran.code, ran.data["agent"], ran.data["command"]) == (0, "acp", ["goose", "a cp"])
+    assert ran.data["worktree"] is True
     for wrong, why in (
         (("--agent", "acp"), "command: is missing."),
         (("--command", "x"), "command: is only for agents that speak ACP. For claude, set claude_command."),

@@ -20,7 +20,7 @@ from sayso.adapters.held_prompts import AskingSession
 from sayso.adapters.line import PersonSaid
 from sayso.adapters.rpc import Json, RequestId
 from sayso.agents.acp import PROGRAMS
-from sayso.agents.agent import commands_event, mapping, words
+from sayso.agents.agent import commands_event, mapping, offers_event, words
 from sayso.agents.model import EventKind, Saying
 from sayso.dialects.approve import Permission
 from sayso.records import replace
@@ -124,6 +124,8 @@ class AcpAdapter(Adapter):
         self._session, self._offered = session, offered(result)
         self.talk.session(session)
         self.talk.event(EventKind.STARTED, model=self._offered[Saying.MODEL].current, session=session)
+        modes, models = (self._offered[what].names for what in (Saying.MODE, Saying.MODEL))
+        self.talk.tell(offers_event(models=models, modes=self._program.known_modes(modes)))
         if self.order.mode or "" in self._program.modes:
             self.choose(PersonSaid(what=Saying.MODE, name="", text=self.order.mode))
         if self.order.model:

@@ -13,7 +13,7 @@ from sayso.adapters.codex_items import begun, ended, notice, todo
 from sayso.adapters.held_prompts import AskingSession
 from sayso.adapters.line import PersonSaid
 from sayso.adapters.rpc import Json, RequestId
-from sayso.agents.agent import items, mapping, shortened, words
+from sayso.agents.agent import items, mapping, offers_event, shortened, words
 from sayso.agents.model import EventKind, Saying
 from sayso.gates.codex_server import (
     CHANGE,
@@ -115,6 +115,11 @@ class CodexAdapter(Adapter):
         self._model = words(result.get("model")) or self._model
         self.talk.session(self._thread)
         self._tell_model()
+        self.agent.request("model/list", {}, self._tell_models)
+
+    def _tell_models(self, result: Json) -> None:
+        models = [model.get("model") for model in items(result.get("data")) if not model.get("hidden")]
+        self.talk.tell(offers_event(models=models))
 
     def _tell_model(self) -> None:
         self.talk.event(EventKind.STARTED, model=self._model[:200], session=self._thread)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sayso.agents.adapted import Adapted
 from sayso.agents.agent import PersonLine
-from sayso.agents.model import Run
+from sayso.agents.model import PERMISSION_MODES, Run
 from sayso.brought import BroughtFile, Used
 from sayso.config import Config
 
@@ -52,6 +52,10 @@ class AcpProgram:
     """Whether it may ask for a permission before it has told the input of the tool."""
     tells_history_late: bool = False
     """Whether it goes on to tell of earlier turns after it has said that the session is loaded."""
+
+    def known_modes(self, offered: Sequence[str]) -> list[str]:
+        """Our names for the permission modes that it offers."""
+        return [mode for mode in PERMISSION_MODES if self.modes.get(mode, mode) in offered]
 
 
 PROGRAMS: Mapping[str, AcpProgram] = {

@@ -23,6 +23,7 @@ _TOLD = frozenset(
     {
         *(EventKind.STARTED, EventKind.DELTA, EventKind.TEXT, EventKind.THINKING, EventKind.TOOL),
         *(EventKind.TOOL_RESULT, EventKind.NOTICE, EventKind.USAGE, EventKind.COMMANDS),
+        EventKind.OFFERS,
     }
 )
 """What an adapter may say that has happened; the rest Talk knows by itself."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,6 +19,9 @@ MOST_OUTPUT = 20_000
 MOST_COMMANDS = 300
 MOST_ABOUT = 300
 """Characters that are kept of what a command is for."""
+MOST_OFFERED = 200
+"""Modes or models of one agent."""
+MODEL_NAME = re.compile(r"[A-Za-z0-9][\w.:/\[\]-]{0,99}", re.ASCII)
 _COMMAND = re.compile(r"[\w:.-]{1,60}", re.ASCII)
 _NUMBER = re.compile(r"[0-9a-f]{12}$")
 
@@ -96,6 +99,14 @@ def commands_event(told: object) -> tuple[NewEvent, ...]:
     named = [(words(each.get("name")), words(each.get("description"))) for each in items(told)]
     found = [{"name": name, "about": about[:MOST_ABOUT]} for name, about in named if _COMMAND.fullmatch(name)]
     return (NewEvent(kind=EventKind.COMMANDS, body={"commands": found[:MOST_COMMANDS]}),) if found else ()
+
+
+def offers_event(*, models: Iterable[object], modes: Iterable[object] = ()) -> tuple[NewEvent, ...]:
+    """What can be chosen of an agent, as far as each is a name that it could be told."""
+    told = {"models": models, "modes": modes}
+    found = {what: [each for each in map(words, names) if MODEL_NAME.fullmatch(each)] for what, names in told.items()}
+    body = {what: names[:MOST_OFFERED] for what, names in found.items()}
+    return (NewEvent(kind=EventKind.OFFERS, body=body),) if any(body.values()) else ()
 
 
 def text_event(kind: EventKind, text: object, **more: object) -> tuple[NewEvent, ...]:

@@ -17,6 +17,7 @@ from sayso.agents.agent import (
     items,
     mapping,
     number,
+    offers_event,
     shortened,
     text_event,
     trimmed,
@@ -97,7 +98,8 @@ class Claude:
                 return ParsedLine(events=tuple(_received(said)))
             case "control_response" if mapping(said.get("response")).get("request_id") == _GREETING:
                 told = mapping(mapping(said.get("response")).get("response"))
-                return ParsedLine(events=commands_event(told.get("commands")))
+                models = [model.get("value") for model in items(told.get("models"))]
+                return ParsedLine(events=(*commands_event(told.get("commands")), *offers_event(models=models)))
             case "control_response":
                 return _replied(mapping(said.get("response")))
             case "result":

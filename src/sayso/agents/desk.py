@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from secrets import token_hex
 from typing import Any
@@ -24,6 +24,7 @@ from sayso.agents.model import (
     NewEvent,
     NewRun,
     Picture,
+    Project,
     Run,
     RunChoices,
     RunEvent,
@@ -348,6 +349,14 @@ class RunDesk(DetachedDesk[Run]):
         """All events of one kind."""
         found = self._store.read(lambda tx: tx.all("run_events_of_kind", run_id=run_id, kind=kind))
         return [rows.read_event(row) for row in found]
+
+    def offers(self, project: Project) -> Mapping[str, Any] | None:
+        """What its agent told last of what can be chosen, to this user. Of one that is known by nothing but its
+        command, in this very project."""
+        only = project.id if project.options.command else None
+        wanted = {"user_name": project.owner, "agent": project.options.agent, "project_id": only}
+        row = self._store.read(lambda tx: tx.one("latest_offers", **wanted))
+        return rows.read_event(row).body if row else None
 
     def collect(self, age_ms: int, ending: threading.Event) -> int:
         """Delete conversations of this machine that ended long ago."""

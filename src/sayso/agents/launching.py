@@ -13,8 +13,8 @@ from typing import Any
 from sayso.agents import relay_file
 from sayso.agents.agent import PersonLine, saying_name
 from sayso.agents.desk import RunDesk
-from sayso.agents.kinds import AGENTS
-from sayso.agents.model import Run, Saying, Spoken
+from sayso.agents.kinds import AGENTS, program_of
+from sayso.agents.model import Project, Run, Saying, Spoken
 from sayso.agents.rows import options_data
 from sayso.brought import BroughtFile, brought
 from sayso.clients import RUN_VARIABLE
@@ -58,6 +58,13 @@ class Launcher:
     def kept_out(self, run: Run) -> tuple[BroughtFile, ...]:
         """What the agent would load of its project, and must not: nobody has trusted it as it is."""
         return brought(self._config, run.directory, trusted_as=run.project.directory).kept_from(AGENTS[run.agent].reads)
+
+    def finds(self, project: Project) -> bool:
+        """Whether the program of its agent is there: where this server finds programs, or a login shell does."""
+        program = program_of(project.options, self._config)
+        if not program or shutil.which(program):
+            return bool(program)
+        return bool(shutil.which(program, path=self._environments.for_project(project.directory).get("PATH", "")))
 
     def check_trust(self, run: Run, kept_out: Sequence[BroughtFile]) -> None:
         """NotTrusted where nothing would keep the agent from loading it."""

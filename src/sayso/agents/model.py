@@ -28,6 +28,8 @@ class Options:
     permission_mode: str = ""
     command: tuple[str, ...] = ()
     """What starts an agent that speaks ACP; empty: as it is known."""
+    worktree: bool = False
+    """Whether conversations begin in a working tree of their own, unless somebody says otherwise."""
     added_below: str = ""
     """The allowed folder below which it was added from the page; empty: from the command line."""
 
@@ -183,6 +185,8 @@ class EventKind(StrEnum):
     """`used`, `window`: tokens of its context that are in use, and that there are; either may be missing."""
     COMMANDS = "commands"
     """`commands`: those that the agent knows, each with its `name` and what it is `about`."""
+    OFFERS = "offers"
+    """`models`, `modes`: what can be chosen of the agent, as far as it tells."""
     PICTURES = "pictures"
     """The pictures that came with the prompt."""
     NOTICE = "notice"

@@ -17,6 +17,7 @@ _OPTION_NAMES = {
     "model": "model",
     "permission_mode": "permissionMode",
     "command": "command",
+    "worktree": "worktree",
     "added_below": "addedBelow",
 }
 """The fields of Options as they are spelt in the store and to the outside."""

@@ -110,6 +110,10 @@ class RunSupervisor:
         self._tasks.start(self._watched(run, self._see_through(run)))
         return run
 
+    def is_installed(self, project: Project) -> bool:
+        """Whether the program of its agent is there."""
+        return self._launcher.finds(project)
+
     def _waiting_agent(self, conversation: str, user: str) -> tuple[str, str]:
         """The token and the line of the agent that waits for the next message of a conversation; empty without one."""
         before = self.runs.turns(conversation, user)[-1]

@@ -58,6 +58,11 @@ def command() -> None:
 )
 @click.option("--model", metavar="MODEL", default="", help="The model it uses. By default its own choice.")
 @click.option("--permission-mode", type=click.Choice(PERMISSION_MODES), help="What it may do without asking you.")
+@click.option(
+    "--worktree/--no-worktree",
+    default=False,
+    help="Whether conversations begin in a git worktree of their own. They do not by default.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the project as JSON.")
 def add(
     directory: Path,
@@ -69,6 +74,7 @@ def add(
     ask_user_timeout: int | None,
     model: str,
     permission_mode: str | None,
+    worktree: bool,
     as_json: bool,
 ) -> None:
     """Let agents be started in DIR, or change how they run there.
@@ -86,6 +92,7 @@ def add(
         model=model,
         permission_mode=permission_mode or "",
         command=_words(starts_with),
+        worktree=worktree,
     )
     with open_desks(settings()) as desks:
         refuse_agents(desks, "say where agents run and what they may do there")

@@ -543,6 +543,16 @@ SELECT runs.conversation, runs.prompt, marks.title
 FROM runs LEFT JOIN conversations AS marks ON marks.id = runs.conversation
 WHERE runs.user_name = :user_name ORDER BY runs.started_at DESC, runs.id DESC LIMIT :most;
 
+-- name: latest_offers
+-- An agent tells them as its process begins. Of some that begin, it is known by now.
+SELECT * FROM run_events
+WHERE kind = 'offers' AND run_id IN (
+    SELECT id FROM runs
+    WHERE user_name = :user_name AND agent = :agent AND line = id
+      AND (CAST(:project_id AS BIGINT) IS NULL OR project_id = :project_id)
+    ORDER BY started_at DESC, id DESC LIMIT 5)
+ORDER BY at DESC, run_id DESC LIMIT 1;
+
 -- name: marks_of_conversation
 SELECT * FROM conversations WHERE id = :id;
 

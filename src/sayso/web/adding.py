@@ -8,8 +8,10 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from sayso.agents.agent import MODEL_NAME
 from sayso.agents.kinds import installed
 from sayso.agents.model import PERMISSION_MODES, Options, Project
+from sayso.agents.offers import ASKS_NOTHING
 from sayso.agents.project_places import MOST_LISTED, ProjectPlaces
 from sayso.errors import InvalidInput, Problem, SaysoError
 from sayso.records import replace
@@ -19,7 +21,7 @@ from sayso.web.pages import page
 from sayso.web.refusal import status_of
 from sayso.web.sessions import Visitor, required_browser
 from sayso.web.site import site_of
-from sayso.web.talk import ASKS_NOTHING, MODEL_NAME, form_of, may_add_projects, supervisor_of
+from sayso.web.talk import form_of, may_add_projects, supervisor_of
 
 MODES = tuple(mode for mode in PERMISSION_MODES if mode != ASKS_NOTHING)
 """To ask for nothing at all is chosen from the command line of the machine."""
@@ -40,7 +42,10 @@ async def add(request: Request) -> Response:
     visitor, fields = await form_of(request)
     _check_may_add(request, visitor)
     options = Options(
-        agent=fields.one("agent"), permission_mode=fields.one("permission_mode"), model=fields.one("model").strip()
+        agent=fields.one("agent"),
+        permission_mode=fields.one("permission_mode"),
+        model=fields.one("model").strip(),
+        worktree=bool(fields.one("worktree")),
     )
     try:
         project = await site_of(request).read(_added, request, visitor, fields, options)

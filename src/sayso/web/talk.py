@@ -14,7 +14,6 @@ from sayso.agents import stopping
 from sayso.agents.desk import RunDesk
 from sayso.agents.kinds import AGENTS, TAKE_PICTURES
 from sayso.agents.model import (
-    PERMISSION_MODES,
     EventKind,
     NewEvent,
     Picture,
@@ -25,6 +24,7 @@ from sayso.agents.model import (
     Saying,
     Spoken,
 )
+from sayso.agents.offers import Offers, offers_of
 from sayso.agents.pictures import (
     LONGEST_SIDE,
     MOST_BYTES,
@@ -48,6 +48,7 @@ from sayso.errors import (
     TooManyRuns,
     TreeUnavailable,
 )
+from sayso.records import replace
 from sayso.web import talk_wording
 from sayso.web.conversations import ConversationPage, Conversations
 from sayso.web.fields import Fields, read_form_with_files
@@ -55,13 +56,12 @@ from sayso.web.pages import page
 from sayso.web.refusal import error_data, status_of
 from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
 from sayso.web.site import Site, site_of
+from sayso.web.start_form import check_choices, start_form
 from sayso.web.talk_wording import AS_PROJECT
 from sayso.web.transcript import Transcript
 
 _ID = re.compile(r"[0-9a-f]{24}")
-MODEL_NAME = re.compile(r"[A-Za-z0-9][\w.:/\[\]-]{0,99}", re.ASCII)
 _LONGEST_QUERY = 200
-ASKS_NOTHING = "bypassPermissions"
 _GONE = "There is no such conversation here. Old ones are deleted after a while."
 SCRIPT = "x-sayso-script"
 """The header by which our own script says that it wants no page."""
@@ -93,22 +93,35 @@ async def begin(request: Request) -> Response:
     supervisor, prompt = supervisor_of(request), fields.one("prompt")
     try:
         project = await project_of(request, visitor, fields.one("project"))
-        choices, pictures = await _place(request, project, fields), pictures_in(fields, project.options.agent)
+        choices = _begun_with(project, await offers_in(request, project), fields)
+        choices = replace(choices, directory=await _place(request, project, fields))
+        pictures = pictures_in(fields, project.options.agent)
         attempt = visitor.attempt(fields.one("attempt"))
         run = await supervisor.start(project, checked(prompt), attempt=attempt, choices=choices, pictures=pictures)
     except (InvalidInput, NotFound, TooManyRuns, TreeUnavailable) as error:
         if SCRIPT in request.headers:
             return JSONResponse(error_data(str(error)), status_of(error))
-        chosen = fields.one("project")
-        return await _overview(request, visitor, refused=error, prompt=prompt, chosen=chosen)
+        return await _overview(request, visitor, refused=error, given=fields)
     return RedirectResponse(f"/talk/{run.conversation}", 303)
 
 
-async def _place(request: Request, project: Project, fields: Fields) -> RunChoices:
-    """Where the agent is to work: in the project's folder, or in a working tree of its own."""
+async def _place(request: Request, project: Project, fields: Fields) -> str:
+    """The working tree of its own in which the agent is to work; empty: in the project's folder."""
     if not fields.one("worktree"):
-        return RunChoices()
-    return RunChoices(directory=await site_of(request).read(supervisor_of(request).worktrees.plan, project.directory))
+        return ""
+    return await site_of(request).read(supervisor_of(request).worktrees.plan, project.directory)
+
+
+def _begun_with(project: Project, offers: Offers, fields: Fields) -> RunChoices:
+    """What a conversation begins with. Where nothing is chosen, the project's options hold, also when they change."""
+    mode, model = fields.one("mode").strip(), fields.one("model").strip()
+    check_choices(AGENTS[project.options.agent].label, offers, mode, model)
+    return RunChoices(permission_mode=mode, model=model)
+
+
+async def offers_in(request: Request, project: Project) -> Offers:
+    """What can be chosen of the agent in a project."""
+    return await site_of(request).do(offers_of, supervisor_of(request).runs, project)
 
 
 async def show(request: Request) -> Response:
@@ -152,7 +165,7 @@ async def choose(request: Request) -> Response:
     visitor, fields = await form_of(request)
     run = (await turns_of(request, visitor))[-1]
     try:
-        choices = _choices(run, fields)
+        choices = _choices(run, await offers_in(request, run.project), fields)
     except InvalidInput as error:
         if SCRIPT in request.headers:
             return JSONResponse(error_data(str(error)), status_of(error))
@@ -196,29 +209,16 @@ def _wanted(fields: Fields, name: str) -> str:
     return "" if wanted == fields.one(f"{name}-shown") else wanted
 
 
-def _choices(run: Run, fields: Fields) -> list[tuple[Saying, str, str]]:
+def _choices(run: Run, offers: Offers, fields: Fields) -> list[tuple[Saying, str, str]]:
     """What can be chosen, what holds now and what is wanted."""
     mode, model, chosen = _wanted(fields, "mode"), _wanted(fields, "model"), run.choices.permission_mode
-    problems = []
     if mode == AS_PROJECT:
         mode = ""
         if chosen:
             text = f"was set to {chosen} for this conversation. Choose one of the modes."
-            problems.append(Problem(path="mode", text=text))
-    elif mode and mode not in _modes(run):
-        problems.append(Problem(path="mode", text=f"must be one of {', '.join(_modes(run))}."))
-    if model and not MODEL_NAME.fullmatch(model):
-        problems.append(Problem(path="model", text="must be the name of a model, such as opus."))
-    if problems:
-        raise InvalidInput(problems)
+            raise InvalidInput([Problem(path="mode", text=text)])
+    check_choices(talk_wording.agent(run), offers, mode, model)
     return [(Saying.MODE, chosen, mode), (Saying.MODEL, run.options.model, model)]
-
-
-def _modes(run: Run) -> list[str]:
-    """The permission modes that can be chosen on the page. To ask for nothing at all is chosen for a project, from the
-    command line of its machine."""
-    allowed = run.project.options.permission_mode
-    return [mode for mode in PERMISSION_MODES if mode != ASKS_NOTHING or allowed == ASKS_NOTHING]
 
 
 def is_at_work(run: Run) -> bool:
@@ -268,24 +268,22 @@ def done(request: Request, run: Run) -> Response:
 
 
 async def _overview(
-    request: Request, visitor: Visitor, *, refused: SaysoError | None = None, prompt: str = "", chosen: str = ""
+    request: Request, visitor: Visitor, *, refused: SaysoError | None = None, given: Fields | None = None
 ) -> Response:
     site, supervisor = site_of(request), supervisor_of(request)
     query = request.query_params.get("q", "").strip()[:_LONGEST_QUERY]
     listing, found = await _listed(request, visitor, query)
     projects = await site.do(supervisor.projects.all, visitor.user)
-    chosen = chosen or request.query_params.get("project", "")
+    chosen = given.one("project") if given else request.query_params.get("project", "")
     return page(
         request,
         "talk.html",
         visitor,
         status=status_of(refused) if refused else 200,
         refused=str(refused or ""),
-        projects=projects,
+        start=await site.read(start_form, supervisor, projects, chosen, given),
         untrusted=await site.read(_untrusted, site.config, projects),
-        chosen=int(chosen) if chosen.isdecimal() and len(chosen) < 18 else 0,
         can_add=may_add_projects(site, visitor),
-        prompt=prompt,
         most=MAX_TEXT,
         conversations=found,
         agents=await site.do(site.desks.agents_at_work, visitor.user),
@@ -339,7 +337,7 @@ async def _conversation(
         takes_pictures=shown.turns[-1].run.agent in TAKE_PICTURES,
         steers=AGENTS[shown.turns[-1].run.agent].steers,
         queue=shown.queue,
-        modes=_modes(shown.turns[-1].run),
+        offers=await offers_in(request, shown.turns[-1].run.project),
         choices=talk_wording.choices(shown.turns[-1].run),
         as_project=AS_PROJECT,
         prompt=prompt,

@@ -32,7 +32,7 @@ MOST_EVENTS = 2_000
 _BATCH = 500
 _NOT_THE_AGENT = {EventKind.ASK, EventKind.SAID, EventKind.PICTURES}
 """What happens in a run and does not say that its agent goes on."""
-_UNSEEN = {EventKind.STARTED, EventKind.RESULT, EventKind.USAGE, EventKind.COMMANDS}
+_UNSEEN = {EventKind.STARTED, EventKind.RESULT, EventKind.USAGE, EventKind.COMMANDS, EventKind.OFFERS}
 """What has no place of its own among the lines."""
 _EARLIER = 3
 """Turns before its own from which a stream learns what the agent last said of itself."""

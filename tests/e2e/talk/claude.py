@@ -140,7 +140,9 @@ class Input:
         match request["subtype"]:
             case "initialize":
                 known = {"name": "compact", "description": "Clear\u202e the history", "argumentHint": ""}
-                reply["response"] = {"commands": [known, {"name": "review", "description": "Review a change"}]}
+                commands = [known, {"name": "review", "description": "Review a change"}]
+                models = [{"value": "default"}, {"value": "stand-in-2"}, {"value": "--flag"}, {}]
+                reply["response"] = {"commands": commands, "models": models}
             case "interrupt":
                 interrupted.set()
             case "set_permission_mode" if request["mode"] == "none":

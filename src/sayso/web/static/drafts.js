@@ -39,7 +39,8 @@ function restore(form) {
   if (!said && !linked) return;
   const values = new URLSearchParams(said ?? "");
   for (const field of form.elements) {
-    if (!values.has(field.name)) continue;
+    // A box that is not checked is not named.
+    if (field.type === "checkbox" ? !said : !values.has(field.name)) continue;
     if (field.type === "radio" || field.type === "checkbox") field.checked = values.getAll(field.name).includes(field.value);
     else field.value = values.get(field.name);
   }
