@@ -24,8 +24,8 @@ from sayso.trees.committing import committed
 from sayso.trees.reverting import Revert, reverts
 from sayso.trees.shadow import Shadow
 from sayso.trees.worktrees import Unmerged, Worktree
+from sayso.web.diff_block import folded_diff
 from sayso.web.pages import fragment, page
-from sayso.web.permission_card import diff_block
 from sayso.web.refusal import status_of
 from sayso.web.sessions import Visitor, required_browser
 from sayso.web.site import site_of
@@ -171,7 +171,7 @@ def shown_files(
             word=word,
             tone=tone,
             notes=tuple(_notes(file, diff, binaries.get(file.path, ""), room)),
-            block=diff_block(exact_diff(diff[: room.characters])) if diff else None,
+            block=folded_diff(exact_diff(diff[: room.characters]), file.path) if diff else None,
             unfolded=file.lines <= room.unfolded_lines and number < room.unfolded_files,
             whole_at="" if room is ALONE or _is_whole(file, diff, room) else f"{at}?file={file.mark}",
         )

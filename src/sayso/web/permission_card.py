@@ -4,7 +4,7 @@ that no content can leave, what of it must be opened before it can be allowed, a
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -18,8 +18,8 @@ from sayso.permissions.editing import difference, edited, to_edit
 from sayso.permissions.parts import ActionPart, PartName, parts_of, rules_part
 from sayso.permissions.verdict import verdict_of
 from sayso.records import replace
+from sayso.web.diff_block import diff_block, plain_block
 from sayso.web.fields import Fields
-from sayso.web.markdown import unbroken
 
 LONG_LINES, LONG_CHARACTERS = 24, 2_000
 """A part that has more is folded until somebody opens it."""
@@ -37,7 +37,6 @@ EDIT_BEGUN = "You began to edit this, so it cannot be allowed as it is. Open it:
 UNCHANGED = "You changed nothing: this is what was asked for."
 NOT_OPENED = "Not all of it was open: {parts}. Open every part and read it, then decide."
 
-_DIFF_HEAD = 2
 _SCOPES = {
     AllowScope.ONCE: "Allow",
     AllowScope.SESSION: "Allow this exact thing for the rest of the run",
@@ -210,7 +209,7 @@ def _shown(part: ActionPart) -> ShownPart:
     return ShownPart(
         name=part.name,
         label=part.label,
-        block=_block(text, part.language),
+        block=diff_block(text) if part.language == "diff" and text else plain_block(text),
         lines=lines,
         characters=characters,
         mark=hashlib.sha256(f"{part.label}\0{text}".encode()).hexdigest()[:16],
@@ -226,27 +225,3 @@ def _lines(text: str) -> int:
 def _fits_beside(part: ActionPart) -> bool:
     short = len(part.label) <= _MARGIN_LABEL and len(part.text) <= _MARGIN_CHARACTERS
     return short and "\n" not in part.text and not part.language
-
-
-def _block(text: str, language: str) -> Markup:
-    """Line by line, so that one that is too wide is seen to go on."""
-    if not text:
-        return Markup('<div class="line nothing">(empty)</div>')
-    lines = text.split("\n")
-    looks = _diff_looks(lines) if language == "diff" else [""] * len(lines)
-    line, nothing = Markup('<div class="line{}">{}</div>'), Markup("<br>")
-    return Markup("").join(
-        line.format(look, unbroken(words) or nothing) for look, words in zip(looks, lines, strict=True)
-    )
-
-
-def diff_block(diff: str) -> Markup:
-    """A diff that is spelt out already."""
-    return _block(diff, "diff")
-
-
-def _diff_looks(lines: Sequence[str]) -> list[str]:
-    """After the two lines that name the files, where they do, how each line begins says what becomes of it."""
-    looks = {"+": " added", "-": " removed", "@": " hunk"}
-    named = [line[:4] for line in lines[:2]] == ["--- ", "+++ "]
-    return [" hunk" if named and place < _DIFF_HEAD else looks.get(line[:1], "") for place, line in enumerate(lines)]

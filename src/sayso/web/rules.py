@@ -33,9 +33,9 @@ from sayso.rules.own_file import CHANGED, OwnFile, without_rule
 from sayso.rules.places import RuleLevel, rules_places
 from sayso.rules.rule import Rule, RulesFile
 from sayso.text import exact, exact_diff, one_line
+from sayso.web.diff_block import diff_block
 from sayso.web.fields import Fields, read_form
 from sayso.web.pages import page
-from sayso.web.permission_card import diff_block
 from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
 from sayso.web.site import Site, site_of
 
