@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.tui.harness import FOUR, NAME, Place, select, until
+from tests.tui.harness import DATABASE, FOUR, NAME, Person, Place, select, until
 
 from sayso.asks.model import State
 from sayso.config import load
 from sayso.errors import ConfigError
 from sayso.records import replace
 from sayso.tui.app import SaysoApp
+from sayso.tui.bars import KeyBar
 from sayso.tui.keys import DEFAULTS, Keys, shown_key
 from sayso.tui.texts import Texts
 
@@ -148,6 +149,26 @@ async def test_pressed_twice_ctrl_c_quits(place: Place) -> None:
         assert anna.app.is_running
         await anna.press("ctrl+c")
         await until(lambda: not anna.app.is_running, anna.screen)
+
+
+def bar(anna: Person) -> str:
+    """The keys at the bottom."""
+    return " ".join(" ".join(line.plain for line in anna.app.screen.query_one(KeyBar).render().split()).split())
+
+
+async def test_at_sixty_columns_the_bottom_names_every_way_on_and_back(place: Place) -> None:
+    place.ask(DATABASE)
+    async with place.inbox((60, 20)) as anna:
+        await anna.sees("enter open")
+        assert bar(anna) == ("enter open x reject / filter h history q quit a agents r commands p project ? help")
+        await anna.open()
+        await anna.sees("1. PostgreSQL", "esc back ? help")
+        assert bar(anna).startswith(
+            "pgdn read on enter choose r accept recommended o own words tab next x reject a note"
+        )
+        await anna.press("ctrl+s")
+        await anna.sees("enter send")
+        assert bar(anna) == "enter send x reject esc back ? help"
 
 
 async def test_q_quits_the_inbox(place: Place) -> None:

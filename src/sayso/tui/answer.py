@@ -148,6 +148,7 @@ class AnswerScreen(SettlingScreen):
             self.step.show(question, self.draft.of(question), self._hint(question), text)
             several = question.kind is Kind.MULTI_SELECT
             self.query_one(KeyBar).rename({"choose": "done"} if several else {})
+        self.query_one(KeyBar).withhold(self._withheld())
         self.refresh_bindings()
 
     def _card(self) -> list[Block]:
@@ -209,15 +210,22 @@ class AnswerScreen(SettlingScreen):
 
     @on(Step.Looked)
     def _looked(self) -> None:
-        withheld = set() if self.step.unseen else {"read_down"}
         if self.ask.is_permission:
-            withheld.add("choose")
             self.step.hint(self._hint(self.ask.questions[0]))
             if self._may_be_allowed:
                 self.shared.reflexes.present(self, REST)
-            else:
-                withheld.add("allow")
-        self.query_one(KeyBar).withhold(withheld)
+        self.query_one(KeyBar).withhold(self._withheld())
+
+    def _withheld(self) -> set[str]:
+        """The keys that would do nothing now that another does not do better, or only say why not yet."""
+        withheld = set() if self.step.unseen else {"read_down"}
+        if self.ask.is_permission:
+            withheld |= {"choose"} if self._may_be_allowed else {"choose", "allow"}
+        elif self.question is None:
+            withheld |= {"send", "read_down"}
+        elif self.question.kind is not Kind.MULTI_SELECT:
+            withheld.add("mark")
+        return withheld
 
     def _show_tabs(self) -> None:
         names = [self.shared.wording.question_title(*each) for each in enumerate(self.ask.questions)]

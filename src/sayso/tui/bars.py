@@ -16,6 +16,8 @@ from sayso.tui.shared import InboxBoard, Shared
 
 _MOST_LINES = 2
 """Lines of keys at most, where the styles allow so many."""
+_ALWAYS = ("back", "help")
+"""The keys that stand at the end, and for which others give way where there is no room for all."""
 
 
 class TextLine(Widget):
@@ -102,7 +104,8 @@ class Steps(Widget):
 
 
 class KeyBar(Widget):
-    """What the keys do here and now: as many as there is room for, the help always. They can be clicked."""
+    """What the keys do here and now: as many as there is room for, the ways back and to the help always. They can be
+    clicked."""
 
     def __init__(self, shared: Shared) -> None:
         super().__init__(id="keys")
@@ -136,8 +139,7 @@ class KeyBar(Widget):
         return Content("\n").join(self._lines(self.size.width, self.size.height))
 
     def _lines(self, width: int, most: int) -> list[Content]:
-        *items, last = self._items() or [Content("")]
-        last = last.rstrip()
+        items, last = self._items()
         lines = [Content("")]
         for item in items:
             if lines[-1].cell_length + item.cell_length > width and len(lines) < most:
@@ -150,8 +152,8 @@ class KeyBar(Widget):
         lines[-1] += last
         return lines
 
-    def _items(self) -> list[Content]:
-        """The keys that work now, in the order of the table, the help last."""
+    def _items(self) -> tuple[list[Content], Content]:
+        """The keys that work now, in the order of the table; and those that stand at the end."""
         seen: dict[str, Content] = {}
         for active in self.screen.active_bindings.values():
             binding = active.binding
@@ -164,8 +166,8 @@ class KeyBar(Widget):
                 and not self._typed(binding.key)
             ):
                 seen[binding.id] = self._item(binding.id, binding.key, binding.action)
-        helping = seen.pop("help", None)
-        return [*seen.values(), *([helping] if helping else [])]
+        last = [seen.pop(name) for name in _ALWAYS if name in seen]
+        return [*seen.values()], Content("").join(last).rstrip()
 
     def _typed(self, key: str) -> bool:
         """Whether a field that has the focus takes this key as a character. Textual leaves out most of these itself."""
