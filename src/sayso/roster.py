@@ -127,6 +127,12 @@ class Roster:
         seen = [each for each in agents if person is None or each.asker.owner in ("", person)]
         return sorted(seen, key=lambda each: (not each.waits, each.asks[0].created_at if each.waits else each.since))
 
+    def is_open(self, client: str, session: str) -> bool:
+        """Whether the process of a client's session is still there. Nobody is taken off."""
+        noted, living = self._noted()
+        named = [each for each in noted if (each.asker.client, each.asker.session) == (client, session)]
+        return any(_lives(each, living, recent=True) for each in named)
+
     # Within the store
 
     def _note(self, asker: Asker, process: str, doing: str, since: int | None = None) -> None:
@@ -145,9 +151,7 @@ class Roster:
 
     def _present(self, busy: Set[str]) -> list[_Noted]:
         """Those who have not ended. The others are taken off."""
-        noted = [_noted(row) for row in self._store.read(lambda tx: tx.all("roster"))]
-        servers = {each.process for each in noted if each.process}
-        living = self._store.bell().alive(servers) if servers else set()
+        noted, living = self._noted()
         now, there, ended = self._clock(), list[_Noted](), list[_Noted]()
         newest = {_process(each.asker): each.id for each in sorted(noted, key=lambda each: each.seen_at)}
         for each in noted:
@@ -157,6 +161,12 @@ class Roster:
         if ended:
             self._drop(ended)
         return there
+
+    def _noted(self) -> tuple[list[_Noted], Set[str]]:
+        """All that are on it, and which of their servers live."""
+        noted = [_noted(row) for row in self._store.read(lambda tx: tx.all("roster"))]
+        servers = {each.process for each in noted if each.process}
+        return noted, self._store.bell().alive(servers) if servers else set()
 
     def _drop(self, ended: Sequence[_Noted]) -> None:
         def work(tx: Transaction) -> None:

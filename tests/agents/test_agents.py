@@ -72,6 +72,21 @@ def test_claude_gets_its_line_its_options_and_the_conversation_to_resume() -> No
     assert AGENTS["claude"].argv(Config(), run_of("claude"), None)[-1] == "--replay-user-messages"
 
 
+def test_a_session_from_a_terminal_is_copied_once_and_then_the_copy_is_resumed() -> None:
+    taken = RunChoices(copies="s-0")
+    words = AGENTS["claude"].argv(Config(), replace(run_of("claude"), choices=taken), None)
+    assert words[-3:] == ["--resume", "s-0", "--fork-session"]
+    assert AGENTS["claude"].argv(Config(), replace(run_of("claude", "s-1"), choices=taken), None)[-2:] == [
+        "--resume",
+        "s-1",
+    ]
+    # One that was handed back is copied in its turn: a terminal may have gone on with it.
+    back = replace(run_of("claude", "s-1"), choices=RunChoices(copies="s-1"))
+    assert AGENTS["claude"].argv(Config(), back, None)[-3:] == ["--resume", "s-1", "--fork-session"]
+    orders = [order_of(replace(run_of("codex", session), choices=taken), None) for session in ("", "s-1")]
+    assert [(order["session"], order["copies"]) for order in orders] == [("", "s-0"), ("s-1", "")]
+
+
 def order_of(run: Run, line: PersonLine | None, kept_out: Sequence[BroughtFile] = ()) -> dict[str, Any]:
     """What the adapter of a run's agent is told to start, and how."""
     *start, protocol, order = AGENTS[run.agent].argv(Config(), run, line, kept_out)

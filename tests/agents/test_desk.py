@@ -60,6 +60,27 @@ def done(runs: RunDesk, run: Run) -> Run:
     return runs.end(run.id, RunState.COMPLETED, Ending(cost_usd=0.5, turns=2, exit_code=0))
 
 
+def test_a_conversation_is_handed_back_only_between_two_turns_and_with_a_session(
+    runs: RunDesk, project: Project
+) -> None:
+    first = runs.open(new_run(project), most=9)
+    with pytest.raises(RunGoesOn):
+        runs.hand_back(first)
+    first = done(runs, first)
+    with pytest.raises(NotFound):
+        runs.hand_back(first)
+    second = done(runs, runs.note_session(runs.open(new_run(project, first.conversation), most=9).id, "s-1"))
+    with pytest.raises(RunGoesOn):
+        runs.hand_back(first)
+    assert not second.is_handed_back
+    back = runs.hand_back(second)
+    assert (back.is_handed_back, back.to_copy) == (True, "s-1")
+    third = runs.open(new_run(project, first.conversation), most=9)
+    assert (third.is_handed_back, third.to_copy) == (True, "s-1")
+    third = runs.note_session(third.id, "s-2")
+    assert (third.is_handed_back, third.to_copy) == (False, "")
+
+
 def test_a_run_is_found_by_its_token_while_it_is_on_and_by_none_afterwards(runs: RunDesk, project: Project) -> None:
     run = runs.open(new_run(project, token=TOKEN, prompt="All\x00 of it \ud83d\ude00"), most=3)
     found = runs.active(TOKEN)

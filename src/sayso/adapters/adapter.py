@@ -38,6 +38,8 @@ class AdapterOrder:
     command: tuple[str, ...]
     session: str = ""
     """The agent's own name for the conversation that it is to go on with."""
+    copies: str = ""
+    """The same for one that it is to go on from in a copy."""
     model: str = ""
     mode: str = ""
     asks: bool = False

@@ -99,14 +99,17 @@ class CodexAdapter(Adapter):
         asks_when, sandbox, _for_turns = _MODES.get(self._mode, (None, "", ""))
         wanted = {"cwd": os.getcwd(), "approvalPolicy": asks_when, "sandbox": sandbox, "model": self._model}
         wanted = {name: value for name, value in wanted.items() if value}
-        if self.order.session:
+        if self.order.copies:
+            copied = {"threadId": self.order.copies, "excludeTurns": True, **wanted}
+            self.agent.request("thread/fork", copied, self._joined, self._not_joined)
+        elif self.order.session:
             again = {"threadId": self.order.session, "excludeTurns": True, **wanted}
             self.agent.request("thread/resume", again, self._joined, self._not_joined)
         else:
             self.agent.request("thread/start", wanted, self._joined, self._not_joined)
 
     def _not_joined(self, why: str) -> None:
-        begun = "go on with this conversation" if self.order.session else "begin a conversation"
+        begun = "go on with this conversation" if self.order.session or self.order.copies else "begin a conversation"
         self.fail(f"{self.order.label} could not {begun}: {shortened(why, 2_000)}")
 
     def _joined(self, result: Json) -> None:

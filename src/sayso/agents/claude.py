@@ -68,7 +68,9 @@ class Claude:
             argv += ["--model", options.model]
         if options.permission_mode:
             argv += ["--permission-mode", options.permission_mode]
-        if run.session:
+        if run.to_copy:
+            argv += ["--resume", run.to_copy, "--fork-session"]
+        elif run.session:
             argv += ["--resume", run.session]
         return argv
 

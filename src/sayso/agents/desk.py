@@ -191,6 +191,24 @@ class RunDesk(DetachedDesk[Run]):
 
         self._store.write(work)
 
+    def hand_back(self, run: Run) -> Run:
+        """Leave the session of a conversation to a terminal. RunGoesOn while its agent is at work, or if it has gone
+        on since."""
+
+        def work(tx: Transaction) -> Run:
+            tx.wake_only()
+            tx.run("lock_user", name=run.user)
+            latest = self._turns(tx, run.conversation, run.user)[-1]
+            if not latest.state.ended or latest.id != run.id:
+                raise RunGoesOn("The agent is still at work. Wait for the end of its turn, or stop it.")
+            if not latest.session:
+                raise NotFound("There is nothing to hand back: the agent has not begun its session.")
+            choices = replace(latest.choices, copies=latest.session)
+            tx.run("choose_for_run", id=latest.id, choices=rows.choices_text(choices))
+            return self._get(tx, latest.id)
+
+        return self._store.write(work)
+
     def said(self, run: Run, *, after: int) -> list[tuple[int, Spoken]]:
         """What was said to the agent of this run beyond the number `after`, in order, with the prompt that began it."""
         return _said_in(run, self.events_of(run.id, EventKind.SAID), after)

@@ -97,6 +97,10 @@ class Launcher:
         ended = self._ends[run.line] = self._spawner.start_operation(launch)
         return ended
 
+    def was_started(self, run: Run) -> bool:
+        """Whether its agent was, or may have been."""
+        return (run.folder / _STARTED).exists()
+
     def adopt(self, run: Run) -> Future[Status]:
         """The end of an agent that is there already, whoever has started it. Its line leads to this server from now
         on."""

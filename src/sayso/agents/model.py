@@ -42,6 +42,9 @@ class RunChoices:
     permission_mode: str = ""
     directory: str = ""
     """Where its agent works, if not in the project's own folder: in a working tree of its own."""
+    copies: str = ""
+    """The session in a terminal, by the agent's own name, that the conversation goes on from: in a copy, so that two
+    never write to one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +153,16 @@ class Run(DetachedProcess):
     @property
     def has_worktree(self) -> bool:
         return bool(self.choices.directory)
+
+    @property
+    def to_copy(self) -> str:
+        """The session that is yet to be copied before its agent can go on; empty once it has one of its own."""
+        return self.choices.copies if self.session in ("", self.choices.copies) else ""
+
+    @property
+    def is_handed_back(self) -> bool:
+        """Whether its session is left to a terminal: whoever writes here again goes on in a copy."""
+        return bool(self.session) and self.session == self.choices.copies
 
     @property
     def is_unbidden(self) -> bool:

@@ -86,7 +86,7 @@ def read_run(row: Row, project: Project, folder: Path) -> Run:
 
 
 def choices_text(choices: RunChoices) -> str:
-    return json.dumps(asdict(choices))
+    return json.dumps({name: value for name, value in asdict(choices).items() if value})
 
 
 def read_choices(text: str) -> RunChoices:

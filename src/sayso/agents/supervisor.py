@@ -21,17 +21,20 @@ from sayso.agents import stopping
 from sayso.agents.agent import text_event
 from sayso.agents.desk import RunDesk
 from sayso.agents.follower import Follower, has_gone_on
+from sayso.agents.kinds import AGENTS
 from sayso.agents.launching import Launcher, some_names
 from sayso.agents.model import Ending, EventKind, NewEvent, NewRun, Picture, Project, Run, RunChoices, RunState, Spoken
 from sayso.agents.project_places import check_place
 from sayso.agents.projects import Projects
 from sayso.agents.queue import QueuedMessage
+from sayso.agents.takeover import Takeovers
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Settler
 from sayso.bridge import BackgroundTasks, Patience, Threads, endless, insistently, seen_through
 from sayso.brought import BroughtFile
 from sayso.config import Config
 from sayso.errors import NotFound, RunGoesOn, SaysoError, SpawnerUnavailable, StoreError, TooManyRuns
+from sayso.roster import Roster
 from sayso.running import speaking
 from sayso.running.folder import Status
 from sayso.store import Store
@@ -46,6 +49,8 @@ QUICK, SLOW = 0.02, 0.1
 LOOK_EVERY = 2.0
 """Seconds between two looks for what others left, and for whose agents must end."""
 TIDY_EVERY = 3600.0
+LOOK_AT_TERMINAL = 0.2
+"""Seconds between two looks whether a turn in a terminal is over."""
 SURFACE = "server"
 _THREADS = 32
 
@@ -55,6 +60,7 @@ class RunSupervisor:
 
     def __init__(self, config: Config, store: Store, address: str) -> None:
         self.runs, self.projects = RunDesk(store, config.runs_dir), Projects(store)
+        self.takeovers = Takeovers(config, self.projects, Roster(store))
         self.trees, self.worktrees = Trees(config.trees_dir), Worktrees(config.worktrees_dir)
         self._config, self._accounts = config, Accounts(store)
         self._desk = AskDesk(store, keeps_history=lambda _: config.history)
@@ -155,6 +161,8 @@ class RunSupervisor:
         if run.line != run.id:
             await self._take_up(run)
             return
+        if run.to_copy and not await self._turn_in_terminal_is_over(run):
+            return
         try:
             await self._do(check_place, run.project)
             # First of all: what a working tree brings is known once it is there.
@@ -174,6 +182,29 @@ class RunSupervisor:
             await self._do(self.runs.want_stopped, run.id, "")
         await self._follow(run, ended)
 
+    async def _turn_in_terminal_is_over(self, run: Run) -> bool:
+        """Wait for it, and say so. False if somebody stops the run first. Endless on purpose: it lasts as long as that
+        turn may."""
+        if not await self._do(self.takeovers.waits, run):
+            return True
+        await self._do(self._tell_once, run, _WAITS_FOR_TERMINAL.format(agent=AGENTS[run.agent].label))
+        while await self._do(self.takeovers.waits, run):
+            if by := (await self._do(self.runs.get, run.id)).stopped_by:
+                ending = Ending(message=f"Not taken over: stopped by {by} before the turn in the terminal was over.")
+                await self._do(self.runs.end, run.id, RunState.STOPPED, ending)
+                return False
+            await asyncio.sleep(LOOK_AT_TERMINAL)
+        return True
+
+    def _tell_once(self, run: Run, text: str) -> None:
+        """Also where a server before this one has told it."""
+        if not any(event.body.get("text") == text for event in self.runs.events_of(run.id, EventKind.NOTICE)):
+            self.runs.append(run.id, *text_event(EventKind.NOTICE, text))
+
+    async def hand_back(self, run: Run) -> None:
+        """Leave the session of a conversation to a terminal: its agent ends here. RunGoesOn while that is at work."""
+        await self._do(self._launcher.dismiss, await self._do(self.runs.hand_back, run))
+
     def _see_to_tree(self, run: Run) -> None:
         """The working tree in which the agent is to work, and what it was like at the beginning."""
         begins = run.id == run.conversation
@@ -189,7 +220,11 @@ class RunSupervisor:
             self._launcher.dismiss(earlier)
 
     async def _take_up(self, run: Run) -> None:
-        """Go on with an agent that is there already: another server has started it, or an earlier turn."""
+        """Go on with an agent that is there already: another server has started it, or an earlier turn; or with one
+        that another server was yet to start."""
+        if run.to_copy and run.line == run.id and not await self._do(self._launcher.was_started, run):
+            await self._see_through(run)
+            return
         if run.is_unbidden:
             await self._do(self._launcher.let_work, run)
         await self._do(self._pass_on, run)
@@ -314,6 +349,12 @@ class RunSupervisor:
             except (SaysoError, OSError) as error:
                 logger.warning("Old runs could not be tidied up: %s", error)
             await asyncio.sleep(TIDY_EVERY)
+
+
+_WAITS_FOR_TERMINAL = (
+    "{agent} is in the middle of a turn in the terminal. Your message is sent as soon as that turn is over; until "
+    "then, Stop takes it back."
+)
 
 
 def _told_of(kept_out: Sequence[BroughtFile], run: Run) -> tuple[NewEvent, ...]:

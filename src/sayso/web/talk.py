@@ -125,7 +125,7 @@ async def offers_in(request: Request, project: Project) -> Offers:
 
 
 async def show(request: Request) -> Response:
-    return await _conversation(request, await required_browser(request))
+    return await conversation_page(request, await required_browser(request))
 
 
 async def go_on(request: Request) -> Response:
@@ -148,7 +148,7 @@ async def go_on(request: Request) -> Response:
     except (InvalidInput, NotFound, TooManyRuns, RunGoesOn) as error:
         if SCRIPT in request.headers:
             return JSONResponse(error_data(str(error)), status_of(error))
-        return await _conversation(request, visitor, refused=error, prompt=prompt)
+        return await conversation_page(request, visitor, refused=error, prompt=prompt)
     return done(request, turns[-1])
 
 
@@ -312,11 +312,13 @@ def _untrusted(config: Config, projects: Sequence[Project]) -> list[tuple[Projec
     return [(project, files) for project, files in counted if files]
 
 
-async def _conversation(
+async def conversation_page(
     request: Request, visitor: Visitor, *, refused: SaysoError | None = None, prompt: str = ""
 ) -> Response:
     site, transcript = site_of(request), transcript_of(request, visitor)
     shown = await site.read(transcript.whole)
+    first = shown.turns[0].run
+    begun_from = await site.read(supervisor_of(request).takeovers.before, first)
     listed: Conversations = request.app.state.conversations
     return page(
         request,
@@ -325,6 +327,7 @@ async def _conversation(
         status=status_of(refused) if refused else 200,
         refused=str(refused or ""),
         turns=shown.turns,
+        before=begun_from.until(first.started_at) if begun_from else (),
         foot=shown.status,
         marks=shown.marks,
         conversations=await site.do(listed.newest, visitor.user),

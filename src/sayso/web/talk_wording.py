@@ -7,6 +7,7 @@ import socket
 from sayso.agents.costs import Cost
 from sayso.agents.kinds import AGENTS
 from sayso.agents.model import Conversation, Marks, Run, RunState, Saying
+from sayso.agents.takeover import RESUMED, command_to_go_on
 from sayso.text import lasting, one_line
 from sayso.web.talk_status import TalkStatus
 from sayso.web.wording import Standing
@@ -78,6 +79,16 @@ def tabs(run: Run) -> list[tuple[str, str]]:
     return [("Talk", here), ("Changes", f"{here}/changes")]
 
 
+def goes_on_in_terminals(run: Run) -> bool:
+    """Whether a terminal can go on with the sessions of its agent."""
+    return run.agent in RESUMED and not is_gone(run)
+
+
+def in_terminal(run: Run) -> str:
+    """The command that goes on with a conversation in a terminal."""
+    return command_to_go_on(run)
+
+
 def is_gone(run: Run) -> bool:
     """Whether the worktree was discarded in which its agent worked, on this machine."""
     return run.has_worktree and run.host == socket.gethostname() and run.state.ended and not run.directory.exists()
@@ -104,6 +115,8 @@ def doing(run: Run, waits: bool) -> str:
     """What the agent of a run does that has not ended."""
     if run.stopped_by:
         return "Stopping"
+    if run.to_copy:
+        return "Taking over from the terminal"
     return f"{agent(run)} waits for you" if waits else f"{agent(run)} is at work"
 
 

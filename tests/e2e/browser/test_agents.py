@@ -37,7 +37,7 @@ def test_agents_at_work_are_told_apart_and_lead_to_what_they_ask(house: House, s
     # They stand beside the conversations of Talk as well, and are live there.
     talk = live(sign_in("/talk"))
     elsewhere = talk.locator(".in-terminals").get_by_role("listitem")
-    expect(elsewhere).to_have_count(1)
+    expect(elsewhere).to_have_count(2)
     at_work(house, "session-of-222222", "")
     asked = house.hold(new_ask(confirm("Shall I deploy?"), asker=replace(first, session="session-of-222222"))).ask
     expect(rows.first).to_contain_text("Waits for you")

@@ -173,6 +173,9 @@ class Claude:
         self.mode, self.model = self._flag("--permission-mode"), self._flag("--model")
         self.pictures: list[dict[str, Any]] = []
         self.session = self._flag("--resume") or str(uuid.uuid4())
+        if "--fork-session" in flags:
+            before, self.session = self._memory, str(uuid.uuid4())
+            self._memory.write_bytes(before.read_bytes() if before.exists() else b"")
         self.cost = self._cost_so_far()
         self._servers: list[Server] = []
         self._trouble: list[str] = []

@@ -1,0 +1,171 @@
+"""Sessions that people have begun with an agent in a terminal: what was last said in one, and whether it is in a turn.
+
+Both are read from the file in which the agent keeps the session. That is looked for by the session's name in the
+agent's own folder, as a plain file of this user's: nobody else says where it lies.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from sayso.agents.agent import items, mapping, shortened, words
+
+TAIL = 4 * 1024 * 1024
+"""Bytes before its end from which a file is read."""
+MOST_MESSAGES = 20
+_SESSION = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+_NOT_TYPED = ("<command-", "<local-command-", "<bash-", "<task-notification", "<system-reminder", "Caveat: ")
+"""How texts begin that Claude Code notes as a person's, though they are what a command of its own said."""
+_INTERRUPTED = "[Request interrupted by user"
+_BEGUN, _OVER = ("task_started", "turn_started"), ("task_complete", "turn_complete", "turn_aborted")
+"""How Codex notes that a turn begins and that it is over."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TerminalMessage:
+    """Something that was said in a session."""
+
+    by_person: bool
+    text: str
+    at: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class TerminalSession:
+    """One session as its file tells it."""
+
+    in_turn: bool
+    messages: tuple[TerminalMessage, ...]
+
+    def until(self, moment: int) -> tuple[TerminalMessage, ...]:
+        """What was said in it before then."""
+        return tuple(message for message in self.messages if message.at < moment)
+
+
+def read_session(agent: str, session: str, environ: Mapping[str, str] = os.environ) -> TerminalSession | None:
+    """A session of this user's; None where there is none of that name, or nothing of it can be read."""
+    if not _SESSION.fullmatch(session):
+        return None
+    for path in _places(agent, session, environ):
+        if (lines := _last_lines(path)) is not None:
+            return _claude(lines) if agent == "claude" else _codex(lines)
+    return None
+
+
+def _places(agent: str, session: str, environ: Mapping[str, str]) -> Iterator[Path]:
+    home = Path(environ.get("HOME") or os.path.expanduser("~"))
+    match agent:
+        case "claude":
+            root = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects"
+            found = root.glob(f"*/{session}.jsonl")
+        case "codex":
+            root = Path(environ.get("CODEX_HOME") or home / ".codex") / "sessions"
+            found = root.glob(f"*/*/*/rollout-*-{session}.jsonl")
+        case _:
+            return
+    real = os.path.realpath(root)
+    yield from (path for path in found if Path(real) in Path(os.path.realpath(path)).parents)
+
+
+def _last_lines(path: Path) -> list[bytes] | None:
+    """The whole lines at the end of a plain file that belongs to this user."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with open(file, "rb") as opened:
+        about = os.fstat(file)
+        if not stat.S_ISREG(about.st_mode) or about.st_uid != os.getuid():
+            return None
+        begin = max(0, about.st_size - TAIL)
+        opened.seek(begin)
+        lines = opened.read(TAIL).split(b"\n")
+    return lines[1:-1] if begin else lines[:-1]
+
+
+def _newest_first(lines: Sequence[bytes], *marks: bytes) -> Iterator[Mapping[str, Any]]:
+    """The entries that have one of these in them, from the last one on; other ones may be large, and are not read."""
+    for line in reversed(lines):
+        if any(mark in line for mark in marks):
+            try:
+                yield mapping(json.loads(line))
+            except (ValueError, RecursionError):
+                continue
+
+
+# Claude Code
+
+
+def _claude(lines: Sequence[bytes]) -> TerminalSession:
+    entries = [
+        entry
+        for entry in _newest_first(lines, b'"type":"user"', b'"type":"assistant"', b'"subtype":"turn_duration"')
+        if entry.get("isSidechain") is not True and entry.get("isMeta") is not True
+    ]
+    states = (state for entry in entries if (state := _leaves_in_turn(entry)) is not None)
+    said = [message for entry in entries for message in _claude_message(entry)]
+    return TerminalSession(in_turn=next(states, False), messages=tuple(reversed(said[:MOST_MESSAGES])))
+
+
+def _leaves_in_turn(entry: Mapping[str, Any]) -> bool | None:
+    """Whether a turn goes on after this; None where it does not say."""
+    message = mapping(entry.get("message"))
+    match entry.get("type"):
+        case "system":
+            return False if entry.get("subtype") == "turn_duration" else None
+        case "assistant":
+            return message.get("stop_reason") in (None, "tool_use", "pause_turn")
+        case "user" if entry.get("isCompactSummary") is not True:
+            text = _text_of(message)
+            if text.startswith(_NOT_TYPED):
+                return None
+            return not text.startswith(_INTERRUPTED)
+    return None
+
+
+def _claude_message(entry: Mapping[str, Any]) -> Iterator[TerminalMessage]:
+    by_person, text = entry.get("type") == "user", _text_of(mapping(entry.get("message"))).strip()
+    is_noted = by_person and (text.startswith((*_NOT_TYPED, _INTERRUPTED)) or entry.get("isCompactSummary") is True)
+    if text and not is_noted:
+        yield TerminalMessage(by_person=by_person, text=shortened(text), at=_moment(entry))
+
+
+def _text_of(message: Mapping[str, Any]) -> str:
+    content = message.get("content")
+    parts = [words(part.get("text")) for part in items(content) if part.get("type") == "text"]
+    return words(content) or "\n\n".join(filter(None, parts))
+
+
+# Codex
+
+
+def _codex(lines: Sequence[bytes]) -> TerminalSession:
+    entries = [
+        (words(mapping(entry.get("payload")).get("type")), entry)
+        for entry in _newest_first(lines, b'"type":"event_msg"')
+        if entry.get("type") == "event_msg"
+    ]
+    states = [kind in _BEGUN for kind, _ in entries if kind in (*_BEGUN, *_OVER)]
+    said = [
+        TerminalMessage(by_person=kind == "user_message", text=shortened(text), at=_moment(entry))
+        for kind, entry in entries
+        if kind in ("user_message", "agent_message")
+        and (text := words(mapping(entry.get("payload")).get("message")).strip())
+    ]
+    return TerminalSession(in_turn=bool(states and states[0]), messages=tuple(reversed(said[:MOST_MESSAGES])))
+
+
+def _moment(entry: Mapping[str, Any]) -> int:
+    """When it was said, in milliseconds; 0 where that cannot be told."""
+    try:
+        return int(datetime.fromisoformat(words(entry.get("timestamp"))).timestamp() * 1000)
+    except (ValueError, OverflowError):
+        return 0

@@ -1,0 +1,153 @@
+"""Sessions in terminals as their files tell them, in the words of Claude Code 2.1.325 and Codex 0.166."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sayso.agents.terminal_sessions import TAIL, TerminalSession, read_session
+
+SESSION = "13aee6f8-eca7-451f-9f13-b038b6dde598"
+Json = dict[str, Any]
+
+
+def person(text: str, **more: Any) -> Json:
+    return {
+        "type": "user",
+        "message": {"role": "user", "content": text},
+        "timestamp": "2026-11-16T11:51:15.122Z",
+        **more,
+    }
+
+
+def agent(*blocks: Json, stop: str | None = "end_turn", **more: Any) -> Json:
+    return {"type": "assistant", "message": {"content": list(blocks), "stop_reason": stop}, **more}
+
+
+def text(words: str) -> Json:
+    return {"type": "text", "text": words}
+
+
+USE = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "make"}}
+RESULT = {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"}]}}
+NO = {"type": "user", "message": {"content": [text("[Request interrupted by user for tool use]")]}}
+OVER = {"type": "system", "subtype": "turn_duration", "durationMs": 3567, "isMeta": False}
+BESIDE = {"type": "permission-mode", "permissionMode": "default"}
+
+
+@pytest.fixture
+def claude(tmp_path: Path) -> Path:
+    folder = tmp_path / ".claude" / "projects" / "-home-ada-shop"
+    folder.mkdir(parents=True)
+    return folder / f"{SESSION}.jsonl"
+
+
+def written(file: Path, *entries: Json) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    # As both programs write it: without blanks.
+    file.write_text("".join(json.dumps(entry, separators=(",", ":")) + "\n" for entry in entries))
+    return file
+
+
+def read(home: Path, kind: str = "claude", session: str = SESSION) -> TerminalSession | None:
+    return read_session(kind, session, {"HOME": str(home)})
+
+
+def in_turn(home: Path) -> bool:
+    session = read(home)
+    assert session
+    return session.in_turn
+
+
+@pytest.mark.parametrize(
+    ("entries", "wanted"),
+    [
+        ([person("Go on."), agent(text("Done.")), OVER, BESIDE], False),
+        ([person("Go on."), agent(text("Done.")), BESIDE], False),
+        ([person("Go on."), BESIDE], True),
+        ([person("Go on."), agent(USE, stop="tool_use")], True),
+        ([person("Go on."), agent(USE, stop="tool_use"), RESULT], True),
+        ([person("Go on."), agent(text("First I look"), stop=None)], True),
+        ([person("Go on."), agent(USE, stop="tool_use"), RESULT, NO], False),
+        ([person("Go on."), agent(USE, stop="tool_use"), RESULT, NO, OVER], False),
+        # What it does by itself is no turn, and neither is what its own commands say.
+        ([person("Go on."), agent(text("Done.")), OVER, person("<command-name>/cost</command-name>")], False),
+        ([person("Go on."), agent(text("Done.")), OVER, person("Note", isMeta=True)], False),
+        # An agent that it has started says nothing of its own turn.
+        ([person("Go on."), agent(USE, stop="tool_use"), agent(text("Found"), isSidechain=True)], True),
+        ([BESIDE], False),
+    ],
+)
+def test_a_session_of_claude_is_in_a_turn_from_a_message_until_that_is_answered(
+    claude: Path, tmp_path: Path, entries: list[Json], wanted: bool
+) -> None:
+    written(claude, *entries)
+    assert in_turn(tmp_path) is wanted
+
+
+def test_what_was_last_said_is_told_without_what_tools_and_commands_said(claude: Path, tmp_path: Path) -> None:
+    said = [person("Fix it."), agent(text("I look."), stop=None), agent(USE, stop="tool_use"), RESULT]
+    noted = [person("<local-command-stdout>$1</local-command-stdout>"), person("Summary", isCompactSummary=True), NO]
+    written(claude, *said, agent(text("Fixed.")), OVER, *noted)
+    session = read(tmp_path)
+    assert session
+    told = [(message.by_person, message.text) for message in session.messages]
+    assert told == [(True, "Fix it."), (False, "I look."), (False, "Fixed.")]
+    assert [message.text for message in session.until(1_794_829_875_122 + 1)] == ["Fix it.", "I look.", "Fixed."]
+    assert [message.text for message in session.until(1)] == ["I look.", "Fixed."]
+
+
+def test_a_session_of_codex_is_in_a_turn_until_it_is_complete_or_aborted(tmp_path: Path) -> None:
+    name = f"rollout-2026-11-16T11-51-15-{SESSION}.jsonl"
+    file = tmp_path / ".codex" / "sessions" / "2026" / "11" / "16" / name
+
+    def event(kind: str, **more: str) -> Json:
+        return {"timestamp": "2026-11-16T11:51:15.122Z", "type": "event_msg", "payload": {"type": kind, **more}}
+
+    begun = [event("task_started"), event("user_message", message="Go on."), event("agent_message", message="Done.")]
+    written(file, *begun)
+    session = read(tmp_path, "codex")
+    assert session
+    assert session.in_turn
+    assert [(message.by_person, message.text) for message in session.messages] == [(True, "Go on."), (False, "Done.")]
+    for over in ("task_complete", "turn_aborted"):
+        written(file, *begun, event(over))
+        ended = read(tmp_path, "codex")
+        assert ended
+        assert not ended.in_turn
+
+
+def test_only_a_plain_file_in_the_agents_own_folder_is_read(claude: Path, tmp_path: Path) -> None:
+    secret = written(tmp_path / "elsewhere" / f"{SESSION}.jsonl", person("A secret"))
+    claude.symlink_to(secret)
+    assert read(tmp_path) is None
+    claude.unlink()
+    claude.parent.rmdir()
+    claude.parent.symlink_to(secret.parent)
+    assert read(tmp_path) is None
+    claude.parent.unlink()
+    claude.parent.mkdir()
+    os.mkfifo(claude)
+    assert read(tmp_path) is None
+    claude.unlink()
+    written(claude, person("Mine"))
+    assert read(tmp_path) is not None
+    for name in ("", "*", f"../elsewhere/{SESSION}", SESSION.upper(), SESSION + "\n"):
+        assert read(tmp_path, session=name) is None
+    assert read(tmp_path, "gemini") is None
+
+
+def test_a_long_file_is_read_from_its_end_and_lines_that_are_no_json_are_passed_over(
+    claude: Path, tmp_path: Path
+) -> None:
+    written(claude, person("The first"), person("x" * TAIL), person("The last"))
+    with claude.open("a") as file:
+        file.write('{"type":"user", but no JSON\n[1, "type":"user"]\n{"type":"assistant","message":')
+    session = read(tmp_path)
+    assert session
+    assert [message.text for message in session.messages] == ["The last"]
+    assert session.in_turn

@@ -1,0 +1,177 @@
+"""Sessions from terminals in Talk: taken over in a copy, at the end of a turn, and handed back."""
+
+from __future__ import annotations
+
+import json
+import signal
+import uuid
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.asks.samples import living
+from tests.e2e.talk.stage import Stage, new_stage, process_of
+from tests.web.house import USER
+
+from sayso.agents.model import EventKind, RunState
+from sayso.desks import open_desks
+from sayso.roster import agent_id
+
+SAID: list[dict[str, Any]] = [
+    {"type": "user", "message": {"content": "Fix <b>it</b>."}, "timestamp": "2026-01-01T10:00:00Z"},
+    {
+        "type": "assistant",
+        "message": {"content": [{"type": "text", "text": "It is **fixed**."}], "stop_reason": "end_turn"},
+    },
+]
+ASKED: dict[str, Any] = {"type": "user", "message": {"content": "And the tests?"}}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """A page that is served by Ada, whose agents wait for the next message."""
+    with new_stage(relay_dir=str(tmp_path_factory.mktemp("relay")), person=USER, run_rest="60s") as stage:
+        yield stage
+
+
+class InTerminal:
+    """A session of Claude Code in a terminal, as a hook has noted it and as its file tells it."""
+
+    def __init__(self, stage: Stage, project: str) -> None:
+        self.session = str(uuid.uuid4())
+        folder = stage.house.place.home / ".claude" / "projects" / project
+        folder.mkdir(parents=True, exist_ok=True)
+        self._file, self.memory = folder / f"{self.session}.jsonl", stage.house.place.home / f"{self.session}.txt"
+        self.memory.write_text('"Fix it."\n')
+        asker = living(session=self.session, project=str(stage.folder / project), branch="main")
+        with closing(open_desks(stage.house.place.config())) as desks:
+            desks.roster.note_gate(asker, "")
+        self.page = f"/agents/{agent_id(asker)}"
+
+    def says(self, *entries: dict[str, Any]) -> None:
+        with self._file.open("a") as file:
+            file.write("".join(json.dumps(entry, separators=(",", ":")) + "\n" for entry in entries))
+
+
+def in_terminal(stage: Stage, project: str, *entries: dict[str, Any]) -> InTerminal:
+    session = InTerminal(stage, project)
+    session.says(*entries)
+    return session
+
+
+def taken_over(stage: Stage, session: InTerminal, *steps: str) -> str:
+    """The conversation that goes on from a session."""
+    reply = stage.visitor().post(f"{session.page}/take", prompt="\n".join(steps))
+    assert reply.status == 303, reply.text
+    return reply.headers["location"].removeprefix("/talk/")
+
+
+def notices(stage: Stage, conversation: str) -> list[str]:
+    return [event.body["text"] for event in stage.events(stage.latest(conversation), EventKind.NOTICE)]
+
+
+def test_a_session_is_taken_over_in_a_copy_and_stays_as_it_is(home: Stage) -> None:
+    home.project("copied")
+    session, visitor = in_terminal(home, "copied", *SAID), home.visitor()
+    assert session.page.removeprefix("/") in visitor.get("/talk").text
+    page = visitor.get(session.page).text
+    assert "Fix &lt;b&gt;it&lt;/b&gt;." in page
+    assert "It is <strong>fixed</strong>." in page
+    assert "Take over" in page
+    assert "in the middle of a turn" not in page
+    conversation = taken_over(home, session, "remember")
+    run = home.ended(conversation)
+    assert home.texts(run) == ['Before: ["Fix it."]']
+    assert run.session not in ("", session.session)
+    assert session.memory.read_text() == '"Fix it."\n'
+    assert "Begun in a terminal" in visitor.get(f"/talk/{conversation}").text
+    # From now on it is a conversation like any other, with one session and one process.
+    visitor.go_on(conversation, "remember")
+    again = home.ended(conversation)
+    assert home.texts(again) == ['Before: ["Fix it.", "remember"]']
+    assert (again.session, again.line) == (run.session, run.line)
+
+
+def test_a_press_that_comes_twice_takes_over_once(home: Stage) -> None:
+    home.project("pressed")
+    session, visitor = in_terminal(home, "pressed", *SAID), home.visitor()
+    form = {"prompt": "say Once", "attempt": "a-press"}
+    first, second = (visitor.post(f"{session.page}/take", **form).headers["location"] for _ in range(2))
+    assert (first != "/talk", second) == (True, "/talk")
+    assert home.texts(home.ended(first.removeprefix("/talk/"))) == ["Once"]
+
+
+def test_a_turn_in_the_terminal_is_waited_for_also_by_the_next_server(home: Stage) -> None:
+    home.project("busy")
+    session, visitor = in_terminal(home, "busy", *SAID, ASKED), home.visitor()
+    assert "in the middle of a turn" in visitor.get(session.page).text
+    conversation = taken_over(home, session, "remember")
+    home.until_true(lambda: any("in the middle of a turn" in text for text in notices(home, conversation)))
+    assert "Taking over from the terminal" in visitor.get(f"/talk/{conversation}").text
+    before = home.latest(conversation)
+    home.house.web.stop(signal.SIGKILL)
+    home.house.restart()
+    home.until_true(lambda: home.latest(conversation).process != before.process)
+    assert not home.latest(conversation).state.ended
+    session.says(SAID[-1])
+    assert home.texts(home.ended(conversation)) == ['Before: ["Fix it."]']
+    assert sum("in the middle of a turn" in text for text in notices(home, conversation)) == 1
+
+
+def test_who_stops_it_before_the_turn_is_over_has_sent_nothing(home: Stage) -> None:
+    home.project("called-off")
+    session, visitor = in_terminal(home, "called-off", *SAID, ASKED), home.visitor()
+    conversation = taken_over(home, session, "remember")
+    home.until_true(lambda: any("in the middle of a turn" in text for text in notices(home, conversation)))
+    assert visitor.post(f"/talk/{conversation}/stop").status == 303
+    run = home.ended(conversation)
+    assert run.state is RunState.STOPPED
+    assert run.ending
+    assert run.ending.message.startswith("Not taken over")
+    assert not home.events(run, EventKind.STARTED)
+    # A next message is another try.
+    session.says(SAID[-1])
+    visitor.go_on(conversation, "remember")
+    assert home.texts(home.ended(conversation)) == ['Before: ["Fix it."]']
+
+
+def test_a_conversation_is_handed_back_with_its_command_and_goes_on_here_in_a_copy(home: Stage, tmp_path: Path) -> None:
+    visitor, go = home.visitor(), tmp_path / "go"
+    conversation = visitor.start(home.project("handed back"), f"wait {go}", "say Done")
+    refused = visitor.post(f"/talk/{conversation}/hand-back")
+    assert (refused.status, "still at work" in refused.text) == (409, True)
+    go.touch()
+    run = home.ended(conversation)
+    agent = process_of(run)
+    assert visitor.post(f"/talk/{conversation}/hand-back").status == 303
+    assert not agent.is_running()
+    page = visitor.get(f"/talk/{conversation}").text
+    assert "Handed back." in page
+    assert f"cd &#39;{run.directory}&#39; &amp;&amp; claude --resume {run.session}" in page
+    memory = home.house.place.home / f"{run.session}.txt"
+    with memory.open("a") as file:
+        file.write('"In the terminal"\n')
+    visitor.go_on(conversation, "remember")
+    after = home.ended(conversation)
+    (text,) = home.texts(after)
+    assert text.endswith('"In the terminal"]')
+    assert after.session != run.session
+    assert memory.read_text().endswith('"In the terminal"\n')
+    assert "Handed back." not in visitor.get(f"/talk/{conversation}").text
+
+
+def test_nobody_else_reads_or_takes_over_a_session_and_none_without_a_project(home: Stage) -> None:
+    home.project("others", owner="eve")
+    session = in_terminal(home, "others", *SAID)
+    eve, ada = home.visitor("eve"), home.visitor()
+    assert "It is" not in eve.get(session.page).text
+    assert eve.post(f"{session.page}/take", prompt="say Mine").status == 422
+    page = ada.get(session.page).text
+    assert f"sayso project add {home.folder / 'others'}" in page
+    assert "Take over" not in page
+    assert ada.post(f"{session.page}/take", prompt="say Mine").status == 422
+    home.project("others")
+    assert ada.post(f"{session.page}/take", prompt="  ").status == 422
+    assert not [run for run in home.runs.open_of(USER) if run.project.name == "others"]
