@@ -12,7 +12,7 @@ from tests.asks.samples import ask as new_ask
 from sayso import notify
 from sayso.asks.crowds import FEW
 from sayso.asks.desk import AskDesk
-from sayso.asks.model import Ask, Asker
+from sayso.asks.model import Ask, Asker, Outcome, State
 from sayso.config import SETTINGS, Config, load
 from sayso.notify import Notifier, details, headline
 from sayso.records import replace
@@ -58,6 +58,12 @@ def test_a_headline_names_who_asks_and_where(opened: list[Ask]) -> None:
     asker = Asker(client="claude-code\x1b[31m", project="/home/ada/shop")
     assert headline([replace(opened[0], asker=asker)]) == "claude-code<U+001B>[31m in shop asks you something"
     assert headline([replace(opened[0], asker=Asker())]) == "An agent asks you something"
+
+
+def test_of_what_came_too_late_it_says_that_and_no_word_of_an_answer(opened: list[Ask]) -> None:
+    over = replace(opened[0], state=State.CANCELLED, outcome=Outcome(reason="a secret"), asker=Asker(client="codex"))
+    assert headline([over]) == "codex: too late, its terminal was first"
+    assert "secret" not in details([over])
 
 
 @pytest.mark.finding("F-70")

@@ -85,8 +85,14 @@ class Notifier:
         await asyncio.sleep(BURST)
         asks = self._quiet.worth_telling(self._asks, self._crowded)
         self._asks, self._crowded = [], set()
-        if not asks:
-            return
+        if asks:
+            await self._send(asks)
+
+    async def tell_at_once(self, ask: Ask) -> None:
+        """Tell of one that is over."""
+        await self._send([ask])
+
+    async def _send(self, asks: Sequence[Ask]) -> None:
         ways: list[Way] = [self._on_desktop, self._run_command, self._post, self._by_apprise]
         await asyncio.gather(*(self._try(way, asks) for way in ways))
 
@@ -134,7 +140,10 @@ class Notifier:
 
     def _body(self, asks: Sequence[Ask]) -> str:
         """What leaves the machine: the questions' own words only where the person wants that."""
-        return details(asks) if self._config.notify_details else "Open your inbox to answer: sayso"
+        if self._config.notify_details:
+            return details(asks)
+        is_open = any(ask.state.answerable for ask in asks)
+        return "Open your inbox to answer: sayso" if is_open else "Look at what became of it: sayso history"
 
 
 def has_desktop(config: Config) -> bool:
@@ -159,8 +168,11 @@ async def is_to_be_told(left: Callable[[], Awaitable[float | None]], bell: Bell)
 def seconds_left(ask_id: str, config: Config, desk: AskDesk, presence: PresenceDesk) -> float | None:
     """How long the person is left alone before they are told of an ask; None where it is settled, or on a surface."""
     ask = desk.get(ask_id)
-    if ask.state is not State.PENDING:
-        return None
+    return seconds_left_alone(ask, config, desk, presence) if ask.state is State.PENDING else None
+
+
+def seconds_left_alone(ask: Ask, config: Config, desk: AskDesk, presence: PresenceDesk) -> float | None:
+    """The same for whatever became of the ask."""
     if presence.absence(ask.asker.owner or config.person):
         return 0
     if desk.open_surfaces():
@@ -180,7 +192,8 @@ def headline(asks: Sequence[Ask]) -> str:
     asker = asks[0].asker
     session = f" {session_of(asker)}" if asker.session else ""
     where = f" in {project_name(asker, 40)}" if asker.project else ""
-    return f"{one_line(asker.client, 40) or 'An agent'}{session}{where} asks you something"
+    who = f"{one_line(asker.client, 40) or 'An agent'}{session}{where}"
+    return f"{who} asks you something" if asks[0].state.answerable else f"{who}: too late, its terminal was first"
 
 
 def details_for_people(asks: Sequence[Ask]) -> str:

@@ -23,12 +23,14 @@ from sayso.asks.model import Answer, Ask, Asker, Settler, State
 from sayso.chain import LogKind
 from sayso.config import Config
 from sayso.desks import open_desks
+from sayso.dialects.approve import Permission
 from sayso.dialects.profiles import profile
 from sayso.errors import AlreadySettled, InvalidInput, StoreUnavailable
 from sayso.gates.claude_code import OWN_TOOLS, ClaudeCode
-from sayso.gates.client import GateVerdict
+from sayso.gates.client import Aftermath, GateVerdict
 from sayso.gates.open_prompt import OpenPrompt
 from sayso.gates.prompts import AskedPermission
+from sayso.gates.transcript import SessionTranscript
 from sayso.permissions.action import AllowScope
 from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.log import PermissionLog
@@ -84,9 +86,17 @@ def used(use: str, tool: str = "Bash", given: Json | None = None) -> Json:
     return {"type": "assistant", "message": {"role": "assistant", "content": [block]}}
 
 
-def result(use: str, content: str = "done", *, is_error: bool = False) -> Json:
+def result(use: str, content: str = "done", *, is_error: bool = False, decided: Json | None = None) -> Json:
     block = {"type": "tool_result", "tool_use_id": use, "content": content, "is_error": is_error}
-    return {"type": "user", "message": {"role": "user", "content": [block]}}
+    line = {"type": "user", "message": {"role": "user", "content": [block]}}
+    return {**line, "permissionDecision": decided} if decided else line
+
+
+YES_THERE = {"decision": "accept", "source": "user_temporary", "grantScope": "once", "reasonCode": "unknown"}
+NO_THERE = {"decision": "reject", "source": "user_reject", "reasonCode": "unknown"}
+YES_HERE = {"decision": "accept", "source": "hook", "reasonType": "hook", "reasonCode": "unknown"}
+NO_HERE = {"decision": "reject", "source": "hook", "reasonType": "hook", "reasonCode": "hook:PermissionRequest"}
+"""Who has decided, as 2.1.325 writes it beside the result of a tool."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -428,6 +438,145 @@ def test_questions_answered_in_the_terminal_leave_the_inbox_and_are_owed_to_nobo
         assert outcome.reason == "answered in the terminal of Claude Code"
     step = {"hook_event_name": "PostToolUse", "cwd": str(home.project), "session_id": "s-1"}
     assert home.run("hook", stdin=json.dumps(step)).out == ""
+
+
+# Deciding in both places
+
+
+def test_a_no_that_came_after_a_yes_in_the_terminal_is_not_left_standing(home: Home) -> None:
+    # It may write down late what it asks about, where it has much to do.
+    write(home, used("toolu_0", given={"command": "ls"}))
+    said = home.folder / "said"
+    with waiting(home, env={"SAYSO_NOTIFY_COMMAND": f"tee -a {said}"}) as gate:
+        gate.deny("use make clean")
+        assert gate.decision()["behavior"] == "deny"
+        write(home, used("toolu_1"), result("toolu_1", decided=YES_THERE))
+        until(lambda: gate.end.state is State.CANCELLED, "the record to be set right")
+        assert gate.logged == [LogKind.ASKED, LogKind.DENIED, LogKind.ELSEWHERE]
+        how = "allowed in the terminal of Claude Code before the no given here arrived; it was done"
+        assert how in home.run("show", gate.ask.id).out
+        assert "ehe das Nein von hier ankam; es wurde getan" in home.run("history", SAYSO_LANGUAGE="de").out
+        log = home.run("log", "show", gate.ask.id).out
+        assert how in log
+        assert "use make clean" in log
+        assert home.run("log", "verify").code == 0
+        until(lambda: said.exists() and "too late, its terminal was first" in said.read_text(), "the person to be told")
+        assert "make clean" not in said.read_text()
+
+
+def test_a_yes_that_came_after_a_no_in_the_terminal_counts_for_nothing_and_not_for_the_session(home: Home) -> None:
+    write(home, used("toolu_1"))
+    with waiting(home) as gate:
+        gate.allow(AllowScope.SESSION)
+        assert gate.decision() == {"behavior": "allow"}
+        write(home, result("toolu_1", REJECTED, is_error=True, decided=NO_THERE))
+        until(lambda: LogKind.NOT_HANDED_OVER in gate.logged, "the record to be set right")
+        found = verdict_of(gate.end)
+        assert found is not None
+        assert found.decision is Decision.NOT_DONE
+        assert found.because == "was denied in the terminal of Claude Code before the yes given here arrived"
+        assert found.because in home.run("show", gate.ask.id).out
+        assert home.run("log", "verify").code == 0
+    write(home, used("toolu_2"))
+    with waiting(home) as gate:
+        gate.deny()
+        assert gate.decision()["behavior"] == "deny"
+
+
+def test_answers_that_came_after_those_in_the_terminal_are_kept_and_not_said_to_be_received(home: Home) -> None:
+    write(home, used("toolu_1", "AskUserQuestion", QUESTIONS))
+    with waiting(home, prompt(home, "AskUserQuestion", QUESTIONS)) as gate:
+        with home.desk() as desk:
+            desk.answer(
+                gate.ask.id, [Answer(question="1", text="The new one"), Answer(question="2", text="Tin")], SOMEONE
+            )
+        assert gate.decision()["behavior"] == "allow"
+        write(home, result("toolu_1", "Your questions have been answered", decided=YES_THERE))
+        until(lambda: gate.end.state is State.CANCELLED, "the record to be set right")
+        shown = home.run("show", gate.ask.id).out
+        assert "answered in the terminal of Claude Code before the answer given here arrived" in shown
+        assert "The new one" in shown
+        assert "The agent got it" not in shown
+
+
+def of_home(home: Home) -> list[int]:
+    """The gates of this home, and what they left behind."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            mine = f"SAYSO_STATE_DIR={home.state}".encode() in (entry / "environ").read_bytes().split(b"\0")
+            if mine and b"\0gate\0" in (entry / "cmdline").read_bytes():
+                found.append(int(entry.name))
+    return found
+
+
+def test_what_looks_after_a_verdict_is_small_keeps_nobody_waiting_and_ends_with_the_client(home: Home) -> None:
+    write(home, used("toolu_1"))
+    event = home.folder / "event.json"
+    event.write_text(json.dumps(prompt(home)))
+    words = ["sh", "-c", f"sayso gate claude-code < {event}; echo over; read rest"]
+    with subprocess.Popen(words, stdin=-1, stdout=-1, cwd=home.project, env=home.env, text=True) as client:
+        ask = home.wait_for_ask()
+        gate = int(ask.server.partition("-")[0])
+        with home.desk() as desk:
+            PermissionDesk(desk).deny(ask.id, SOMEONE)
+        assert client.stdout is not None
+        assert client.stdout.readline().endswith("over\n")
+        until(lambda: len(of_home(home)) == 1 and name_of(gate) is None, "the gate to leave one behind")
+        (left,) = of_home(home)
+        status = Path(f"/proc/{left}/status").read_text()
+        rss = int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS")))
+        assert rss < 25 * 1024
+        assert not {os.readlink(f"/proc/{left}/fd/{number}") for number in (0, 1, 2)} - {os.devnull}
+    until(lambda: not of_home(home), "it to end with the client")
+    assert home.ask_of(ask).state is State.ANSWERED
+
+
+@pytest.mark.parametrize(
+    ("lines", "no", "yes", "edited"),
+    [
+        ([result("toolu_1", decided=YES_THERE)], Aftermath.ALLOWED, Aftermath.TAKEN, Aftermath.ALLOWED),
+        (
+            [result("toolu_1", "exit 1", is_error=True, decided=YES_THERE)],
+            Aftermath.ALLOWED,
+            Aftermath.TAKEN,
+            "allowed",
+        ),
+        ([result("toolu_1", decided=YES_HERE)], Aftermath.ALLOWED, Aftermath.TAKEN, Aftermath.TAKEN),
+        ([result("toolu_1", "no", is_error=True, decided=NO_HERE)], Aftermath.TAKEN, Aftermath.DENIED, "denied"),
+        ([result("toolu_1", REJECTED, is_error=True, decided=NO_THERE)], "denied", Aftermath.DENIED, "denied"),
+        # A client that does not say who has decided:
+        ([result("toolu_1")], Aftermath.ALLOWED, Aftermath.TAKEN, Aftermath.TAKEN),
+        ([result("toolu_1", "exit 1", is_error=True)], Aftermath.TAKEN, Aftermath.TAKEN, Aftermath.TAKEN),
+        ([result("toolu_1", REJECTED, is_error=True)], Aftermath.DENIED, Aftermath.DENIED, Aftermath.DENIED),
+        # What it sends to its model is not what it says itself, and of two alike nobody knows which is meant:
+        ([{**result("toolu_1"), "type": "api-request-blob"}], None, None, None),
+        ([used("toolu_2"), result("toolu_1", decided=YES_THERE)], None, None, None),
+        (
+            [
+                used("toolu_2"),
+                result("toolu_1", decided=YES_THERE),
+                result("toolu_2", "no", is_error=True, decided=NO_HERE),
+            ],
+            *[Aftermath.TAKEN] * 3,
+        ),
+    ],
+)
+def test_the_transcript_says_whether_what_was_told_has_counted(
+    tmp_path: Path, lines: list[Json], no: str | None, yes: str | None, edited: str | None
+) -> None:
+    path = tmp_path / "transcript.jsonl"
+    path.write_text(f"{json.dumps(used('toolu_1'))}\n")
+    told = (
+        GateVerdict(allowed=False, given={}, message="no"),
+        GateVerdict(allowed=True, given=BASH),
+        GateVerdict(allowed=True, given={"command": "true"}),
+    )
+    trails = [SessionTranscript(path, Permission(tool="Bash", given=BASH)) for _ in told]
+    assert [trail.after(verdict) for trail, verdict in zip(trails, told, strict=True)] == [None] * 3
+    with path.open("a") as file:
+        file.writelines(f"{json.dumps(line)}\n" for line in lines)
+    assert [trail.after(verdict) for trail, verdict in zip(trails, told, strict=True)] == [no, yes, edited]
 
 
 # When something ends

@@ -248,6 +248,20 @@ class AskDesk:
         """Whoever asked does not want to know any more; `why` says what happened instead."""
         return self._settle(ask_id, State.CANCELLED, by, lambda _: Outcome(reason=why))
 
+    def note_overtaken(self, ask_id: str, by: Settler, how: str) -> Ask:
+        """Whoever asked had an answer from elsewhere before the one that was given here arrived, which is kept."""
+
+        def work(table: AskTable) -> Ask:
+            ask = table.get(ask_id)
+            if ask.outcome is None or ask.state.answerable or ask.state is State.CANCELLED or ask.wanted is not None:
+                return ask
+            why = f"{how} (said here: {ask.outcome.reason})" if ask.outcome.reason else how
+            outcome = replace(ask.outcome, reason=why, person=by.person, surface=by.surface)
+            after = replace(ask, state=State.CANCELLED, outcome=outcome)
+            return table.change(after, ask, kind=State.CANCELLED.value, by=by, detail=how)
+
+        return self.change(work)
+
     def note_refusal(self, ask_id: str, by: Settler, why: str) -> None:
         """Record that somebody was not allowed to settle this ask."""
 

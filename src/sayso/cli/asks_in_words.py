@@ -200,15 +200,22 @@ def _end(ask: Ask) -> str:
     import textwrap
 
     lines = [_outcome_line(ask)]
-    if ask.state is State.ANSWERED and not ask.is_permission:
+    if ask.has_answers and not ask.is_permission:
         for number, question in enumerate(ask.questions, start=1):
             said = "\n".join(answer_lines(question, ask.answer(question.id)))
             lines.append(f"  {number}. " + textwrap.indent(said, "     ").lstrip())
-    elif ask.outcome and ask.outcome.reason:
-        lines.append(_after(tr("  Reason: "), translated(ask.withdrawn) or ask.outcome.reason))
+    if reason := reason_of(ask):
+        lines.append(_after(tr("  Reason: "), reason))
     from sayso.cli.action_card import edited_lines
 
     return "\n".join([*lines, *edited_lines(ask)])
+
+
+def reason_of(ask: Ask) -> str:
+    """Why it ended so: what happened instead, or what a person said, which is told as they said it."""
+    if ask.outcome is None or (ask.state is State.ANSWERED and not ask.is_permission):
+        return ""
+    return translated(ask.withdrawn or ask.outcome.void) or ask.outcome.reason
 
 
 def _outcome_line(ask: Ask) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from sayso.asks.model import Ask, State
-from sayso.cli.asks_in_words import answer_lines, headline, short_place, status
+from sayso.cli.asks_in_words import answer_lines, headline, reason_of, short_place, status
 from sayso.cli.program import settings
 from sayso.cli.shared import project_name
 from sayso.cli.terminal import put, put_json, say, table
@@ -63,5 +63,5 @@ def _in_short(ask: Ask) -> str:
     if ask.state is State.ANSWERED and ask.questions and not ask.is_permission:
         said = "; ".join(", ".join(answer_lines(question, ask.answer(question.id))) for question in ask.questions)
         return f" → {one_line(said, 120)}"
-    reason = translated(ask.withdrawn) or (ask.outcome.reason if ask.outcome else "")
+    reason = reason_of(ask)
     return f" → {one_line(reason, 120)}" if reason else ""

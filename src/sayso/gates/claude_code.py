@@ -82,7 +82,7 @@ class ClaudeCode:
         named = event.get("transcript_path")
         if not isinstance(named, str) or not named:
             return None
-        path, agent = Path(named), event.get("agent_id")
+        path, agent = Path(named).absolute(), event.get("agent_id")
         if isinstance(agent, str) and _AGENT_ID.fullmatch(agent):
             # What an agent does that another one has started is in a file of its own.
             path = path.with_suffix("") / "subagents" / f"agent-{agent}.jsonl"

@@ -61,6 +61,18 @@ class GateVerdict:
     message: str = ""
 
 
+class Aftermath(StrEnum):
+    """What became of a verdict that a client was told while its own prompt stood beside."""
+
+    TAKEN = "taken"
+    """It decided, or makes no difference."""
+    ALLOWED = "allowed"
+    """The client's own prompt had allowed it by then, and so it was done as the agent wanted it."""
+    DENIED = "denied"
+    ANSWERED = "answered"
+    UNKNOWN = "decided"
+
+
 class Trail(Protocol):
     """A file in which a client leaves what became of its prompts."""
 
@@ -68,6 +80,10 @@ class Trail(Protocol):
 
     def look(self) -> DecidedThere | None:
         """How this prompt was decided there, if the file says so by now."""
+        ...
+
+    def after(self, told: GateVerdict) -> Aftermath | None:
+        """What became of this verdict, if the file says so by now."""
         ...
 
 

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sayso.asks.model import Ask, NewAsk, State
 from sayso.asks.quorum import quorum_of
@@ -26,6 +26,9 @@ from sayso.gates.prompts import AskedPrompt, asked
 from sayso.gates.watch import GateNews, Watch
 from sayso.terminals import terminal_of
 
+if TYPE_CHECKING:
+    from sayso.gates.afterwards import ToldVerdict
+
 CLIENT_ENDED, LET_GO = "its client has ended", "its client let go of it"
 FAILED = "its gate failed"
 LAST_WORDS = 0.5
@@ -34,29 +37,46 @@ LAST_WORDS = 0.5
 
 def serve(client: GateClient) -> None:
     """Read the event that the client hands to its hook, and print the verdict, if there is one."""
-    watch = Watch()
-    event = json.loads(sys.stdin.buffer.read() or b"{}")
-    if isinstance(event, dict) and not client.stands_back(event, os.environ):
-        _decide(client, event, watch)
+    with Watch() as watch:
+        event = json.loads(sys.stdin.buffer.read() or b"{}")
+        is_for_us = isinstance(event, dict) and not client.stands_back(event, os.environ)
+        told = _decide(client, event, watch) if is_for_us else None
+    if told:
+        told.follow()
 
 
-def _decide(client: GateClient, event: Mapping[str, Any], watch: Watch) -> None:
+def _decide(client: GateClient, event: Mapping[str, Any], watch: Watch) -> ToldVerdict | None:
+    """A verdict of which it is to be seen whether it counted."""
     prompt = client.read(event, os.environ)
     trail = client.trail(event, prompt)
     config = load(cwd=project_of(prompt.folder))
     with open_desks(config) as desks:
-        asker = asker_of(client, prompt, config)
-        question = asked(prompt, asker, config, desks)
-        if verdict := question.decided_before():
-            _write(client.told(verdict, prompt))
-            note_at_work(desks, question)
-        elif _is_seen_there(prompt, question.new, desks):
-            note_at_work(desks, question)
-        elif not watch.told_to_end:
-            opened = OpenPrompt(client.title, client.name, question, desks.asks.hold(question.new), desks)
-            note_at_work(desks, question)
-            watch.also({asker.pid, os.getppid()}, sys.stdout.fileno(), trail.path if trail else None)
-            HeldPrompt(client, prompt, opened, trail, desks, watch).hold_on(config)
+        opened = _ask(client, prompt, trail, desks, watch)
+    if not (opened and opened.told and trail and trail.path.exists() and prompt.own_prompt is OwnPrompt.BESIDE):
+        return None
+    from sayso.gates.afterwards import ToldVerdict  # only now: a gate that waits is smaller without
+
+    return ToldVerdict(opened.ask, client.title, opened.told, trail, config)
+
+
+def _ask(client: GateClient, prompt: Prompt, trail: Trail | None, desks: Desks, watch: Watch) -> OpenPrompt | None:
+    """The prompt that stood in the inbox, once it no longer does; None where it never did."""
+    asker = asker_of(client, prompt, desks.config)
+    question = asked(prompt, asker, desks.config, desks)
+    if verdict := question.decided_before():
+        _write(client.told(verdict, prompt))
+        note_at_work(desks, question)
+        return None
+    if _is_seen_there(prompt, question.new, desks):
+        note_at_work(desks, question)
+        return None
+    if watch.told_to_end:
+        return None
+    opened = OpenPrompt(client.title, client.name, question, desks.asks.hold(question.new), desks)
+    note_at_work(desks, question)
+    watch.also({asker.pid, os.getppid()}, sys.stdout.fileno(), trail.path if trail else None)
+    HeldPrompt(client, prompt, opened, trail, desks, watch).hold_on(desks.config)
+    return opened
 
 
 def _is_seen_there(prompt: Prompt, ask: Ask | NewAsk, desks: Desks) -> bool:
@@ -142,7 +162,7 @@ class HeldPrompt:
     def _hand_over(self, ask: Ask) -> bool:
         """Tell the verdict, unless it is known by now that the client has one. Whether that is over."""
         if there := self._decided_there():
-            self._opened.let_go(self._opened.how(there))
+            self._opened.let_go(there)
             return True
         return self._opened.hand_over(ask, lambda verdict: _write(self._client.told(verdict, self._prompt)))
 

@@ -15,8 +15,9 @@ from sayso.asks.model import Ask, Settler, State
 from sayso.asks.quorum import next_escalation
 from sayso.config import Config
 from sayso.errors import AlreadySettled, NotFound, StoreError
-from sayso.gates.client import DecidedThere, GateVerdict
+from sayso.gates.client import Aftermath, DecidedThere, GateVerdict
 from sayso.gates.prompts import AskedPrompt
+from sayso.permissions.verdict import Decision
 
 if TYPE_CHECKING:
     from sayso.asks.desk import Held
@@ -41,6 +42,7 @@ class OpenPrompt:
     def __init__(self, title: str, name: str, question: AskedPrompt, held: Held, desks: Desks) -> None:
         self._title, self._name, self._question, self._held, self._desks = title, name, question, held, desks
         self._away_since, self._more_at = 0.0, next_escalation(held.ask)
+        self.told: GateVerdict | None = None
 
     @property
     def ask(self) -> Ask:
@@ -92,8 +94,8 @@ class OpenPrompt:
         return None if moment is None else max(0.0, moment / 1000 - time.time())
 
     def hand_over(self, ask: Ask, tell: Callable[[GateVerdict], bool]) -> bool:
-        """Have the verdict told. It counts as handed over once somebody has taken it, which `tell` says. Whether that
-        is over: where the store goes away before anything was told, it is to be tried again."""
+        """Have the verdict told. It counts as handed over once somebody has taken it, which `tell` says; `told` is it
+        then. Whether that is over: where the store goes away before anything was told, it is to be tried again."""
         try:
             verdict = self._question.verdict(ask)
         except StoreError:
@@ -103,6 +105,7 @@ class OpenPrompt:
             if verdict is None:
                 self._desks.asks.release(self._held, LEFT_TO_CLIENT)
             elif tell(verdict):
+                self.told = verdict
                 self._desks.asks.delivered(self._held)
             else:
                 self._desks.asks.release(self._held, NOT_WRITTEN)
@@ -110,14 +113,14 @@ class OpenPrompt:
 
     def withdraw(self, there: DecidedThere) -> None:
         """Take it out of the inbox; it was decided in the client's own prompt."""
-        how = self.how(there)
+        how = self._how(there)
         by = Settler(person="", surface=f"the terminal of {self._title}")
         with suppress(StoreError, NotFound):
             try:
                 self._question.withdraw(self._held.ask, by, how)
                 self._desks.asks.delivered(self._held)
             except AlreadySettled:
-                self._desks.asks.release(self._held, how)
+                self.let_go(there)
 
     def leave(self, why: str) -> None:
         """Nobody is left who could be told: what was asked is of no use."""
@@ -131,11 +134,16 @@ class OpenPrompt:
                 pass
             self._desks.asks.release(self._held, why)
 
-    def let_go(self, why: str) -> None:
-        """It was decided otherwise while a verdict of ours was on its way."""
-        self._desks.asks.release(self._held, why)
+    def let_go(self, there: DecidedThere) -> None:
+        """It was decided in the client's own prompt while a verdict of ours was on its way. That an allow came to
+        nothing is said with the end of the wait for it."""
+        from sayso.gates.overtaken import correct  # seldom
 
-    def how(self, there: DecidedThere) -> str:
+        ask = self._desks.asks.release(self._held, self._how(there))
+        if not (ask.outcome and ask.outcome.verdict == Decision.ALLOWED):
+            correct(self._desks, ask.id, Aftermath(there), self._title)
+
+    def _how(self, there: DecidedThere) -> str:
         return _HOW[there].format(client=self._title)
 
 
@@ -146,10 +154,20 @@ def next_look(prompts: Iterable[OpenPrompt]) -> float | None:
 
 
 def notify(config: Config, ask: Ask) -> None:
-    """Have the person told in their own way, by another process: what that takes is too large to be kept here."""
+    """Have the person told that it waits for them."""
+    _tell_beside(config, ask.id)
+
+
+def notify_overtaken(config: Config, ask: Ask) -> None:
+    """Have the person told that what they decided came too late."""
+    _tell_beside(config, ask.id, "overtaken")
+
+
+def _tell_beside(config: Config, *about: str) -> None:
+    """In their own way, by another process: what that takes is too large to be kept here."""
     chosen = config.notify_command or config.notify_url or config.notify_apprise
     if chosen or (config.notify_desktop and desktop.is_there()):
-        words = [sys.executable, "-P", "-m", "sayso.gates.telling", ask.id]
+        words = [sys.executable, "-P", "-m", "sayso.gates.telling", *about]
         nothing = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1)]
         with suppress(OSError):
             os.posix_spawn(sys.executable, words, os.environ, file_actions=nothing, setsid=True)

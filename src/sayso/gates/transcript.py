@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from sayso.dialects.approve import Permission
-from sayso.gates.client import DecidedThere
+from sayso.gates.client import Aftermath, DecidedThere, GateVerdict
+from sayso.records import record
 
 TAIL = 4 * 1024 * 1024
 """Bytes before its end from which it is read: the use that the prompt is about is among the newest."""
@@ -21,6 +22,16 @@ _CHUNK = 256 * 1024
 _USE, _RESULT = b'"tool_use"', b'"tool_result"'
 REJECTED = ("The user doesn't want to proceed with this tool use", "[Request interrupted by user")
 """How the result of a tool begins that a person at the terminal did not allow."""
+
+
+@record
+class UseEnd:
+    """What became of a use of a tool."""
+
+    there: DecidedThere
+    by_hook: bool | None
+    """Whether a hook decided it; None where the client does not say."""
+    failed: bool
 
 
 class SessionTranscript:
@@ -31,35 +42,62 @@ class SessionTranscript:
         self._asked_at = _size(path)
         self._at = max(0, self._asked_at - TAIL)
         self._rest = b""
-        self._open: dict[str, DecidedThere | None] = {}
+        self._open: dict[str, UseEnd | None] = {}
         """What became of each use that this prompt may be about."""
 
     def look(self) -> DecidedThere | None:
+        ends = self._ends()
+        return ends[-1].there if ends else None
+
+    def after(self, told: GateVerdict) -> Aftermath | None:
+        """Of several uses that cannot be told apart it is known only where the same became of all."""
+        found = {self._aftermath(end, told) for end in self._ends()}
+        return found.pop() if len(found) == 1 else Aftermath.TAKEN if found else None
+
+    def _aftermath(self, end: UseEnd, told: GateVerdict) -> Aftermath:
+        there = Aftermath(end.there)
+        if told.allowed:
+            is_other = end.by_hook is False and told.given != self._permission.given
+            return there if there is Aftermath.DENIED or is_other else Aftermath.TAKEN
+        if end.by_hook is None:
+            # An older client does not say whether our no or the tool itself has made it fail.
+            return Aftermath.TAKEN if end.failed and there is not Aftermath.DENIED else there
+        return Aftermath.TAKEN if end.by_hook and there is Aftermath.DENIED else there
+
+    def _ends(self) -> Sequence[UseEnd]:
+        """Of all uses that this prompt may be about, once each has one."""
         for end, line in self._lines():
             if _USE in line or _RESULT in line:
-                for block in _blocks(line):
-                    self._take(block, is_new=end > self._asked_at)
-        ends = list(self._open.values())
-        return ends[-1] if ends and all(ends) else None
+                self._take(_said(line), is_new=end > self._asked_at)
+        ends = [end for end in self._open.values() if end]
+        return ends if len(ends) == len(self._open) else ()
 
-    def _take(self, block: Mapping[str, Any], *, is_new: bool) -> None:
-        match block:
-            case {"type": "tool_use", "id": str(use), "name": name, "input": dict(given)} if (
-                name == self._permission.tool
-            ):
-                # Of some tools the prompt has more in its input than their use has: of ExitPlanMode the plan.
-                if all(self._permission.given.get(name) == value for name, value in given.items()):
-                    self._open.setdefault(use, None)
-            case {"type": "tool_result", "tool_use_id": str(use)} if use in self._open:
-                if is_new:
-                    self._open[use] = self._end(block)
-                else:
-                    del self._open[use]
+    def _take(self, said: Mapping[str, Any], *, is_new: bool) -> None:
+        for block in _blocks(said):
+            match said.get("type"), block:
+                case "assistant", {
+                    "type": "tool_use",
+                    "id": str(use),
+                    "name": self._permission.tool,
+                    "input": dict(given),
+                }:
+                    # Of some tools the prompt has more in its input than their use has: of ExitPlanMode the plan.
+                    if all(self._permission.given.get(name) == value for name, value in given.items()):
+                        self._open.setdefault(use, None)
+                case "user", {"type": "tool_result", "tool_use_id": str(use)} if use in self._open:
+                    if is_new:
+                        self._open[use] = self._end(block, said.get("permissionDecision"))
+                    else:
+                        del self._open[use]
 
-    def _end(self, result: Mapping[str, Any]) -> DecidedThere:
-        if result.get("is_error") is True and _text(result.get("content")).startswith(REJECTED):
-            return DecidedThere.DENIED
-        return DecidedThere.ANSWERED if self._permission.is_question else DecidedThere.ALLOWED
+    def _end(self, result: Mapping[str, Any], decided: object) -> UseEnd:
+        failed, by_hook = result.get("is_error") is True, None
+        is_denied = failed and _text(result.get("content")).startswith(REJECTED)
+        match decided:
+            case {"decision": "accept" | "reject" as decision, "source": str(source)}:
+                is_denied, by_hook = decision == "reject", source == "hook"
+        done = DecidedThere.ANSWERED if self._permission.is_question else DecidedThere.ALLOWED
+        return UseEnd(there=DecidedThere.DENIED if is_denied else done, by_hook=by_hook, failed=failed)
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         """Each whole line that was added since the last look, with the place where it ends."""
@@ -77,12 +115,16 @@ class SessionTranscript:
             return  # not there yet, or no more
 
 
-def _blocks(line: bytes) -> Sequence[Mapping[str, Any]]:
+def _said(line: bytes) -> Mapping[str, Any]:
     try:
         said = json.loads(line)
     except ValueError:
-        return ()  # where reading began in the middle of a line
-    message = said.get("message") if isinstance(said, dict) else None
+        return {}  # where reading began in the middle of a line
+    return said if isinstance(said, dict) else {}
+
+
+def _blocks(said: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    message = said.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else ()
 

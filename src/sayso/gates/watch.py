@@ -7,7 +7,7 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from contextlib import suppress
 from enum import Enum, auto
 from pathlib import Path
@@ -80,7 +80,7 @@ class Watch:
         """Have the wait end now. From any thread."""
         self._wake.ring()
 
-    def also(self, processes: Iterable[int], output: int, trail: Path | None) -> None:
+    def also(self, processes: Iterable[int], output: int | None, trail: Path | None) -> None:
         """Have it end also with one of these processes, with whoever reads from this descriptor, and with news in that
         file."""
         for pid in processes if hasattr(os, "pidfd_open") else ():
@@ -88,8 +88,9 @@ class Watch:
                 found = os.pidfd_open(pid)
                 self._processes.add(found)
                 self._poll.register(found, select.POLLIN)
-        self._outputs.add(output)
-        self._poll.register(output, 0)
+        if output is not None:
+            self._outputs.add(output)
+            self._poll.register(output, 0)
         self._trail = trail
         self._arm()
 
@@ -104,10 +105,14 @@ class Watch:
         """Until something happens, or so many seconds are over. Whoever looks at the file after this misses nothing."""
         if self.told_to_end:
             return GateNews.TOLD_TO_END
-        ready = self.pause(self._longest if seconds is None else min(seconds, self._longest))
-        if ready & (self._processes | self._outputs) or os.getppid() != self._parent:
+        ready = self.pause(self.longest if seconds is None else min(seconds, self.longest))
+        if self.is_end(ready) or os.getppid() != self._parent:
             return GateNews.CLIENT_GONE
         return GateNews.TOLD_TO_END if self.told_to_end else GateNews.LOOK
+
+    def is_end(self, ready: Set[int]) -> bool:
+        """Whether one of these descriptors tells that a process has ended, or nobody reads any more."""
+        return bool(ready & (self._processes | self._outputs))
 
     def pause(self, seconds: float) -> set[int]:
         """The descriptors that tell of something, once one does, or so many seconds are over."""
@@ -121,7 +126,8 @@ class Watch:
         return ready
 
     @property
-    def _longest(self) -> float:
+    def longest(self) -> float:
+        """Seconds after which it is to be looked whatever happens."""
         told = bool(self._processes) and (self._trail is None or self._changes >= 0)
         return LOOK_SELDOM if told else LOOK_EVERY
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from textual.content import Content
 
 from sayso.asks.crowds import Crowd
-from sayso.asks.model import CLIENT_FORM, Answer, Ask, Event, Option, Question, State
+from sayso.asks.model import CLIENT_FORM, Answer, Ask, Event, Option, Question
 from sayso.records import replace
 from sayso.text import one_line, printable
 from sayso.tui.markdown import Block, blocks, cut
@@ -55,8 +55,8 @@ def record(shared: Shared, ask: Ask, events: Sequence[Event]) -> list[Block]:
     wording = shared.wording
     found = list(_head(shared, ask))
     found.append(_line(f"{wording.settled_by(ask)}, {wording.when(ask.ended_at)}", "bold"))
-    if ask.outcome and ask.outcome.reason:
-        reason = one_line(ask.outcome.reason, _MOST_ANSWER)
+    if ask.outcome and ask.outcome.why:
+        reason = one_line(ask.outcome.why, _MOST_ANSWER)
         found.append(_line(shared.texts.history_reason.format(reason=reason), tight=True))
     found.append(_line(_delivery(shared, ask), "$muted", tight=True))
     if not ask.questions:
@@ -65,7 +65,7 @@ def record(shared: Shared, ask: Ask, events: Sequence[Event]) -> list[Block]:
     found += _edit_blocks(shared, ask)
     for place, question in enumerate(ask.questions if ask.wanted is None else ()):
         found += _numbered(shared, place, question)
-        if ask.state is State.ANSWERED:
+        if ask.has_answers:
             found += _said(shared, question, ask.answer(question.id))
             found += _not_chosen(shared, question, ask.answer(question.id))
     found.append(_line(shared.texts.history_events, "bold"))
@@ -109,8 +109,8 @@ def copy_text(shared: Shared, ask: Ask, answers: Sequence[Answer]) -> str:
         parts.append(f"{place + 1}. {question.text}")
         answer = given.get(question.id, Answer(question=question.id))
         parts += [f"   → {line}" for line in shared.wording.answer_lines(question, answer)]
-    if ask.outcome and ask.outcome.reason:
-        parts.append(shared.texts.history_reason.format(reason=ask.outcome.reason))
+    if ask.outcome and ask.outcome.why:
+        parts.append(shared.texts.history_reason.format(reason=ask.outcome.why))
     return "\n".join(parts)
 
 

@@ -10,7 +10,7 @@ import os
 import re
 import signal
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 
 import pytest
@@ -172,6 +172,48 @@ def test_a_permission_decided_in_the_terminal_leaves_the_inbox_which_says_how(
         assert (home.project / "made").exists() == (how == "allowed")
         with pytest.raises(AlreadySettled):
             claude.allow(ask)
+
+
+SLOW: Json = {"command": "until [ -e go ]; do sleep 0.1; done; touch made", "description": "Make a file later"}
+
+
+def test_a_no_that_comes_after_a_yes_in_the_terminal_is_recorded_as_too_late(machine: Machine) -> None:
+    home = installed(machine)
+    with session(home, "interactive", use("Bash", "toolu_1", SLOW)) as claude:
+        ask = claude.prompt()
+        claude.shows(DIALOG)
+        claude.press("1")
+        until(PATIENCE, lambda: DIALOG not in claude.client.shows(), lambda: "the dialog to close")
+        PermissionDesk(claude.desk).deny(ask.id, SOMEONE, "use the other pier")
+        end = claude.ended(ask)
+        assert end.outcome is not None
+        assert end.outcome.verdict == Decision.DENIED
+        (home.project / "go").touch()
+        claude.told()
+        until(PATIENCE, lambda: claude.desk.get(ask.id).state is State.CANCELLED, lambda: "the record to be set right")
+        assert claude.desk.get(ask.id).withdrawn == (
+            "allowed in the terminal of Claude Code before the no given here arrived; it was done"
+        )
+        assert (home.project / "made").exists()
+
+
+def test_where_both_decide_at_once_the_record_says_what_was_done(machine: Machine) -> None:
+    home = installed(machine)
+    with session(home, "interactive", use("Bash", "toolu_1", BASH)) as claude:
+        ask = claude.prompt()
+        claude.shows(DIALOG)
+        claude.press("1")
+        with suppress(AlreadySettled):
+            PermissionDesk(claude.desk).deny(ask.id, SOMEONE, "use the other pier")
+        was_done = "use the other pier" not in claude.told()
+        assert (home.project / "made").exists() == was_done
+        decision = Decision.ELSEWHERE if was_done else Decision.DENIED
+
+        def said() -> Decision | None:
+            found = verdict_of(claude.desk.get(ask.id))
+            return found.decision if found else None
+
+        until(PATIENCE, lambda: said() is decision, lambda: f"{decision}; it is {said()}")
 
 
 def test_questions_of_its_own_tool_are_answered_in_the_inbox_or_in_the_terminal(machine: Machine) -> None:
