@@ -273,8 +273,8 @@ class Played:
     def update(self, **update: Any) -> None:
         self.take(method="session/update", params={"update": update})
 
-    def say(self, text: str) -> None:
-        self.adapter.say(PersonSaid(what=Saying.MESSAGE, name=text, text=text))
+    def say(self, text: str, *pictures: str) -> None:
+        self.adapter.say(PersonSaid(what=Saying.MESSAGE, name=text, text=text, pictures=pictures))
 
     def texts(self) -> list[str]:
         return [line["body"]["text"] for line in self.told if line.get("event") == "delta"]
@@ -294,6 +294,24 @@ def test_what_gemini_tells_of_earlier_turns_is_not_told_again_however_late_it_co
     played.update(sessionUpdate="available_commands_update")
     played.update(**_chunk("New"))
     assert played.texts() == ["New"]
+
+
+def test_pictures_go_to_an_agent_that_says_that_it_takes_them() -> None:
+    played = Played("gemini", promptCapabilities={"image": True})
+    played.say("Look", "data:image/png;base64,AAA=")
+    played.reply({"sessionId": "s"})
+    image = {"type": "image", "mimeType": "image/png", "data": "AAA="}
+    assert played.sent[-1]["params"]["prompt"] == [image, {"type": "text", "text": "Look"}]
+    (offers,) = [line["body"] for line in played.told if line.get("event") == "offers"]
+    assert offers["takes_pictures"] is True
+
+
+def test_a_message_with_pictures_is_not_given_without_them_to_an_agent_that_takes_none() -> None:
+    played = Played("gemini", promptCapabilities={"image": "yes"})
+    played.say("Look", "data:image/png;base64,AAA=")
+    played.reply({"sessionId": "s"})
+    assert [message["method"] for message in played.sent] == ["initialize", "session/new"]
+    assert "takes no pictures, so this message was not given to it" in played.told[-1]["ended"]["message"]
 
 
 def test_the_commands_that_an_agent_tells_of_are_told_if_they_can_be_written_after_a_slash() -> None:

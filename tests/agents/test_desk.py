@@ -353,3 +353,23 @@ def test_pictures_are_kept_apart_from_events_and_said_with_their_message(runs: R
     assert [event.body.get("pictures") for event in runs.events(run.id)] == [2, None, 1]
     with pytest.raises(NotFound):
         runs.picture(run.id, 1, 2)
+
+
+def test_pictures_of_a_queued_message_go_with_it_whenever_and_however_it_is_sent(
+    runs: RunDesk, project: Project
+) -> None:
+    picture = Picture(media="image/gif", data=b"GIF89a\x00")
+    run = runs.open(new_run(project), most=1)
+    for words in ("Now", "Later", "Never"):
+        runs.queue.add(run, words, pictures=(picture, picture))
+    now, later, never = runs.queue.of(run.conversation)
+    assert (now.pictures, later.pictures) == (2, 2)
+    runs.say(run.id, Spoken(what=Saying.MESSAGE, text="Now, in other words"), by="ada", queued=now.id)
+    told = runs.to_be_said(runs.get(run.id), after=1)
+    assert [(each.text, each.pictures) for _, each in told] == [("Now, in other words", (picture, picture))]
+    runs.queue.remove(run, never.id)
+    done(runs, run)
+    begun = runs.open(replace(new_run(project, run.conversation, prompt=""), queued=later.id), most=1)
+    ((_, said),) = runs.to_be_said(begun, after=begun.said - 1)
+    assert (said.text, said.pictures) == ("Later", (picture, picture))
+    assert runs.queue.of(run.conversation) == []

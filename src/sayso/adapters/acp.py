@@ -7,6 +7,7 @@ person's words to a no have no place in the protocol; they are the next thing th
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,7 +65,7 @@ class AcpAdapter(Adapter):
         """What people were shown of those."""
         self._early: dict[str, tuple[RequestId, Json]] = {}
         """Its requests about tools whose input it is yet to tell, by the use of the tool."""
-        self._tells_history = False
+        self._tells_history = self._takes_pictures = False
         greeting = {"protocolVersion": VERSION, "clientCapabilities": ABLE, "clientInfo": _ourselves()}
         self.agent.request("initialize", greeting, self._greeted, self._failed)
 
@@ -76,6 +77,7 @@ class AcpAdapter(Adapter):
 
     def _greeted(self, result: Json) -> None:
         about, able = mapping(result.get("agentInfo")), mapping(result.get("agentCapabilities"))
+        self._takes_pictures = mapping(able.get("promptCapabilities")).get("image") is True
         self._version = words(about.get("version"))
         self._client = self._program.client or words(about.get("name")) or "acp"
         if not self.order.session:
@@ -125,7 +127,8 @@ class AcpAdapter(Adapter):
         self.talk.session(session)
         self.talk.event(EventKind.STARTED, model=self._offered[Saying.MODEL].current, session=session)
         modes, models = (self._offered[what].names for what in (Saying.MODE, Saying.MODEL))
-        self.talk.tell(offers_event(models=models, modes=self._program.known_modes(modes)))
+        known, pictures = self._program.known_modes(modes), self._takes_pictures
+        self.talk.tell(offers_event(models=models, modes=known, pictures=pictures))
         if self.order.mode or "" in self._program.modes:
             self.choose(PersonSaid(what=Saying.MODE, name="", text=self.order.mode))
         if self.order.model:
@@ -141,12 +144,20 @@ class AcpAdapter(Adapter):
 
     def send_message(self, said: PersonSaid) -> None:
         self.talk.taken(said.name)
-        self._tell(said.text)
+        if said.pictures and not self._takes_pictures:
+            text = f"{self.order.label} takes no pictures, so this message was not given to it. Send it without them."
+            if self._at_work:
+                self.talk.event(EventKind.NOTICE, text=text)
+            else:
+                self.talk.ended(text)
+            return
+        self._tell(said.text, said.pictures)
 
-    def _tell(self, text: str) -> None:
+    def _tell(self, text: str, pictures: Sequence[str] = ()) -> None:
         self._at_work += 1
         self._interrupted = False
-        prompt = [{"type": "text", "text": text.encode(errors="replace").decode()}]
+        words_of_it = {"type": "text", "text": text.encode(errors="replace").decode()}
+        prompt = [*map(_image, pictures), words_of_it]
         params = {"sessionId": self._session, "prompt": prompt}
         self.agent.request("session/prompt", params, self._over, partial(self._over, {}))
 
@@ -324,6 +335,12 @@ class AcpAdapter(Adapter):
     def _deny(self, request: RequestId, call: AcpCall, options: object) -> bool:
         self.talk.tell(self._events.deny(call))
         return self.agent.answer(request, acp_asks.no(options))
+
+
+def _image(url: str) -> Json:
+    """A picture that Talk hands over as a data URL."""
+    media, _, data = url.removeprefix("data:").partition(";base64,")
+    return {"type": "image", "mimeType": media, "data": data}
 
 
 def _told_why(then: Any, what: str, why: str) -> None:

@@ -101,11 +101,14 @@ def commands_event(told: object) -> tuple[NewEvent, ...]:
     return (NewEvent(kind=EventKind.COMMANDS, body={"commands": found[:MOST_COMMANDS]}),) if found else ()
 
 
-def offers_event(*, models: Iterable[object], modes: Iterable[object] = ()) -> tuple[NewEvent, ...]:
+def offers_event(
+    *, models: Iterable[object], modes: Iterable[object] = (), pictures: object = None
+) -> tuple[NewEvent, ...]:
     """What can be chosen of an agent, as far as each is a name that it could be told."""
     told = {"models": models, "modes": modes}
     found = {what: [each for each in map(words, names) if MODEL_NAME.fullmatch(each)] for what, names in told.items()}
-    body = {what: names[:MOST_OFFERED] for what, names in found.items()}
+    body: dict[str, object] = {what: names[:MOST_OFFERED] for what, names in found.items()}
+    body["takes_pictures"] = pictures is True
     return (NewEvent(kind=EventKind.OFFERS, body=body),) if any(body.values()) else ()
 
 

@@ -82,20 +82,20 @@ class RunDesk(DetachedDesk[Run]):
             if earlier and not earlier[-1].state.ended:
                 raise RunGoesOn("The agent is still at work on your last message. Wait for it to end, or stop it.")
             attempts.take(tx, new.attempt, self._clock())
-            queued = queue.take(tx, new.conversation, new.queued) if new.queued else ""
+            queued = queue.take(tx, new.conversation, new.queued) if new.queued else None
             before = earlier[-1] if earlier else None
             joins = before if before and new.line == before.line else None
             choices = new.choices or (before.choices if before else RunChoices())
             choices = replace(choices, directory=before.choices.directory) if before else choices
-            wanted = replace(new, prompt=new.prompt or queued, choices=choices)
+            wanted = replace(new, prompt=new.prompt or (queued.text if queued else ""), choices=choices)
             run_id = self._insert_run(tx, wanted, before, joins)
             if before:
                 # Whoever goes on with what they had put away wants to see it.
                 tx.run("archive_conversation", id=before.conversation, at=None)
             if before and before.state is RunState.COMPLETED:
                 tx.run("pass_queue_on", conversation=before.conversation, after_run=before.id, next_run=run_id)
-            if new.pictures:
-                shown = NewEvent(kind=EventKind.PICTURES, pictures=new.pictures)
+            if pictures := new.pictures or (queued.pictures if queued else ()):
+                shown = NewEvent(kind=EventKind.PICTURES, pictures=pictures)
                 self._insert(tx, run_id, [shown], tx.one("append_events", id=run_id, count=1))
             return self._get(tx, run_id)
 
@@ -170,14 +170,14 @@ class RunDesk(DetachedDesk[Run]):
         def work(tx: Transaction) -> Run:
             attempts.take(tx, attempt, self._clock())
             run = self._get(tx, run_id)
-            kept = queue.take(tx, run.conversation, queued) if queued else ""
+            taken = queue.take(tx, run.conversation, queued) if queued else said
             choices = _chosen(run.choices, said)
             row = tx.one("say_to_run", id=run_id, messages=messages, choices=choices, now=self._clock())
             if row is None:
                 raise RunHasEnded("The agent has ended its turn.")
-            body = {"number": row["said"], "what": said.what, "text": said.text or kept, "by": by}
+            body = {"number": row["said"], "what": said.what, "text": said.text or taken.text, "by": by}
             counted = tx.one("append_events", id=run_id, count=1)
-            self._insert(tx, run_id, [NewEvent(kind=EventKind.SAID, body=body, pictures=said.pictures)], counted)
+            self._insert(tx, run_id, [NewEvent(kind=EventKind.SAID, body=body, pictures=taken.pictures)], counted)
             return self._get(tx, run_id)
 
         return self._store.write(work)

@@ -12,8 +12,6 @@ from sayso.agents.codex import Codex
 from sayso.agents.model import Options
 from sayso.config import Config
 
-TAKE_PICTURES = frozenset({"claude", "codex"})
-"""Those that are sent pictures with a message."""
 AGENTS: Mapping[str, Agent] = {
     "claude": Claude(),
     "codex": Codex(),

@@ -199,7 +199,7 @@ class EventKind(StrEnum):
     COMMANDS = "commands"
     """`commands`: those that the agent knows, each with its `name` and what it is `about`."""
     OFFERS = "offers"
-    """`models`, `modes`: what can be chosen of the agent, as far as it tells."""
+    """`models`, `modes`, `takes_pictures`: what can be chosen of the agent and sent to it, as far as it tells."""
     PICTURES = "pictures"
     """The pictures that came with the prompt."""
     NOTICE = "notice"

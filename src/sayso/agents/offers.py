@@ -14,10 +14,12 @@ ASKS_NOTHING = "bypassPermissions"
 
 @dataclass(frozen=True, kw_only=True)
 class Offers:
-    """The permission modes and the models of an agent. A model need not be among these to be there."""
+    """The permission modes and the models of an agent, and whether it takes pictures. A model need not be among these
+    to be there."""
 
     modes: tuple[str, ...]
     models: tuple[str, ...]
+    takes_pictures: bool
 
 
 def offers_of(runs: RunDesk, project: Project) -> Offers:
@@ -28,7 +30,8 @@ def offers_of(runs: RunDesk, project: Project) -> Offers:
     if project.options.permission_mode != ASKS_NOTHING:
         modes = tuple(mode for mode in modes if mode != ASKS_NOTHING)
     known = _OF_CLAUDE if project.options.agent == "claude" else ()
-    return Offers(modes=modes, models=tuple(told.get("models", ())) or known)
+    takes_pictures = project.options.agent not in PROGRAMS or bool(told.get("takes_pictures"))
+    return Offers(modes=modes, models=tuple(told.get("models", ())) or known, takes_pictures=takes_pictures)
 
 
 def _modes(agent: str) -> tuple[str, ...]:

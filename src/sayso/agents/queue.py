@@ -6,13 +6,15 @@ become of it: what they had in mind may no longer hold.
 
 from __future__ import annotations
 
+import base64
 import json
 import socket
+from collections.abc import Sequence
 from dataclasses import dataclass
 from secrets import token_hex
 
 from sayso import attempts
-from sayso.agents.model import Run, RunState
+from sayso.agents.model import Picture, Run, RunState, Saying, Spoken
 from sayso.clock import Clock, now_ms
 from sayso.errors import InvalidInput, NotFound, Problem
 from sayso.store import Row, Store, Transaction
@@ -30,6 +32,8 @@ class QueuedMessage:
     conversation: str
     after: str
     text: str
+    pictures: int = 0
+    """How many go with it."""
 
     def is_held(self, latest: Run) -> bool:
         """Whether it goes only when the person says so."""
@@ -46,17 +50,24 @@ class MessageQueue:
     def of(self, conversation: str) -> list[QueuedMessage]:
         return self._store.read(lambda tx: _all(tx, conversation))
 
-    def add(self, run: Run, text: str, attempt: str = "") -> None:
+    def add(self, run: Run, text: str, attempt: str = "", pictures: Sequence[Picture] = ()) -> None:
         """Have it sent when this run is done."""
 
+        message = token_hex(12)
         values = {"conversation": run.conversation, "after_run": run.id, "text": json.dumps(text)}
 
         def work(tx: Transaction) -> None:
             tx.wake_only()
             attempts.take(tx, attempt, self._clock())
-            if len(_all(tx, run.conversation)) >= MOST_QUEUED:
+            waiting = tx.all("queued_messages", conversation=run.conversation)
+            if len(waiting) >= MOST_QUEUED:
                 raise InvalidInput([Problem(path="prompt", text=_TOO_MANY)])
-            tx.run("queue_message", id=token_hex(12), **values, now=self._clock())
+            # After those before it, however close they follow each other.
+            now = max(self._clock(), *(row["at"] + 1 for row in waiting[-1:]), 0)
+            tx.run("queue_message", id=message, **values, now=now)
+            for number, picture in enumerate(pictures):
+                data = base64.b64encode(picture.data).decode()
+                tx.run("queue_picture", message_id=message, number=number, media=picture.media, data=data)
 
         self._store.write(work)
 
@@ -82,13 +93,15 @@ class MessageQueue:
             raise _taken()
 
 
-def take(tx: Transaction, conversation: str, message: str) -> str:
-    """The text of a message that is sent now; nobody else gets it. NotFound if somebody has, or if it was removed."""
+def take(tx: Transaction, conversation: str, message: str) -> Spoken:
+    """A message that is sent now, with its pictures; nobody else gets it. NotFound if somebody has, or if it was
+    removed."""
+    found = tx.all("queued_pictures", message_id=message)
     row = tx.one("take_queued", id=message, conversation=conversation)
     if row is None:
         raise _taken()
-    text: str = json.loads(row["text"])
-    return text
+    pictures = tuple(Picture(media=each["media"], data=base64.b64decode(each["data"])) for each in found)
+    return Spoken(what=Saying.MESSAGE, text=json.loads(row["text"]), pictures=pictures)
 
 
 def _taken() -> NotFound:
@@ -101,4 +114,6 @@ def _all(tx: Transaction, conversation: str) -> list[QueuedMessage]:
 
 def _read(row: Row) -> QueuedMessage:
     text = json.loads(row["text"])
-    return QueuedMessage(id=row["id"], conversation=row["conversation"], after=row["after_run"], text=text)
+    return QueuedMessage(
+        id=row["id"], conversation=row["conversation"], after=row["after_run"], text=text, pictures=row["pictures"]
+    )

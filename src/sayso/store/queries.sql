@@ -601,8 +601,15 @@ DELETE FROM run_events WHERE run_id = :run_id AND kind = 'delta';
 -- name: queue_message
 INSERT INTO queued_messages (id, conversation, after_run, text, at) VALUES (:id, :conversation, :after_run, :text, :now);
 
+-- name: queue_picture
+INSERT INTO queued_pictures (message_id, number, media, data) VALUES (:message_id, :number, :media, :data);
+
+-- name: queued_pictures
+SELECT media, data FROM queued_pictures WHERE message_id = :message_id ORDER BY number;
+
 -- name: queued_messages
-SELECT * FROM queued_messages WHERE conversation = :conversation ORDER BY at, id;
+SELECT queued.*, (SELECT COUNT(*) FROM queued_pictures WHERE message_id = queued.id) AS pictures
+FROM queued_messages AS queued WHERE conversation = :conversation ORDER BY at, id;
 
 -- name: change_queued
 UPDATE queued_messages SET text = :text, after_run = :after_run WHERE id = :id AND conversation = :conversation;
@@ -618,7 +625,7 @@ DELETE FROM queued_messages WHERE id = :id AND conversation = :conversation RETU
 UPDATE queued_messages SET after_run = :next_run WHERE conversation = :conversation AND after_run = :after_run;
 
 -- name: due_messages
-SELECT queued.* FROM queued_messages AS queued JOIN runs ON runs.id = queued.after_run
+SELECT queued.*, 0 AS pictures FROM queued_messages AS queued JOIN runs ON runs.id = queued.after_run
 WHERE runs.host = :host AND runs.state = 'completed'
   AND NOT EXISTS (SELECT 1 FROM runs AS later WHERE later.conversation = runs.conversation AND later.turn > runs.turn)
 ORDER BY queued.at, queued.id;

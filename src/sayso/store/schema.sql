@@ -282,6 +282,15 @@ CREATE TABLE queued_messages (
 
 CREATE INDEX queued_messages_of ON queued_messages (conversation, at, id);
 
+-- Pictures that go with a message that waits; as base64.
+CREATE TABLE queued_pictures (
+    message_id TEXT NOT NULL REFERENCES queued_messages (id) ON DELETE CASCADE,
+    number BIGINT NOT NULL,
+    media TEXT NOT NULL,
+    data TEXT NOT NULL,
+    PRIMARY KEY (message_id, number)
+);
+
 -- What happened with permissions, each row with the hash of the one before: a gap or a change shows.
 CREATE TABLE permission_log (
     seq BIGINT PRIMARY KEY,

@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from sayso.agents import stopping
 from sayso.agents.desk import RunDesk
-from sayso.agents.kinds import AGENTS, TAKE_PICTURES
+from sayso.agents.kinds import AGENTS
 from sayso.agents.model import (
     EventKind,
     NewEvent,
@@ -93,9 +93,10 @@ async def begin(request: Request) -> Response:
     supervisor, prompt = supervisor_of(request), fields.one("prompt")
     try:
         project = await project_of(request, visitor, fields.one("project"))
-        choices = _begun_with(project, await offers_in(request, project), fields)
+        offers = await offers_in(request, project)
+        choices = _begun_with(project, offers, fields)
         choices = replace(choices, directory=await _place(request, project, fields))
-        pictures = pictures_in(fields, project.options.agent)
+        pictures = pictures_in(fields, AGENTS[project.options.agent].label, offers)
         attempt = visitor.attempt(fields.one("attempt"))
         run = await supervisor.start(project, checked(prompt), attempt=attempt, choices=choices, pictures=pictures)
     except (InvalidInput, NotFound, TooManyRuns, TreeUnavailable) as error:
@@ -135,12 +136,10 @@ async def go_on(request: Request) -> Response:
     try:
         project = await project_of(request, visitor, str(turns[-1].project.id))
         attempt = visitor.attempt(fields.one("attempt"))
-        pictures = pictures_in(fields, turns[-1].agent)
+        pictures = pictures_in(fields, AGENTS[turns[-1].agent].label, await offers_in(request, turns[-1].project))
         message = Spoken(what=Saying.MESSAGE, text=checked(prompt), pictures=pictures)
         if is_at_work(turns[-1]) and (fields.one("when") == "done" or not AGENTS[turns[-1].agent].steers):
-            if pictures:
-                raise InvalidInput([Problem(path="picture", text="cannot be queued. Send it now, or when it is done.")])
-            await site_of(request).do(supervisor_of(request).runs.queue.add, turns[-1], message.text, attempt)
+            await site_of(request).do(supervisor_of(request).runs.queue.add, turns[-1], message.text, attempt, pictures)
             supervisor_of(request).look_soon()
         elif not await said_to(request, visitor, turns[-1], message, attempt):
             conversation = turns[-1].conversation
@@ -337,7 +336,6 @@ async def conversation_page(
         query="",
         place=str(shown.place),
         running=not shown.turns[-1].run.state.ended,
-        takes_pictures=shown.turns[-1].run.agent in TAKE_PICTURES,
         steers=AGENTS[shown.turns[-1].run.agent].steers,
         queue=shown.queue,
         offers=await offers_in(request, shown.turns[-1].run.project),
@@ -387,12 +385,13 @@ async def project_of(request: Request, visitor: Visitor, given: str) -> Project:
     return await site_of(request).do(supervisor_of(request).projects.of, visitor.user, number)
 
 
-def pictures_in(fields: Fields, agent: str) -> tuple[Picture, ...]:
+def pictures_in(fields: Fields, agent: str, offers: Offers) -> tuple[Picture, ...]:
     """The pictures of a form, without what a camera writes into them besides."""
     sent = fields.files("picture")
     problems = []
-    if sent and agent not in TAKE_PICTURES:
-        problems.append(Problem(path="picture", text=f"cannot be sent to {AGENTS[agent].label} from here."))
+    if sent and not offers.takes_pictures:
+        text = f"cannot be sent: {agent} takes none, or has not been talked with here yet. Send your words without it."
+        problems.append(Problem(path="picture", text=text))
     if not all(media_type(each) for each in sent):
         problems.append(Problem(path="picture", text="must be a PNG, JPEG, GIF or WebP picture, by its content."))
     elif not all(is_drawable(each) for each in sent):

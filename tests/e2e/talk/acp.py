@@ -17,6 +17,7 @@ A message is its script, one step a line, a word and what belongs to it:
     child FILE          starts a process that ignores SIGTERM, and notes its pid in the file
     environment FILE    writes its environment, its command line and what the session was begun with to the file
     settings            says its mode and its model
+    pictures            says which pictures came with the message
     remember            says what it was told in earlier turns
     garbage N, exit N, lose, ask-client      misbehaves
 
@@ -65,6 +66,7 @@ class Agent:
         self.session = ""
         self.begun_with: Json = {}
         self.mode, self.model = "default", "stand-in-1"
+        self.pictures: list[str] = []
         self.cancelled = threading.Event()
         self.replies: dict[str, queue.SimpleQueue[Json]] = {}
         self.prompts: queue.SimpleQueue[Json | None] = queue.SimpleQueue()
@@ -90,7 +92,7 @@ class Agent:
         match method:
             case "initialize":
                 assert params["protocolVersion"] == 1, params
-                able = {"loadSession": "--no-load" not in self.flags}
+                able = {"loadSession": "--no-load" not in self.flags, "promptCapabilities": {"image": True}}
                 told = {"name": "stand-in", "version": "1.0"}
                 put({"id": number, "result": {"protocolVersion": 1, "agentCapabilities": able, "agentInfo": told}})
             case "session/new" if "--signed-out" in self.flags:
@@ -198,7 +200,9 @@ class Agent:
             time.sleep(0.005)
 
     def take(self, prompt: Json) -> None:
-        text = prompt["params"]["prompt"][0]["text"]
+        *pictures, said = prompt["params"]["prompt"]
+        text = said["text"]
+        self.pictures = [each["mimeType"] for each in pictures]
         self.cancelled.clear()
         reason = "end_turn"
         try:
@@ -241,6 +245,8 @@ class Agent:
                 self.question(rest)
             case "wait":
                 self.wait(Path(rest))
+            case "pictures":
+                self.say(f"Pictures: {' '.join(self.pictures)}")
             case "settings":
                 self.say(f"Mode {self.mode}, model {self.model}")
             case "remember":

@@ -18,6 +18,7 @@ from sayso.permissions.desk import PermissionDesk
 from sayso.running.folder import wait
 
 BY = Settler(person=USER, surface="web")
+PICTURE = b"GIF89a\x01\x00\x01\x00\x00\x00\x00;"
 COMMAND = (sys.executable, str(STAND_IN.with_name("acp.py")))
 
 
@@ -189,3 +190,22 @@ def test_an_agent_that_loads_what_a_project_brings_starts_there_only_once_that_i
     trust(stage.house.place.config().state_dir, stage.folder / "fresh")
     assert visitor.go_on(conversation, "say Hello").status == 303
     assert stage.texts(stage.ended(conversation)) == ["Hello"]
+
+
+def test_a_picture_is_refused_until_the_agent_has_told_that_it_takes_them_and_then_goes_with_a_queued_message(
+    harbour: Stage,
+) -> None:
+    stage, visitor, go = harbour, harbour.visitor(), harbour.folder / "go-pictures"
+    project = _project(stage, "pictured")
+    refused = visitor.post_with("/talk", PICTURE, project=str(project), prompt="pictures")
+    assert (refused.status, "picture: cannot be sent: The agent takes none" in refused.text) == (422, True)
+    assert ">pictures</textarea>" in refused.text
+    conversation = visitor.start(project, "say Begun", f"wait {go}")
+    stage.until_true(lambda: bool(stage.events(stage.latest(conversation), EventKind.OFFERS)))
+    assert visitor.post_with(f"/talk/{conversation}", PICTURE, prompt="pictures").status == 303
+    assert "1 picture</span>" in visitor.get(f"/talk/{conversation}").text
+    go.touch()
+    stage.until_true(lambda: stage.latest(conversation).turn == 2)
+    second = stage.ended(conversation)
+    assert stage.texts(second) == ["Pictures: image/gif"]
+    assert f"runs/{second.id}/pictures/" in visitor.get(f"/talk/{conversation}").text
