@@ -6,26 +6,18 @@ Both agents are at work at the same time and say a line when their file is there
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import json
-import os
-import socket
-import sys
 import tempfile
-import threading
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import uvicorn
 from bench.talk import messages
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
-from starlette.routing import Route
-from tests.e2e.talk.stage import STAND_IN, new_stage
+from tests.e2e.talk.stage import new_stage
+
+from bench import bare_stream
 
 PATIENCE = 60.0
 
@@ -60,37 +52,9 @@ def _timed(folder: Path, number: int, lines: Iterator[object]) -> float:
 @contextmanager
 def _bare_lines(script: Sequence[str], home: str) -> Iterator[Iterator[bytes]]:
     """What an agent prints, as a reader of the bare application gets it."""
-
-    async def printed() -> AsyncIterator[bytes]:
-        agent = await asyncio.create_subprocess_exec(
-            *(sys.executable, str(STAND_IN), "-p", "--input-format", "stream-json"),
-            *("--verbose", "--replay-user-messages"),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            env={**os.environ, "HOME": home},
-        )
-        assert agent.stdin
-        assert agent.stdout
-        message = {"role": "user", "content": "\n".join(script)}
-        agent.stdin.write(json.dumps({"type": "user", "message": message}).encode() + b"\n")
-        agent.stdin.close()
-        async for line in agent.stdout:
-            yield b"data: " + line + b"\n"
-        await agent.wait()
-
-    async def events(_: Request) -> Response:
-        return StreamingResponse(printed(), media_type="text/event-stream")
-
-    listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(Starlette(routes=[Route("/", events)]), log_level="warning"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    connection = http.client.HTTPConnection("127.0.0.1", listening.getsockname()[1], timeout=PATIENCE)
-    try:
-        connection.request("GET", "/")
+    with bare_stream.serving(home) as port:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+        connection.request("POST", "/", "\n".join(script))
         reply = connection.getresponse()
         yield (line[6:] for line in iter(reply.readline, b"") if line.startswith(b"data: "))
-    finally:
         connection.close()
-        server.should_exit = True
-        thread.join(PATIENCE)

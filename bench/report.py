@@ -22,6 +22,7 @@ PROGRAMS = {
     "tui": "The terminal inbox",
     "web": "The web inbox",
     "talk": "Talking with an agent",
+    "talk_crowd": "Talking with many agents at once",
 }
 BEGIN, END = "<!-- {name} -->", "<!-- /{name} -->"
 

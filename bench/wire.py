@@ -80,7 +80,7 @@ class Client:
     def memory(self) -> float:
         """What the server and its children hold for themselves, in megabytes."""
         server = psutil.Process(self.process.pid)
-        return sum(_own_memory(one) for one in [server, *server.children(recursive=True)]) / 1e6
+        return sum(own_memory(one) for one in [server, *server.children(recursive=True)]) / 1e6
 
     def cpu_seconds(self) -> float:
         spent = psutil.Process(self.process.pid).cpu_times()
@@ -92,7 +92,8 @@ def _result(message: dict[str, Any]) -> dict[str, Any]:
     return dict(message["result"])
 
 
-def _own_memory(process: psutil.Process) -> int:
+def own_memory(process: psutil.Process) -> int:
+    """What a process holds for itself, in bytes; nothing once it has ended."""
     try:
         return int(process.memory_full_info().uss)
     except psutil.NoSuchProcess:

@@ -24,6 +24,7 @@ from sayso.agents.follower import Follower, has_gone_on
 from sayso.agents.kinds import AGENTS
 from sayso.agents.launching import Launcher, some_names
 from sayso.agents.model import Ending, EventKind, NewEvent, NewRun, Picture, Project, Run, RunChoices, RunState, Spoken
+from sayso.agents.printing import Printing
 from sayso.agents.project_places import check_place
 from sayso.agents.projects import Projects
 from sayso.agents.queue import QueuedMessage
@@ -44,8 +45,6 @@ from sayso.trees.worktrees import Worktrees
 
 logger = logging.getLogger(__name__)
 
-QUICK, SLOW = 0.02, 0.1
-"""Seconds between two looks at what an agent prints: while it does, and while it is quiet."""
 LOOK_EVERY = 2.0
 """Seconds between two looks for what others left, and for whose agents must end."""
 TIDY_EVERY = 3600.0
@@ -233,18 +232,13 @@ class RunSupervisor:
     async def _follow(self, run: Run, ended: Future[Status]) -> None:
         """Endless on purpose: it lasts as long as the agent may."""
         follower, over = Follower(self.runs, run), asyncio.wrap_future(ended)
-        pause = QUICK
-        while not over.done():
-            took = await insistently(lambda: self._do(follower.step), _warn)
-            if follower.turn_is_over:
-                await self._do(self._launcher.let_rest, follower.run)
-                if run.line not in self._resting:
-                    self._tasks.start(self._see_off(run, over))
-                if follower.run.state is RunState.STOPPED:
-                    await insistently(lambda: self._do(self._cancel_awaited, run), _warn)
-                return
-            pause = QUICK if took else min(pause * 1.3, SLOW)
-            await asyncio.wait([over], timeout=pause)
+        with Printing(run.folder, over) as printing:
+            while not over.done():
+                took = await insistently(lambda: self._do(follower.step), _warn)
+                if follower.turn_is_over:
+                    await self._end_turn(follower.run, over)
+                    return
+                await (printing.more() if took else printing.next())
         status = over.result()
         if await self._do(self._launcher.heard_nothing, run, await self._do(self.runs.said, run, after=0)):
             await self._do(self._launcher.clear_away, run)
@@ -257,6 +251,14 @@ class RunSupervisor:
         await insistently(lambda: self._do(self._desk.release_the_dead), _warn)
         await insistently(lambda: self._do(follower.end, status), _warn)
         await self._do(self._launcher.clear_away, run)
+
+    async def _end_turn(self, run: Run, over: asyncio.Future[Status]) -> None:
+        """The turn is over, and its agent stays."""
+        await self._do(self._launcher.let_rest, run)
+        if run.line not in self._resting:
+            self._tasks.start(self._see_off(run, over))
+        if run.state is RunState.STOPPED:
+            await insistently(lambda: self._do(self._cancel_awaited, run), _warn)
 
     def _cancel_awaited(self, run: Run) -> None:
         stopping.cancel_awaited(self._desk, run, Settler(person=run.user, surface=SURFACE))

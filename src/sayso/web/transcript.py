@@ -18,6 +18,7 @@ from sayso.agents.costs import Cost, costs
 from sayso.agents.desk import RunDesk
 from sayso.agents.kinds import AGENTS
 from sayso.agents.model import EventKind, Marks, Run, RunEvent
+from sayso.agents.queue import QueuedMessage
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask
 from sayso.errors import MAX_TEXT, NotFound, StoreError
@@ -94,8 +95,9 @@ class Transcript:
         self._uses: dict[str, UsedTool] = {}
         self._edited: set[str] = set()
         """The uses of tools that the reader has edited, by their digests."""
-        self._footer, self._status_key = "", tuple[object, ...]()
-        self._partial, self._queue_told = "", ""
+        self._footer_key = self._status_key = self._queue_key = tuple[object, ...]()
+        """What was told last is drawn anew only where something else would come of it: most rings are about others."""
+        self._partial = ""
         self._seen_end = ""
 
     def check(self) -> None:
@@ -118,7 +120,7 @@ class Transcript:
             found = Turn(run=run, parts=parts, cost=cost.get(run.turn), waits=self._waits(run), left_out=left_out)
             turns.append(found)
             place = Place(turn=run.turn, seq=_last_whole(events))
-        status, queue = self._status(runs[-1], cost), self._queue(runs[-1])
+        status, queue = self._status(runs[-1], cost), self._queue(runs[-1], self._waiting(runs[-1]))
         self._note_seen(runs[-1])
         marks = self._runs.marks.of(self._conversation)
         return ShownConversation(turns=tuple(turns), status=status, queue=queue, marks=marks, place=place)
@@ -131,11 +133,12 @@ class Transcript:
         with suppress(StoreError):
             self._runs.marks.see(self._conversation)
 
-    def _queue(self, latest: Run) -> Markup:
-        """The messages that wait."""
-        waiting = [(message, message.is_held(latest)) for message in self._runs.queue.of(self._conversation)]
-        sends = latest.state.ended or AGENTS[latest.agent].steers
-        return fragment("queue.html", waiting=waiting, sends=sends, csrf=self._csrf, most=MAX_TEXT)
+    def _waiting(self, latest: Run) -> tuple[tuple[QueuedMessage, bool], ...]:
+        """The messages that wait, and whether each is held."""
+        return tuple((message, message.is_held(latest)) for message in self._runs.queue.of(self._conversation))
+
+    def _queue(self, latest: Run, waiting: Sequence[tuple[QueuedMessage, bool]]) -> Markup:
+        return fragment("queue.html", waiting=waiting, sends=_sends(latest), csrf=self._csrf, most=MAX_TEXT)
 
     def _status(self, run: Run, cost: Mapping[int, Cost]) -> TalkStatus:
         told = cost.get(max(cost, default=0))
@@ -214,10 +217,11 @@ class Transcript:
                 self._use = self._use.after(self._runs.events_of(run.id, kind))
 
     def _changed_queue(self, latest: Run) -> Iterator[bytes]:
-        queue = self._queue(latest)
-        if queue != self._queue_told:
-            self._queue_told = queue
-            yield self._message("queue", html=queue)
+        waiting = self._waiting(latest)
+        key = (waiting, _sends(latest))
+        if key != self._queue_key:
+            self._queue_key = key
+            yield self._message("queue", html=self._queue(latest, waiting))
 
     def _changed_status(self, status: TalkStatus) -> Iterator[bytes]:
         if status.key != self._status_key:
@@ -230,7 +234,7 @@ class Transcript:
         """Begin to tell of a turn. A page that has it already passes over the message."""
         if run.turn > self._place.turn:
             self._place = Place(turn=run.turn)
-        self._turn, self._partial, self._footer = run.turn, "", ""
+        self._turn, self._partial, self._footer_key = run.turn, "", ()
         html = fragment("turn.html", run=run, parts=(), cost=None, waits=False, left_out=0)
         yield self._message("turn", turn=run.turn, html=html)
         events = list(self._events(run, 0))
@@ -260,9 +264,11 @@ class Transcript:
             yield self._changed_card(run, ask)
 
     def _changed_footer(self, run: Run, cost: Cost | None) -> Iterator[bytes]:
-        footer = fragment("turn_footer.html", run=run, cost=cost, waits=self._waits(run))
-        if footer != self._footer:
-            self._footer = footer
+        # While the agent is at work it is empty.
+        key = (run.state, run.ending, run.ended_at, cost) if run.state.ended else (run.id,)
+        if key != self._footer_key:
+            self._footer_key = key
+            footer = fragment("turn_footer.html", run=run, cost=cost, waits=False)
             untaken = talk_wording.UNTAKEN if run.state.ended else ""
             yield self._message("footer", turn=run.turn, html=footer, running=not run.state.ended, untaken=untaken)
 
@@ -371,6 +377,11 @@ class Transcript:
         head = f"id: {place}\n" if place else ""
         at = {"place": str(place)} if place else {}
         return f"{head}data: {json_line({'type': kind, **at, **more})}\n\n".encode()
+
+
+def _sends(latest: Run) -> bool:
+    """Whether a message that waits can be sent now."""
+    return latest.state.ended or AGENTS[latest.agent].steers
 
 
 def _heard_at(events: Sequence[RunEvent]) -> int:
