@@ -236,7 +236,7 @@ class RunSupervisor:
             while not over.done():
                 took = await insistently(lambda: self._do(follower.step), _warn)
                 if follower.turn_is_over:
-                    await self._end_turn(follower.run, over)
+                    await self._end_turn(run, follower.run, over)
                     return
                 await (printing.more() if took else printing.next())
         status = over.result()
@@ -252,12 +252,12 @@ class RunSupervisor:
         await insistently(lambda: self._do(follower.end, status), _warn)
         await self._do(self._launcher.clear_away, run)
 
-    async def _end_turn(self, run: Run, over: asyncio.Future[Status]) -> None:
-        """The turn is over, and its agent stays."""
-        await self._do(self._launcher.let_rest, run)
+    async def _end_turn(self, run: Run, ended: Run, over: asyncio.Future[Status]) -> None:
+        """The turn is over, and its agent stays. What is to be cleared away later is named by the run as it was."""
+        await self._do(self._launcher.let_rest, ended)
         if run.line not in self._resting:
             self._tasks.start(self._see_off(run, over))
-        if run.state is RunState.STOPPED:
+        if ended.state is RunState.STOPPED:
             await insistently(lambda: self._do(self._cancel_awaited, run), _warn)
 
     def _cancel_awaited(self, run: Run) -> None:
