@@ -173,15 +173,21 @@ def _cpu(process: psutil.Process) -> float:
 
 
 @contextmanager
-def sayso_web(conversations: int) -> Iterator[Contender]:
-    """Started as people start it: a server that is forked from a warm process would share its memory with that."""
-    settings = {"claude_command": f"{sys.executable} {STAND_IN}", "most_runs": str(conversations), "run_rest": "1ms"}
+def cold_stage(**settings: str) -> Iterator[Stage]:
+    """A stage whose server was started as people start it: one that is forked from a warm process shares its memory."""
     with tempfile.TemporaryDirectory() as relay, new_house(before=("env",), relay_dir=relay, **settings) as house:
         store = open_store(house.place.config())
         try:
-            yield SaysoWeb(Stage(house, store))
+            yield Stage(house, store)
         finally:
             store.close()
+
+
+@contextmanager
+def sayso_web(conversations: int) -> Iterator[Contender]:
+    command = f"{sys.executable} {STAND_IN}"
+    with cold_stage(claude_command=command, most_runs=str(conversations), run_rest="1ms") as stage:
+        yield SaysoWeb(stage)
 
 
 @contextmanager
