@@ -120,9 +120,10 @@ def test_who_reads_nothing_of_what_is_sent_is_sent_away(house: House) -> None:
         assert ended.poll(3 * WAIT * 1000), "the connection is still open"
 
 
-def test_the_first_load_of_talk_is_small(house: House) -> None:
+@pytest.mark.parametrize("path", ["/", "/talk"])
+def test_the_first_load_is_small(house: House, path: str) -> None:
     cookie = f"{house.cookie_name}={house.session()}"
-    page = house.web.call("GET", "/talk", cookie=cookie).text
+    page = house.web.call("GET", path, cookie=cookie).text
     loaded = len(page)
     for address in set(re.findall(r'"(static/[\w.]+\.(?:js|css|svg)\?v=\w+)"', page)):
         connection = http.client.HTTPConnection("127.0.0.1", house.web.port, timeout=WAIT)

@@ -31,11 +31,13 @@ from sayso.web import (
     entries,
     markdown,
     permission_card,
+    row_wording,
     talk_wording,
     tool_wording,
     wording,
 )
 from sayso.web.conversations import Talked
+from sayso.web.icons import icon
 from sayso.web.private_path import door_of, own_path
 from sayso.web.sessions import Visitor
 
@@ -119,6 +121,12 @@ def asset(name: str) -> str:
     return f"static/{name}?v={hashlib.sha256(content).hexdigest()[:12]}"
 
 
+def ago(at: int, now: int) -> Markup:
+    """A moment in the past, told by how long ago it was; exactly on hover. A script keeps it true."""
+    shown = Markup('<time datetime="{}" title="{}" data-relative>{} ago</time>')
+    return shown.format(iso_time(at), wording.moment(at), wording.span(now - at))
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -130,6 +138,10 @@ def _environment() -> Environment:
     )
     environment.globals |= {
         "asset": asset,
+        "icon": icon,
+        "kind_of": row_wording.kind_of,
+        "size_of": row_wording.size_of,
+        "ago": ago,
         "headline": wording.headline,
         "subject": wording.subject,
         "client": wording.client,

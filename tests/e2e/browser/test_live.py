@@ -166,7 +166,7 @@ def test_the_death_of_an_agents_process_is_noticed(own_house: House, sign_in_to:
         stderr=subprocess.DEVNULL,
     )
     page = sign_in_to(own_house)
-    expect(page.locator("[data-inbox] .pill")).to_have_text("Waiting")
+    expect(page.locator("[data-inbox] .row-kind.waiting")).to_be_visible()
     agent.kill()
     agent.wait(30)
     expect(page.locator("[data-inbox] .pill")).to_have_text("Not waiting")

@@ -50,7 +50,8 @@ function viewBetween(top, bottom) {
   }, { rootMargin: `-${top}px 0px -${bottom}px` });
 }
 
-const covers = (edge) => Math.ceil(document.querySelector(`[data-pinned=${edge}]`)?.offsetHeight ?? 0);
+const isPinned = (element) => ["sticky", "fixed"].includes(getComputedStyle(element).position);
+const covers = (edge) => Math.ceil($$(`[data-pinned=${edge}]`).filter(isPinned).reduce((sum, { offsetHeight }) => sum + offsetHeight, 0));
 
 const pinned = new ResizeObserver(() => {
   inView.disconnect();

@@ -1,0 +1,79 @@
+"""What a row says of an ask beside its words."""
+
+from __future__ import annotations
+
+import pytest
+from tests.web.house import confirm, multi_select, new_ask, select, text
+
+from sayso.asks.model import Ask, Asker, NewAsk, Question
+from sayso.config import Config
+from sayso.dialects import approve
+from sayso.web.icons import icon
+from sayso.web.row_wording import kind_of, size_of
+
+
+def opened(new: NewAsk) -> Ask:
+    return Ask(
+        id="1",
+        tool=new.tool,
+        questions=new.questions,
+        asker=new.asker,
+        title=new.title,
+        wanted=new.wanted,
+        digest=new.digest,
+        bound=new.bound,
+        call_id="",
+        created_at=0,
+        changed_at=0,
+    )
+
+
+def wanting(tool: str, **given: str) -> Ask:
+    wanted = approve.Permission(tool=tool, given=given)
+    return opened(approve.permission_ask(wanted, Asker(client="claude-code", project="/home/ada/shop"), Config(), None))
+
+
+@pytest.mark.parametrize(
+    ("questions", "word"),
+    [
+        ((text(),), "Question"),
+        ((select(),), "Choice"),
+        ((multi_select(),), "Choice of several"),
+        ((confirm(),), "Yes or no"),
+        ((confirm(), text()), "Form"),
+        ((), "Form"),
+    ],
+)
+def test_each_kind_of_question_has_a_word_and_a_drawing(questions: tuple[Question, ...], word: str) -> None:
+    kind = kind_of(opened(new_ask(*questions)))
+    assert kind.word == word
+    assert "<path" in icon(kind.icon)
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "word"),
+    [
+        ("Bash", {"command": "ls"}, "Permission to run a command"),
+        ("Write", {"file_path": "/home/ada/shop/x", "content": "x"}, "Permission to change a file"),
+        ("Read", {"file_path": "/etc/passwd"}, "Permission to read"),
+        ("WebFetch", {"url": "https://example.org"}, "Permission to fetch"),
+        ("ExitPlanMode", {"plan": "One\nTwo"}, "Permission to carry out a plan"),
+        ("mcp__db__query", {"sql": "select 1"}, "Permission to use a tool"),
+        ("Unheard", {"of": "it"}, "Permission"),
+    ],
+)
+def test_each_kind_of_permission_has_a_word_and_a_drawing(tool: str, given: dict[str, str], word: str) -> None:
+    kind = kind_of(wanting(tool, **given))
+    assert kind.word == word
+    assert "<path" in icon(kind.icon)
+
+
+def test_a_row_says_how_much_there_is_to_read() -> None:
+    new_file = wanting("Write", file_path="/home/ada/shop/x", content="-- a\n++ b\nc\n")
+    changed = wanting("Edit", file_path="/home/ada/shop/x", old_string="-- a\nb", new_string="b\nc\nd")
+    assert size_of(new_file) == "+3 \N{MINUS SIGN}0 lines"
+    assert size_of(changed) == "+3 \N{MINUS SIGN}2 lines"
+    assert size_of(wanting("Bash", command="ls")) == ""
+    assert size_of(wanting("Bash", command="set -e\nmake\nmake install\n")) == "3 lines"
+    assert size_of(opened(new_ask(confirm(), text()))) == "2 questions"
+    assert size_of(opened(new_ask(confirm()))) == ""
