@@ -7,7 +7,7 @@ from tests.web.house import House, confirm, multi_select, new_ask, select, text
 
 from sayso.asks.draft import to_json
 from sayso.asks.model import Answer, Ask, Kind, Option, Question
-from sayso.web.entries import check, from_form
+from sayso.web.entries import NOT_SHOWN, check, contradiction, from_form, mark, takes_a_press
 from sayso.web.fields import Fields
 from sayso.web.wording import MISSING
 
@@ -42,6 +42,10 @@ def answer(question: Question, **fields: list[str]) -> Answer:
         (multi_select(), {"q0": ["2", "0"]}, ("option 0", "option 2"), None),
         (multi_select(), {"q0": ["0"], "q0_own": ["and this"]}, ("option 0",), "and this"),
         (confirm(), {"q0": ["0"]}, ("yes",), None),
+        (confirm(), {"settle": ["answer-1"]}, ("no",), None),
+        (confirm(), {"settle": ["answer-7"]}, (), None),
+        (confirm(), {"settle": ["answer-yes"]}, (), None),
+        (select(), {"settle": ["answer-2"]}, ("option 2",), None),
         (confirm(), {"q0": ["1"], "q0_own": ["not taken"]}, ("no",), None),
     ],
 )
@@ -50,6 +54,19 @@ def test_a_form_says_what_was_chosen(
 ) -> None:
     given = answer(question, **fields)
     assert (given.chosen, given.text) == (chosen, own)
+
+
+def test_one_press_answers_only_what_is_one_question() -> None:
+    one, two = ask_of(confirm()), ask_of(confirm(), confirm("Really?"))
+    assert [takes_a_press(ask) for ask in (one, two, ask_of(confirm(required=False)), ask_of(select()))] == [
+        True,
+        False,
+        False,
+        False,
+    ]
+    for ask, refused in ((one, ""), (two, NOT_SHOWN)):
+        assert contradiction(ask, Fields({"settle": ["answer-0"], "shown": [mark(ask)]})) == refused
+    assert contradiction(one, Fields({"settle": ["answer-0"], "shown": [mark(two)]})) == NOT_SHOWN
 
 
 def test_own_words_beside_a_chosen_option_go_along_as_a_note() -> None:

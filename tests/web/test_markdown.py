@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sayso.web.markdown import MOST_CHARACTERS, plain_line, shown
+from sayso.web.markdown import MOST_CHARACTERS, heading_of, plain_line, shown
 
 ALLOWED = {
     "span",
@@ -108,3 +108,46 @@ def test_no_link_leads_to_the_private_name_of_an_inbox(spelt: str, letters: str)
     address = f"http://{spelt}{letters}.localhost:9471/steal"
     html = shown(f"See [the preview]({address}), <{address}> or [docs](http://localhost:3000/sayso-docs).").html
     assert Seen(html).addresses == ["http://localhost:3000/sayso-docs"]
+
+
+@pytest.mark.parametrize(
+    ("text", "html", "rest"),
+    [
+        ("May I?", "May I?", ""),
+        ("Run `rm x`?\n\nIt is **old**.\n\n- yes", "Run <code>rm x</code>?", "It is **old**.\n\n- yes"),
+        ("<b>?\u202e", "&lt;b&gt;?&lt;U+202E&gt;", ""),
+    ],
+)
+def test_a_short_first_paragraph_is_the_heading(text: str, html: str, rest: str) -> None:
+    heading = heading_of(text)
+    assert heading
+    assert (heading.html, heading.rest) == (html, rest)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "- a list", "```\ncode\n```", "two\nlines", "x" * 300, "|a|\n|-|\n|b|", "> quoted"]
+)
+def test_what_is_no_short_paragraph_is_no_heading(text: str) -> None:
+    assert heading_of(text) is None
+
+
+def test_code_has_colours_and_is_nothing_but_its_text() -> None:
+    code = "def total(x):  # all <b>\n    return 'it' + \"--force\" * 2 /* a\nb */\n"
+    html = str(shown(f"```python\n{code}```").html)
+    for kind, text in (("k", "def"), ("c", "# all &lt;b&gt;"), ("s", "'it'"), ("n", "2")):
+        assert f'<span class="code-{kind}">{text}</span>' in html
+    read = TextOf(html).text
+    assert read == code
+    assert "code-" not in shown(f"```\n{code}```").html
+
+
+class TextOf(HTMLParser):
+    """What a person reads."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.text = ""
+        self.feed(html.strip())
+
+    def handle_data(self, data: str) -> None:
+        self.text += data

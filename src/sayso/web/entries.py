@@ -38,6 +38,21 @@ def mark(ask: Ask) -> str:
     return hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:32]
 
 
+PRESSED = "answer-"
+"""A button that is an answer by itself; the place of its option follows."""
+
+
+def takes_a_press(ask: Ask) -> bool:
+    """Whether one press answers it: a question that is no more than yes or no."""
+    only = ask.questions[0] if len(ask.questions) == 1 and not ask.is_permission else None
+    return only is not None and only.kind is Kind.CONFIRM and only.required
+
+
+def is_answer(fields: Fields) -> bool:
+    """Whether what was pressed sends an answer."""
+    return fields.one("settle") == "answer" or fields.one("settle").startswith(PRESSED)
+
+
 def from_form(ask: Ask, fields: Fields) -> Draft:
     """The fields of a question are called `q0`, `q0-own` and `q0-note`; options go by their place."""
     said = {question.id: _said(question, fields, f"q{place}") for place, question in enumerate(ask.questions)}
@@ -57,11 +72,14 @@ def contradiction(ask: Ask, fields: Fields) -> str:
     """Why a form cannot be an answer, whatever the answers are; empty when it can."""
     if fields.one("shown") != mark(ask):
         return NOT_SHOWN
+    if fields.one("settle").startswith(PRESSED) and len(ask.questions) != 1:
+        return NOT_SHOWN
     return ANSWER_AND_REASON if fields.one("reason").strip() else ""
 
 
 def _said(question: Question, fields: Fields, name: str) -> Said:
-    picked, text = fields.all(name), fields.one(f"{name}-{OWN}")
+    pressed = fields.one("settle").partition(PRESSED)[2]
+    picked, text = [pressed] if pressed else fields.all(name), fields.one(f"{name}-{OWN}")
     chosen = tuple(option.id for place, option in enumerate(question.choices) if str(place) in picked)
     if question.kind is not Kind.MULTI_SELECT:
         chosen = chosen[:1]

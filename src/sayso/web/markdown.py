@@ -28,6 +28,8 @@ MOST_CHARACTERS = 10_000
 _MOST_BRACKETS = 500
 """Brackets that open nothing make the parser slow; no honest text of this length has as many."""
 _HEADLINE_CHARACTERS = 1_000
+_HEADING_CHARACTERS = 240
+_ONE_PARAGRAPH = re.compile(r"<p>((?:(?!<p>).)*)</p>\s*")
 
 _TAGS = {
     *("p", "br", "hr", "strong", "em", "s", "code", "pre", "blockquote", "a"),
@@ -36,6 +38,17 @@ _TAGS = {
     *("div", "span"),
 }
 _ATTRIBUTES: dict[str, set[str]] = {"*": set(), "a": {"href"}, "ol": {"start"}}
+_COLOURED = {
+    "c": r"(?:(?<!\S)\#|//|(?<!\S)--\s).*|/\*[\s\S]{0,2000}?\*/",
+    "s": r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|`[^`\n]*`',
+    "n": r"(?<![\w.-])\d[\w.]*",
+    "k": r"(?<![\w.-])(?:and|as|async|await|break|case|class|const|continue|def|do|done|elif|else|enum|esac"
+    r"|except|export|extends|false|False|fi|finally|fn|for|from|func|function|if|impl|import|in|interface|is|let|match|mut"
+    r"|module|new|nil|None|not|null|or|package|pass|private|pub|public|raise|return|self|static|struct|switch|then|this|throw"
+    r"|trait|true|True|try|type|use|var|void|where|while|with|yield|SELECT|FROM|WHERE|INSERT|UPDATE|DELETE|CREATE|JOIN"
+    r")(?![\w-])",
+}
+_MARKS_OF_CODE = re.compile("|".join(f"(?P<{name}>{marks})" for name, marks in _COLOURED.items()))
 _WORD = re.compile(r"\S+")
 _SCHEMES = {"http", "https", "mailto"}
 _PRIVATE_NAME = re.compile(r"sayso-[a-z2-7]{16,}\.localhost")
@@ -57,6 +70,25 @@ def shown(text: str) -> ShownText:
     safe = printable(kept)
     html = _PARSER.render(safe) if _is_tame(safe) else f"<pre>{nh3.clean_text(safe)}</pre>"
     return ShownText(html=Markup(_clean(html)), left_out=len(text) - len(kept))  # noqa: S704
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heading:
+    """A text whose first paragraph can be a heading, and what comes after that."""
+
+    html: Markup
+    rest: str
+
+
+@lru_cache(maxsize=256)
+def heading_of(text: str) -> Heading | None:
+    """None where the text does not begin with one short paragraph in one line."""
+    first, _, rest = text.strip().partition("\n\n")
+    if len(first) > _HEADING_CHARACTERS or "\n" in first:
+        return None
+    # On its own it is what it is in the text: no mark reaches over an empty line.
+    alone = _ONE_PARAGRAPH.fullmatch(shown(first).html)
+    return Heading(html=Markup(alone[1]), rest=rest.strip("\n")) if alone else None  # noqa: S704
 
 
 @lru_cache(maxsize=1024)
@@ -94,6 +126,7 @@ def _clean(html: str) -> str:
         html,
         tags=_TAGS,
         attributes=_ATTRIBUTES,
+        allowed_classes={"span": {f"code-{kind}" for kind in _COLOURED}},
         url_schemes=_SCHEMES,
         url_relative="deny",
         attribute_filter=_own_names_unlinked,
@@ -146,8 +179,20 @@ def _fence(
     """A block of code; in a diff, what is new and what is gone can be told apart."""
     token = tokens[place]
     is_diff = token.info.strip() == "diff"
+    if token.info.strip() and not is_diff:
+        return f"<pre><code>{coloured(token.content)}</code></pre>\n"
     lines = (_diff_line(line) if is_diff else _code(line) for line in token.content.splitlines(keepends=True))
     return f"<pre><code>{''.join(lines)}</code></pre>\n"
+
+
+def coloured(code: str) -> str:
+    """Code in whatever language, with what most have in common told apart: comments, texts, numbers, keywords."""
+    pieces, end = [], 0
+    for found in _MARKS_OF_CODE.finditer(code):
+        between, mark = code[end : found.start()], f'<span class="code-{found.lastgroup}">{_code(found[0])}</span>'
+        pieces += [_code(between), mark]
+        end = found.end()
+    return "".join([*pieces, _code(code[end:])])
 
 
 def _diff_line(line: str) -> str:

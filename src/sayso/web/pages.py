@@ -144,6 +144,8 @@ def _environment() -> Environment:
         "ago": ago,
         "headline": wording.headline,
         "subject": wording.subject,
+        "question_in_heading": wording.question_in_heading,
+        "takes_a_press": entries.takes_a_press,
         "client": wording.client,
         "project": wording.project,
         "whereabouts": wording.whereabouts,

@@ -19,7 +19,7 @@ from sayso.permissions.verdict import verdict_of
 from sayso.records import replace
 from sayso.text import printable
 from sayso.web.boards import PAGE
-from sayso.web.entries import check, contradiction, from_form
+from sayso.web.entries import check, contradiction, from_form, is_answer
 from sayso.web.events import News
 from sayso.web.fields import Fields, read_form
 from sayso.web.pages import fragment, look_of, page
@@ -159,7 +159,7 @@ class FormWish:
 
 
 def _answer(site: Site, ask: Ask, entries: Draft, fields: Fields) -> FormWish:
-    if fields.one("settle") == "answer" and not ask.is_permission:
+    if is_answer(fields) and not ask.is_permission:
         checked, refused = check(ask, entries), contradiction(ask, fields)
         problems = {} if refused else checked.problems
         return FormWish(work=partial(site.desk.answer, ask.id, checked.answers), refused=refused, problems=problems)

@@ -13,7 +13,7 @@ from sayso.asks.truth import Handover, Listening, listening
 from sayso.permissions.action import action_of
 from sayso.permissions.verdict import Decision, verdict_of
 from sayso.text import age, one_line, printable
-from sayso.web.markdown import plain_line
+from sayso.web.markdown import Heading, heading_of, plain_line
 
 NAME_WIDTH = 48
 MISSING = "This question needs an answer."
@@ -39,6 +39,13 @@ def subject(ask: Ask) -> str:
     """What an ask was about: of a permission the action, without the question whether to allow it."""
     action = action_of(ask)
     return action.title if action else headline(ask)
+
+
+def question_in_heading(ask: Ask) -> Heading | None:
+    """The one question that an ask is, where it can be the heading of its page; None where that has another."""
+    if len(ask.questions) != 1 or ask.title.strip() or ask.is_permission:
+        return None
+    return heading_of(ask.questions[0].text)
 
 
 def how_many(crowd: Crowd) -> str:

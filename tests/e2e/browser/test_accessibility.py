@@ -269,6 +269,17 @@ def test_the_keyboard_skips_to_the_content(house: House, sign_in: SignIn) -> Non
     expect(page.locator("main")).to_be_focused()
 
 
+def test_two_tabs_lead_to_the_first_option(house: House, sign_in: SignIn) -> None:
+    for number in range(3):
+        house.ask(confirm(f"Another {number}?"))
+    page = sign_in(f"/asks/{house.ask(select()).id}")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the question")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("radio", name="Red")).to_be_focused()
+
+
 def test_a_refused_form_puts_the_focus_on_what_is_wrong(house: House, sign_in: SignIn) -> None:
     page = sign_in(f"/asks/{house.ask(text('Name?'), select()).id}")
     page.get_by_role("button", name="Send answers").click()

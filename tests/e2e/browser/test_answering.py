@@ -235,13 +235,39 @@ def test_own_words_that_were_promised_but_not_written_are_asked_for(house: House
 def test_a_note_goes_with_an_answer(house: House, sign_in: SignIn, script: bool) -> None:
     ask = house.ask(confirm())
     page = sign_in(f"/asks/{ask.id}", java_script_enabled=script)
-    page.get_by_text("No", exact=True).click()
     page.get_by_text("Add a note").click()
     page.get_by_role("textbox", name="A note").fill("not before Friday")
-    page.get_by_role("button", name="Send answer").click()
+    page.get_by_role("button", name="No", exact=True).click()
     expect(page.get_by_text("Note: not before Friday")).to_be_visible()
     (answer,) = answers_of(house.desk.get(ask.id))
     assert (answer.chosen, answer.note) == (("no",), "not before Friday")
+
+
+def test_a_yes_or_no_is_two_buttons_below_the_question(house: House, sign_in: SignIn) -> None:
+    page = sign_in(f"/asks/{house.ask(confirm('Delete `old-tables` now?')).id}")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Delete old-tables now?")
+    expect(page.get_by_role("group", name="Delete old-tables now?").get_by_role("button")).to_have_text(["Yes", "No"])
+    expect(page.get_by_role("radio")).to_have_count(0)
+    expect(page.get_by_text("Reject")).to_have_count(0)
+
+
+def test_a_long_form_says_how_much_of_it_is_answered(house: House, sign_in: SignIn) -> None:
+    page = sign_in(f"/asks/{house.ask(text(), select(), multi_select()).id}")
+    progress = page.locator("[data-progress]")
+    expect(progress).to_have_text("0 of 3")
+    page.get_by_role("textbox", name="What shall I call it?").fill("Sayso")
+    page.get_by_role("radio", name="Green").check()
+    expect(progress).to_have_text("2 of 3")
+    expect(page.get_by_role("button", name="Send answers")).to_be_in_viewport()
+
+
+def test_an_agents_code_can_be_copied(house: House, sign_in: SignIn) -> None:
+    ask = house.ask(select("So?\n\n```sh\nmake all\n```"))
+    page = sign_in(f"/asks/{ask.id}")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == "make all\n"
 
 
 @pytest.mark.parametrize("script", [True, False])
@@ -292,7 +318,6 @@ def test_after_sending_a_person_can_go_straight_on_to_the_next_question(house: H
     expect(page.get_by_text("Saved for this browser.")).to_be_visible()
     for ask in (first, second):
         page.goto(f"/asks/{ask.id}")
-        page.get_by_text("Yes", exact=True).click()
-        page.get_by_role("button", name="Send answer").click()
+        page.get_by_role("button", name="Yes").click()
         expect(page.locator(".banner.done")).to_contain_text(f"Answered: {ask.questions[0].text}")
     assert page.url == f"{house.web.address}/?sent={second.id}"

@@ -178,8 +178,7 @@ def test_a_timed_out_ask_says_so_and_is_answered_late(house: House, sign_in: Sig
     expect(page.locator("#standing")).to_contain_text("Its wait ends in 9 minutes")
     house.desk.time_out(held)
     expect(page.locator("#standing")).to_contain_text("claude-code's wait ran out. You can still answer, late")
-    page.get_by_text("Yes", exact=True).click()
-    page.get_by_role("button", name="Send answer").click()
+    page.get_by_role("button", name="Yes").click()
     expect(page.locator("#standing")).to_contain_text("Answered by you in browser, after the agent's wait had run out")
     expect(page.locator("#standing")).to_contain_text("It gets this when it asks the same again.")
     outcome = house.desk.get(held.ask.id).outcome
@@ -190,8 +189,7 @@ def test_a_timed_out_ask_says_so_and_is_answered_late(house: House, sign_in: Sig
 def test_an_answer_taken_after_a_while_is_shown_as_taken(house: House, sign_in: SignIn) -> None:
     held = house.hold(new_ask(confirm()))
     page = live(sign_in(f"/asks/{held.ask.id}"))
-    page.get_by_text("Yes", exact=True).click()
-    page.get_by_role("button", name="Send answer").click()
+    page.get_by_role("button", name="Yes").click()
     expect(page.locator("#standing")).to_contain_text("Waiting for claude-code to fetch it.")
     house.desk.delivered(held)
     expect(page.locator("#standing")).to_contain_text("claude-code received it.")

@@ -421,7 +421,9 @@ function prepareAsk() {
   // Sent by a page that was left before it knew what became of it.
   if (values.has("attempt")) findOut(form, values.get("attempt"));
   else if (unsaved) keepSoon(form);
+  showProgress(form);
   form.addEventListener("input", (event) => {
+    showProgress(form);
     markOwn(event.target);
     forgetProblem(event.target.closest(".question"));
     form.dataset.touched = "";
@@ -435,6 +437,16 @@ function prepareAsk() {
     else if (event.submitter.matches("[data-shows]")) showOtherwise(form, event.submitter);
     else send(form, event.submitter);
   });
+}
+
+function showProgress(form) {
+  const told = $("[data-progress]", form);
+  if (!told) return;
+  const questions = $$(".question", form);
+  const answered = questions.filter((one) => $("input:checked:not([value=own])", one) || $$("textarea.answer, [data-own]", one).some(({ value }) => value.trim()));
+  told.textContent = `${answered.length} of ${questions.length}`;
+  told.ariaLabel = `${answered.length} of ${questions.length} answered`;
+  told.hidden = false;
 }
 
 function fill(form, values) {
@@ -618,7 +630,7 @@ function tell(form, head, text) {
   const told = element('<div class="banner refused" role="alert" tabindex="-1" data-told><p><strong></strong> <span></span></p></div>');
   $("strong", told).textContent = head;
   $("span", told).textContent = text;
-  $(".actions", form).before(told);
+  $(".actions, [data-draft-note]", form).before(told);
   told.focus();
 }
 
@@ -627,6 +639,7 @@ function replaceAsk(page) {
   if (newer) article().replaceWith(document.adoptNode(newer));
   following = null;
   prepareAsk();
+  dispatchEvent(new Event("sayso:shown"));
   tellTimes();
 }
 
