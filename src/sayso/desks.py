@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sayso.permissions.desk import PermissionDesk
     from sayso.permissions.log import PermissionLog
     from sayso.presence import PresenceDesk
+    from sayso.push.subscriptions import PushDesk
     from sayso.roster import AgentAtWork, Roster
     from sayso.toolfiles.catalog import Catalog
 
@@ -101,6 +102,12 @@ class Desks:
         from sayso.accounts import Accounts
 
         return Accounts(self._store)
+
+    @cached_property
+    def pushes(self) -> PushDesk:
+        from sayso.push.subscriptions import PushDesk
+
+        return PushDesk(self._store)
 
     @cached_property
     def presence(self) -> PresenceDesk:

@@ -319,6 +319,26 @@ DELETE FROM sessions WHERE hash = :hash;
 -- name: drop_sessions_of
 DELETE FROM sessions WHERE user_name = :user_name;
 
+-- name: put_push
+INSERT INTO pushes (session, endpoint, public_key, auth, wishes, created_at)
+VALUES (:session, :endpoint, :public_key, :auth, :wishes, :now)
+ON CONFLICT (session) DO UPDATE SET endpoint = excluded.endpoint, public_key = excluded.public_key, auth = excluded.auth;
+
+-- name: put_push_wishes
+UPDATE pushes SET wishes = :wishes WHERE session = :session;
+
+-- name: drop_push_at
+DELETE FROM pushes WHERE endpoint = :endpoint AND session <> :session;
+
+-- name: drop_push_of
+DELETE FROM pushes WHERE session = :session
+AND EXISTS (SELECT 1 FROM sessions WHERE sessions.hash = pushes.session AND sessions.user_name = :user_name);
+
+-- name: pushes
+SELECT pushes.*, sessions.user_name, users.account FROM pushes
+JOIN sessions ON sessions.hash = pushes.session JOIN users ON users.name = sessions.user_name
+WHERE sessions.expires_at > :now AND users.revoked_at IS NULL ORDER BY pushes.created_at;
+
 -- name: drop_old_access
 DELETE FROM sessions WHERE expires_at < :now;
 

@@ -127,6 +127,16 @@ CREATE TABLE sessions (
     seen_at BIGINT NOT NULL DEFAULT 0
 );
 
+-- The browsers that are told of things by push, each with its session: gone when that ends.
+CREATE TABLE pushes (
+    session TEXT PRIMARY KEY REFERENCES sessions (hash) ON DELETE CASCADE,
+    endpoint TEXT NOT NULL,
+    public_key TEXT NOT NULL,
+    auth TEXT NOT NULL,
+    wishes TEXT NOT NULL,
+    created_at BIGINT NOT NULL
+);
+
 -- Who decides in whose place, and until when.
 CREATE TABLE delegations (
     person TEXT PRIMARY KEY,

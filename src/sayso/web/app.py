@@ -34,6 +34,7 @@ from sayso.web import (
     completing,
     like,
     log,
+    push,
     rules,
     settings,
     sign_in,
@@ -49,6 +50,7 @@ from sayso.web.conversations import Conversations
 from sayso.web.events import News, events, sight
 from sayso.web.pages import agent_row, asset, command_row, conversation_row, page, row
 from sayso.web.private_path import PrivatePath, own_path
+from sayso.web.pusher import Pusher
 from sayso.web.refusal import error_data, status_of, wants_json
 from sayso.web.relay import Relay
 from sayso.web.security import HEADERS, HostGuard
@@ -84,6 +86,7 @@ def build(
     agent = partial(agent_row, words=site.reader.words)
     drawing = Drawing(ask=row, command=command, conversation=conversation_row, agent=agent)
     news = News(site, conversations, drawing)
+    pusher = Pusher(site, conversations, news.is_seen_by)
     relay = Relay(desks.config)
 
     @asynccontextmanager
@@ -95,6 +98,7 @@ def build(
             await stack.enter_async_context(relay.running())
             await stack.enter_async_context(news.running())
             await stack.enter_async_context(streams.running())
+            await stack.enter_async_context(pusher.running())
             yield
 
     app = Starlette(
@@ -113,6 +117,7 @@ def build(
     )
     app.state.site, app.state.news, app.state.failures = site, news, sign_in.Failures()
     app.state.supervisor, app.state.streams, app.state.conversations = supervisor, streams, conversations
+    app.state.pusher = pusher
     return app
 
 
@@ -155,6 +160,10 @@ def _routes() -> list[BaseRoute]:
         Route("/settings", settings.change, methods=["POST"]),
         Route("/settings/device", settings.another_device, methods=["POST"]),
         Route("/settings/sessions", settings.end_session, methods=["POST"]),
+        Route("/push", push.about, methods=["GET"]),
+        Route("/push", push.subscribe, methods=["POST"]),
+        Route("/push/wishes", push.wish, methods=["POST"]),
+        Route("/push/end", push.end, methods=["POST"]),
         Route("/sign-in", sign_in.show, methods=["GET"]),
         Route("/sign-in", sign_in.sign_in, methods=["POST"]),
         Route("/sign-out", sign_in.sign_out, methods=["POST"]),

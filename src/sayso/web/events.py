@@ -141,6 +141,10 @@ class News:
         self._tabs.note(visitor, told, time.monotonic())
         await self._show_onlookers()
 
+    def is_seen_by(self, user: str) -> bool:
+        """Whether this person can be looking at a page of this process right now."""
+        return bool(self._tabs.onlooker({user} & self._boards.keys(), time.monotonic()))
+
     async def _show_onlookers(self) -> None:
         """Count as a place where asks are seen only while a page is live and somebody can be looking at it."""
         async with self._showing:

@@ -12,6 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from sayso.accounts import LINK_LIFE, opens_on_other_devices
 from sayso.web.fields import read_form
 from sayso.web.pages import AFTER, LOOK_COOKIE, LOOK_LIFE, THEMES, Appearance, page
+from sayso.web.push import PUSH_KINDS, PUSH_SAID, can_push
 from sayso.web.sessions import CSRF_FIELD, Visitor, home_of, required_browser
 from sayso.web.site import site_of
 from sayso.web.whereabouts import UNTIL, delegation_of, stand_ins
@@ -71,6 +72,10 @@ async def _page(request: Request, visitor: Visitor, link: str = "") -> Response:
         saved="saved" in request.query_params,
         ended="ended" in request.query_params,
         sessions=await site.do(site.accounts.sessions, visitor.user),
+        pushes=await site.do(site.desks.pushes.of, visitor.user),
+        can_push=can_push(),
+        push_kinds=PUSH_KINDS,
+        told=PUSH_SAID.get(request.query_params.get("push", ""), ""),
         refusals=await site.do(site.accounts.refusals),
         delegation=await site.do(delegation_of, site, visitor.user),
         stand_ins=await site.do(stand_ins, site, visitor.user),

@@ -1,0 +1,98 @@
+"""Hands one message to a push service. Its address comes from a browser, so it is called only where it is public."""
+
+from __future__ import annotations
+
+import http.client
+import logging
+import socket
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from sayso.errors import NotificationFailed
+from sayso.push.subscriptions import may_be_called
+
+logger = logging.getLogger(__name__)
+
+PATIENCE = 10.0
+"""Seconds for each step of a call."""
+LONGEST_WAIT = 3600.0
+UNREACHED = 0
+"""Takes the place of a status where no reply came."""
+
+
+def is_public(address: str) -> bool:
+    """Whether an address is one of the whole internet, and no machine or network of ours."""
+    found = ip_address(address.partition("%")[0])
+    return found.is_global and not found.is_multicast
+
+
+@cache
+def _public_certificates() -> ssl.SSLContext:
+    return ssl.create_default_context()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reach:
+    """Where messages may go, and whose certificates are believed."""
+
+    may_reach: Callable[[str], bool] = is_public
+    may_call: Callable[[str], bool] = may_be_called
+    context: Callable[[], ssl.SSLContext] = _public_certificates
+
+
+@dataclass(frozen=True, kw_only=True)
+class PushReply:
+    """What a push service said."""
+
+    status: int
+    retry_after: float | None = None
+
+    @property
+    def taken(self) -> bool:
+        return 200 <= self.status < 300
+
+    @property
+    def nobody_there(self) -> bool:
+        return self.status in (404, 410)
+
+    @property
+    def worth_another_try(self) -> bool:
+        return self.status in (UNREACHED, 429) or self.status >= 500
+
+
+def post(endpoint: str, headers: Mapping[str, str], body: bytes, reach: Reach) -> PushReply:
+    """Post it once. No redirect is followed, no proxy asked. NotificationFailed where it may not go there."""
+    if not reach.may_call(endpoint):
+        raise NotificationFailed("this is no address of a push service")
+    parts = urlsplit(endpoint)
+    host, port = parts.hostname or "", parts.port or 443
+    try:
+        with reach.context().wrap_socket(_connected(host, port, reach), server_hostname=host) as line:
+            connection = http.client.HTTPConnection(host, port)
+            connection.sock = line
+            path = parts.path + (f"?{parts.query}" if parts.query else "")
+            connection.request("POST", path or "/", body, {**headers, "Connection": "close"})
+            reply = connection.getresponse()
+            reply.read(1024)
+            return PushReply(status=reply.status, retry_after=_seconds(reply.getheader("Retry-After")))
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        logger.info("The push service at %s was not reached: %s", host, error or type(error).__name__)
+        return PushReply(status=UNREACHED)
+
+
+def _connected(host: str, port: int, reach: Reach) -> socket.socket:
+    """A connection to an address that was looked at: a name that leads elsewhere a moment later changes nothing."""
+    found = [info[4][0] for info in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+    public = [str(address) for address in found if reach.may_reach(str(address))]
+    if not public or len(public) < len(found):
+        raise NotificationFailed(f"the push service at {host} has an address that is not public")
+    return socket.create_connection((public[0], port), timeout=PATIENCE)
+
+
+def _seconds(told: str | None) -> float | None:
+    """How long a service wants to be left alone; only where it says that as a number."""
+    return min(float(told), LONGEST_WAIT) if told and told.isascii() and told.isdigit() else None

@@ -1,0 +1,196 @@
+"""The browsers that want to be told, and of what: one for each session of a person, gone with that session."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, tzinfo
+from enum import StrEnum
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
+
+from sayso.clock import Clock, now_ms
+from sayso.errors import InvalidInput, NotFound, Problem
+from sayso.store import Row, Store, Transaction
+
+LONGEST_ENDPOINT = 2048
+MOST_PROJECTS = 50
+_TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
+_POINT, _AUTH = 65, 16
+"""Bytes of a browser's public key and of the secret that goes with it."""
+
+
+class PushKind(StrEnum):
+    """What a message is about."""
+
+    QUESTION = "question"
+    PERMISSION = "permission"
+    TURN = "turn"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PushWishes:
+    """What one browser wants to be told of, and when not. Times are `22:00`, in the zone of that browser."""
+
+    kinds: tuple[str, ...] = tuple(PushKind)
+    quiet_from: str = ""
+    quiet_until: str = ""
+    zone: str = ""
+    not_from: tuple[str, ...] = ()
+    """Names of projects."""
+
+    def want(self, kind: PushKind, project: str, at: int) -> bool:
+        return kind in self.kinds and project not in self.not_from and not self.is_quiet(at)
+
+    def is_quiet(self, at: int) -> bool:
+        """Whether a moment lies in the quiet hours, which may go past midnight."""
+        if not self.quiet_from or not self.quiet_until:
+            return False
+        now = datetime.fromtimestamp(at / 1000, _zone(self.zone)).strftime("%H:%M")
+        if self.quiet_from <= self.quiet_until:
+            return self.quiet_from <= now < self.quiet_until
+        return now >= self.quiet_from or now < self.quiet_until
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subscription:
+    """A browser that can be told something: where its push service takes messages, and the keys that they are for."""
+
+    session: str
+    user: str
+    account: str
+    """Who they are to the system, where that is known."""
+    endpoint: str
+    p256dh: bytes
+    auth: bytes
+    wishes: PushWishes
+    created_at: int
+
+
+class PushDesk:
+    """The subscriptions of one store."""
+
+    def __init__(self, store: Store, *, clock: Clock = now_ms) -> None:
+        self._store, self._clock = store, clock
+
+    def subscribe(self, session: str, endpoint: str, p256dh: str, auth: str, zone: str) -> None:
+        """Tell this browser from now on. What it wished before stays as it was."""
+        _check(endpoint, p256dh, auth)
+        wishes = _as_text(PushWishes(zone=zone if _is_zone(zone) else ""))
+        given = {"endpoint": endpoint, "public_key": p256dh, "auth": auth, "wishes": wishes, "now": self._clock()}
+
+        def work(tx: Transaction) -> None:
+            tx.run("drop_push_at", endpoint=endpoint, session=session)
+            tx.run("put_push", session=session, **given)
+
+        self._store.write(work)
+
+    def wish(self, session: str, wishes: PushWishes) -> None:
+        _check_wishes(wishes)
+        if not self._store.write(lambda tx: tx.run("put_push_wishes", session=session, wishes=_as_text(wishes))):
+            raise NotFound("This browser is not told anything. Turn that on first.")
+
+    def end(self, session: str, user: str) -> None:
+        """Tell a browser of this person nothing any more."""
+        self._store.write(lambda tx: tx.run("drop_push_of", session=session, user_name=user))
+
+    def forget(self, endpoint: str) -> None:
+        """A push service says that nobody is there any more."""
+        self._store.write(lambda tx: tx.run("drop_push_at", endpoint=endpoint, session=""))
+
+    def all(self) -> list[Subscription]:
+        """Those of everybody who is still signed in there."""
+        found = self._store.read(lambda tx: tx.all("pushes", now=self._clock()))
+        return [_read(row) for row in found]
+
+    def of(self, user: str) -> dict[str, Subscription]:
+        """Those of one person, by their sessions."""
+        return {each.session: each for each in self.all() if each.user == user}
+
+
+def _read(row: Row) -> Subscription:
+    return Subscription(
+        session=row["session"],
+        user=row["user_name"],
+        account=row["account"],
+        endpoint=row["endpoint"],
+        p256dh=_bytes(row["public_key"]),
+        auth=_bytes(row["auth"]),
+        wishes=_wishes(json.loads(row["wishes"])),
+        created_at=row["created_at"],
+    )
+
+
+def _as_text(wishes: PushWishes) -> str:
+    return json.dumps(asdict(wishes))
+
+
+def _wishes(data: Mapping[str, Any]) -> PushWishes:
+    return PushWishes(**{**data, "kinds": tuple(data["kinds"]), "not_from": tuple(data["not_from"])})
+
+
+def _bytes(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def _check(endpoint: str, p256dh: str, auth: str) -> None:
+    problems = []
+    if not may_be_called(endpoint):
+        problems.append(Problem(path="endpoint", text="is no https:// address of a push service."))
+    for name, text, size in (("p256dh", p256dh, _POINT), ("auth", auth, _AUTH)):
+        try:
+            fits = len(_bytes(text)) == size
+        except (ValueError, binascii.Error):
+            fits = False
+        if not fits:
+            problems.append(Problem(path=name, text=f"must be {size} bytes as base64url."))
+    if problems:
+        raise InvalidInput(problems)
+
+
+def may_be_called(endpoint: str) -> bool:
+    """Whether an address can be that of a push service, by its form. Where its name leads is seen before each call."""
+    try:
+        parts = urlsplit(endpoint)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return False
+    plain = endpoint.isascii() and endpoint.isprintable() and " " not in endpoint and len(endpoint) <= LONGEST_ENDPOINT
+    if not plain or parts.scheme != "https" or not host or port == 0 or "@" in parts.netloc:
+        return False
+    try:
+        return ip_address(host).is_global
+    except ValueError:
+        return "." in host and host.rpartition(".")[2] not in ("localhost", "local", "internal")
+
+
+def _check_wishes(wishes: PushWishes) -> None:
+    problems = [
+        Problem(path=name, text=f"is {time!r}; it must be a time such as 22:00.")
+        for name, time in (("quiet_from", wishes.quiet_from), ("quiet_until", wishes.quiet_until))
+        if time and not _TIME.fullmatch(time)
+    ]
+    if bool(wishes.quiet_from) != bool(wishes.quiet_until):
+        problems.append(Problem(path="quiet_until", text="Quiet hours have a beginning and an end, or neither."))
+    if len(wishes.not_from) > MOST_PROJECTS:
+        problems.append(Problem(path="not_from", text=f"holds more than {MOST_PROJECTS} projects."))
+    if problems:
+        raise InvalidInput(problems)
+
+
+def _is_zone(name: str) -> bool:
+    return bool(name) and _zone(name) is not UTC
+
+
+def _zone(name: str) -> tzinfo:
+    """A time zone by its name; that of Greenwich where the name is not known here."""
+    try:
+        return ZoneInfo(name)
+    except (ValueError, OSError):
+        return UTC

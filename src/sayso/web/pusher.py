@@ -1,0 +1,252 @@
+"""Tells browsers that have no page open, by push: looks at the store when the bell rings, and sends each thing once.
+
+Whoever looks at a page or at the terminal inbox is told nothing, as with all other notifications. Several servers on
+one store claim what they tell, so that it is told by one of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import logging
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from sayso.agents.model import RunState
+from sayso.asks.crowds import FEW, Quiet
+from sayso.asks.model import Ask, State
+from sayso.asks.quorum import is_asked
+from sayso.bridge import BackgroundTasks, Patience, Rings, Threads, endless, listening
+from sayso.clock import now_ms
+from sayso.errors import NotFound, NotificationFailed, SaysoError
+from sayso.notify import terminal_here
+from sayso.push.subscriptions import PushKind, Subscription
+from sayso.web.conversations import Conversations
+from sayso.web.push_messages import DAY, PushMessage, of_ask, of_settled, of_turn
+from sayso.web.site import Site
+
+if TYPE_CHECKING:
+    from sayso.push.encryption import SenderKey
+    from sayso.push.sending import PushReply, Reach
+
+logger = logging.getLogger(__name__)
+
+SECRET = "push_key"  # noqa: S105
+MOST_ASKS = 200
+SENDERS = 8
+"""How many messages are on their way at once."""
+GATHER = 0.02
+"""Seconds in which further changes join one look."""
+TRIES = 5
+FIRST_WAIT = 2.0
+"""Seconds before a message is sent again, where the service names none; twice as long each time."""
+NOBODY = "mailto:sayso@example.com"
+"""Whom push services may write to: Apple's and Mozilla's want an address, and we have none to give."""
+_DAY_MS = DAY * 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class PushToSend:
+    """A message for one browser."""
+
+    to: Subscription
+    message: PushMessage
+    waiting: int
+
+
+class Pusher:
+    """Sends for one server process. `looks` says whether a person looks at a page of it right now."""
+
+    def __init__(self, site: Site, conversations: Conversations, looks: Callable[[str], bool]) -> None:
+        self._site, self._conversations, self._looks = site, conversations, looks
+        self._rings, self._sending = Rings(), BackgroundTasks()
+        self._threads = Threads(SENDERS, "sayso-push")
+        self._people: dict[str, _Person] = {}
+        self.reach: Reach | None = None
+        """Where messages may go; None: to public addresses alone."""
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        watching = BackgroundTasks()
+        async with listening(await self._site.do(self._site.desks.bell), self._rings.ring):
+            watching.start(endless("Telling browsers", self._watch))
+            try:
+                yield
+            finally:
+                await watching.cancel()
+                await self._sending.cancel()
+                self._threads.close()
+
+    async def _watch(self) -> None:
+        """Endless until cancelled: look after each ring, and when somebody's time has come."""
+        while True:
+            rung = self._rings.next
+            wait: float | None = None
+            try:
+                wait = await self._look()
+            except SaysoError as error:
+                logger.warning("Cannot look whom to tell just now: %s", error)
+                wait = FIRST_WAIT
+            await asyncio.sleep(GATHER)
+            async with Patience(wait):
+                await rung.wait()
+
+    async def _look(self) -> float | None:
+        """Send what is new. How many seconds from now there may be more without a ring."""
+        found = await self._site.do(self._site.desks.pushes.all)
+        self._people = {name: self._people.get(name) or _Person() for name in {each.user for each in found}}
+        looking = {name for name in self._people if self._looks(name)}
+        waits: list[float] = []
+        for user, theirs in groupby(sorted(found, key=lambda each: each.user), lambda each: each.user):
+            outgoing, wait = await self._site.do(self._news, user, list(theirs), user in looking)
+            waits += [wait] if wait else []
+            for each in outgoing:
+                self._sending.start(self._deliver(each))
+        return min(waits, default=None)
+
+    # What is new for one person. Plain code, in a thread.
+
+    def _news(self, user: str, theirs: Sequence[Subscription], looks: bool) -> tuple[list[PushToSend], float]:
+        person, now, desk = self._people.setdefault(user, _Person()), now_ms(), self._site.desk
+        since = max(min(each.created_at for each in theirs), now - _DAY_MS)
+        inbox = desk.inbox(person=user, most=MOST_ASKS)
+        new = [ask for ask in inbox if _is_new(ask, user, since) and ask.id not in person.done]
+        person.done &= {ask.id for ask in inbox}
+        news, wait = self._of_asks(user, theirs, looks, new) if new else ([], 0.0)
+        crowded = {name for name, count in Counter(ask.asker.crowd for ask in inbox).items() if name and count > FEW}
+        messages = [of_ask(ask) for ask in person.quiet.worth_telling(news, crowded)]
+        settled = self._settled(person, {ask.id for ask in inbox})
+        person.told |= {message.ask: message for message in messages}
+        turns = self._turns(user, theirs, looks, since)
+        waiting = len(inbox)
+        outgoing = [
+            PushToSend(to=each, message=message, waiting=waiting)
+            for message in [*messages, *settled, *turns]
+            for each in theirs
+            if each.wishes.want(message.kind, message.project, now)
+        ]
+        return outgoing, wait
+
+    def _of_asks(
+        self, user: str, theirs: Sequence[Subscription], looks: bool, new: Iterable[Ask]
+    ) -> tuple[list[Ask], float]:
+        """Those to tell of now, and how long somebody who types is to be left alone."""
+        presence, person = self._site.desks.presence, self._people[user]
+        names = {user, theirs[0].account} - {""}
+        away = any(presence.absence(name) for name in names)
+        sees = not away and (looks or any(each.person in names for each in self._site.desk.open_surfaces()))
+        told, waits = [], []
+        for ask in new:
+            left = 0.0 if away or sees else self._left(ask)
+            if left > 0:
+                waits.append(left)
+                continue
+            person.done.add(ask.id)
+            if self._site.desks.claim(f"push {user} {ask.id}") and not sees:
+                told.append(ask)
+        return told, min(waits, default=0.0)
+
+    def _left(self, ask: Ask) -> float:
+        still = self._site.desks.presence.still_for(terminal_here(ask.asker))
+        return (self._site.config.notify_after_typing - still) / 1000
+
+    def _settled(self, person: _Person, listed: set[str]) -> list[PushMessage]:
+        gone = [ask for ask in person.told if ask not in listed and not self._is_open(ask)]
+        return [of_settled(person.told.pop(ask)) for ask in gone]
+
+    def _is_open(self, ask_id: str) -> bool:
+        try:
+            return self._site.desk.get(ask_id).state.answerable
+        except NotFound:
+            return False
+
+    def _turns(self, user: str, theirs: Sequence[Subscription], looks: bool, since: int) -> list[PushMessage]:
+        """Turns in Talk that have ended by themselves and were not seen."""
+        if not any(PushKind.TURN in each.wishes.kinds for each in theirs):
+            return []
+        person, told = self._people[user], []
+        for row in self._conversations.newest(user).rows:
+            run, seen_at = row.conversation.latest, row.conversation.marks.seen_at
+            ended = run.ended_at or 0
+            if run.state in (RunState.RUNNING, RunState.STOPPED) or ended < since or run.id in person.turns:
+                continue
+            person.turns.add(run.id)
+            if self._site.desks.claim(f"push {user} {run.id}") and not looks and seen_at < ended:
+                told.append(of_turn(row.conversation))
+        return told
+
+    # Sending
+
+    async def _deliver(self, outgoing: PushToSend) -> None:
+        """Until it is handed over, nobody is there, or it is not worth it any more."""
+        wait = FIRST_WAIT
+        for _ in range(TRIES):
+            try:
+                reply = await self._threads.look(self._send, outgoing)
+            except NotificationFailed as error:
+                logger.warning("A push failed: %s", error)
+                return
+            if reply.nobody_there:
+                await self._site.do(self._site.desks.pushes.forget, outgoing.to.endpoint)
+            elif not reply.taken and not reply.worth_another_try:
+                logger.warning("A push service refused a message with status %d", reply.status)
+            if not reply.worth_another_try:
+                return
+            await asyncio.sleep(reply.retry_after or wait)
+            wait *= 2
+            if (ask := outgoing.message.ask) and not await self._site.do(self._is_open, ask):
+                return
+        logger.warning("A push service took a message in none of %d tries", TRIES)
+
+    def _send(self, outgoing: PushToSend) -> PushReply:
+        from sayso.push.encryption import encrypted
+        from sayso.push.sending import Reach, post
+
+        to, message = outgoing.to, outgoing.message
+        body = encrypted(message.as_bytes(outgoing.waiting), to.p256dh, to.auth)
+        contact = self._site.config.web_url if self._site.secure else NOBODY
+        topic = hmac.new(self._secret, message.topic.encode(), hashlib.sha256).hexdigest()[:32]
+        headers = {
+            "Authorization": self._key.authorization(to.endpoint, contact, int(time.time())),
+            "Content-Encoding": "aes128gcm",
+            "Content-Type": "application/octet-stream",
+            "TTL": str(DAY),
+            "Urgency": message.urgency,
+            "Topic": topic,
+        }
+        return post(to.endpoint, headers, body, self.reach or Reach())
+
+    @cached_property
+    def _secret(self) -> bytes:
+        return self._site.desks.secret(SECRET)
+
+    @cached_property
+    def _key(self) -> SenderKey:
+        from sayso.push.encryption import SenderKey
+
+        return SenderKey(self._secret)
+
+    def public_key(self) -> str:
+        """What browsers subscribe with."""
+        return self._key.public
+
+
+class _Person:
+    """What was done for one person by this process."""
+
+    def __init__(self) -> None:
+        self.done: set[str] = set()
+        self.turns: set[str] = set()
+        self.told: dict[str, PushMessage] = {}
+        self.quiet = Quiet(now_ms)
+
+
+def _is_new(ask: Ask, user: str, since: int) -> bool:
+    return ask.state is State.PENDING and ask.created_at >= since and is_asked(ask, user)

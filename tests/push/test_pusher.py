@@ -1,0 +1,270 @@
+"""Who is told by push, of what, and once: a real store and sender, and a push service that is played."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+from tests.asks.samples import ANNA, BLUE, COLOUR
+from tests.asks.samples import ask as new_ask
+from tests.conftest import OpenStore
+from tests.e2e.clients.process import wait_until
+from tests.permissions.test_desk import wanted
+from tests.push.service import WAIT, PlayedBrowser, PushService, push_service, sender_of
+
+from sayso.agents.model import Ending, NewRun, Options, RunState
+from sayso.asks.model import Ask, Asker, Kind, NewAsk, Option, Question
+from sayso.config import load
+from sayso.desks import Desks
+from sayso.push.subscriptions import PushKind, PushWishes
+from sayso.records import replace
+from sayso.store import Store
+from sayso.web import pusher as pusher_module
+from sayso.web.conversations import Conversations
+from sayso.web.entries import mark
+from sayso.web.pusher import Pusher
+from sayso.web.site import Site
+
+YES_NO = Question(id="1", text="Ship it?", kind=Kind.CONFIRM)
+Work = Callable[[], None]
+
+
+class Office:
+    """A store with one person in it, ada, whose browser is told things by one server or several."""
+
+    def __init__(self, store: Store, service: PushService, state: Path) -> None:
+        self.store, self.service, self.browser = store, service, PlayedBrowser()
+        config = load(environ={"SAYSO_STATE_DIR": str(state), "SAYSO_NOTIFY_AFTER_TYPING": "1ms"}, cwd=state)
+        self.desks = Desks(config, store)
+        self.desk, self.pushes = self.desks.asks, self.desks.pushes
+        self.looking: set[str] = set()
+        self.session = self.sign_in("ada")
+        self.subscribe()
+
+    def sign_in(self, name: str) -> str:
+        accounts = self.desks.accounts
+        accounts.add_user(name)
+        session = accounts.session(accounts.redeem(accounts.make_link(name)))
+        assert session
+        return session.id
+
+    def subscribe(self, name: str = "ada") -> None:
+        browser = self.browser
+        self.pushes.forget(self.service.endpoint(name))
+        # The played service has no address that a browser would give us.
+        values = {"endpoint": self.service.endpoint(name), "p256dh": browser.p256dh, "auth": browser.auth}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("sayso.push.subscriptions.may_be_called", bool)
+            self.pushes.subscribe(self.session, **values, zone="Europe/Berlin")
+
+    def pusher(self) -> Pusher:
+        site = Site(self.desks)
+        pusher = Pusher(site, Conversations(self.desks.runs, self.desk), self.looking.__contains__)
+        pusher.reach = self.service.reach
+        return pusher
+
+    def while_running(self, work: Work, servers: int = 1) -> None:
+        async def run() -> None:
+            async with AsyncExitStack() as stack:
+                for _ in range(servers):
+                    await stack.enter_async_context(self.pusher().running())
+                await asyncio.to_thread(work)
+
+        asyncio.run(run())
+
+    def ask(self, question: Question = YES_NO, *, owner: str = "", session: str = "") -> Ask:
+        asker = Asker(client="codex", project="/home/ada/shop", owner=owner, session=session)
+        return self.desk.leave(NewAsk(tool="ask_user", questions=(question,), asker=asker))
+
+    def next_title(self) -> str:
+        return str(self.service.next_data(self.browser)["title"])
+
+    def next_body(self) -> str:
+        return str(self.service.next_data(self.browser)["body"])
+
+
+@pytest.fixture
+def service() -> Iterator[PushService]:
+    with push_service() as service:
+        yield service
+
+
+@pytest.fixture
+def office(open_sqlite: OpenStore, service: PushService, tmp_path: Path) -> Office:
+    return Office(open_sqlite(), service, tmp_path)
+
+
+def test_a_question_reaches_the_push_service_and_only_the_browser_can_read_it(office: Office) -> None:
+    def work() -> None:
+        ask = office.ask()
+        pushed = office.service.next()
+        assert pushed.path == "/push/ada"
+        assert pushed.headers["content-encoding"] == "aes128gcm"
+        assert (pushed.headers["ttl"], pushed.headers["urgency"]) == ("86400", "high")
+        assert len(pushed.headers["topic"]) == 32
+        assert ask.id not in pushed.headers["topic"]
+        assert sender_of(pushed)["aud"] == f"https://localhost:{office.service.port}"
+        told = json.loads(office.browser.decrypted(pushed.body))
+        assert told == {
+            "tag": ask.id,
+            "title": "codex in shop asks",
+            "body": "Ship it?",
+            "path": f"asks/{ask.id}",
+            "shown": mark(ask),
+            "options": ["Yes", "No"],
+            "waiting": 1,
+        }
+
+    office.while_running(work)
+
+
+def test_a_settled_question_has_its_notification_closed(office: Office) -> None:
+    def work() -> None:
+        ask = office.desk.leave(new_ask("Which?"))
+        first = office.service.next()
+        office.desk.answer(ask.id, BLUE, ANNA)
+        second = office.service.next()
+        told = json.loads(office.browser.decrypted(second.body))
+        assert (told["tag"], told["settled"], told["waiting"]) == (ask.id, True, 0)
+        assert second.headers["topic"] == first.headers["topic"]
+
+    office.while_running(work)
+
+
+def test_whoever_looks_is_told_nothing_unless_they_said_that_they_are_away(office: Office) -> None:
+    def work() -> None:
+        office.looking.add("ada")
+        seen = office.ask(replace(YES_NO, text="Seen?"))
+        assert wait_until(lambda: _is_claimed(office, f"push ada {seen.id}"), WAIT)
+        office.desks.presence.go_away("ada", "tests")
+        office.ask(replace(YES_NO, text="Away?"))
+        assert office.next_body() == "Away?"
+
+    office.while_running(work)
+
+
+def _is_claimed(office: Office, key: str) -> bool:
+    """Whether a server has looked at it."""
+    return office.store.read(lambda tx: tx.one("claimed", key=key)) is not None
+
+
+def test_two_servers_on_one_store_tell_it_once(open_shared: OpenStore, service: PushService, tmp_path: Path) -> None:
+    office = Office(open_shared(), service, tmp_path)
+
+    def work() -> None:
+        for number in range(5):
+            office.ask(replace(YES_NO, text=f"Number {number}?"), session=f"s{number}")
+        assert sorted(office.next_body() for _ in range(5)) == [f"Number {number}?" for number in range(5)]
+        office.ask(replace(YES_NO, text="The last?"))
+        assert office.next_body() == "The last?"
+
+    office.while_running(work, servers=3)
+
+
+def test_a_browser_is_told_what_it_wishes(office: Office) -> None:
+    office.pushes.wish(office.session, PushWishes(kinds=(PushKind.PERMISSION,), not_from=("secret",)))
+
+    def work() -> None:
+        office.ask()
+        permission = wanted(office.desk)
+        told = office.service.next_data(office.browser)
+        assert (told["tag"], told["options"]) == (permission.id, [])
+        assert told["title"].endswith("wants a permission")
+
+    office.while_running(work)
+
+
+def test_a_project_that_is_left_out_is_not_told_of(office: Office) -> None:
+    office.pushes.wish(office.session, PushWishes(not_from=("shop",)))
+
+    def work() -> None:
+        office.ask()
+        office.desk.leave(NewAsk(tool="ask_user", questions=(YES_NO,), asker=Asker(project="/home/ada/bank")))
+        assert office.next_title() == "An agent in bank asks"
+
+    office.while_running(work)
+
+
+def test_what_others_have_to_answer_is_not_told(office: Office) -> None:
+    def work() -> None:
+        office.ask(replace(YES_NO, text="For grace?"), owner="grace")
+        office.ask(replace(YES_NO, text="For ada?"), owner="ada")
+        assert office.next_body() == "For ada?"
+
+    office.while_running(work)
+
+
+def test_a_turn_in_talk_that_ends_or_fails_is_told_and_one_that_was_stopped_is_not(office: Office) -> None:
+    project = office.desks.projects.add("ada", office.desks.config.state_dir, name="shop", options=Options())
+    runs = office.desks.runs
+
+    def turn(prompt: str, state: RunState) -> None:
+        run = runs.open(NewRun(project=project, prompt=prompt, token=prompt), most=9)
+        runs.end(run.id, state, Ending())
+
+    def work() -> None:
+        turn("Stop this", RunState.STOPPED)
+        turn("Mend the shop", RunState.COMPLETED)
+        told = office.service.next_data(office.browser)
+        assert told["title"] == "Claude in shop is done"
+        assert told["body"] == "Mend the shop"
+        turn("Break it", RunState.FAILED)
+        assert office.next_title() == "Claude in shop failed"
+
+    office.while_running(work)
+
+
+def test_a_service_that_is_busy_is_asked_again_and_a_browser_that_is_gone_is_forgotten(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pusher_module, "FIRST_WAIT", 0.01)
+    office.service.says += [(503, ""), (429, "0"), (201, ""), (410, "")]
+
+    def work() -> None:
+        office.ask()
+        assert [office.next_body() for _ in range(3)] == ["Ship it?"] * 3
+        assert len(office.pushes.all()) == 1
+        office.ask(replace(YES_NO, text="Anybody?"))
+        assert office.next_body() == "Anybody?"
+        assert wait_until(lambda: not office.pushes.all(), WAIT)
+
+    office.while_running(work)
+
+
+def test_a_browser_that_was_signed_out_is_told_nothing(office: Office) -> None:
+    office.desks.accounts.end_session(office.session, "ada")
+    assert not office.pushes.all()
+    office.session = office.sign_in("ada")
+    office.subscribe("again")
+    office.desks.accounts.revoke_user("ada")
+    assert not office.pushes.all()
+
+
+@pytest.mark.parametrize(
+    ("question", "options"),
+    [
+        (YES_NO, ["Yes", "No"]),
+        (
+            replace(COLOUR, title="", options=(Option(id="1", label="Red"), Option(id="2", label="Blue"))),
+            ["Red", "Blue"],
+        ),
+        (COLOUR, []),  # one of them has more to say than its label
+        (replace(YES_NO, text="Ship it? " * 40), []),
+        (replace(YES_NO, text="Ship\nit?"), []),
+        (replace(YES_NO, text="Ship \u202eit?"), []),
+        (replace(YES_NO, id="approve"), []),
+        (replace(COLOUR, options=tuple(Option(id=str(n), label=f"Number {n}") for n in range(4))), []),
+        (replace(COLOUR, kind=Kind.TEXT, options=()), []),
+    ],
+)
+def test_a_notification_answers_only_what_it_shows_whole(
+    office: Office, question: Question, options: list[str]
+) -> None:
+    from sayso.web.push_messages import of_ask
+
+    assert of_ask(office.ask(question)).data["options"] == options
+    assert of_ask(wanted(office.desk)).data["options"] == []

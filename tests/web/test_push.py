@@ -1,0 +1,73 @@
+"""Turning push on and off from a browser: whose it is, what it may name, and how it ends."""
+
+from __future__ import annotations
+
+import pytest
+from tests.push.service import PlayedBrowser
+from tests.web.house import USER, House, Reply
+
+ENDPOINT = "https://push.example.org/one"
+
+
+class SignedIn:
+    """A browser that is signed in, and the keys that it was given."""
+
+    def __init__(self, house: House, user: str = USER) -> None:
+        self._house, self._user = house, user
+        self._cookie = f"{house.cookie_name}={house.session(user)}"
+        self.csrf = self.get("/push").data["csrf"]
+
+    def get(self, path: str) -> Reply:
+        return self._house.web.call("GET", path, cookie=self._cookie, host=self._house.host_of(self._user))
+
+    def post(self, path: str, **form: str) -> Reply:
+        given = {"csrf": self.csrf, **form}
+        host = self._house.host_of(self._user)
+        return self._house.web.call("POST", path, form=given, cookie=self._cookie, host=host)
+
+    def subscribe(self, endpoint: str = ENDPOINT, **changed: str) -> Reply:
+        keys = PlayedBrowser()
+        given = {"endpoint": endpoint, "p256dh": keys.p256dh, "auth": keys.auth, "zone": "Europe/Berlin", **changed}
+        return self.post("/push", **given)
+
+
+def test_a_browser_turns_it_on_says_what_it_wants_and_turns_it_off(house: House) -> None:
+    browser = SignedIn(house)
+    assert "Tell this browser nothing" not in browser.get("/settings").text
+    assert browser.subscribe().status == 204
+    wishes = {"kind": "permission", "quiet_from": "22:00", "quiet_until": "07:00", "not_from": "shop, <b>"}
+    assert browser.post("/push/wishes", **wishes).headers["location"].endswith("/settings?push=saved#push")
+    page = browser.get("/settings").text
+    assert 'value="permission" checked' in page
+    assert 'value="question" checked' not in page
+    assert 'value="shop, &lt;b&gt;"' in page
+    assert browser.post("/push/wishes", quiet_from="late").status == 422
+    assert browser.post("/push/end").status == 303
+    assert "Tell this browser nothing" not in browser.get("/settings").text
+
+
+@pytest.mark.parametrize("endpoint", ["http://push.example.org/x", "https://127.0.0.1/x", "https://10.0.0.1/x", "junk"])
+def test_no_address_of_this_machine_or_its_network_is_taken(house: House, endpoint: str) -> None:
+    refused = SignedIn(house).subscribe(endpoint)
+    assert refused.status == 422
+    assert "is no https:// address of a push service" in refused.text
+
+
+def test_it_needs_a_session_its_token_and_real_keys(house: House) -> None:
+    browser = SignedIn(house)
+    assert house.web.call("GET", "/push").status == 401
+    assert browser.subscribe(csrf="0" * 64).status == 403
+    assert browser.subscribe(auth="short").status == 422
+
+
+def test_another_browser_of_the_same_person_can_turn_it_off_and_nobody_else(house: House) -> None:
+    phone, desk, grace = SignedIn(house), SignedIn(house), SignedIn(house, "grace")
+    phone.subscribe("https://push.example.org/phone")
+    told = "told by push"
+    (session,) = [found.session for found in house.pushes.all() if found.endpoint.endswith("/phone")]
+    assert told in desk.get("/settings").text
+    assert told not in grace.get("/settings").text
+    grace.post("/push/end", session=session)
+    assert "This browser is told" in phone.get("/settings").text
+    desk.post("/push/end", session=session)
+    assert "This browser is told" not in phone.get("/settings").text
