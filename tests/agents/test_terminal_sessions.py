@@ -105,10 +105,14 @@ def test_a_session_of_codex_is_in_a_turn_until_it_is_complete_or_aborted(tmp_pat
     name = f"rollout-2026-11-16T11-51-15-{SESSION}.jsonl"
     file = tmp_path / ".codex" / "sessions" / "2026" / "11" / "16" / name
 
-    def event(kind: str, **more: str) -> Json:
+    def event(kind: str, **more: Any) -> Json:
         return {"timestamp": "2026-11-16T11:51:15.122Z", "type": "event_msg", "payload": {"type": kind, **more}}
 
-    begun = [event("task_started"), event("user_message", message="Go on."), event("agent_message", message="Done.")]
+    def item(kind: str, *parts: Json) -> Json:
+        return event("item_completed", item={"type": kind, "content": list(parts)})
+
+    done = item("AgentMessage", {"type": "Text", "text": "Done."})
+    begun = [event("task_started"), item("UserMessage", text("Go on.")), item("CommandExecution"), done]
     written(file, *begun)
     session = read(tmp_path, "codex")
     assert session

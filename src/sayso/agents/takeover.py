@@ -19,9 +19,9 @@ from sayso.permissions.like_rule import owns_rules
 from sayso.roster import Roster
 from sayso.text import spelt_out
 
-_AGENTS = {"claude-code": "claude"}
+_AGENTS = {"claude-code": "claude", "codex-mcp-client": "codex"}
 """What projects call the agents of these clients."""
-RESUMED = {"claude": ("claude", "--resume")}
+RESUMED = {"claude": ("claude", "--resume"), "codex": ("codex", "resume")}
 """What goes on with a session in a terminal, but for its name."""
 
 

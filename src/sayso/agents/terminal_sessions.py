@@ -27,6 +27,7 @@ _NOT_TYPED = ("<command-", "<local-command-", "<bash-", "<task-notification", "<
 _INTERRUPTED = "[Request interrupted by user"
 _BEGUN, _OVER = ("task_started", "turn_started"), ("task_complete", "turn_complete", "turn_aborted")
 """How Codex notes that a turn begins and that it is over."""
+_SAID = ("UserMessage", "AgentMessage")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,19 +149,19 @@ def _text_of(message: Mapping[str, Any]) -> str:
 
 
 def _codex(lines: Sequence[bytes]) -> TerminalSession:
-    entries = [
-        (words(mapping(entry.get("payload")).get("type")), entry)
-        for entry in _newest_first(lines, b'"type":"event_msg"')
-        if entry.get("type") == "event_msg"
-    ]
-    states = [kind in _BEGUN for kind, _ in entries if kind in (*_BEGUN, *_OVER)]
-    said = [
-        TerminalMessage(by_person=kind == "user_message", text=shortened(text), at=_moment(entry))
-        for kind, entry in entries
-        if kind in ("user_message", "agent_message")
-        and (text := words(mapping(entry.get("payload")).get("message")).strip())
-    ]
+    entries = [entry for entry in _newest_first(lines, b'"type":"event_msg"') if entry.get("type") == "event_msg"]
+    kinds = [words(mapping(entry.get("payload")).get("type")) for entry in entries]
+    states = [kind in _BEGUN for kind in kinds if kind in (*_BEGUN, *_OVER)]
+    said = [message for entry in entries for message in _codex_message(entry)]
     return TerminalSession(in_turn=bool(states and states[0]), messages=tuple(reversed(said[:MOST_MESSAGES])))
+
+
+def _codex_message(entry: Mapping[str, Any]) -> Iterator[TerminalMessage]:
+    payload = mapping(entry.get("payload"))
+    item = mapping(payload.get("item"))
+    text = "\n\n".join(filter(None, (words(part.get("text")) for part in items(item.get("content"))))).strip()
+    if payload.get("type") == "item_completed" and item.get("type") in _SAID and text:
+        yield TerminalMessage(by_person=item["type"] == "UserMessage", text=shortened(text), at=_moment(entry))
 
 
 def _moment(entry: Mapping[str, Any]) -> int:

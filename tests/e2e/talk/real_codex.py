@@ -11,11 +11,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
+from tests.asks.samples import living
 from tests.e2e.programs.fetch import programs
 from tests.e2e.programs.model import Json, Model, say, told, use
 from tests.e2e.talk.conftest import SignIn
@@ -25,7 +27,10 @@ from tests.web.house import USER
 
 from sayso.agents.model import EventKind, RunState
 from sayso.asks.model import Answer, Ask, Settler, State
+from sayso.desks import open_desks
 from sayso.permissions.desk import PermissionDesk
+from sayso.records import replace
+from sayso.roster import agent_id
 from sayso.running.folder import wait as wait_for_end
 
 BY = Settler(person=USER, surface="web")
@@ -94,7 +99,7 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Harbour]:
     relay = str(tmp_path_factory.mktemp("relay"))
     with (
         Model(lambda request: answer[0](request)).serving() as model,
-        new_stage(relay_dir=relay, run_rest="1h", codex_command=command) as stage,
+        new_stage(relay_dir=relay, run_rest="1h", codex_command=command, person=USER) as stage,
     ):
         found = Harbour(stage=stage, model=model)
         answer.append(found.answer)
@@ -275,3 +280,47 @@ def test_a_real_codex_starts_no_server_of_a_clone_until_that_is_trusted(harbour:
     trust(stage.house.place.state, folder)
     assert stage.ended(stage.visitor().start(project, "Do nothing.")).state is RunState.COMPLETED
     assert ran.exists()
+
+
+def test_a_session_from_a_terminal_is_taken_over_in_a_copy_and_handed_back(harbour: Harbour) -> None:
+    stage, visitor = harbour.stage, harbour.stage.visitor()
+    stage.project("taken", agent="codex")
+    folder, home = stage.folder / "taken", stage.house.place.home
+    words = [*f"env A_KEY=none HOME={home} {programs() / 'codex'} exec --skip-git-repo-check".split()]
+    subprocess.run(
+        [*words, "Begun in the terminal."], cwd=folder, check=True, timeout=SECONDS, stdin=subprocess.DEVNULL
+    )
+    (rollout,) = (
+        path for path in home.glob(".codex/sessions/*/*/*/*.jsonl") if "Begun in the terminal." in path.read_text()
+    )
+    before, session = rollout.read_bytes(), rollout.stem[-36:]
+    asker = replace(living(session=session, project=str(folder)), client="codex-mcp-client")
+    with closing(open_desks(stage.house.place.config())) as desks:
+        desks.roster.note_gate(asker, "")
+    page = visitor.get(f"/agents/{agent_id(asker)}").text
+    assert "Begun in the terminal." in page
+    assert "in the middle of a turn" not in page
+    taken = visitor.post(f"/agents/{agent_id(asker)}/take", prompt="Sent from the page.")
+    conversation = taken.headers["location"].removeprefix("/talk/")
+    run = stage.ended(conversation)
+    assert run.state is RunState.COMPLETED, run.ending
+    assert run.session not in ("", session)
+    heard = harbour.heard()
+    assert 0 < heard.index("Begun in the terminal.") < heard.index("Sent from the page.")
+    assert (heard.count("Begun in the terminal."), heard.count("Sent from the page.")) == (1, 1)
+    assert rollout.read_bytes() == before
+    assert visitor.post(f"/talk/{conversation}/hand-back").status == 303
+    assert f"codex resume {run.session}" in visitor.get(f"/talk/{conversation}").text
+    # As the command does that is shown, but without a terminal.
+    again = [*words, "resume", run.session, "In the terminal again."]
+    subprocess.run(again, cwd=folder, check=True, timeout=SECONDS, stdin=subprocess.DEVNULL)
+    heard = harbour.heard()
+    assert [heard.count(each) for each in ("Begun in the terminal.", "Sent from the page.")] == [1, 1]
+    visitor.go_on(conversation, "On the page again.")
+    after = stage.ended(conversation)
+    assert after.state is RunState.COMPLETED, after.ending
+    assert after.session not in (session, run.session)
+    heard = harbour.heard()
+    assert (
+        heard.index("Sent from the page.") < heard.index("In the terminal again.") < heard.index("On the page again.")
+    )
