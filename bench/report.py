@@ -23,6 +23,7 @@ PROGRAMS = {
     "web": "The web inbox",
     "talk": "Talking with an agent",
     "talk_crowd": "Talking with many agents at once",
+    "talk_peers": "Talk beside HAPI",
 }
 BEGIN, END = "<!-- {name} -->", "<!-- /{name} -->"
 
