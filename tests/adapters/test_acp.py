@@ -21,7 +21,8 @@ from sayso.agents.acp import PROGRAMS
 from sayso.agents.model import Saying
 from sayso.permissions.action import Action
 from sayso.permissions.parts import parts_of
-from sayso.rules.uses import Ground, use_of
+from sayso.rules.uses import UNCLEAR, Ground, use_of
+from sayso.web import tool_wording
 
 Json = dict[str, Any]
 OPTIONS = [
@@ -107,9 +108,29 @@ def test_a_tool_that_is_no_shell_loses_no_argument_whatever_its_agent_is(agent: 
     said = {"toolCallId": "t", "kind": "other", "title": "files_delete_tree", "status": "in_progress"}
     played.update(sessionUpdate="tool_call", rawInput=given, **said)
     (told,) = [line["body"] for line in played.told if line.get("event") == "tool"]
-    assert (told["name"], told["input"]) == ("files_delete_tree", given)
+    assert (told["name"], told["title"], told["input"]) == ("a tool", "files_delete_tree", given)
     call = _call(kind="other", title="files_delete_tree", rawInput=given)
     assert action_of(call, tmp_path, agent).data["input"] == given
+
+
+@pytest.mark.parametrize("kind", ["other", "read", "search"])
+def test_a_title_is_no_name_that_a_rule_could_know_the_tool_by(kind: str, tmp_path: Path) -> None:
+    said = {"kind": kind, "title": "mcp__shop__look", "rawInput": {"file_path": "a"}}
+    action = action_of(_call(**said), tmp_path, "Agent")
+    assert UNCERTAIN in _doubts(action, tmp_path)
+    assert action.tool != "mcp__shop__look"
+    assert "mcp__shop__look" in action.data[UNCLEAR]
+    named = action_of(_call(**said, _meta={"toolName": "mcp__shop__look"}), tmp_path, "Agent")
+    assert (named.tool, UNCERTAIN in _doubts(named, tmp_path)) == ("mcp__shop__look", False)
+
+
+def test_a_command_whose_input_is_not_told_stands_once_in_its_line() -> None:
+    played = Played("gemini")
+    played.say("Go on")
+    played.reply({"sessionId": "s"})
+    played.update(sessionUpdate="tool_call", toolCallId="t", kind="execute", title="make", status="in_progress")
+    (told,) = [line["body"] for line in played.told if line.get("event") == "tool"]
+    assert (tool_wording.name(told), tool_wording.subject(told)) == ("execute", "make")
 
 
 def test_a_file_that_may_be_meant_from_another_folder_is_in_doubt_for_every_rule(tmp_path: Path) -> None:

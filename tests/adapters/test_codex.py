@@ -86,8 +86,12 @@ class Table:
 
     def at_work(self) -> Table:
         self.began().person(Saying.MESSAGE, "one", "Go")
-        self.reply("turn/start", result={"turn": {"id": "turn-1"}})
+        self.starts("turn-1")
         return self
+
+    def starts(self, turn: str) -> None:
+        self.reply("turn/start", result={"turn": {"id": turn}})
+        self.tells("turn/started", turn={"id": turn, "status": "inProgress"})
 
     def ends(self, status: str = "completed", **more: Any) -> None:
         self.tells("turn/completed", turn={"id": "turn-1", "status": status, **more})
@@ -111,6 +115,8 @@ def test_a_message_that_comes_early_waits_until_the_conversation_is_there() -> N
     assert table.asked("turn/start") == [{"threadId": THREAD, "input": [{"type": "text", "text": "Go"}]}]
     assert table.heard("taken") == []
     table.reply("turn/start", result={"turn": {"id": "turn-1"}})
+    assert table.heard("taken") == []
+    table.tells("turn/started", turn={"id": "turn-1"})
     assert table.heard("taken") == [["one"]]
 
 
@@ -131,7 +137,7 @@ def test_a_message_that_reaches_a_turn_too_late_begins_another() -> None:
     table.ends()
     table.reply("turn/steer", error={"code": -32600, "message": "no active turn to steer"})
     assert [started["input"][0]["text"] for started in table.asked("turn/start")] == ["Go", "More"]
-    table.reply("turn/start", result={"turn": {"id": "turn-2"}})
+    table.starts("turn-2")
     assert table.heard("taken") == [["one"], ["two"]]
 
 
@@ -165,7 +171,7 @@ def test_what_a_turn_kept_and_never_gave_its_model_begins_the_next_one_once(stat
         table.reply("turn/steer", result={"turnId": "turn-1"})
     table.ends(status)
     assert table.heard("taken") == [["one"]]
-    table.reply("turn/start", result={"turn": {"id": "turn-2"}})
+    table.starts("turn-2")
     table.tells("item/started", item={"type": "userMessage", "id": "j", "clientId": "three"})
     assert table.heard("taken") == [["one"], ["two"], ["three"]]
     assert [started["input"][0]["text"] for started in table.asked("turn/start")] == ["Go", "two"]
@@ -186,7 +192,7 @@ def test_an_interrupt_ends_the_commands_that_the_turn_has_begun_and_those_alone(
     assert named == {"threadId": THREAD, "processId": "process of left"}
     table.reply("thread/backgroundTerminals/terminate", result={"terminated": True})
     assert [ended["message"] for ended in table.heard("ended")] == ["Interrupted."]
-    table.reply("turn/start", result={"turn": {"id": "turn-2"}})
+    table.starts("turn-2")
     before = len(table.told)
     table.tells("item/completed", item={"type": "commandExecution", "id": "left"}, turnId="turn-1")
     assert len(table.told) == before, "its result is no part of the next turn"
@@ -229,7 +235,7 @@ def test_an_interrupt_waits_for_the_turn_that_was_asked_for_and_takes_its_prompt
     table.person(Saying.MESSAGE, "one", "Go")
     table.person(Saying.INTERRUPT, "stop")
     assert table.asked("turn/interrupt") == []
-    table.reply("turn/start", result={"turn": {"id": "turn-1"}})
+    table.starts("turn-1")
     assert table.asked("turn/interrupt") == [{"threadId": THREAD, "turnId": "turn-1"}]
     table.says(id=7, method="item/commandExecution/requestApproval", params={"threadId": THREAD, "itemId": "i"})
     assert list(table.prompts.tell) == [7]
@@ -253,7 +259,7 @@ def test_modes_and_models_hold_from_the_next_turn_on_and_an_unknown_one_is_refus
     last = table.asked("turn/start")[-1]
     assert (last["approvalPolicy"], last["sandboxPolicy"]) == ("never", {"type": "dangerFullAccess"})
     assert last["collaborationMode"] == {"mode": "default", "settings": {"model": "small"}}
-    table.reply("turn/start", result={"turn": {"id": "turn-2"}})
+    table.starts("turn-2")
     table.ends()
     table.person(Saying.MESSAGE, "three", "More")
     assert table.asked("turn/start")[-1].keys() == {"threadId", "input"}
@@ -407,3 +413,14 @@ def test_a_fault_while_something_is_put_to_people_is_a_no(tmp_path: Path, monkey
         prompts.close("over")
     assert [verdict.allowed for verdict in told] == [False, False]
     assert "is not in the store" in told[0].message
+
+
+def test_a_turn_that_ends_before_it_was_told_to_have_begun_leaves_nothing_waiting() -> None:
+    table = Table().began()
+    table.person(Saying.MESSAGE, "one", "Go")
+    table.person(Saying.INTERRUPT, "stop")
+    table.ends()
+    assert (table.heard("taken"), table.heard("done")) == ([["one"]], ["stop"])
+    assert table.asked("turn/interrupt") == []
+    table.person(Saying.MESSAGE, "two", "More")
+    assert len(table.asked("turn/start")) == 2

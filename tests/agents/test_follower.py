@@ -231,3 +231,39 @@ def test_an_agent_says_what_it_will_not_do(runs: RunDesk, run: Run) -> None:
     assert runs.get(run.id).options.permission_mode == ""
     (told,) = [event.body["text"] for event in runs.events(run.id) if event.kind is EventKind.NOTICE]
     assert told == "Claude did not do what you asked: Not in this session"
+
+
+def _in_mode(mode: str) -> dict[str, Any]:
+    return {"type": "system", "subtype": "status", "status": None, "permissionMode": mode}
+
+
+def test_a_mode_that_the_agent_is_in_after_its_plan_was_allowed_holds_for_the_rest_and_is_told(
+    runs: RunDesk, run: Run
+) -> None:
+    runs.choose(run.id, Spoken(what=Saying.MODE, text="plan"))
+    prints(run, {"type": "system", "subtype": "status", "status": "requesting"}, _in_mode("plan"))
+    prints(run, _in_mode("acceptEdits"), _in_mode("acceptEdits"))
+    following = Follower(runs, run)
+    following.step()
+    assert runs.get(run.id).choices.permission_mode == "acceptEdits"
+    told = [event.body["text"] for event in runs.events_of(run.id, EventKind.NOTICE)]
+    assert told == ["Claude is in acceptEdits mode now."]
+
+
+def test_no_agent_chooses_to_ask_for_nothing_nor_overrules_what_a_person_has_just_chosen(
+    runs: RunDesk, run: Run
+) -> None:
+    prints(run, _in_mode("default"), _in_mode("bypassPermissions"), _in_mode("dontAsk"))
+    Follower(runs, run).step()
+    assert runs.get(run.id).choices.permission_mode == ""
+    asked = runs.say(run.id, Spoken(what=Saying.MODE, text="plan"), by="ada")
+    prints(run, _in_mode("acceptEdits"))
+    following = Follower(runs, runs.get(run.id))
+    following.step()
+    assert runs.get(run.id).choices.permission_mode == "plan"
+    reply = {"subtype": "success", "request_id": saying_name(run.line, asked.said), "response": {}}
+    prints(run, {"type": "control_response", "response": reply}, _in_mode("plan"))
+    following.step()
+    prints(run, _in_mode("default"))
+    following.step()
+    assert runs.get(run.id).choices.permission_mode == "default"

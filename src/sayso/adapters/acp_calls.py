@@ -42,6 +42,7 @@ _KINDS = {
     "read": ActionKind.READ,
     "fetch": ActionKind.FETCH,
 }
+_UNNAMED = {kind: kind for kind in ("execute", "edit", "delete", "move", "read", "fetch", "search", "think")}
 _MOST_NAME = 60
 _HEAD = re.compile(r"^(?:---|\+\+\+|Index:) +([^\t\n]+)", re.MULTILINE)
 """The files that the head of a diff names."""
@@ -199,7 +200,8 @@ def known_as(call: AcpCall) -> Permission:
 
 
 def _tool(call: AcpCall) -> str:
-    return one_line(call.name or call.title, _MOST_NAME) or call.kind
+    """Its name, else what kind of tool it is. A title is any text, and may be what a rule calls another tool by."""
+    return one_line(call.name, _MOST_NAME) or _UNNAMED.get(call.kind, "a tool")
 
 
 def _renamed(given: Json) -> Json:
@@ -251,6 +253,8 @@ def _unclear(call: AcpCall, project: Path) -> str:
     which know all that its input may have."""
     if call.unclear:
         return call.unclear
+    if not call.name and call.given and known_as(call).tool == _tool(call):
+        return f"Which tool it is the agent does not say, but for its title: {call.title}"
     if call.kind != "edit" and _diffs(call):
         return "It tells changes of a file, but this is no edit."
     if call.kind not in _OF_FILES:

@@ -60,7 +60,8 @@ class AcpEvents:
         self._shown.add(call.id)
         used = known_as(call)
         body = {"id": call.id, "name": used.tool, "input": trimmed({**used.given, **call.place})}
-        yield NewEvent(kind=EventKind.TOOL, body=body)
+        titled = {} if call.name or not call.title else {"title": shortened(call.title, 300)}
+        yield NewEvent(kind=EventKind.TOOL, body=body | titled)
 
     def deny(self, call: AcpCall) -> Iterator[NewEvent]:
         """It was not allowed. Some agents say nothing more of it then."""

@@ -65,8 +65,8 @@ class CodexAdapter(Adapter):
     """Its own names for the conversation and for the turn that goes on; and its version."""
     _model = _mode = ""
     """As the next turn is to have them."""
-    _is_starting = False
-    """Whether a turn was asked for that is not there yet."""
+    _starts_with: PersonSaid | None = None
+    """The message with which a turn was asked for that has not begun yet."""
     _is_stopping = False
     """Whether a turn was interrupted whose commands are yet to be ended."""
     _unsteerable = ""
@@ -131,7 +131,7 @@ class CodexAdapter(Adapter):
 
     @property
     def takes_messages(self) -> bool:
-        busy = self._is_starting or self._is_stopping
+        busy = self._starts_with is not None or self._is_stopping
         return bool(self._thread) and not busy and (not self._turn or self._turn != self._unsteerable)
 
     def send_message(self, said: PersonSaid) -> None:
@@ -143,12 +143,11 @@ class CodexAdapter(Adapter):
             # Its yes says only that the turn keeps the message: whether its model was given it, an item says.
             self.agent.request("turn/steer", steered, failed=lambda _: self._not_steered(said))
             return
-        self._is_starting = True
+        self._starts_with = said
         chosen, self._chosen = self._chosen | self._collaboration(), {}
         wanted = {"threadId": self._thread, "input": given, **chosen}
-        self.agent.request(
-            "turn/start", wanted, lambda result: self._started(said, result), lambda why: self._not_started(said, why)
-        )
+        # Its reply says only that there will be a turn: until that has begun, it refuses to be interrupted.
+        self.agent.request("turn/start", wanted, failed=lambda why: self._not_started(said, why))
         if "model" in chosen:
             self._tell_model()
 
@@ -160,18 +159,23 @@ class CodexAdapter(Adapter):
         mode = "plan" if self._plans else "default"
         return {"collaborationMode": {"mode": mode, "settings": {"model": self._model}}}
 
-    def _started(self, said: PersonSaid, result: Json) -> None:
-        self._is_starting = False
-        self.talk.taken(said.name)
-        self._turn = self._turn or words(mapping(result.get("turn")).get("id"))
+    def _note_begun(self, turn: Json) -> None:
+        self._turn = words(turn.get("id"))
+        if self._starts_with:
+            self.talk.taken(self._starts_with.name)
+        self._starts_with = None
         waiting, self._to_interrupt = self._to_interrupt, []
         for each in waiting:
             self.interrupt(each)
 
     def _not_started(self, said: PersonSaid, why: str) -> None:
-        self._is_starting = False
-        self.talk.taken(said.name)
+        self._give_up_start(said)
         self.talk.ended(shortened(why, 2_000))
+
+    def _give_up_start(self, said: PersonSaid) -> None:
+        """The turn is over before it was told to have begun, and with it whatever was to be interrupted."""
+        self._starts_with = None
+        self.talk.taken(said.name)
         waiting, self._to_interrupt = self._to_interrupt, []
         for each in waiting:
             self.talk.done(each.name)
@@ -194,7 +198,7 @@ class CodexAdapter(Adapter):
         self._steered.clear()
 
     def interrupt(self, said: PersonSaid) -> None:
-        if self._is_starting:
+        if self._starts_with:
             self._to_interrupt.append(said)
             return
         if not self._turn:
@@ -263,7 +267,7 @@ class CodexAdapter(Adapter):
     def _hear(self, method: str, params: Json) -> None:
         match method:
             case "turn/started":
-                self._turn = words(mapping(params.get("turn")).get("id"))
+                self._note_begun(mapping(params.get("turn")))
             case "turn/completed":
                 self._end_turn(mapping(params.get("turn")))
             case "item/started":
@@ -289,6 +293,8 @@ class CodexAdapter(Adapter):
         self.talk.tell(begun(item))
 
     def _end_turn(self, turn: Json) -> None:
+        if self._starts_with:
+            self._give_up_start(self._starts_with)
         self._turn = ""
         self.prompts.drop_all(TURN_OVER)
         for known in (self._changes, self._calls, self._shown):

@@ -52,6 +52,8 @@ class ParsedLine:
     done: str = ""
     """The name of something else that it was told and has done, or will not do: then `refused` says why."""
     refused: str = ""
+    mode: str = ""
+    """The permission mode that it is in from now on."""
 
 
 class Agent(Protocol):

@@ -90,6 +90,8 @@ class Claude:
         match said.get("type"):
             case "system" if said.get("subtype") == "init":
                 return _begun(said)
+            case "system" if said.get("subtype") == "status":
+                return ParsedLine(mode=words(said.get("permissionMode")))
             case "stream_event":
                 return ParsedLine(events=_delta(mapping(said.get("event")), said))
             case "assistant":

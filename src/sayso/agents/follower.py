@@ -17,7 +17,7 @@ from sayso.agents.agent import ParsedLine, number_of, shortened
 from sayso.agents.desk import RunDesk
 from sayso.agents.kinds import AGENTS
 from sayso.agents.lines import PassedOver, RunOutput
-from sayso.agents.model import Ending, EventKind, NewEvent, Run, RunState, Saying
+from sayso.agents.model import Ending, EventKind, NewEvent, Run, RunState, Saying, Spoken
 from sayso.errors import StoreError
 from sayso.records import replace
 from sayso.running import output
@@ -35,6 +35,7 @@ _SESSION = re.compile(r"[A-Za-z0-9][\w.:-]{0,199}", re.ASCII)
 """What may be handed back to the agent's program as a word of its command line."""
 _DOING = {EventKind.DELTA, EventKind.TEXT, EventKind.THINKING, EventKind.TOOL}
 _WHOLE = {EventKind.TEXT, EventKind.RESULT}
+_CHOSEN_BY_AGENTS = ("default", "acceptEdits", "plan")
 _WENT_ON = "You interrupted it. It went on, and has ended its turn by itself since."
 
 
@@ -111,6 +112,7 @@ class Follower:
         for event in heard.events:
             _add(taken, event)
         taken += self._took_up(heard)
+        taken += self._changed_mode(heard.mode)
         self._account = heard.ending or self._account
         self._over = heard.ending or self._over
         if _SESSION.fullmatch(heard.session) and heard.session != self.run.session:
@@ -127,6 +129,18 @@ class Follower:
             if heard.refused:
                 self._take_back(number)
                 yield _notice(f"{self._agent.label} did not do what you asked: {heard.refused}")
+
+    def _changed_mode(self, mode: str) -> Iterator[NewEvent]:
+        """The agent has left a mode by itself, as after a plan that was allowed. That holds for the rest of the
+        conversation. But what a person has just chosen comes first, and to ask for nothing no agent chooses."""
+        if mode not in _CHOSEN_BY_AGENTS:
+            return
+        run = self._runs.get(self.run.id)
+        wanted = {number for number, said in self._runs.said(run, after=0) if said.what is Saying.MODE}
+        told = {event.body["number"] for event in self._runs.events_of(run.id, EventKind.TAKEN)}
+        if mode != (run.options.permission_mode or "default") and not wanted - told:
+            self._runs.choose(run.id, Spoken(what=Saying.MODE, text=mode))
+            yield _notice(f"{self._agent.label} is in {mode} mode now.")
 
     def _take_back(self, number: int) -> None:
         """What the agent will not have must not hold for the rest of the conversation either."""

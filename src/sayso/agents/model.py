@@ -185,7 +185,8 @@ class EventKind(StrEnum):
     THINKING = "thinking"
     """`text`."""
     TOOL = "tool"
-    """`id`, `name`, `input`: the agent uses a tool; `diff` of what it changes, if the agent has told that otherwise."""
+    """`id`, `name`, `input`: the agent uses a tool; `title` where it calls that by no name; `diff` of what it changes,
+    if the agent has told that otherwise."""
     TOOL_RESULT = "tool_result"
     """`id`, `text`, `error`: what came of it; `denied` where it is the agent that says so."""
     ASK = "ask"

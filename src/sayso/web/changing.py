@@ -177,11 +177,15 @@ def _commit(supervisor: RunSupervisor, run: Run, wanted: Mapping[str, str], mess
 
 def _merge(supervisor: RunSupervisor, run: Run, digest: str) -> int:
     with _one_at_a_time:
+        for notice in supervisor.runs.events_of(run.id, EventKind.NOTICE):
+            if notice.body.get("merged") == digest:
+                return notice.seq
         shadow, worktree = shadow_of(supervisor, run), supervisor.worktrees.of(run.directory)
         for root in (str(shadow.root), worktree.root):
             _check_quiet(supervisor, root)
         merged, base = supervisor.worktrees.merge(shadow, worktree, digest), spelt_out(worktree.base)
-        return _note(supervisor, run, f"You merged the worktree into {base}, which is at {merged[:10]} now.")
+        told = f"You merged the worktree into {base}, which is at {merged[:10]} now."
+        return _note(supervisor, run, told, merged=digest)
 
 
 def _discard(supervisor: RunSupervisor, run: Run, digest: str) -> None:
@@ -209,9 +213,9 @@ def _named(done: Revert) -> str:
     return f"{names} and {more:,} more" if more > 0 else names
 
 
-def _note(supervisor: RunSupervisor, run: Run, text: str) -> int:
+def _note(supervisor: RunSupervisor, run: Run, text: str, **more: str) -> int:
     """Have it told in the conversation, where whoever reads it later finds it; its number there."""
-    supervisor.runs.append(run.id, NewEvent(kind=EventKind.NOTICE, body={"text": text}))
+    supervisor.runs.append(run.id, NewEvent(kind=EventKind.NOTICE, body={"text": text, **more}))
     return _last_notice(supervisor, run)
 
 

@@ -120,7 +120,8 @@ def subject(body: Mapping[str, Any]) -> str:
     """What it is used on, in one line."""
     given = body["input"] if isinstance(body["input"], Mapping) else {}
     named = (given.get(key) for key in _SUBJECTS)
-    return next((one_line(value, _WIDTH) for value in named if isinstance(value, str) and value.strip()), "")
+    told = (value for value in (*named, body.get("title")) if isinstance(value, str) and value.strip())
+    return one_line(next(told, ""), _WIDTH)
 
 
 def given(body: Mapping[str, Any]) -> list[ShownPart]:

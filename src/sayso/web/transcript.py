@@ -67,6 +67,8 @@ class Turn:
     cost: Cost | None
     waits: bool
     left_out: int = 0
+    after: tuple[Markup, ...] = ()
+    """What was noted after its end."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,9 +118,17 @@ class Transcript:
             events = list(self._events(run, 0))
             self._use = self._use.after(events)
             shown = events[-MOST_EVENTS:]
-            parts, left_out = tuple(self._parts(run, shown)), len(events) - len(shown)
-            found = Turn(run=run, parts=parts, cost=cost.get(run.turn), waits=self._waits(run), left_out=left_out)
-            turns.append(found)
+            parts = tuple(self._parts(run, [event for event in shown if not _is_after(run, event)]))
+            turns.append(
+                Turn(
+                    run=run,
+                    parts=parts,
+                    cost=cost.get(run.turn),
+                    waits=self._waits(run),
+                    left_out=len(events) - len(shown),
+                    after=tuple(self._part(run, event) for event in shown if _is_after(run, event)),
+                )
+            )
             place = Place(turn=run.turn, seq=_last_whole(events))
         status, queue = self._status(runs[-1], cost), self._queue(runs[-1], self._waiting(runs[-1]))
         self._note_seen(runs[-1])
@@ -235,7 +245,7 @@ class Transcript:
         if run.turn > self._place.turn:
             self._place = Place(turn=run.turn)
         self._turn, self._partial, self._footer_key = run.turn, "", ()
-        html = fragment("turn.html", run=run, parts=(), cost=None, waits=False, left_out=0)
+        html = fragment("turn.html", run=run, parts=(), after=(), cost=None, waits=False, left_out=0)
         yield self._message("turn", turn=run.turn, html=html)
         events = list(self._events(run, 0))
         self._heard_at = _heard_at(events)
@@ -292,7 +302,7 @@ class Transcript:
                 yield self._message("tool_result", where, tool=event.body["id"], html=html, state=state, alone=alone)
             case kind:
                 self._partial = "" if kind is EventKind.TEXT else self._partial
-                yield self._message(kind.value, where, html=self._part(run, event))
+                yield self._message(kind.value, where, html=self._part(run, event), after=_is_after(run, event))
 
     def _tool_state(self, run: Run, result: RunEvent) -> Markup:
         """What became of the use of a tool, now that its result is there."""
@@ -401,3 +411,8 @@ def _last_whole(events: list[RunEvent]) -> int:
 
 def _partial(text: str) -> Markup:
     return fragment("partial.html", text=text)
+
+
+def _is_after(run: Run, event: RunEvent) -> bool:
+    """Whether it was noted when the turn was over."""
+    return event.kind is EventKind.NOTICE and run.ended_at is not None and event.at > run.ended_at

@@ -21,9 +21,12 @@ from tests.e2e.talk.conftest import SignIn
 from tests.e2e.talk.stage import OPTIONS, Stage, begin, card, new_stage, process_of
 from tests.e2e.talk.stage import say as go_on
 from tests.trusting import trust
+from tests.web.house import USER
 
-from sayso.agents.model import RunState
+from sayso.agents.model import EventKind, RunState
+from sayso.asks.model import Settler
 from sayso.install.hooks import GatePart
+from sayso.permissions.desk import PermissionDesk
 from sayso.running.folder import wait as wait_for_end
 
 SECONDS = 90
@@ -181,6 +184,20 @@ def test_a_real_claude_is_steered_interrupted_and_set_otherwise_in_one_process_t
         assert process_of(real.latest(conversation)) == agent
         assert real.house.place.run("project", "stop").returncode == 0
         assert wait_for_end(real.latest(conversation).folder, SECONDS) is not None
+
+
+def test_after_its_plan_is_allowed_a_real_claude_is_shown_in_the_mode_that_it_is_in(
+    real: Stage, script: Scripted
+) -> None:
+    script.steps = [use("ExitPlanMode", "toolu_1", {"plan": "1. Paint it"}), say("Painted.")]
+    visitor = real.visitor()
+    conversation = visitor.start(real.project(model="sonnet", permission_mode="plan"), "Plan it.")
+    asked = real.open_ask(conversation)
+    PermissionDesk(real.house.desk).allow(asked.id, asked.digest, Settler(person=USER, surface="browser"))
+    run = real.ended(conversation)
+    assert (run.state, run.choices.permission_mode) == (RunState.COMPLETED, "default")
+    told = [event.body["text"] for event in real.events(run, EventKind.NOTICE)]
+    assert told == ["Claude is in default mode now."]
 
 
 @pytest.mark.finding("F-22")

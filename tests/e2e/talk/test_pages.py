@@ -272,13 +272,20 @@ def test_a_conversation_works_in_a_worktree_of_its_own_that_is_merged_and_discar
     page.get_by_label("Commit message").fill("Sell two")
     page.get_by_role("button", name="Commit").click()
     expect(page.get_by_text("Sell two").last).to_be_visible()
+    digest = page.locator("form[action$=merge] [name=digest]").input_value()
     page.get_by_role("button", name="Merge into main").click()
     expect(page.get_by_text("main has all of its commits")).to_be_visible()
     assert (directory / "shop.py").read_text() == "two\n"
+    again = stage.visitor().post(f"/talk/{conversation}/changes/merge", digest=digest)
+    told = stage.visitor().get(again.headers["location"]).text
+    assert 'class="banner done" role="status"><p dir="auto">You merged the worktree into main' in told
+    whole = stage.visitor().get(f"/talk/{conversation}").text
+    assert whole.index(">Done</span>", whole.index("data-parts")) < whole.index("You committed 1 file")
     page.get_by_role("link", name="Discard…").click()
     expect(page.get_by_text("Nothing is lost")).to_be_visible()
     page.get_by_role("button", name="Discard the worktree").click()
     expect(page.get_by_text("You discarded the worktree")).to_be_visible()
+    expect(page.get_by_role("link", name="Start another conversation")).to_be_visible()
     expect(page.get_by_text("The worktree of this conversation is gone")).to_be_visible()
     assert stage.visitor().post(f"/talk/{conversation}/changes/discard", digest="pressed again").status == 303
     assert len(git(directory, "worktree", "list").splitlines()) == 1

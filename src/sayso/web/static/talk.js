@@ -192,7 +192,8 @@ function addPart(message) {
   const part = element(message.html);
   if (!part || document.getElementById(part.id)) return;
   const partial = $("[data-partial]", partsOf(message));
-  if (message.type === "text" && partial && !part.matches(".nested")) partial.replaceWith(part);
+  if (message.after) $("[data-after]", turnOf(message)).append(part);
+  else if (message.type === "text" && partial && !part.matches(".nested")) partial.replaceWith(part);
   else insert(message, part);
   tidy(part);
 }
