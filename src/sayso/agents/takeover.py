@@ -6,9 +6,9 @@ typed nor what is asked, and two never write to one file.
 
 from __future__ import annotations
 
+import os
 import shlex
 from dataclasses import dataclass
-from pathlib import Path
 
 from sayso.agents.model import Project, Run
 from sayso.agents.projects import Projects
@@ -48,8 +48,9 @@ class Takeovers:
             return None
         if (session := read_session(agent, asker.session)) is None or not session.messages:
             return None
+        folder = os.path.realpath(asker.project)
         for project in self._projects.all(user):
-            if project.directory == Path(asker.project) and project.options.agent == agent:
+            if os.path.realpath(project.directory) == folder and project.options.agent == agent:
                 return Takeover(session=session, project=project)
         chosen = [] if agent == "claude" else ["--agent", agent]
         return Takeover(session=session, to_add=_shown(["sayso", "project", "add", asker.project, *chosen]))

@@ -35,7 +35,9 @@ from sayso.agents.pictures import (
     without_metadata,
 )
 from sayso.agents.supervisor import RunSupervisor
+from sayso.agents.terminal_sessions import TerminalMessage
 from sayso.brought import brought
+from sayso.clock import FAR_FUTURE
 from sayso.config import Config
 from sayso.errors import (
     MAX_TEXT,
@@ -316,8 +318,6 @@ async def conversation_page(
 ) -> Response:
     site, transcript = site_of(request), transcript_of(request, visitor)
     shown = await site.read(transcript.whole)
-    first = shown.turns[0].run
-    begun_from = await site.read(supervisor_of(request).takeovers.before, first)
     listed: Conversations = request.app.state.conversations
     return page(
         request,
@@ -326,7 +326,7 @@ async def conversation_page(
         status=status_of(refused) if refused else 200,
         refused=str(refused or ""),
         turns=shown.turns,
-        before=begun_from.until(first.started_at) if begun_from else (),
+        before=await site.read(_said_before, supervisor_of(request), shown.turns[0].run),
         foot=shown.status,
         marks=shown.marks,
         conversations=await site.do(listed.newest, visitor.user),
@@ -344,6 +344,13 @@ async def conversation_page(
         prompt=prompt,
         most=MAX_TEXT,
     )
+
+
+def _said_before(supervisor: RunSupervisor, first: Run) -> Sequence[TerminalMessage]:
+    """What was said in the terminal that a conversation was taken over from, up to the copy."""
+    session = supervisor.takeovers.before(first)
+    begun = supervisor.runs.events_of(first.id, EventKind.STARTED) if session else []
+    return session.until(begun[0].at if begun else FAR_FUTURE) if session else ()
 
 
 def may_add_projects(site: Site, visitor: Visitor) -> bool:

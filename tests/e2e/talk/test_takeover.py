@@ -16,8 +16,10 @@ from tests.e2e.talk.stage import Stage, new_stage, process_of
 from tests.web.house import USER
 
 from sayso.agents.model import EventKind, RunState
+from sayso.clock import now_ms
 from sayso.desks import open_desks
 from sayso.roster import agent_id
+from sayso.text import iso_time
 
 SAID: list[dict[str, Any]] = [
     {"type": "user", "message": {"content": "Fix <b>it</b>."}, "timestamp": "2026-01-01T10:00:00Z"},
@@ -115,8 +117,12 @@ def test_a_turn_in_the_terminal_is_waited_for_also_by_the_next_server(home: Stag
     home.house.restart()
     home.until_true(lambda: home.latest(conversation).process != before.process)
     assert not home.latest(conversation).state.ended
-    session.says(SAID[-1])
+    session.says({**ASKED, "message": {"content": "Never mind."}, "timestamp": iso_time(now_ms())}, SAID[-1])
     assert home.texts(home.ended(conversation)) == ['Before: ["Fix it."]']
+    # The page has all that is in the copy, and nothing that was said in the terminal since.
+    session.says({**ASKED, "message": {"content": "Later."}, "timestamp": iso_time(now_ms() + 60_000)})
+    page = visitor.get(f"/talk/{conversation}").text
+    assert ("Never mind." in page, "Later." in page) == (True, False)
     assert sum("in the middle of a turn" in text for text in notices(home, conversation)) == 1
 
 
