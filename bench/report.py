@@ -21,6 +21,7 @@ PROGRAMS = {
     "growth": "As things grow",
     "tui": "The terminal inbox",
     "web": "The web inbox",
+    "push": "From a question to a phone",
     "talk": "Talking with an agent",
     "talk_crowd": "Talking with many agents at once",
     "talk_peers": "Talk beside HAPI",
