@@ -13,6 +13,8 @@ from sayso.accounts import LINK_LIFE, opens_on_other_devices
 from sayso.web.fields import read_form
 from sayso.web.pages import AFTER, LOOK_COOKIE, LOOK_LIFE, THEMES, Appearance, page
 from sayso.web.push import PUSH_KINDS, PUSH_SAID, can_push
+from sayso.web.security import is_loopback
+from sayso.web.serve import address
 from sayso.web.sessions import CSRF_FIELD, Visitor, home_of, required_browser
 from sayso.web.site import site_of
 from sayso.web.whereabouts import UNTIL, delegation_of, stand_ins
@@ -47,8 +49,16 @@ async def another_device(request: Request) -> Response:
     visitor, site = await required_browser(request), site_of(request)
     visitor.check_form((await read_form(request)).one(CSRF_FIELD))
     secret = await site.do(site.accounts.make_link, visitor.user)
-    base = site.config.web_url.rstrip("/") or f"{request.url.scheme}://{request.headers['host']}"
-    return await _page(request, visitor, link=f"{base}/sign-in?link={secret}")
+    return await _page(request, visitor, link=f"{_reachable(request)}/sign-in?link={secret}")
+
+
+def _reachable(request: Request) -> str:
+    """Where other devices find this server, as far as they can; who opened the page on its own machine sees that name
+    of it which only that machine knows."""
+    config, own = site_of(request).config, f"{request.url.scheme}://{request.headers['host']}"
+    if config.web_url or (not is_loopback(config.web_host) and not opens_on_other_devices(own)):
+        return address(config, request.url.port or config.web_port)
+    return own
 
 
 async def end_session(request: Request) -> Response:

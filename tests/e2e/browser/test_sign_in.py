@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 from tests.e2e.browser.conftest import NewContext, SignIn, sign_in_context
-from tests.web.house import House, confirm, new_house
+from tests.web.house import USER, House, confirm, new_house
 
 
 def link_to(house: House, secret: str) -> str:
@@ -115,6 +115,14 @@ def test_a_code_for_the_phone_is_shown_only_where_the_phone_could_open_it(
         on_the_network = sign_in_to(house, "/settings")
         on_the_network.get_by_role("button", name="Show a sign-in link").click()
         expect(on_the_network.get_by_role("img", name="QR code")).to_be_visible()
+        on_its_machine = f"http://{house.accounts.private_name(USER)}:{house.web.port}"
+        on_the_network.goto(f"{on_its_machine}/sign-in?link={house.accounts.make_link(USER)}")
+        on_the_network.get_by_role("button", name="Sign in").click()
+        on_the_network.goto(f"{on_its_machine}/settings")
+        on_the_network.get_by_role("button", name="Show a sign-in link").click()
+        expect(on_the_network.get_by_role("img", name="QR code")).to_be_visible()
+        link = on_the_network.get_by_role("textbox", name="Sign-in link").input_value()
+        assert link.startswith(house.web.for_programs)
 
 
 @pytest.fixture
