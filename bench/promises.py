@@ -80,8 +80,8 @@ PROMISES = {
         measure=lambda: sandboxes.in_turns(ROUNDS),
     ),
     "gate-verdict": Promise(
-        says="A prompt that was allowed for the rest of its session is answered in at most 7 empty Python processes.",
-        at_most=7,
+        says="A prompt that was allowed for the rest of its session is answered in at most 6 empty Python processes.",
+        at_most=6,
         measure=lambda: gates.answered_at_once(ROUNDS),
     ),
     "guard-request": Promise(

@@ -39,10 +39,10 @@ def canonical(value: object) -> str:
 
 def digest_of(plain: Mapping[str, Any]) -> str:
     """Names this action and no other."""
-    # Only now: servers list their tools without it, and it takes its time to import.
-    import hashlib
+    # Only now: servers list their tools without it.
+    from sayso.hashes import sha256
 
-    return hashlib.sha256(canonical(plain).encode()).hexdigest()
+    return sha256(canonical(plain).encode())
 
 
 def numbers_beyond_json(value: object, path: str) -> Iterator[tuple[str, float]]:

@@ -150,7 +150,10 @@ def read(row: Row) -> LogEntry:
 def row_hash(row: Row) -> str:
     """The hash that a row must have: over everything else in it, the hash of the row before included."""
     said = [row[name] for name in ("seq", "previous", *_COLUMNS.values(), "body")]
-    return sha256(json.dumps(said, separators=(",", ":"), default=repr))
+    # Only now: servers list their tools without it.
+    from sayso.hashes import sha256
+
+    return sha256(json.dumps(said, separators=(",", ":"), default=repr).encode())
 
 
 def shorten(store: Store, keep_ms: int, clock: Clock, ending: threading.Event) -> int:
@@ -176,13 +179,6 @@ def _take_front(tx: Transaction, before: int, now: int) -> int:
     about = {"seq": last["seq"], "hash": last["hash"], "at": last["at"], "before": before}
     append(tx, [LogEvent(kind=LogKind.SHORTENED, at=now, about=about)])
     return len(rows)
-
-
-def sha256(text: str) -> str:
-    # Only now: servers list their tools without it, and it takes its time to import.
-    import hashlib
-
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _columns(event: LogEvent) -> dict[str, Any]:

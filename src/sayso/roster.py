@@ -8,7 +8,6 @@ takes the ended ones off.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import socket
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -19,6 +18,7 @@ from sayso.asks.sessions import Owned
 from sayso.asks.truth import session_name, session_of, short_sessions
 from sayso.clock import Clock, now_ms
 from sayso.errors import AmbiguousId, NotFound
+from sayso.hashes import sha256
 from sayso.process_table import is_running
 from sayso.records import asdict, record
 from sayso.text import one_line
@@ -39,7 +39,7 @@ def agent_id(asker: Asker) -> str:
     """The same for all that one session of an agent does, through whatever gate or server; empty where nothing is known
     of it."""
     named = f"session\n{asker.agent}\n{asker.client}\n{asker.session}" if asker.session else asker.source
-    return hashlib.sha256(named.encode()).hexdigest()[:12] if named else ""
+    return sha256(named.encode())[:12] if named else ""
 
 
 @record
@@ -76,7 +76,7 @@ class AgentAtWork:
         asks = [f"{ask.id}.{ask.version}" for ask in self.asks]
         commands = [f"{command.id}.{command.version}" for command in self.commands]
         told = "\n".join((*asks, *commands, self.doing, self.asker.branch, str(self.since)))
-        return hashlib.sha256(told.encode()).hexdigest()[:8]
+        return sha256(told.encode())[:8]
 
 
 @record

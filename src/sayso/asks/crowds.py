@@ -49,9 +49,9 @@ class Crowd:
 
 def short_name(crowd: str) -> str:
     """A name of a crowd for addresses, which says nothing of it."""
-    import hashlib  # only here: whoever lists asks has no other use for it
+    from sayso.hashes import sha256  # only here: whoever lists asks has no other use for it
 
-    return hashlib.sha256(crowd.encode()).hexdigest()[:16]
+    return sha256(crowd.encode())[:16]
 
 
 Entry: TypeAlias = Ask | Crowd

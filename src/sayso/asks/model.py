@@ -271,10 +271,10 @@ class NewAsk:
         asked = [{**asdict(question), "id": ""} for question in self.questions]
         who = [*self.asker.identity.values(), self.asker.owner]
         canonical = json.dumps([self.tool, who, self.title, asked], sort_keys=True)
-        # Only now: servers list their tools without it, and it takes its time to import.
-        import hashlib
+        # Only now: servers list their tools without it.
+        from sayso.hashes import sha256
 
-        return hashlib.sha256(canonical.encode()).hexdigest()
+        return sha256(canonical.encode())
 
 
 @record

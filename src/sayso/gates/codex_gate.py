@@ -37,7 +37,8 @@ from sayso.gates.codex_server import (
     Json,
     asks_for_tool,
 )
-from sayso.gates.gate import CLIENT_ENDED, FAILED, LET_GO, note_at_work
+from sayso.gates.gate import note_at_work
+from sayso.gates.held_prompt import CLIENT_ENDED, FAILED, LET_GO
 from sayso.gates.hook_words import own_tools
 from sayso.gates.open_prompt import OpenPrompt, next_look, notify
 from sayso.gates.prompts import AskedPrompt

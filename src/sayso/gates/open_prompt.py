@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from sayso import desktop
 from sayso.asks.happening import NOT_WRITTEN
 from sayso.asks.model import Ask, Settler, State
 from sayso.asks.quorum import next_escalation
@@ -165,6 +164,8 @@ def notify_overtaken(config: Config, ask: Ask) -> None:
 
 def _tell_beside(config: Config, *about: str) -> None:
     """In their own way, by another process: what that takes is too large to be kept here."""
+    from sayso import desktop  # only now: gates that a rule decides do without
+
     chosen = config.notify_command or config.notify_url or config.notify_apprise
     if chosen or (config.notify_desktop and desktop.is_there()):
         words = [sys.executable, "-P", "-m", "sayso.gates.telling", *about]

@@ -16,6 +16,7 @@ from sayso.permissions.edits import path_of
 from sayso.permissions.ruled import LEFT_TO_PEOPLE, RuledAction
 from sayso.permissions.seen_file import seen
 from sayso.permissions.verdict import Decision, allowed_by, verdict_of
+from sayso.terminals import terminal_of
 
 if TYPE_CHECKING:
     from sayso.desks import Desks
@@ -117,3 +118,10 @@ def _read(reply: ToolReply) -> GateVerdict:
     said = json.loads(reply.text)
     allowed = said["behavior"] == "allow"
     return GateVerdict(allowed=allowed, given=said["updatedInput"] if allowed else {}, message=said.get("message", ""))
+
+
+def is_seen_there(prompt: Prompt, ask: Ask | NewAsk, desks: Desks) -> bool:
+    """Whether the person is there to see the client's own prompt, which comes only once the gate has ended. What
+    several have to agree to is not left to one of them."""
+    is_held_back = prompt.own_prompt is OwnPrompt.AFTERWARDS and quorum_of(ask) is None
+    return is_held_back and not desks.presence.is_away(desks.config.person, terminal_of(ask.asker.pid))

@@ -21,9 +21,7 @@ from sayso.asks.settling import settle, who_was_first
 from sayso.asks.table import AskTable
 from sayso.config import system_user
 from sayso.errors import AlreadySettled, InvalidInput, NotFound, Problem, Problems, check_text
-from sayso.permissions import agreeing, delegations
 from sayso.permissions.action import Action, AllowScope, action_of, original_of, scopes_of, takes_changes
-from sayso.permissions.delegations import Delegation
 from sayso.permissions.execution import note_handed_over
 from sayso.permissions.ruled import RuledAction, asked_because, demand_of, denied_because, rule_data, ruling_events
 from sayso.permissions.verdict import AllowedAction, Decision
@@ -31,6 +29,7 @@ from sayso.records import replace
 from sayso.store import Transaction
 
 if TYPE_CHECKING:
+    from sayso.permissions.delegations import Delegation
     from sayso.permissions.like_rule import LikeRule, LikeRules
     from sayso.permissions.own_rules import OwnRules
     from sayso.permissions.rules_here import Rules
@@ -86,6 +85,8 @@ class PermissionDesk:
         demands = tuple(map(demand_of, rules))
         if not demands or self._rules is None:
             return None
+        from sayso.permissions import agreeing, delegations
+
         whose = asker.owner or ("" if asker.agent else system_user())
         named = {name for demand in demands for name in (*demand.people, *demand.escalate_to)}
         one_machine = self._rules.is_one_machine
@@ -155,6 +156,8 @@ class PermissionDesk:
             ask = table.get(ask_id)
             if not ask.state.answerable:
                 raise AlreadySettled(who_was_first(ask, table.now))
+            from sayso.permissions import agreeing
+
             attempts.take(table.tx, by.attempt, table.now)
             return agreeing.take_back(table, ask, by)
 
@@ -225,14 +228,20 @@ class PermissionDesk:
 
     def delegate(self, person: str, to: str, until: int) -> None:
         """Let another decide in this person's place until then, and see what that person is asked by name."""
+        from sayso.permissions import delegations
+
         self._asks.change(lambda table: delegations.begin(table, person, to, until))
 
     def end_delegation(self, person: str) -> bool:
         """Whether there was one."""
+        from sayso.permissions import delegations
+
         return self._asks.change(lambda table: delegations.end(table, person))
 
     def delegations(self) -> list[Delegation]:
         """Those that hold now."""
+        from sayso.permissions import delegations
+
         return self._asks.read(delegations.now)
 
     def note_decided_elsewhere(self, ask_id: str, by: Settler, how: str) -> Ask:
@@ -302,6 +311,8 @@ class PermissionDesk:
 
 def _agreed(table: AskTable, ask: Ask, quorum: Quorum, given: Outcome, by: Settler) -> Ask:
     """One yes of those that are needed. With the last of them it is allowed, to do this once."""
+    from sayso.permissions import agreeing  # seldom; gates do without
+
     written = agreeing.agree(table, ask, quorum, given, by)
     if is_agreed(written, given.digest):
         everyone, once = replace(by, person=who_agreed(written)), replace(given, scope=AllowScope.ONCE)

@@ -16,6 +16,7 @@ from typing import Any
 from sayso import chain
 from sayso.asks.expected_log import expected
 from sayso.chain import LogKind
+from sayso.hashes import sha256
 from sayso.records import record
 from sayso.store import Row, Transaction
 
@@ -151,7 +152,7 @@ class _Reading:
     def _compare_actions(self, tx: Transaction) -> Iterator[FaultFound]:
         for row in _pages(tx, "actions_after", "digest", ""):
             self._actions.discard(row["digest"])
-            if chain.sha256(row["body"]) != row["digest"]:
+            if sha256(row["body"].encode()) != row["digest"]:
                 yield FaultFound(fault=LogFault.OTHER_ACTION, digest=row["digest"])
         for digest in sorted(self._actions):
             yield FaultFound(fault=LogFault.NO_ACTION, digest=digest)

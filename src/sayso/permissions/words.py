@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 
 from sayso.text import counted, exact
@@ -18,6 +17,8 @@ def command_line(argv: Sequence[str]) -> str:
 
 def word(text: str) -> str:
     """One word of a command, quoted where its limits would not be seen, with everything spelt out."""
+    import shlex  # gates that a rule decides do without
+
     return shlex.quote(text) if exact(text) == text else f"$'{''.join(map(_escaped, text))}'"
 
 

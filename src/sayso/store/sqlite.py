@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import _sqlite3 as sqlite3  # `sqlite3` itself adds dates, which take their time to import
 import errno
 import os
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
