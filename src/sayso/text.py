@@ -175,3 +175,8 @@ def _escaped(match: re.Match[str]) -> str:
         return match.group()
     encoded: Any = json.dumps(match.group())
     return str(encoded)[1:-1]
+
+
+def words_about(wanted: str, why: str) -> str:
+    """The words of a no that reach the agent apart from it. Several things may be asked at once: they say which."""
+    return f"About `{one_line(wanted, 200)}`: {why}" if wanted.strip() else why

@@ -148,7 +148,7 @@ def test_a_denial_is_a_decline_once_the_persons_words_have_arrived(session: Sess
     session.codex.ask_command()
     session.deny(session.prompt(), "use the other pier")
     steered = session.codex.let_speak()
-    words = "The user did not allow this. They said: use the other pier"
+    words = "About `touch made`: The user did not allow this. They said: use the other pier"
     assert steered == {"threadId": THREAD, "expectedTurnId": TURN, "input": [{"type": "text", "text": words}]}
     assert session.told() == {"id": 0, "result": {"decision": "decline"}}
 

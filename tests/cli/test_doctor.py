@@ -261,6 +261,21 @@ def test_the_way_of_a_prompt_is_gone_with_the_client_that_brings_them_and_it_is_
     assert [entry["what"] for entry in logged] == ["denied"]
 
 
+def test_hooks_that_an_older_version_did_not_set_up_are_missed(home: Home) -> None:
+    assert home.run("install", "claude-code", "--approvals").code == 0
+    settings = home.folder / ".claude" / "settings.json"
+    held = json.loads(settings.read_text())
+    del held["hooks"]["SessionStart"], held["hooks"]["SessionEnd"]
+    settings.write_text(json.dumps(held))
+    (found,) = [each for each in home.run("doctor", "--json").data["findings"] if each["subject"] == "approvals"]
+    assert (found["level"], found["fix"]) == ("warning", "sayso install claude-code --approvals")
+    assert "lacks the hooks for SessionStart and SessionEnd" in found["text"]
+    assert home.run("install", "claude-code", "--approvals").code == 0
+    assert "approvals" not in {
+        each["subject"] for each in home.run("doctor", "--json").data["findings"] if each["level"] == "warning"
+    }
+
+
 @pytest.mark.finding("F-80")
 @pytest.mark.parametrize("client", ["claude-code", "codex", "gemini", "qwen", "copilot"])
 def test_leave_to_ask_that_was_taken_away_is_missed(home: Home, client: str) -> None:

@@ -16,7 +16,7 @@ from sayso.adapters import acp_asks
 from sayso.adapters.acp_calls import AcpCall, FolderWords, action_of, asked_for, known_as, same_request
 from sayso.adapters.acp_choices import offered
 from sayso.adapters.acp_events import AcpEvents
-from sayso.adapters.adapter import Adapter, words_about
+from sayso.adapters.adapter import Adapter
 from sayso.adapters.held_prompts import AskingSession
 from sayso.adapters.line import PersonSaid
 from sayso.adapters.rpc import Json, RequestId
@@ -25,6 +25,7 @@ from sayso.agents.agent import commands_event, mapping, offers_event, words
 from sayso.agents.model import EventKind, Saying
 from sayso.dialects.approve import Permission
 from sayso.records import replace
+from sayso.text import words_about
 
 if TYPE_CHECKING:
     from sayso.asks.model import Asker

@@ -24,7 +24,6 @@ from sayso.adapters.line import PersonSaid, TalkLine
 from sayso.adapters.rpc import FAULTS, Json, RequestId, Rpc
 from sayso.agents.model import EventKind, Saying
 from sayso.records import record
-from sayso.text import one_line
 
 USED_TWICE = "another request of its agent has the same id"
 
@@ -155,11 +154,6 @@ class Adapter(ABC):
         self.agent.refuse(request, USED_TWICE)
         text = f"{self.order.label} asked two things under one id, so both were refused."
         self.talk.event(EventKind.NOTICE, text=text)
-
-
-def words_about(wanted: str, why: str) -> str:
-    """The words of a no that reach the agent apart from it. Several things may be asked at once: they say which."""
-    return f"About `{one_line(wanted, 200)}`: {why}" if wanted.strip() else why
 
 
 def _parsed(line: bytes) -> Json | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sayso import __version__
-from sayso.adapters.adapter import Adapter, words_about
+from sayso.adapters.adapter import Adapter
 from sayso.adapters.codex_items import begun, ended, notice, todo
 from sayso.adapters.held_prompts import AskingSession
 from sayso.adapters.line import PersonSaid
@@ -26,6 +26,7 @@ from sayso.gates.codex_server import (
     TOOL_DECLINED,
     asks_for_tool,
 )
+from sayso.text import words_about
 
 if TYPE_CHECKING:
     from sayso.asks.model import Asker

@@ -21,7 +21,7 @@ from sayso.install.entry import Registered, ServerProgram
 from sayso.install.foreground import NEVER, VARIABLE
 from sayso.install.foreground import value as foreground_value
 from sayso.install.grants import ApprovalsPart, RulesPart, tools_of
-from sayso.install.hooks import registered_command
+from sayso.install.hooks import HookPart, registered_command
 from sayso.install.machine import Machine
 from sayso.install.part import about, look
 from sayso.install.registration import Registration
@@ -264,6 +264,10 @@ def approvals(machine: Machine) -> Iterator[Finding]:
         if not shutil.which(program, path=machine.environ.get("PATH")):
             fix = f"sayso install {target.key} --approvals"
             yield fault("approvals", f"{target.title} runs {program}, which is not there.", fix)
+        elif missing := _missing_hooks(target, machine):
+            events = " and ".join(missing)
+            text = f"{target.title} lacks the hooks for {events}, which an older version did not set up."
+            yield warning("approvals", text, f"sayso install {target.key} --approvals")
         elif target.gate and target.gate.asks_for_trust and not _trusts_its_hooks(target, machine):
             text = f"{target.title} has not been told yet that it may run the hook for its prompts."
             yield warning("approvals", text, f'Start {target.key} and choose "Trust all and continue".')
@@ -279,6 +283,14 @@ def _trusts_its_hooks(target: Target, machine: Machine) -> bool:
         return False
     noted = f"{target.gate.set_up(machine, ()).path}:permission_request:"
     return noted in files.as_text(files.content(target.file(machine, Scope.USER)))
+
+
+def _missing_hooks(target: Target, machine: Machine) -> Sequence[str]:
+    """The events of which the hooks for prompts are not told, though they are set up."""
+    part = target.gate.set_up(machine, ()) if target.gate else None
+    if not isinstance(part, HookPart):
+        return ()
+    return part.missing(files.as_text(files.content(part.path)).removeprefix(files.BOM))
 
 
 def gate_command(target: Target, machine: Machine) -> str | None:

@@ -44,6 +44,7 @@ from sayso.gates.open_prompt import OpenPrompt, next_look, notify
 from sayso.gates.prompts import AskedPrompt
 from sayso.gates.watch import ENDING, WakePipe
 from sayso.processes import ProcessName
+from sayso.text import words_about
 
 LAST_WORDS = 0.5
 """Seconds in which the server may say how the terminal has decided."""
@@ -75,6 +76,8 @@ class SharedPrompt:
     thread: str
     turn: str
     item: str
+    doing: str
+    """What is asked for, in one line."""
     opened: OpenPrompt
 
 
@@ -285,12 +288,18 @@ class CodexGate:
         question = _question(method, params, thread, asker, config, desks)
         turn, item = params["turnId"], _item(params, thread)
         if verdict := question.decided_before():
-            self._tell(request, method, params["threadId"], turn, verdict)
+            self._tell(request, method, params["threadId"], turn, question.doing, verdict)
             note_at_work(desks, question)
             return
         opened = OpenPrompt(TITLE, NAME, question, desks.asks.hold(question.new), desks)
         self._open[request] = SharedPrompt(
-            request=request, method=method, thread=params["threadId"], turn=turn, item=item, opened=opened
+            request=request,
+            method=method,
+            thread=params["threadId"],
+            turn=turn,
+            item=item,
+            doing=question.doing,
+            opened=opened,
         )
         note_at_work(desks, question)
         notify(config, opened.ask)
@@ -325,12 +334,12 @@ class CodexGate:
     def _hand_over(self, prompt: SharedPrompt, ask: Ask) -> None:
         def tell(verdict: GateVerdict) -> bool:
             self._open.pop(prompt.request)
-            return self._tell(prompt.request, prompt.method, prompt.thread, prompt.turn, verdict)
+            return self._tell(prompt.request, prompt.method, prompt.thread, prompt.turn, prompt.doing, verdict)
 
         if prompt.opened.hand_over(ask, tell):
             self._open.pop(prompt.request, None)
 
-    def _tell(self, request: int | str, method: str, thread: str, turn: str, verdict: GateVerdict) -> bool:
+    def _tell(self, request: int | str, method: str, thread: str, turn: str, doing: str, verdict: GateVerdict) -> bool:
         """Whether it was taken. A plain yes, and never one for the rest of the session or a rule of Codex's."""
         if verdict.allowed:
             return self._server.answer(request, _ACCEPTED.get(method, verdict.given))
@@ -338,7 +347,8 @@ class CodexGate:
         if not verdict.message:
             return self._server.answer(request, refused)
         # Its answer has no place for words. They go first, as a message: the agent goes on as soon as it has the no.
-        text = [{"type": "text", "text": verdict.message}]
+        wanted = doing.partition(": ")[2] or doing  # without the name of the tool
+        text = [{"type": "text", "text": words_about(wanted, verdict.message)}]
         number = self._server.request("turn/steer", threadId=thread, expectedTurnId=turn, input=text)
         self._after_words[number] = request, refused
         return not self._server.is_broken

@@ -59,6 +59,10 @@ class HookPart:
     def is_in(self, text: str) -> bool:
         return any(self._is_ours(item) for event in self.events for item in _hooks(text, event))
 
+    def missing(self, text: str) -> Sequence[str]:
+        """The events at which our program is to be started and is not."""
+        return [event for event in self.events if not any(map(self._is_ours, _hooks(text, event)))]
+
     def added(self, text: str) -> str:
         for event in self.events:
             items = _hooks(text, event)
