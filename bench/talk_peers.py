@@ -30,13 +30,12 @@ from playwright.sync_api import sync_playwright
 from scripts.install_browser import find
 from tests.e2e.browser.conftest import FLAGS, sign_in_context
 from tests.e2e.programs.fetch import node, programs
-from tests.e2e.programs.model import Json, Model, say, told, use
-from tests.e2e.programs.seats import SEATS
+from tests.e2e.programs.model import Json, Model, say, told
+from tests.e2e.talk.real_agents import CLAUDE, CODEX, GEMINI, RealAgent, claude_variables, commands, move_in, project_of
 from tests.e2e.talk.stage import Stage, Visitor
 
 from bench import hapi
 from sayso import __version__
-from sayso.agents.acp import PROGRAMS
 from sayso.running.folder import read_runner
 
 PATIENCE = 180.0
@@ -44,13 +43,12 @@ PAGE_SECONDS = 8.0
 """In which a page that was opened asks for all that it wants."""
 AIMS = {"send to model request": 150, "model request to card": 150, "click to command": 100}
 """Milliseconds, each the median."""
-QUIET = {"DISABLE_TELEMETRY": "1", "DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
 
 
 class Script:
     """A model that wants one command for each message, which notes when it runs, and then says that it is done."""
 
-    def __init__(self, agent: str, folder: Path) -> None:
+    def __init__(self, agent: RealAgent, folder: Path) -> None:
         self._agent, self._folder = agent, folder
         self.round = 0
         self.requests: dict[int, list[float]] = {}
@@ -60,19 +58,14 @@ class Script:
         if done > self.round:
             return say("Done.")
         self.requests.setdefault(done, []).append(time.time())
-        line, call = f"date +%s%N > {self.ran(done)}", f"toolu_{done}"
-        if self._agent == "codex":
-            given = {"cmd": line, "sandbox_permissions": "require_escalated", "justification": "Needed"}
-            return use("exec_command", call, given)
-        shell = "run_shell_command" if self._agent == "gemini" else "Bash"
-        return use(shell, call, {"command": line, "description": "Note the time"})
+        return self._agent.run(f"toolu_{done}", f"date +%s%N > {self.ran(done)}")
 
     def message(self) -> str:
         """With which this round begins."""
         return f"Message {self.round}."
 
     def ran(self, number: int) -> Path:
-        return self._folder / f"{self._agent}-{number}"
+        return self._folder / f"{self._agent.key}-{number}"
 
     def running_at(self) -> float:
         """When the command of this round ran."""
@@ -274,73 +267,29 @@ def measure(talkers: Mapping[str, Talker], rounds: int) -> dict[str, Figures]:
 
 # Who is measured
 
-CODEX_SETTINGS = """\
-model = "scripted"
-model_provider = "scripted"
-[model_providers.scripted]
-name = "scripted"
-base_url = "{url}"
-wire_api = "responses"
-env_key = "A_KEY"
-"""
-
-
-def _words(variables: Mapping[str, str], *command: str) -> tuple[str, ...]:
-    return ("env", *(f"{name}={value}" for name, value in variables.items()), *command)
-
-
-def _claude(url: str) -> dict[str, str]:
-    return {**QUIET, "ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "sk-none"}
-
 
 @contextmanager
-def sayso_with(agent: str, folder: Path) -> Iterator[Talker]:
+def sayso_with(agent: RealAgent, folder: Path) -> Iterator[Talker]:
     script = Script(agent, folder)
-    with Model(script).serving() as model:
-        claude = _words(_claude(model.url), str(programs() / "claude"))
-        codex = _words({"A_KEY": "none"}, str(programs() / "codex"))
-        commands = {"claude_command": " ".join(claude), "codex_command": " ".join(codex)}
-        with cold_stage(**commands, run_rest="1h", most_runs="20") as stage:
-            try:
-                yield SaysoTalker(stage, script, _PROJECTS[agent](stage, model.url))
-            finally:
-                stage.house.place.run("project", "stop")
-
-
-def _of_claude(stage: Stage, url: str) -> int:
-    return stage.project("shop", model="sonnet")
-
-
-def _of_codex(stage: Stage, url: str) -> int:
-    settings = stage.house.place.home / ".codex" / "config.toml"
-    settings.parent.mkdir()
-    settings.write_text(CODEX_SETTINGS.format(url=url))
-    return stage.project("shop", agent="codex", permission_mode="default")
-
-
-def _of_gemini(stage: Stage, url: str) -> int:
-    (seat,) = (seat for seat in SEATS if seat.key == "gemini")
-    name, *rest = PROGRAMS["gemini"].command
-    variables = {**QUIET, **seat.env(url), "PATH": f"{node().node.parent}:/usr/bin:/bin"}
-    for file, content in seat.files(stage.folder / "shop").items():
-        path = stage.house.place.home / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(content))
-    command = _words(variables, str(programs() / name), *rest, "-m", "gemini-2.5-pro")
-    return stage.project("shop", agent="gemini", command=command)
-
-
-_PROJECTS: dict[str, Callable[[Stage, str], int]] = {"claude": _of_claude, "codex": _of_codex, "gemini": _of_gemini}
+    with (
+        Model(script).serving() as model,
+        cold_stage(**commands(model.url), run_rest="1h", most_runs="20") as stage,
+    ):
+        move_in(agent, stage, model.url)
+        try:
+            yield SaysoTalker(stage, script, project_of(agent, stage, model.url, "shop"))
+        finally:
+            stage.house.place.run("project", "stop")
 
 
 @contextmanager
 def hapi_with_claude(folder: Path) -> Iterator[Talker]:
-    script, place, project = Script("claude", folder), folder / "hapi", folder / "shop"
+    script, place, project = Script(CLAUDE, folder), folder / "hapi", folder / "shop"
     project.mkdir()
     path = f"{programs()}:{node().node.parent}:/usr/bin:/bin"
     with (
         Model(script).serving() as model,
-        hapi.running(place, project, {**_claude(model.url), "PATH": path}) as running,
+        hapi.running(place, project, {**claude_variables(model.url), "PATH": path}) as running,
     ):
         yield HapiTalker(running, script)
 
@@ -348,9 +297,9 @@ def hapi_with_claude(folder: Path) -> Iterator[Talker]:
 HAPI = "HAPI, Claude Code"
 CONTENDERS: dict[str, Callable[[Path], AbstractContextManager[Talker]]] = {
     HAPI: hapi_with_claude,
-    "Sayso, Claude Code": lambda folder: sayso_with("claude", folder),
-    "Sayso, Codex": lambda folder: sayso_with("codex", folder),
-    "Sayso, Gemini": lambda folder: sayso_with("gemini", folder),
+    "Sayso, Claude Code": lambda folder: sayso_with(CLAUDE, folder),
+    "Sayso, Codex": lambda folder: sayso_with(CODEX, folder),
+    "Sayso, Gemini": lambda folder: sayso_with(GEMINI, folder),
 }
 
 

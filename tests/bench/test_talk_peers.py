@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from bench.talk_peers import AIMS, Figures, SaysoTalker, Script, one_round, shown
 from tests.e2e.programs.model import Json
+from tests.e2e.talk.real_agents import CLAUDE
 from tests.e2e.talk.stage import Stage, new_stage, permit
 
 
@@ -29,7 +30,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
 
 
 def test_a_round_is_a_message_a_card_a_yes_and_the_end_of_the_turn(stage: Stage, tmp_path: Path) -> None:
-    talker = SaysoTalker(stage, Played("claude", tmp_path), stage.project())
+    talker = SaysoTalker(stage, Played(CLAUDE, tmp_path), stage.project())
     figures = Figures(version=talker.version)
     for number in range(2):
         for what, value in one_round(talker, number).items():
@@ -41,7 +42,7 @@ def test_a_round_is_a_message_a_card_a_yes_and_the_end_of_the_turn(stage: Stage,
 
 
 def test_the_model_wants_one_command_for_each_message_and_then_is_done(tmp_path: Path) -> None:
-    script = Script("claude", tmp_path)
+    script = Script(CLAUDE, tmp_path)
 
     def asked(results: int) -> Json:
         content = [{"type": "tool_result", "content": "ok"}] * results

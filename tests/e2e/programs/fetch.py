@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from functools import cache
 from pathlib import Path
 
 from tests.e2e.clients.install import PINS, Node, node_since, packages
@@ -18,6 +19,7 @@ def node() -> Node:
     return node_since(OLDEST_NODE)
 
 
+@cache
 def programs() -> Path:
     """The folder with the programs."""
     # The lock names no packages of platforms that a registry may lack, which `npm ci` does not forgive.

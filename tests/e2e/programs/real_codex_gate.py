@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.program import SOMEONE, Home
+from tests.e2e.programs.codex_steps import QUESTION, SHOP, run
 from tests.e2e.programs.machine import Machine, new_machine
 from tests.e2e.programs.model import Json, Model, say, told, use
 from tests.e2e.programs.seats import Interactive, until
@@ -32,32 +33,6 @@ PATIENCE = 120.0
 DIALOG = "Would you like to run the following command?"
 TOOL_DIALOG = "Allow the shop MCP server to run tool"
 REVIEW = "Hooks need review"
-QUESTION: Json = {
-    "id": "harbour",
-    "header": "Harbour",
-    "question": "Which harbour?",
-    "options": [{"label": "North", "description": "cold"}, {"label": "South", "description": "far"}],
-}
-
-SHOP = """\
-import json, sys
-for line in sys.stdin:
-    said = json.loads(line)
-    told = {
-        "initialize": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
-                       "serverInfo": {"name": "shop", "version": "1"}},
-        "tools/list": {"tools": [{"name": "deploy", "description": "", "inputSchema": {"type": "object"}}]},
-        "tools/call": {"content": [{"type": "text", "text": "It is deployed."}]},
-    }
-    if "id" in said:
-        print(json.dumps({"jsonrpc": "2.0", "id": said["id"], "result": told.get(said["method"], {})}), flush=True)
-"""
-
-
-def run(call: str, line: str) -> Json:
-    return use(
-        "exec_command", call, {"cmd": line, "sandbox_permissions": "require_escalated", "justification": "Needed"}
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

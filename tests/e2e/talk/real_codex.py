@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 from tests.asks.samples import living
+from tests.e2e.programs.codex_steps import QUESTION, SHOP, run
 from tests.e2e.programs.fetch import programs
 from tests.e2e.programs.model import Json, Model, say, told, use
 from tests.e2e.talk.conftest import SignIn
@@ -35,31 +36,6 @@ from sayso.running.folder import wait as wait_for_end
 
 BY = Settler(person=USER, surface="web")
 SECONDS = 90
-QUESTION: Json = {
-    "id": "harbour",
-    "header": "Harbour",
-    "question": "Which harbour?",
-    "options": [{"label": "North", "description": "cold"}, {"label": "South", "description": "far"}],
-}
-SHOP = """\
-import json, sys
-for line in sys.stdin:
-    said = json.loads(line)
-    told = {
-        "initialize": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
-                       "serverInfo": {"name": "shop", "version": "1"}},
-        "tools/list": {"tools": [{"name": "deploy", "description": "", "inputSchema": {"type": "object"}}]},
-        "tools/call": {"content": [{"type": "text", "text": "It is deployed."}]},
-    }
-    if "id" in said:
-        print(json.dumps({"jsonrpc": "2.0", "id": said["id"], "result": told.get(said["method"], {})}), flush=True)
-"""
-
-
-def run(call: str, line: str) -> Json:
-    """A command that is to run outside of the sandbox, which the model has to ask for."""
-    given = {"cmd": line, "sandbox_permissions": "require_escalated", "justification": "Needed"}
-    return use("exec_command", call, given)
 
 
 @dataclass(kw_only=True)
