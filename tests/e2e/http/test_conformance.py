@@ -3,17 +3,20 @@ documents name the others."""
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
+from tests import warm
 from tests.e2e.http.conformance import VERSIONS, Run, documented_exceptions, documented_score, run_suite
 from tests.e2e.http.harness import Place, Replica, new_token
 from tests.e2e.http.proxy import with_token
 from tests.e2e.http.reference_site import serving
-from tests.e2e.stdio.bridge import bridge
+from tests.e2e.stdio.bridge import Start, bridge
 
 _PROGRAMS = Path(sys.executable).parent
 Judge = Callable[[str, str, str], None]
@@ -45,8 +48,9 @@ def test_sayso_over_http(judge: Judge, server: Replica, shared_place: Place) -> 
 
 
 def test_sayso_on_stdio(judge: Judge, shared_place: Place) -> None:
-    argv = [str(_PROGRAMS / "sayso"), "server"]
-    with bridge(argv, shared_place.environment, shared_place.project) as address:
+    env = shared_place.environment
+    start: Start = warm.fork_server if warm.can_fork(env) else subprocess.Popen
+    with bridge(partial(start, [str(_PROGRAMS / "sayso"), "server"], env=env, cwd=shared_place.project)) as address:
         judge("Sayso", "stdio", address)
 
 
@@ -57,5 +61,6 @@ def test_the_protocol_core_over_http(judge: Judge) -> None:
 
 def test_the_protocol_core_on_stdio(judge: Judge, shared_place: Place) -> None:
     argv = [sys.executable, "-m", "tests.e2e.http.reference"]
-    with bridge(argv, shared_place.environment, Path(__file__).parents[3]) as address:
+    start: Start = subprocess.Popen
+    with bridge(partial(start, argv, env=shared_place.environment, cwd=Path(__file__).parents[3])) as address:
         judge("reference", "stdio", address)

@@ -8,24 +8,28 @@ import itertools
 import json
 import secrets
 import socket
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+import subprocess
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
+import anyio
 import uvicorn
 from anyio.from_thread import start_blocking_portal
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
+from tests.e2e.stdio.person import WAIT
+from tests.e2e.stdio.transport import streams_of
 
 Message = dict[str, Any]
+Start = Callable[..., subprocess.Popen[bytes]]
+"""Starts a server, and is told what its streams are."""
 
 SESSION = "mcp-session-id"
 PREFIX = "io.modelcontextprotocol/"
 SUBSCRIPTION = f"{PREFIX}subscriptionId"
-LONGEST_LINE = 16 * 1024 * 1024
 MODERN = "2026-07-28"
 STATUS = {-32601: 404, -32602: 400, -32600: 400, -32020: 400, -32021: 400, -32022: 400}
 """Which errors of the protocol are also errors of HTTP since 2026-07-28."""
@@ -43,16 +47,21 @@ class Call:
 class Process:
     """One server on stdio."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self._process = process
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        writer: asyncio.StreamWriter,
+        reader: asyncio.StreamReader,
+        reading: asyncio.ReadTransport,
+    ) -> None:
+        self._process, self._writer, self._reader, self._read_end = process, writer, reader, reading
         self._ids = itertools.count(1)
         self._open: dict[int, Call] = {}
         self._reading = asyncio.create_task(self._read())
 
     async def send(self, message: Message) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(message).encode() + b"\n")
-        await self._process.stdin.drain()
+        self._writer.write(json.dumps(message).encode() + b"\n")
+        await self._writer.drain()
 
     async def messages(self, message: Message) -> AsyncIterator[Message]:
         """Everything the server says about a request, its answer last. Leaving early cancels the request."""
@@ -75,14 +84,13 @@ class Process:
             pass
 
     async def end(self) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        await self._process.wait()
+        self._writer.close()
         await self._reading
+        self._read_end.close()
+        await anyio.to_thread.run_sync(self._process.wait, WAIT)
 
     async def _read(self) -> None:
-        assert self._process.stdout is not None
-        while line := await self._process.stdout.readline():
+        while line := await self._reader.readline():
             self._hand_on(json.loads(line))
 
     def _hand_on(self, message: Message) -> None:
@@ -106,8 +114,8 @@ class Process:
 class Bridge:
     """The HTTP side."""
 
-    def __init__(self, argv: Sequence[str], environment: Mapping[str, str], folder: Path) -> None:
-        self._argv, self._environment, self._folder = argv, environment, folder
+    def __init__(self, start: Start) -> None:
+        self._start = start
         self._processes: dict[str, Process] = {}
         self._starting = asyncio.Lock()
         self.app = Starlette(
@@ -141,15 +149,8 @@ class Bridge:
     async def _process(self, session: str) -> Process:
         async with self._starting:
             if session not in self._processes:
-                started = await asyncio.create_subprocess_exec(
-                    *self._argv,
-                    cwd=self._folder,
-                    env=dict(self._environment),
-                    stdin=asyncio.subprocess.PIPE,
-                    stdout=asyncio.subprocess.PIPE,
-                    limit=LONGEST_LINE,
-                )
-                self._processes[session] = Process(started)
+                started = self._start(stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                self._processes[session] = Process(started, *await streams_of(started))
                 if not session:
                     await self._processes[session].settle()
         return self._processes[session]
@@ -183,10 +184,10 @@ class QuietServer(uvicorn.Server):
 
 
 @contextmanager
-def bridge(argv: Sequence[str], environment: Mapping[str, str], folder: Path) -> Iterator[str]:
-    """The address at which servers that this command starts are reached over HTTP."""
+def bridge(start: Start) -> Iterator[str]:
+    """The address at which the servers that are started here are reached over HTTP."""
     with start_blocking_portal() as portal, socket.create_server(("127.0.0.1", 0)) as listening:
-        made = Bridge(argv, environment, folder)
+        made = Bridge(start)
         server = QuietServer(uvicorn.Config(made.app, lifespan="off", ws="none", log_level="error"))
         serving = portal.start_task_soon(server.serve, [listening])
         try:

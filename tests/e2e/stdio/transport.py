@@ -24,10 +24,7 @@ _CLOSED = (anyio.BrokenResourceError, anyio.ClosedResourceError, ConnectionError
 @asynccontextmanager
 async def speaking_to(process: subprocess.Popen[bytes]) -> AsyncIterator[TransportStreams]:
     """Leaving closes the server's input, reads what it still says, and waits until it has ended."""
-    loop, reader = asyncio.get_running_loop(), asyncio.StreamReader(limit=LONGEST)
-    reading, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), process.stdout)
-    writing, flow = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, process.stdin)
-    writer = asyncio.StreamWriter(writing, flow, reader, loop)
+    writer, reader, reading = await streams_of(process)
     to_client, heard = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_server, said = anyio.create_memory_object_stream[SessionMessage](0)
     all_said = anyio.Event()
@@ -42,10 +39,20 @@ async def speaking_to(process: subprocess.Popen[bytes]) -> AsyncIterator[Transpo
             with anyio.CancelScope(shield=True):
                 with anyio.move_on_after(FLUSH):
                     await all_said.wait()
-                writing.close()
+                writer.close()
                 await _ended(process)
             reading.close()
             tasks.cancel_scope.cancel()
+
+
+async def streams_of(
+    process: subprocess.Popen[bytes],
+) -> tuple[asyncio.StreamWriter, asyncio.StreamReader, asyncio.ReadTransport]:
+    """What a process is told by, what it says, and what closes that."""
+    loop, reader = asyncio.get_running_loop(), asyncio.StreamReader(limit=LONGEST)
+    reading, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), process.stdout)
+    writing, flow = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, process.stdin)
+    return asyncio.StreamWriter(writing, flow, reader, loop), reader, reading
 
 
 async def _hear(reader: asyncio.StreamReader, to_client: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
