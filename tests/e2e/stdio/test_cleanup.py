@@ -81,10 +81,10 @@ def test_nothing_is_logged_when_there_was_nothing_to_clean_up(mode: str, place: 
 
 
 @pytest.mark.requirement("A-39")
-def test_calls_are_opened_and_answered_while_a_slow_cleanup_goes_on(mode: str, place: Place) -> None:
+def test_calls_are_opened_and_answered_while_a_slow_cleanup_goes_on(place: Place) -> None:
     put_ended_asks(place, MANY)
     run_sql(place, SLOW)
-    with place.agent(mode) as agent, place.person() as person:
+    with place.agent() as agent, place.person() as person:
         ask_and_answer(agent, person, "The call that set it off?")
         person.wait_until(lambda: old_asks(person) < MANY or None)
         ask_and_answer(agent, person, "A call in the midst of it?")

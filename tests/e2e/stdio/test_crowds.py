@@ -19,10 +19,10 @@ def open_asks(person: Person, count: int) -> list[Ask]:
     return person.inbox()
 
 
-def test_a_thousand_asks_of_one_client_all_get_their_own_answers(mode: str) -> None:
+def test_a_thousand_asks_of_one_client_all_get_their_own_answers() -> None:
     with (
         new_place(max_open_asks=str(CROWD)) as place,
-        place.agent(mode) as agent,
+        place.agent() as agent,
         place.person() as person,
     ):
         calls = [agent.ask(question(f"Number {number}?", f"yes {number}", "no")) for number in range(CROWD)]
