@@ -325,7 +325,11 @@ def test_a_conversation_has_a_name_is_put_away_and_found_again(
     assert runs.search("ada", ["turkish", "notes"]) == runs.search("bob", ["notes"]) == []
     # Whoever goes on with it has it in the list again.
     clock.forward(1)
-    runs.open(new_run(project, fixed, prompt="Go on"), most=1)
+    on = runs.open(new_run(project, fixed, prompt="Go on"), most=1)
+    runs.say(on.id, Spoken(what=Saying.MESSAGE, text="Mind the Umlaut"), by="ada")
+    runs.say(on.id, Spoken(what=Saying.MODEL, text="opus"), by="ada")
+    assert [each.id for each in runs.search("ada", ["umlaut", "ÇEŞME"])] == [fixed]
+    assert runs.search("ada", ["opus"]) == runs.search("bob", ["umlaut"]) == []
     assert [each.id for each in runs.conversations("ada")] == [fixed, notes]
     assert [each.id for each in runs.search("ada", ["go on"])] == [fixed]
 

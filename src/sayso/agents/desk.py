@@ -336,6 +336,10 @@ class RunDesk(DetachedDesk[Run]):
             for row in tx.all("texts_of_conversations", user_name=user, most=MOST_SEARCHED):
                 texts = said.setdefault(row["conversation"], [json.loads(row["title"] or '""')])
                 texts.append(json.loads(row["prompt"]))
+            for row in tx.all("said_in_conversations", user_name=user, most=MOST_SEARCHED):
+                body = json.loads(row["body"])
+                if row["conversation"] in said and body["what"] == Saying.MESSAGE:
+                    said[row["conversation"]].append(body["text"])
             texts_of = ((each, "\n".join(texts).casefold()) for each, texts in said.items())
             found = [each for each, texts in texts_of if all(word in texts for word in wanted)]
             rows = [tx.one("conversation_by_id", id=each) for each in found[:most]]

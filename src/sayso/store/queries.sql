@@ -563,6 +563,11 @@ SELECT runs.conversation, runs.prompt, marks.title
 FROM runs LEFT JOIN conversations AS marks ON marks.id = runs.conversation
 WHERE runs.user_name = :user_name ORDER BY runs.started_at DESC, runs.id DESC LIMIT :most;
 
+-- name: said_in_conversations
+SELECT runs.conversation, said.body
+FROM runs JOIN run_events AS said ON said.run_id = runs.id AND said.kind = 'said'
+WHERE runs.user_name = :user_name ORDER BY runs.started_at DESC, runs.id DESC LIMIT :most;
+
 -- name: latest_offers
 -- An agent tells them as its process begins. Of some that begin, it is known by now.
 SELECT * FROM run_events

@@ -272,6 +272,9 @@ CREATE TABLE pictures (
 -- Parts of a text that is still being written: few, and dropped at every whole one.
 CREATE INDEX run_events_deltas ON run_events (run_id) WHERE kind = 'delta';
 
+-- What people said to agents at work: few events among many, for the search in conversations.
+CREATE INDEX run_events_said ON run_events (run_id) WHERE kind = 'said';
+
 -- What a person has made of a conversation, which is known by its first run: its name, when it was put away, and how much
 -- of it they have seen.
 CREATE TABLE conversations (
