@@ -120,6 +120,8 @@ def test_a_title_is_no_name_that_a_rule_could_know_the_tool_by(kind: str, tmp_pa
     assert UNCERTAIN in _doubts(action, tmp_path)
     assert action.tool != "mcp__shop__look"
     assert "mcp__shop__look" in action.data[UNCLEAR]
+    first = parts_of(action)[0]
+    assert (first.name, first.text) == ("Not certain", action.data[UNCLEAR])
     named = action_of(_call(**said, _meta={"toolName": "mcp__shop__look"}), tmp_path, "Agent")
     assert (named.tool, UNCERTAIN in _doubts(named, tmp_path)) == ("mcp__shop__look", False)
 

@@ -42,6 +42,8 @@ class PartName(StrEnum):
     COMPARED = "Compared with"
     INPUT = "Input"
     OFFERED = "Offers the tool"
+    NOT_TOLD = "Not told"
+    UNCLEAR = "Not certain"
     MORE = "More"
     RULES = "Why you are asked"
     """What the rules say about it: no part of the action."""
@@ -89,11 +91,19 @@ def _parts(action: Action, programs: dict[str, str]) -> Iterator[ActionPart]:
     if action.kind is ActionKind.SEQUENCE:
         for number, step in enumerate(told.pop("steps"), start=1):
             yield from (replace(part, step=number) for part in _parts(action_from(step), programs))
+    yield from _not_known(told)
     yield from _skipped(told)
     yield from _first(action, told, programs)
     yield from _input(told)
     yield from _about(action)
     yield from _rest(told)
+
+
+def _not_known(told: dict[str, Any]) -> Iterator[ActionPart]:
+    """What a yes would be given without knowing: before everything else."""
+    for key, name in (("not_told", PartName.NOT_TOLD), ("unclear", PartName.UNCLEAR)):
+        if isinstance(told.get(key), str) and told[key]:
+            yield ActionPart(name=name, text=exact(told.pop(key)))
 
 
 def _first(action: Action, told: dict[str, Any], programs: dict[str, str]) -> Iterator[ActionPart]:

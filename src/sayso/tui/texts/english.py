@@ -166,6 +166,8 @@ class Texts:
     part_quorum: str = "Who has to agree"
     part_input: str = "Input"
     part_offered: str = "Offers the tool"
+    part_not_told: str = "Not told"
+    part_unclear: str = "Not certain"
     part_more: str = "More"
     part_edited: str = "Edited"
     edited_title: str = "As edited"

@@ -157,6 +157,8 @@ class German(Texts):
     part_quorum = "Wer zustimmen muss"
     part_input = "Eingabe"
     part_offered = "Bietet das Werkzeug an"
+    part_not_told = "Nicht gesagt"
+    part_unclear = "Nicht sicher"
     part_more = "Mehr"
     part_edited = "Geändert"
     edited_title = "Wie geändert"
