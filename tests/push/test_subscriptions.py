@@ -105,3 +105,10 @@ def test_quiet_hours_are_those_of_the_browsers_own_clock_and_may_go_past_midnigh
 def test_times_that_are_none_are_refused(store: Store, begin: str, end: str) -> None:
     with pytest.raises(InvalidInput):
         PushDesk(store).wish("s", PushWishes(quiet_from=begin, quiet_until=end))
+
+
+@pytest.mark.parametrize("zone", ["", "Mars/Olympus", "../../etc/passwd", "/etc/passwd", "Europe", "a\0b"])
+def test_a_zone_that_nobody_knows_is_that_of_greenwich(zone: str) -> None:
+    wishes = PushWishes(quiet_from="22:00", quiet_until="23:00", zone=zone)
+    assert wishes.is_quiet(at("23:30"))
+    assert not wishes.is_quiet(at("22:30"))

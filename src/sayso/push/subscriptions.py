@@ -192,5 +192,5 @@ def _zone(name: str) -> tzinfo:
     """A time zone by its name; that of Greenwich where the name is not known here."""
     try:
         return ZoneInfo(name)
-    except (ValueError, OSError):
+    except (KeyError, ValueError, OSError):
         return UTC

@@ -143,7 +143,8 @@ class News:
 
     def is_seen_by(self, user: str) -> bool:
         """Whether this person can be looking at a page of this process right now."""
-        return bool(self._tabs.onlooker({user} & self._boards.keys(), time.monotonic()))
+        open_for = {user} & {*self._boards, *self._left_at}
+        return bool(self._tabs.onlooker(open_for, time.monotonic()))
 
     async def _show_onlookers(self) -> None:
         """Count as a place where asks are seen only while a page is live and somebody can be looking at it."""
