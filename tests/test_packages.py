@@ -87,7 +87,7 @@ def test_the_doctor_examines_an_installation_that_has_only_what_users_get(fresh:
 
 
 def test_every_module_can_be_imported_with_only_what_users_get(fresh: Path, tmp_path: Path) -> None:
-    extras = {"sayso.store.postgres"}
+    extras = {"sayso.push.encryption", "sayso.store.postgres"}
     every = (
         "import importlib, pkgutil, sayso\n"
         "for each in pkgutil.walk_packages(sayso.__path__, 'sayso.'):\n"
