@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from tests.web.house import confirm, multi_select, new_ask, select, text
 
-from sayso.asks.model import Ask, Asker, NewAsk, Question
+from sayso.asks.model import Ask, Asker, Kind, NewAsk, Option, Question
 from sayso.config import Config
 from sayso.dialects import approve
 from sayso.web.icons import icon
-from sayso.web.row_wording import kind_of, size_of
+from sayso.web.row_wording import kind_of, options_in_row, size_of
 
 
 def opened(new: NewAsk) -> Ask:
@@ -77,3 +77,27 @@ def test_a_row_says_how_much_there_is_to_read() -> None:
     assert size_of(wanting("Bash", command="set -e\nmake\nmake install\n")) == "3 lines"
     assert size_of(opened(new_ask(confirm(), text()))) == "2 questions"
     assert size_of(opened(new_ask(confirm()))) == ""
+
+
+def labels(*questions: Question) -> list[str]:
+    return [option.name for option in options_in_row(opened(new_ask(*questions)))]
+
+
+def test_a_row_offers_answers_where_it_shows_the_whole_question() -> None:
+    assert labels(confirm("Shall I?")) == ["Yes", "No"]
+    assert labels(select("Which?", "Red", "Green")) == ["Red", "Green"]
+    described = Question(id="1", text="Which?", kind=Kind.SELECT, options=(Option(id="1", label="A", description="b"),))
+    for shown_in_part in (
+        confirm("Shall I?\n\nIt cannot be undone."),
+        confirm("Shall I [go on](https://example.org)?"),
+        confirm("x" * 161),
+        confirm("Shall I?", title="t" * 41),
+        select("Which?", *"abcde"),
+        select("Which?", "x" * 31, "y"),
+        described,
+        multi_select(),
+        text(),
+    ):
+        assert labels(shown_in_part) == []
+    assert labels(confirm(), confirm("And?")) == []
+    assert options_in_row(wanting("Bash", command="ls")) == ()

@@ -21,6 +21,7 @@ OWN = "own"
 SKIP = "skip"
 WORDS_LEFT_OUT = "You also wrote {words}. Choose “Other” to send that, or empty the field to skip the question."
 ANSWER_AND_REASON = "You wrote why you reject this. Reject it, or empty that field to send an answer."
+ANSWER_BEGUN = "You began to answer this on its page. Open it, and go on there."
 NOT_SHOWN = "What you answered is not what is asked here now. Read it again, then send your answer."
 
 

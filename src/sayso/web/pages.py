@@ -141,6 +141,7 @@ def _environment() -> Environment:
         "icon": icon,
         "kind_of": row_wording.kind_of,
         "size_of": row_wording.size_of,
+        "options_in_row": row_wording.options_in_row,
         "ago": ago,
         "headline": wording.headline,
         "subject": wording.subject,

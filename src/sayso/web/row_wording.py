@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sayso.asks.model import Ask, Kind
+from sayso.asks.model import Ask, Kind, Option
 from sayso.permissions.action import Action, ActionKind, action_of
+from sayso.web.wording import question_in_heading
+
+MOST_OPTIONS, MOST_LABEL, MOST_WORDS, MOST_TITLE = 4, 30, 160, 40
+"""A question with no more of each is shown whole in its row, and can be answered there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +47,23 @@ def kind_of(ask: Ask) -> RowKind:
         action = action_of(ask)
         return _ACTIONS.get(action.kind, _PERMISSION) if action else _PERMISSION
     return _QUESTIONS[ask.questions[0].kind] if len(ask.questions) == 1 else _FORM
+
+
+def options_in_row(ask: Ask) -> tuple[Option, ...]:
+    """What a row offers to answer with: all that its question offers, where the row shows all of both. Never for a
+    permission."""
+    only = ask.questions[0] if len(ask.questions) == 1 else None
+    if only is None or not ask.state.answerable or only.kind not in (Kind.CONFIRM, Kind.SELECT):
+        return ()
+    heading = question_in_heading(ask)
+    if heading is None or heading.rest or "<a " in heading.html:
+        return ()
+    fits = len(only.text) <= MOST_WORDS and len(only.title) <= MOST_TITLE and len(only.choices) <= MOST_OPTIONS
+    return only.choices if fits and all(map(_is_short, only.choices)) else ()
+
+
+def _is_short(option: Option) -> bool:
+    return not option.description and 0 < len(option.name.strip()) <= MOST_LABEL and "\n" not in option.name
 
 
 def size_of(ask: Ask) -> str:

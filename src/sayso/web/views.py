@@ -19,7 +19,7 @@ from sayso.permissions.verdict import verdict_of
 from sayso.records import replace
 from sayso.text import printable
 from sayso.web.boards import PAGE
-from sayso.web.entries import check, contradiction, from_form, is_answer
+from sayso.web.entries import ANSWER_BEGUN, check, contradiction, from_form, is_answer
 from sayso.web.events import News
 from sayso.web.fields import Fields, read_form
 from sayso.web.pages import fragment, look_of, page
@@ -123,7 +123,7 @@ async def settle(request: Request) -> Response:
     if card := card_of(ask):
         wish = await _decision(site, visitor, ask, card, fields)
     else:
-        wish = _answer(site, ask, entries, fields)
+        wish = await _answer(site, visitor, ask, entries, fields)
     show = partial(_ask_page, request, visitor, seen=fields.all("seen"), editing=wish.editing)
     try:
         if ask.state.answerable and (wish.refused or wish.problems):
@@ -158,14 +158,21 @@ class FormWish:
     problems: Mapping[int, str] = field(default_factory=dict)
 
 
-def _answer(site: Site, ask: Ask, entries: Draft, fields: Fields) -> FormWish:
+async def _answer(site: Site, visitor: Visitor, ask: Ask, entries: Draft, fields: Fields) -> FormWish:
+    begun = await _answer_begun(site, visitor, ask) if fields.one("row") else ""
     if is_answer(fields) and not ask.is_permission:
-        checked, refused = check(ask, entries), contradiction(ask, fields)
+        checked, refused = check(ask, entries), contradiction(ask, fields) or begun
         problems = {} if refused else checked.problems
         return FormWish(work=partial(site.desk.answer, ask.id, checked.answers), refused=refused, problems=problems)
     if fields.one("settle") == "reject":
-        return FormWish(work=partial(site.desk.reject, ask.id, entries.reason.strip()))
+        return FormWish(work=partial(site.desk.reject, ask.id, entries.reason.strip()), refused=begun)
     return FormWish()
+
+
+async def _answer_begun(site: Site, visitor: Visitor, ask: Ask) -> str:
+    """A row shows nothing of what this person has begun on its page: that is not lost by a tap."""
+    draft = from_json(ask, await site.do(site.desk.draft, ask.id, visitor.user))
+    return "" if draft.empty else ANSWER_BEGUN
 
 
 async def _decision(site: Site, visitor: Visitor, ask: Ask, card: PermissionCard, fields: Fields) -> FormWish:

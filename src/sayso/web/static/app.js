@@ -78,6 +78,8 @@ function arrange(list, name, wanted, html, fresh) {
     const row = upToDate(rows.get(id), html.get(id), version);
     rows.delete(id);
     if (!row) return;
+    // Beside an ask, nothing else is answered.
+    if (list.closest(".beside")) $("[data-row-answers]", row)?.remove();
     row.classList.toggle("new", fresh.includes(id));
     if (list.children[place] !== row) list.insertBefore(row, list.children[place] ?? null);
   });
@@ -101,6 +103,8 @@ function keepDecision(row, newer) {
   // Somebody may be deciding it: what is the same stays under their hand.
   const [form, place] = [$("[data-row-form]", row), $("[data-row-form]", newer)];
   if (form && place && form.elements.digest.value === place.elements.digest.value) place.replaceWith(form);
+  const [answers, offered] = [$("[data-row-answers]", row), $("[data-row-answers]", newer)];
+  if (answers && offered && answers.elements.shown.value === offered.elements.shown.value) offered.replaceWith(answers);
   const [fold, closed] = [$("[data-row-open][open]", row), $("[data-row-open]", newer)];
   if (fold && closed && fold.dataset.rowOpen === closed.dataset.rowOpen) closed.replaceWith(fold);
 }
@@ -181,6 +185,72 @@ async function decideInRow(form, button) {
   told.textContent = button.value === "deny" ? "Denied" : "Allowed";
   form.replaceWith(told);
 }
+
+// --- A short question is answered in its row. For some seconds that can be undone; whoever leaves has not undone it.
+
+const UNDO_WITHIN = 5000;
+const held = new Map(); // by form: what it takes to send the answer now
+
+document.addEventListener("submit", (event) => {
+  if (!event.target.matches("[data-row-answers]")) return;
+  event.preventDefault();
+  if (event.submitter && !held.has(event.target) && !$("[data-lock]", event.target).disabled) holdAnswer(event.target, event.submitter);
+});
+
+function holdAnswer(form, button) {
+  const label = button.textContent.trim();
+  const bar = element('<div class="row-undo" role="status"><span></span><button type="button" class="button" data-undo>Undo</button></div>');
+  $("span", bar).textContent = `${label}: sent in 5 seconds`;
+  const send = (options) => {
+    clearTimeout(timer);
+    held.delete(form);
+    bar.remove();
+    $("[data-lock]", form).hidden = false;
+    return answerInRow(form, button, label, options);
+  };
+  const timer = setTimeout(send, UNDO_WITHIN);
+  held.set(form, send);
+  const undo = $("button", bar);
+  undo.addEventListener("click", () => {
+    clearTimeout(timer);
+    held.delete(form);
+    bar.remove();
+    $("[data-lock]", form).hidden = false;
+    $("[data-announce]").textContent = "Undone. Nothing was sent.";
+    $("a", form.closest(".row") ?? document).focus();
+  });
+  $("[data-lock]", form).hidden = true;
+  form.append(bar);
+  undo.focus({ preventScroll: true });
+}
+
+async function answerInRow(form, button, label, options = {}) {
+  const body = new URLSearchParams(new FormData(form));
+  body.set("csrf", $("meta[name=sayso-csrf]").content);
+  body.set(button.name, button.value);
+  const { taken } = await deliver(form, button, (attempt) => {
+    body.set("attempt", attempt);
+    return reach(form.action, { method: "POST", body, ...options });
+  });
+  if (taken) {
+    const told = element('<p class="row-decided" role="status"></p>');
+    told.textContent = `Sent: ${label}`;
+    form.replaceWith(told);
+  } else if (!form.isConnected) {
+    // Its row is gone: it was settled elsewhere, or there are too many rows. What was not sent is said all the same.
+    const told = element('<div class="banner refused" role="alert"></div>');
+    told.textContent = `“${label}” was not sent. ${$("[data-problem-text]", form).textContent}`;
+    $("main").prepend(told);
+  }
+}
+
+function sendHeld() {
+  for (const send of [...held.values()]) send({ keepalive: true });
+}
+
+addEventListener("pagehide", sendHeld);
+// A phone may end a page that is not looked at without a word.
+document.addEventListener("visibilitychange", () => document.hidden && sendHeld());
 
 // --- One event stream for all tabs of this browser
 

@@ -133,7 +133,8 @@ function refuse(event) {
 
 const guardedControl = (event) => {
   const control = event.target.closest?.(PRESSABLE);
-  return control && guardsOf(control).length ? control : null;
+  // What takes a press back is never refused.
+  return control && !control.matches("[data-undo]") && guardsOf(control).length ? control : null;
 };
 
 addEventListener("pointerdown", (event) => {

@@ -1,0 +1,149 @@
+// Keys on the pages: never while somebody types, never with other keys held, never by a key that is held down. What a key
+// presses is pressed like a button, so that guard.js refuses it on what has only just appeared or moved. No key allows.
+// The pages work without this file.
+
+const { reach } = sayso;
+const $ = (selector, root = document) => root.querySelector(selector);
+const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+
+const HELP = [
+  ["j", "Next row"],
+  ["k", "Previous row"],
+  ["y", "Yes: to the question of the row, or of this page"],
+  ["n", "No"],
+  ["1–9", "That option: in a row it is sent, on a page it is chosen"],
+  ["x", "Mark the row, to reject several"],
+  ["/", "Search"],
+  ["?", "These keys"],
+];
+
+const rows = () => $$(".rows > .row > a").filter((link) => link.checkVisibility());
+const rowHere = () => document.activeElement?.closest(".rows > .row");
+
+function step(by) {
+  const links = rows();
+  const here = links.indexOf($(":scope > a", rowHere() ?? document.createElement("li")));
+  const next = links[here < 0 ? (by > 0 ? 0 : links.length - 1) : here + by];
+  next?.focus();
+  next?.scrollIntoView({ block: "nearest" });
+}
+
+// The buttons that are an answer by themselves: of the row that has the focus, else of the question on this page.
+function answersHere() {
+  const row = rowHere();
+  return $$("button[value^=answer-]", row ?? $("[data-ask-page]") ?? document.createElement("p")).filter((button) => button.checkVisibility());
+}
+
+function say(word) {
+  answersHere().find(({ textContent }) => textContent.trim().toLowerCase() === word)?.click();
+}
+
+function choose(place) {
+  const button = answersHere()[place];
+  if (button) return button.click();
+  const questions = rowHere() ? [] : $$("form[data-answer] .question");
+  const option = questions.length === 1 && $$(".options > .option input", questions[0])[place];
+  if (!option) return;
+  option.focus();
+  option.click();
+}
+
+// --- Several rows at once can be rejected, and nothing else
+
+const marked = () => $$(".row.marked");
+
+function mark() {
+  const row = rowHere();
+  if (!row || !row.dataset.ask || "crowd" in row.dataset || !row.closest("[data-inbox]")) return;
+  row.classList.toggle("marked");
+  tellMarked();
+}
+
+function tellMarked() {
+  const count = marked().length;
+  let bar = $("[data-marked]");
+  if (!count) return bar?.remove();
+  if (!bar) {
+    bar = Object.assign(document.createElement("form"), { className: "marked-bar" });
+    bar.dataset.marked = "";
+    bar.dataset.guard = "";
+    bar.innerHTML = '<span role="status"></span><button class="button danger"></button><button class="button" type="button" data-clear>Clear</button><p class="problem" role="alert" hidden></p>';
+    $("[data-inbox]").after(bar);
+    bar.addEventListener("submit", rejectMarked);
+    $("[data-clear]", bar).addEventListener("click", () => {
+      for (const row of marked()) row.classList.remove("marked");
+      tellMarked();
+    });
+  }
+  $("span", bar).textContent = `${count} marked`;
+  $("button", bar).textContent = `Reject ${count === 1 ? "it" : `all ${count}`}`;
+}
+
+async function rejectMarked(event) {
+  event.preventDefault();
+  const bar = event.currentTarget;
+  const chosen = marked();
+  for (const button of $$("button", bar)) button.disabled = true;
+  const refused = [];
+  for (const row of chosen) if (!(await rejected(row))) refused.push(row);
+  for (const row of chosen) row.classList.toggle("marked", refused.includes(row));
+  for (const button of $$("button", bar)) button.disabled = false;
+  const problem = $(".problem", bar);
+  problem.hidden = refused.length === 0;
+  problem.textContent = `${refused.length} could not be rejected. Look at them.`;
+  tellMarked();
+}
+
+async function rejected(row) {
+  const csrf = $("meta[name=sayso-csrf]").content;
+  const settle = "permission" in row.dataset ? "deny" : "reject";
+  try {
+    const reply = await reach(`asks/${row.dataset.ask}`, { method: "POST", body: new URLSearchParams({ csrf, settle, row: 1 }) });
+    return reply.ok;
+  } catch {
+    return false;
+  }
+}
+
+// --- Help
+
+function help() {
+  const open = $("dialog.keys");
+  if (open) return open.close();
+  const dialog = Object.assign(document.createElement("dialog"), { className: "keys" });
+  dialog.setAttribute("aria-labelledby", "keys-title");
+  dialog.innerHTML = '<h2 id="keys-title">Keys</h2><dl></dl><form method="dialog"><button class="button">Close</button></form>';
+  for (const [key, what] of HELP) {
+    const [name, told] = [document.createElement("dt"), document.createElement("dd")];
+    name.append(Object.assign(document.createElement("kbd"), { textContent: key }));
+    told.textContent = what;
+    $("dl", dialog).append(name, told);
+  }
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+function search() {
+  const field = $("input[type=search]");
+  if (field) field.focus();
+  else location.assign("history#q");
+}
+
+const KEYS = { j: () => step(1), k: () => step(-1), y: () => say("yes"), n: () => say("no"), x: mark, "/": search, "?": help };
+
+addEventListener("keydown", (event) => {
+  const { key, target } = event;
+  if (event.repeat || event.isComposing || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  if (target.closest?.("input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable]")) return;
+  if ($("dialog[open]") && key !== "?") return;
+  const act = KEYS[key] ?? (/^[1-9]$/.test(key) ? () => choose(Number(key) - 1) : null);
+  if (!act) return;
+  event.preventDefault();
+  act();
+});
+
+// A row that has changed is another element, and no longer marked.
+const list = $("[data-inbox]");
+if (list) new MutationObserver(() => $("[data-marked]") && tellMarked()).observe(list, { childList: true });
+if (location.hash === "#q") $("#q")?.focus();

@@ -1,0 +1,134 @@
+"""Answered and rejected from the list: by one tap or one key, with time to undo it, and never by accident."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Locator, Page, expect
+from tests.e2e.browser.conftest import PHONE, SignIn
+from tests.e2e.browser.test_meant import permission
+from tests.web.house import WAIT, House, answers_of, confirm, select
+
+from sayso.asks.model import Ask, State
+
+UNDO = 5_100
+"""Milliseconds after which nothing can be undone any more."""
+
+
+def inbox(sign_in: SignIn, **options: object) -> Page:
+    """An inbox whose rows can be pressed, and whose clock the test can put forward."""
+    page = sign_in("/healthz", **options)
+    page.clock.install()
+    page.goto("/")
+    expect(page.locator("[data-count]")).to_be_visible()
+    expect(page.locator("[data-inbox] [data-guard][aria-disabled=true]")).to_have_count(0)
+    return page
+
+
+def row_of(page: Page, words: str) -> Locator:
+    return page.locator("[data-inbox] > .row", has_text=words)
+
+
+def settled(house: House, ask: Ask) -> Ask:
+    """Once it is."""
+    bell = house.bell()
+    for _ in range(int(WAIT)):
+        if house.desk.get(ask.id).state is not State.PENDING:
+            break
+        bell.wait(1.0)
+    return house.desk.get(ask.id)
+
+
+def test_one_tap_answers_a_short_question_when_it_was_not_undone(house: House, sign_in: SignIn) -> None:
+    ask = house.ask(select("Which colour?", "Red", "Green"))
+    page = inbox(sign_in, **PHONE)
+    row = row_of(page, "Which colour?")
+    row.get_by_role("button", name="Red").tap()
+    expect(row.get_by_text("Red: sent in 5 seconds")).to_be_visible()
+    row.get_by_role("button", name="Undo").tap()
+    page.clock.fast_forward(UNDO)
+    expect(row.get_by_role("button", name="Green")).to_be_visible()
+    assert house.desk.get(ask.id).state is State.PENDING
+    row.get_by_role("button", name="Green").tap()
+    expect(row.get_by_role("button", name="Undo")).to_be_visible()
+    page.clock.fast_forward(UNDO)
+    assert answers_of(settled(house, ask))[0].chosen == ("option 1",)
+    expect(row).to_have_count(0)
+
+
+def test_who_leaves_the_page_has_not_undone_the_answer(house: House, sign_in: SignIn) -> None:
+    ask = house.ask(confirm("Shall I go on?"))
+    page = inbox(sign_in)
+    row_of(page, "Shall I go on?").get_by_role("button", name="Yes").click()
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
+    page.goto("/settings")
+    assert answers_of(settled(house, ask))[0].chosen == ("yes",)
+
+
+def test_without_a_script_a_press_in_a_row_answers(house: House, sign_in: SignIn) -> None:
+    ask = house.ask(confirm("Without a script?"))
+    page = sign_in(java_script_enabled=False)
+    row_of(page, "Without a script?").get_by_role("button", name="No").click()
+    expect(page.locator("#standing")).to_contain_text("Answered by you")
+    assert answers_of(house.desk.get(ask.id))[0].chosen == ("no",)
+
+
+def test_what_was_begun_on_its_page_is_not_lost_by_a_tap_in_the_list(house: House, sign_in: SignIn) -> None:
+    ask = house.ask(confirm("Half answered?"))
+    page = sign_in(f"/asks/{ask.id}")
+    page.get_by_text("Add a note").click()
+    page.get_by_role("textbox", name="A note").fill("only on Friday")
+    expect(page.locator("[data-draft-note]")).to_have_text("Kept as a draft")
+    listed = inbox(sign_in)
+    row = row_of(listed, "Half answered?")
+    row.get_by_role("button", name="Yes").click()
+    expect(row.get_by_role("button", name="Undo")).to_be_visible()
+    listed.clock.fast_forward(UNDO)
+    expect(row.get_by_role("alert")).to_contain_text("You began to answer this on its page.")
+    assert house.desk.get(ask.id).state is State.PENDING
+
+
+def test_keys_answer_the_row_that_has_the_focus_and_never_allow(house: House, sign_in: SignIn) -> None:
+    ask = house.ask(confirm("By a key?"))
+    wanted = permission(house, "make keys")
+    page = inbox(sign_in)
+    # Nothing has the focus; then other keys are held; then the row is one that no key answers.
+    for key in ("y", "j", "Control+y", "Alt+1", "j", "y", "1"):
+        page.keyboard.press(key)
+    page.keyboard.press("k")
+    expect(row_of(page, "By a key?").locator("> a")).to_be_focused()
+    expect(page.get_by_role("button", name="Undo")).to_have_count(0)
+    page.keyboard.press("n")
+    expect(page.get_by_role("button", name="Undo")).to_be_focused()
+    page.clock.fast_forward(UNDO)
+    assert answers_of(settled(house, ask))[0].chosen == ("no",)
+    assert house.desk.get(wanted.id).state is State.PENDING
+
+
+def test_keys_choose_on_the_page_of_a_question_and_are_letters_in_a_field(house: House, sign_in: SignIn) -> None:
+    ask = house.ask(select("Which one by number?"))
+    page = sign_in(f"/asks/{ask.id}")
+    expect(page.locator("form[data-answer]")).not_to_have_attribute("aria-disabled", "true")
+    page.keyboard.press("2")
+    expect(page.get_by_role("radio", name="Green")).to_be_checked()
+    page.get_by_role("textbox", name="Other").press_sequentially("1?jx")
+    expect(page.get_by_role("textbox", name="Other")).to_have_value("1?jx")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.get_by_role("radio", name="Green").focus()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    assert house.desk.get(ask.id).state is State.PENDING
+
+
+def test_marked_rows_are_rejected_together_and_no_others(house: House, sign_in: SignIn) -> None:
+    asks = [house.ask(confirm(f"Number {number}?")) for number in range(3)]
+    page = inbox(sign_in)
+    for key in ("j", "x", "j", "j", "x"):
+        page.keyboard.press(key)
+    expect(page.get_by_text("2 marked")).to_be_visible()
+    reject = page.get_by_role("button", name="Reject all 2")
+    expect(page.locator("[data-marked]")).not_to_have_attribute("aria-disabled", "true")
+    reject.click()
+    expect(page.locator("[data-inbox] > .row")).to_have_count(1)
+    assert [house.desk.get(ask.id).state for ask in asks] == [State.REJECTED, State.PENDING, State.REJECTED]
+    expect(page.get_by_text("marked")).to_have_count(0)
