@@ -1,6 +1,6 @@
 """Draws the pictures of Talk for the documentation: python -m scripts.screenshot_talk writes docs/images/talk*.png.
 
-With --all FOLDER: the pages of Talk at three sizes, in light and in the dark, for looking at.
+They are at three sizes, in light and in the dark. With --all FOLDER: more moments of the same, for looking at.
 """
 
 from __future__ import annotations
@@ -28,8 +28,6 @@ LOOKS: dict[str, dict[str, Any]] = {
     for size, look in SIZES.items()
     for name, scheme in (("", "light"), ("-dark", "dark"))
 }
-SHOWN = ("talk-desk", "talk-phone-dark")
-"""What the documents show."""
 OTHERS = ("Why is the build slow on Fridays?", "Rename the old templates, and keep links working")
 
 QUESTION = {
@@ -91,11 +89,10 @@ def main() -> None:
             for prompt in OTHERS:
                 stage.visitor().start(stage.project("api"), prompt)
             for name, look in LOOKS.items():
-                if wanted or name in SHOWN:
-                    draw(browser, stage, look, drawn / f"{name}.png")
+                draw(browser, stage, look, drawn / f"{name}.png")
         browser.close()
         if not wanted:
-            for name in SHOWN:
+            for name in LOOKS:
                 (IMAGES / f"{name}.png").write_bytes((drawn / f"{name}.png").read_bytes())
 
 
