@@ -371,7 +371,8 @@ async def test_whatever_is_pressed_nothing_is_settled_without_an_act_on_what_was
     sequence: Sequence[Press],
 ) -> None:
     edit = patch("sayso.tui.answer.edit_exactly", lambda app, command, text, suffix: f"{text} --dry-run")
-    with tempfile.TemporaryDirectory() as folder, edit:
+    never = patch("sayso.tui.inbox.SECONDS_TO_UNDO", 600)
+    with tempfile.TemporaryDirectory() as folder, edit, never:
         place = Place(Path(folder))
         try:
             asks = [
@@ -407,9 +408,14 @@ class Watcher:
             await self._anna.settled()
             repeated = press.keys[0] == self._last[0] and now - self._last[1] < 0.7
             self._last = (press.keys[-1], now)
-            for held in [held for held in self._open if self._place.now(held).state is not State.PENDING]:
+            for held in [held for held in self._open if self._is_decided(held)]:
                 self._open.remove(held)
                 self._check(held, press, meant=shown == held.ask.id and now - since >= 0.7 and not repeated)
+
+    def _is_decided(self, held: Held) -> bool:
+        """Whether it is settled, or about to be."""
+        outgoing = self._anna.app.shared.board.outgoing
+        return held.ask.id in outgoing or self._place.now(held).state is not State.PENDING
 
     def _look(self) -> tuple[str, float]:
         screen = self._anna.app.screen

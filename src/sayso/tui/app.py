@@ -311,6 +311,7 @@ class SaysoApp(App[int], inherit_bindings=False):
         from sayso.tui.answer import AnswerScreen
         from sayso.tui.settling import SettlingScreen
 
+        self.shared.board.outgoing.pop(ask.id, None)  # what was about to be sent is a draft again
         with self.shared.typing.held():
             try:
                 draft = await self._draft(ask)

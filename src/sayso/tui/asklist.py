@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 
+from rich.cells import cell_len
 from textual.content import Content
 
 from sayso.asks.crowds import Crowd, Entry
 from sayso.asks.lookalikes import Lookalikes
 from sayso.asks.model import Ask
 from sayso.tui.entries import Entries
+from sayso.tui.one_key import row_choices
 from sayso.tui.shared import Shared
 
 Marks = Callable[[Ask], Sequence[str]]
 _INDENT = "  "
+_JOIN = " · "
+_LINES = 2
+"""Lines that a row has."""
 
 
 class AskList(Entries[Entry]):
@@ -87,6 +92,33 @@ class AskList(Entries[Entry]):
         item = self.items[index]
         open_one = self.is_unfolded(item) if isinstance(item, Crowd) else item.id in self._unfolded
         return super().look(index), open_one, tuple(self.origin(item))
+
+    @property
+    def tells_choices(self) -> bool:
+        """Whether the row at the cursor tells all of its question, and is in view."""
+        item = self.item
+        if item is None:
+            return False
+        width = self._width - (len(_INDENT) if item.id in self._unfolded else 0)
+        top = self._tops[self.cursor] - self.scroll_offset.y
+        return 0 <= top <= self.size.height - _LINES and bool(self._choices(item, width))
+
+    def _choices(self, item: Entry, width: int) -> str:
+        """What one key answers, where the row has room for all of the question and for who asks."""
+        told = row_choices(self._shared, item) if isinstance(item, Ask) else ""
+        if not told:
+            return ""
+        assert isinstance(item, Ask)
+        wording = self._shared.wording
+        above = cell_len(wording.headline(item)) + cell_len(wording.age(self.since(item))) + 1
+        who = cell_len(_JOIN + wording.project(item)) + cell_len(" · ".join(self.marks(item))) + 2
+        return told if max(above, cell_len(told) + who) <= width else ""
+
+    def _below(self, item: Entry, width: int) -> Content:
+        told = self._choices(item, width)
+        if not told:
+            return super()._below(item, width)
+        return Content(told) + _JOIN + super()._below(item, width - cell_len(told + _JOIN))
 
     def row(self, index: int, width: int) -> Sequence[Content]:
         """The asks of an open crowd stand a little further in."""

@@ -113,6 +113,7 @@ class KeyBar(Widget):
         self._needed = 1
         self._withheld: Set[str] = frozenset()
         self._renamed: Mapping[str, str] = {}
+        self._leading: Sequence[tuple[str, str]] = ()
         self.auto_links = False
 
     def on_mount(self) -> None:
@@ -127,6 +128,12 @@ class KeyBar(Widget):
         """Tell these keys for now as what they do here: each with the text of another."""
         self._renamed = names
         self._changed()
+
+    def lead(self, items: Sequence[tuple[str, str]]) -> None:
+        """Begin with these: keys that are no bindings, or nothing, and what is to be said of them."""
+        if items != self._leading:
+            self._leading = items
+            self._changed()
 
     def _changed(self) -> None:
         self.refresh(layout=len(self._lines(self.size.width, _MOST_LINES)) != self._needed)
@@ -167,7 +174,8 @@ class KeyBar(Widget):
             ):
                 seen[binding.id] = self._item(binding.id, binding.key, binding.action)
         last = [seen.pop(name) for name in _ALWAYS if name in seen]
-        return [*seen.values()], Content("").join(last).rstrip()
+        leading = [Content.assemble((f" {keys}", "bold $primary"), f" {text} ") for keys, text in self._leading]
+        return [*leading, *seen.values()], Content("").join(last).rstrip()
 
     def _typed(self, key: str) -> bool:
         """Whether a field that has the focus takes this key as a character. Textual leaves out most of these itself."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, TypeGuard
 
 from textual import on
@@ -14,11 +16,16 @@ from textual.widgets import Input
 
 from sayso.asks.crowds import Crowd, Entry, by_crowd, fold
 from sayso.asks.desk import AskDesk
+from sayso.asks.draft import answers, to_json
 from sayso.asks.model import Ask
 from sayso.errors import AlreadySettled, InvalidInput, NotFound, NotYours, StoreError
+from sayso.records import replace
+from sayso.text import one_line
 from sayso.tui.asklist import AskList
-from sayso.tui.bars import TextLine
+from sayso.tui.bars import KeyBar, TextLine
 from sayso.tui.markdown import Block
+from sayso.tui.one_key import is_told_beside, keys_for, shown_keys
+from sayso.tui.outgoing import SECONDS_TO_UNDO, Outgoing
 from sayso.tui.outline import copy_text, crowd_preview, preview, whole_text
 from sayso.tui.prose import Prose
 from sayso.tui.reflexes import REST
@@ -48,7 +55,7 @@ class InboxScreen(SaysoScreen[None]):
         """The agents with many asks open that are shown one by one."""
         self._on_ask, self._can_fold = False, False
         self._readable: Ask | None = None
-        """The permission of which everything is in view beside the list: it can be decided here."""
+        """The permission, or the short question, of which everything is in view: it can be decided here."""
 
     def body(self) -> ComposeResult:
         yield Input(placeholder=self.shared.texts.filter_hint, id="filter", compact=True)
@@ -157,7 +164,9 @@ class InboxScreen(SaysoScreen[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         match action:
             case "allow" | "deny":
-                return self._readable is not None
+                return self._readable is not None and self._readable.wanted is not None
+            case "undo":
+                return bool(self.shared.board.outgoing)
             case "back":
                 return self._project is not None or bool(self.query("#filter.-open")) or self._can_fold
             case "fold":
@@ -172,6 +181,8 @@ class InboxScreen(SaysoScreen[None]):
 
     def _marks(self, ask: Ask) -> list[str]:
         board, texts = self.shared.board, self.shared.texts
+        if going := board.outgoing.get(ask.id):
+            return [texts.stands_outgoing.format(answer=self._told(going))]
         marks = [texts.stands_new] if ask.id not in board.seen else []
         if ask.id in board.drafts:
             marks.append(texts.stands_draft)
@@ -186,34 +197,57 @@ class InboxScreen(SaysoScreen[None]):
     def _preview_soon(self) -> None:
         if self._previewing:
             self._previewing.stop()
-        if self.has_class("-wide"):
-            self._previewing = self.set_timer(_PREVIEW_AFTER, self._preview)
+        self._previewing = self.set_timer(_PREVIEW_AFTER, self._preview)
 
     def _preview(self) -> None:
         if self.alive:
             item = self.query_one(AskList).item
-            self.query_one("#preview", Prose).show(self._previewed(item) if item else ())
-            self.query_one("#beside").scroll_home(animate=False)
+            if self.has_class("-wide"):
+                self.query_one("#preview", Prose).show(self._previewed(item) if item else ())
+                self.query_one("#beside").scroll_home(animate=False)
             self.call_after_refresh(self._look, item)
 
     def _look(self, item: Entry | None) -> None:
-        """Offer to decide a permission once all of it is in view; a key that was meant for another is not for it."""
+        """Offer to decide what all of is in view; a key that was meant for another is not for it."""
+        if not self.alive:
+            return
         before, self._readable = self._readable, item if self._shows_whole(item) else None
         if self._readable and (before is None or before.id != self._readable.id):
             self.shared.reflexes.present(self, 0)
-        if bool(before) != bool(self._readable):
+        if (before and before.id) != (self._readable and self._readable.id):
             self.refresh_bindings()
+        self._tell_keys()
 
     def _shows_whole(self, item: Entry | None) -> TypeGuard[Ask]:
-        room = self.query_one("#beside").scrollable_content_region.size
-        needed = self.query_one("#preview", Prose).get_content_height(room, room, room.width)
-        fits = self.is_current and self.has_class("-wide") and needed <= room.height
-        if not fits or not isinstance(item, Ask) or item.wanted is None or not item.state.answerable:
+        if not self.is_current or not isinstance(item, Ask) or not item.state.answerable:
             return False
+        if item.wanted is None:
+            in_row = self.query_one(AskList).tells_choices
+            return bool(keys_for(item)) and (in_row or (is_told_beside(item) and self._fits_beside))
         from sayso.permissions.action import action_of
         from sayso.tui.action_card import is_whole
 
-        return is_whole(action_of(item))
+        return self._fits_beside and is_whole(action_of(item))
+
+    @property
+    def _fits_beside(self) -> bool:
+        room = self.query_one("#beside").scrollable_content_region.size
+        needed = self.query_one("#preview", Prose).get_content_height(room, room, room.width)
+        return self.has_class("-wide") and needed <= room.height
+
+    def _tell_keys(self) -> None:
+        """Begin the line at the bottom with what is about to be sent, or with the keys that answer what is in view."""
+        texts, board, bar = self.shared.texts, self.shared.board, self.query_one(KeyBar)
+        going = next(reversed(board.outgoing.values()), None)
+        if going:
+            bar.lead([("", texts.sent_in.format(answer=self._told(going), n=going.seconds))])
+        elif self._readable and keys_for(self._readable):
+            bar.lead([(shown_keys(self._readable), texts.answers_it)])
+        else:
+            bar.lead([])
+
+    def _told(self, going: Outgoing) -> str:
+        return one_line(self.shared.wording.option(going.ask.questions[0], going.chosen), 24)
 
     def _previewed(self, entry: Entry) -> Sequence[Block]:
         if isinstance(entry, Ask):
@@ -224,6 +258,7 @@ class InboxScreen(SaysoScreen[None]):
         if self._readable:
             self._readable = None
             self.refresh_bindings()
+            self._tell_keys()
 
     def on_resize(self) -> None:
         self._forget_readable()
@@ -266,6 +301,11 @@ class InboxScreen(SaysoScreen[None]):
         if event.key == "down" and self.query_one("#filter").has_focus:
             event.stop()
             self._leave_filter()
+        elif self._readable and self.query_one(AskList).has_focus:
+            chosen = keys_for(self._readable).get(event.character or "")
+            if chosen is not None:
+                event.stop()
+                self._answer_by_key(chosen)
 
     def _leave_filter(self) -> None:
         field = self.query_one("#filter", Input)
@@ -302,6 +342,90 @@ class InboxScreen(SaysoScreen[None]):
     def action_whole(self) -> None:
         if ask := self.query_one(AskList).ask:
             self.post_message(Read(whole_text(self.shared, ask)))
+
+    # Answering a short question that is all in view
+
+    def _answer_by_key(self, chosen: str) -> None:
+        ask, board = self._decidable(), self.shared.board
+        if not self._shows_whole(ask):
+            return
+        if ask.id in board.drafts and ask.id not in board.outgoing:
+            self.warn(self.shared.texts.draft_first.format(key=self.shared.keys.shown("open")))
+        else:
+            going = Outgoing(ask=ask, chosen=chosen, seconds=SECONDS_TO_UNDO)
+            self.run_worker(self._hold_back(going), group="settle")
+
+    async def _hold_back(self, going: Outgoing) -> None:
+        """Send it in a while. Until then it is a draft: whatever ends this program, nothing is lost."""
+        with self.shared.typing.held():
+            if not await self.meant_alone():
+                return
+            self._go_out(going)
+            await self._keep(going.ask, to_json(going.ask, going.draft))
+
+    def _go_out(self, going: Outgoing) -> None:
+        outgoing = self.shared.board.outgoing
+        outgoing.pop(going.ask.id, None)
+        outgoing[going.ask.id] = going
+        self._outgoing_changed()
+        self.set_timer(1.0, partial(self._second_passed, going))
+
+    def _second_passed(self, going: Outgoing) -> None:
+        outgoing, ask_id = self.shared.board.outgoing, going.ask.id
+        if outgoing.get(ask_id) is not going:
+            return
+        if going.seconds <= 1:
+            self.run_worker(self._send(outgoing.pop(ask_id)), group="settle")
+            self._outgoing_changed()
+            return
+        later = replace(going, seconds=going.seconds - 1)
+        outgoing[ask_id] = later
+        self._tell_keys()
+        self.set_timer(1.0, partial(self._second_passed, later))
+
+    def _outgoing_changed(self) -> None:
+        self.tick()
+        self._tell_keys()
+        self.refresh_bindings()
+
+    def action_undo(self) -> None:
+        """Take back what was answered last."""
+        outgoing = self.shared.board.outgoing
+        if not outgoing:
+            return
+        _, going = outgoing.popitem()
+        self._outgoing_changed()
+        self.say(self.shared.texts.taken_back.format(answer=self._told(going)))
+        self.run_worker(self._keep(going.ask, ""), group="settle")
+
+    async def _keep(self, ask: Ask, body: str) -> None:
+        board, person = self.shared.board, self.shared.config.person
+        try:
+            await self.do(lambda desk: desk.keep_draft(ask.id, person, body))
+        except StoreError:
+            board.unsaved[ask.id] = body
+
+    async def _send(self, going: Outgoing) -> None:
+        self.shared.board.drafts.add(going.ask.id)  # as which it stays where it cannot be sent
+        await self._turn(going.ask, self._answering(going), "sent")
+
+    def _answering(self, going: Outgoing) -> Callable[[AskDesk], Ask]:
+        ask, settler = going.ask, self.shared.settler
+
+        def work(desk: AskDesk) -> Ask:
+            settled = desk.answer(ask.id, answers(ask, going.draft), settler)
+            desk.keep_draft(ask.id, settler.person, "")
+            return settled
+
+        return work
+
+    async def on_unmount(self) -> None:
+        """Whoever quits has answered: it is sent now. What cannot be sent is still a draft."""
+        outgoing = self.shared.board.outgoing
+        while outgoing:
+            _, going = outgoing.popitem()
+            with suppress(AlreadySettled, NotFound, NotYours, InvalidInput, StoreError):
+                await self.shared.link.settle_ask(going.ask, self.shared.settler, self._answering(going))
 
     # Deciding about a permission that is all in view beside the list
 

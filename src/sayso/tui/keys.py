@@ -59,6 +59,7 @@ DEFAULTS: Mapping[str, tuple[Key, ...]] = {
         _quiet("page_down", "pagedown,ctrl+f", "page_down"),
     ),
     "inbox": (
+        Key(name="undo", keys="u"),
         Key(name="open", keys="enter"),
         Key(name="allow", keys="y"),
         Key(name="deny", keys="n"),

@@ -11,6 +11,7 @@ from sayso.asks.model import CLIENT_FORM, Answer, Ask, Event, Option, Question
 from sayso.records import replace
 from sayso.text import one_line, printable
 from sayso.tui.markdown import Block, blocks, cut
+from sayso.tui.one_key import keys_for
 from sayso.tui.shared import Shared
 
 _MOST_QUESTION = 2_000
@@ -34,7 +35,9 @@ def preview(shared: Shared, ask: Ask) -> list[Block]:
         return [*found, *_card_blocks(shared, ask)]
     for place, question in enumerate(ask.questions):
         found += _numbered(shared, place, question)
-        found += [_option(shared, question, option) for option in question.choices[:_MOST_OPTIONS]]
+        keys = {chosen: key for key, chosen in keys_for(ask).items()}
+        for option in question.choices[:_MOST_OPTIONS]:
+            found.append(_option(shared, question, option, keys.get(option.id, "-")))
         if len(question.choices) > _MOST_OPTIONS:
             found.append(_line("…", tight=True))
     return found
@@ -143,13 +146,13 @@ def _numbered(shared: Shared, place: int, question: Question) -> list[Block]:
     return [replace(first, first=number + first.first[len(number) :], tight=False), *others]
 
 
-def _option(shared: Shared, question: Question, option: Option) -> Block:
+def _option(shared: Shared, question: Question, option: Option, sign: str) -> Block:
     parts: list[tuple[str, str]] = [(shared.wording.option(question, option.id), "")]
     if option.recommended:
         parts.append((f" ({shared.texts.recommended})", "$mark"))
     if option.description:
         parts.append((f": {one_line(option.description, 200)}", "$muted"))
-    return Block(content=Content.assemble(*parts), first="   - ", rest="     ", tight=True)
+    return Block(content=Content.assemble(*parts), first=f"   {sign} ", rest="     ", tight=True)
 
 
 def _said(shared: Shared, question: Question, answer: Answer | None) -> Iterator[Block]:

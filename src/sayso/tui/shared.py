@@ -14,6 +14,7 @@ from sayso.config import Config, system_user
 from sayso.presence import Whereabouts
 from sayso.tui.keys import Keys
 from sayso.tui.link import SURFACE, Link
+from sayso.tui.outgoing import Outgoing
 from sayso.tui.reflexes import Reflexes
 from sayso.tui.texts import Texts, texts_for
 from sayso.tui.typeahead import TypeAhead
@@ -39,6 +40,8 @@ class InboxBoard:
     """Asks with something entered for them."""
     unsaved: dict[str, str] = field(default_factory=dict)
     """Drafts that could not be kept in the store yet, by ask."""
+    outgoing: dict[str, Outgoing] = field(default_factory=dict)
+    """Answers that are about to be sent and can still be taken back, by ask."""
     settled: set[str] = field(default_factory=set)
     """Asks that were settled here. A look that began before that may still show them."""
 
@@ -66,6 +69,7 @@ class InboxBoard:
         self._keep([ask for ask in self.asks if ask.id != ask_id])
         self.drafts.discard(ask_id)
         self.unsaved.pop(ask_id, None)
+        self.outgoing.pop(ask_id, None)
 
     @property
     def unseen(self) -> Ask | None:

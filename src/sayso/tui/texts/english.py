@@ -89,6 +89,10 @@ class Texts:
     oldest_first: str = "oldest first"
     crowd_about: str = "This agent has many questions open, so they are one row here. {key} shows each of them."
     asked_in: str = "{client} in {project} on {host}"
+    answers_it: str = "answer"
+    stands_outgoing: str = "{answer}, about to be sent"
+    sent_in: str = "{answer}: sent in {n} s"
+    taken_back: str = "Taken back: {answer}. Nothing was sent."
 
     # Answering
     question_n: str = "Question {n}"
@@ -272,7 +276,10 @@ class Texts:
     help_commands: str = "Commands"
     help_agents: str = "Agents at work"
     help_field: str = "While typing"
-    help_fixed: str = "1-9 chooses an option by its number; y and n answer yes or no."
+    help_fixed: str = (
+        "1-9 chooses an option by its number; y and n answer yes or no. In the inbox they answer a short question "
+        "where it is listed; for five seconds you can take that back."
+    )
     help_rebind: str = "Every key can be changed in the table [keys] of {file}."
     palette_hint: str = "What do you want to do?"
     palette_theme: str = "Colours: {theme}"
@@ -295,6 +302,7 @@ class Texts:
     do_last: str = "to the last"
     do_page_up: str = "a page up"
     do_page_down: str = "a page down"
+    do_undo: str = "take it back"
     do_open: str = "open"
     do_fold: str = "fold"
     do_filter: str = "filter"

@@ -1,0 +1,157 @@
+"""A short question is answered by one key where it is listed, and for a while that can be taken back."""
+
+from __future__ import annotations
+
+import pytest
+from tests.tui.harness import DROP, NAME, REGIONS, Person, Place, option, select, until
+from tests.tui.test_reflexes import COMMAND, permission
+
+from sayso.asks.desk import Held
+from sayso.asks.model import Question, State
+
+pytestmark = pytest.mark.anyio
+
+COLOUR = select("Which colour?", option("r", "Red"), option("b", "Blue", recommended=True))
+TEN = select("Which one?", *(option(f"o{n}", f"N{n}") for n in range(10)))
+DESCRIBED = select("Which base?", option("a", "A", "One server."), option("b", "B"))
+LIKE_TWO = select("Which of the two?", option("a", "Keep it  2 Leave it"), option("b", "Drop it"))
+ALIKE = select("Which of these?", option("a", "Same"), option("b", "Same"))
+
+
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is about to be sent waits for as long as the test takes."""
+    monkeypatch.setattr("sayso.tui.inbox.SECONDS_TO_UNDO", 600)
+
+
+def chosen(place: Place, held: Held) -> tuple[str, ...]:
+    ask = place.now(held)
+    assert ask.outcome is not None
+    return ask.outcome.answers[0].chosen
+
+
+def outgoing(anna: Person) -> dict[str, str]:
+    return {ask_id: going.chosen for ask_id, going in anna.app.shared.board.outgoing.items()}
+
+
+@pytest.mark.parametrize("size", [(60, 20), (120, 30)], ids=["on the row", "beside the list"])
+async def test_one_key_answers_a_short_question_where_it_is_listed(
+    place: Place, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sayso.tui.inbox.SECONDS_TO_UNDO", 1)
+    held = place.ask(COLOUR)
+    async with place.inbox(size) as anna:
+        await anna.sees("2 Blue (recommended)", "1-2 answer")
+        await anna.press("1")
+        assert (await place.outcome(held)).state is State.ANSWERED
+        await anna.sees("Sent.")
+    assert chosen(place, held) == ("r",)
+    assert place.desk.draft(held.ask.id, "anna") == ""
+
+
+@pytest.mark.usefixtures("patience")
+async def test_what_one_key_answered_can_be_taken_back(place: Place) -> None:
+    held = place.ask(DROP)
+    async with place.inbox() as anna:
+        await anna.sees("y Yes  n No", "y n answer")
+        await anna.press("y")
+        await anna.sees("Yes: sent in", "u take it back", "Yes, about to be sent")
+        await until(lambda: "yes" in place.desk.draft(held.ask.id, "anna"), lambda: "the draft to be kept")
+        await anna.press("u")
+        await anna.sees("Taken back: Yes.", "y n answer")
+        assert "u take it back" not in anna.screen()
+    assert place.now(held).state is State.PENDING
+    assert place.desk.draft(held.ask.id, "anna") == ""
+
+
+@pytest.mark.usefixtures("patience")
+async def test_whoever_quits_has_answered(place: Place) -> None:
+    first, second = place.ask(DROP), place.ask(COLOUR)
+    async with place.inbox() as anna:
+        await anna.sees("1-2 answer")
+        await anna.press("2")
+        await anna.sees("Blue: sent in")
+        await anna.press("down")
+        await anna.press("n")
+        await anna.sees("No: sent in")
+        assert {place.now(held).state for held in (first, second)} == {State.PENDING}
+    assert (chosen(place, first), chosen(place, second)) == (("no",), ("b",))
+
+
+@pytest.mark.usefixtures("patience")
+async def test_who_opens_what_is_about_to_be_sent_goes_on_with_it(place: Place) -> None:
+    held = place.ask(COLOUR)
+    async with place.inbox() as anna:
+        await anna.sees("1-2 answer")
+        await anna.press("1")
+        await anna.sees("Red: sent in")
+        await anna.open()
+        await anna.sees("(*) 1. Red")
+        assert not outgoing(anna)
+    assert place.now(held).state is State.PENDING
+
+
+@pytest.mark.usefixtures("patience")
+@pytest.mark.parametrize("key", ["1", "y", "n"])
+async def test_a_held_key_and_a_burst_answer_nothing_in_the_list(place: Place, key: str) -> None:
+    place.ask(COLOUR)
+    place.ask(DROP)
+    async with place.inbox() as anna:
+        await anna.sees("y n answer")
+        await anna.type(f"{key}es")
+        assert not outgoing(anna)
+        await anna.press("down")
+        await anna.press_after(0.3, "1")
+        await anna.sees("Not taken:")
+        assert not outgoing(anna)
+
+
+@pytest.mark.usefixtures("patience")
+@pytest.mark.parametrize(
+    "question",
+    [
+        NAME,
+        REGIONS,
+        TEN,
+        DESCRIBED,
+        LIKE_TWO,
+        ALIKE,
+        select("Which *colour*?"),
+        select("Which colour?\n\nOf the old ones."),
+    ],
+    ids=["words", "several", "ten options", "described", "like two", "alike", "marked up", "two paragraphs"],
+)
+async def test_what_is_not_all_in_view_takes_no_key_in_the_list(place: Place, question: Question) -> None:
+    held = place.ask(question)
+    async with place.inbox() as anna:
+        await anna.sees("enter open")
+        await anna.press("1", "y")
+        assert "answer" not in anna.screen().split("\n")[-1]
+        assert not outgoing(anna)
+    assert place.now(held).state is State.PENDING
+
+
+@pytest.mark.usefixtures("patience")
+@pytest.mark.parametrize("question", [None, COMMAND], ids=["permission", "command"])
+async def test_no_permission_is_decided_on_its_row(place: Place, question: Question | None) -> None:
+    held = permission(place, question) if question else permission(place)
+    async with place.inbox() as anna:
+        await anna.sees("enter open")
+        await anna.press("1", "y", "n")
+        assert not outgoing(anna)
+    assert place.now(held).state is State.PENDING
+
+
+@pytest.mark.usefixtures("patience")
+async def test_words_that_were_begun_are_not_lost_to_one_key(place: Place) -> None:
+    held = place.ask(COLOUR)
+    async with place.inbox() as anna:
+        await anna.open()
+        await anna.press("o")
+        await anna.type("violet")
+        await anna.press("escape", "escape")
+        await anna.sees("draft", "1-2 answer")
+        await anna.press("1")
+        await anna.sees("You began to write something")
+        assert not outgoing(anna)
+    assert "violet" in place.desk.draft(held.ask.id, "anna")
