@@ -19,6 +19,8 @@ from sayso.text import age, json_line, one_line, quoted
 
 HOLES = ("id", "age", "status", "client", "session", "project", "branch", "question")
 _HOLE = re.compile(r"\{(\w*)\}")
+_DRESSED_HOLE = re.compile(r"\{(\w+)[!:.\[][^{}]*\}")
+"""A hole as Python's own templates have it, with more than a name."""
 _LOOK_AGAIN = 30.0
 """Seconds without a ring after which ages are told anew, and it is looked who still waits."""
 
@@ -41,6 +43,10 @@ def filled(template: str) -> Callable[[Sequence[Ask]], str]:
         raise InvalidInput(
             [Problem(path="--format", text=f"{quoted(unknown[0])} is no field. The fields are {known}.")]
         )
+    dressed = [found for found in _DRESSED_HOLE.finditer(template) if found[1] in HOLES]
+    if dressed:
+        given, field = quoted(dressed[0][0]), f"{{{dressed[0][1]}}}"
+        raise InvalidInput([Problem(path="--format", text=f"{given} is more than a field. Write {field}.")])
 
     def lines(asks: Sequence[Ask]) -> str:
         others = Lookalikes(ask.asker for ask in asks)
