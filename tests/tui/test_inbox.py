@@ -271,7 +271,7 @@ async def test_the_preview_beside_the_list_follows_the_cursor_where_there_is_roo
     place.ask(*FOUR)
     place.ask(select("Which colour?"))
     async with place.inbox(size=(120, 40)) as anna:
-        await anna.sees("- Red")
+        await anna.sees("1 Red")
         await anna.press("down")
         await anna.sees("CREATE TABLE orders", "- PostgreSQL (recommended)")
         await anna.pilot.resize_terminal(70, 24)
@@ -297,7 +297,7 @@ async def test_agents_of_the_same_name_in_one_project_have_rows_that_differ(plac
     place.ask(select("From a lone agent?"))
     async with place.inbox(size=(60, 20)) as anna:
         await anna.sees("codex · on fix-b · session bbbbbb")
-        await anna.sees("codex · session aaaaaa · on fix-a", "codex · session cccccc · on fix-a")
+        await anna.sees("codex · session aaaaaa · on fix-a", "y Yes  n No · api · codex · session cccccc")
         await anna.sees("claude-code · 1 question")
 
 

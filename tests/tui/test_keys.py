@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_the_help_shows_every_key_and_goes_away_again(place: Place) -> None:
-    async with place.inbox(size=(120, 110)) as anna:
+    async with place.inbox(size=(120, 120)) as anna:
         await anna.press("?")
         await anna.sees("Keys", "ask to explain", "ctrl+g", "editor", "[keys]")
         shown = anna.screen()

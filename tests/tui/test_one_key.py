@@ -8,6 +8,7 @@ from tests.tui.test_reflexes import COMMAND, permission
 
 from sayso.asks.desk import Held
 from sayso.asks.model import Question, State
+from sayso.tui.inbox import InboxScreen
 
 pytestmark = pytest.mark.anyio
 
@@ -28,6 +29,13 @@ def chosen(place: Place, held: Held) -> tuple[str, ...]:
     ask = place.now(held)
     assert ask.outcome is not None
     return ask.outcome.answers[0].chosen
+
+
+async def at_hand(anna: Person, held: Held) -> None:
+    """Wait until it is offered to be answered: the cursor must have rested on it."""
+    inbox = anna.app.screen
+    assert isinstance(inbox, InboxScreen)
+    await until(lambda: inbox._readable is not None and inbox._readable.id == held.ask.id, anna.screen)
 
 
 def outgoing(anna: Person) -> dict[str, str]:
@@ -72,6 +80,7 @@ async def test_whoever_quits_has_answered(place: Place) -> None:
         await anna.press("2")
         await anna.sees("Blue: sent in")
         await anna.press("down")
+        await at_hand(anna, first)
         await anna.press("n")
         await anna.sees("No: sent in")
         assert {place.now(held).state for held in (first, second)} == {State.PENDING}
@@ -94,13 +103,14 @@ async def test_who_opens_what_is_about_to_be_sent_goes_on_with_it(place: Place) 
 @pytest.mark.usefixtures("patience")
 @pytest.mark.parametrize("key", ["1", "y", "n"])
 async def test_a_held_key_and_a_burst_answer_nothing_in_the_list(place: Place, key: str) -> None:
-    place.ask(COLOUR)
+    colour = place.ask(COLOUR)
     place.ask(DROP)
     async with place.inbox() as anna:
         await anna.sees("y n answer")
         await anna.type(f"{key}es")
         assert not outgoing(anna)
         await anna.press("down")
+        await at_hand(anna, colour)
         await anna.press_after(0.3, "1")
         await anna.sees("Not taken:")
         assert not outgoing(anna)

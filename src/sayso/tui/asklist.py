@@ -111,7 +111,8 @@ class AskList(Entries[Entry]):
         assert isinstance(item, Ask)
         wording = self._shared.wording
         above = cell_len(wording.headline(item)) + cell_len(wording.age(self.since(item))) + 1
-        who = cell_len(_JOIN + wording.project(item)) + cell_len(" · ".join(self.marks(item))) + 2
+        apart = [part for part in wording.apart(item, self._lookalikes) if part]
+        who = cell_len(_JOIN.join(["", wording.project(item), *apart[:1], *self.marks(item)])) + 2
         return told if max(above, cell_len(told) + who) <= width else ""
 
     def _below(self, item: Entry, width: int) -> Content:

@@ -101,7 +101,7 @@ def test_switching_and_resizing_keep_what_was_typed(place: Place) -> None:
         others.ask(words("What is it called?"))
         others.ask(colour())
         anna.start()
-        anna.sees("2 waiting", "- Red")
+        anna.sees("2 waiting", "1 Red")
         anna.keys("Down", "Enter")
         anna.sees("Write your answer.")
         anna.type("half an answer, 東京")
