@@ -25,7 +25,7 @@ from sayso.tui.asklist import AskList
 from sayso.tui.bars import KeyBar, TextLine
 from sayso.tui.markdown import Block
 from sayso.tui.one_key import is_told_beside, keys_for, shown_keys
-from sayso.tui.outgoing import SECONDS_TO_UNDO, Outgoing
+from sayso.tui.outgoing import SECONDS_TO_UNDO, HeldAnswer
 from sayso.tui.outline import copy_text, crowd_preview, preview, whole_text
 from sayso.tui.prose import Prose
 from sayso.tui.reflexes import REST
@@ -246,7 +246,7 @@ class InboxScreen(SaysoScreen[None]):
         else:
             bar.lead([])
 
-    def _told(self, going: Outgoing) -> str:
+    def _told(self, going: HeldAnswer) -> str:
         return one_line(self.shared.wording.option(going.ask.questions[0], going.chosen), 24)
 
     def _previewed(self, entry: Entry) -> Sequence[Block]:
@@ -352,10 +352,10 @@ class InboxScreen(SaysoScreen[None]):
         if ask.id in board.drafts and ask.id not in board.outgoing:
             self.warn(self.shared.texts.draft_first.format(key=self.shared.keys.shown("open")))
         else:
-            going = Outgoing(ask=ask, chosen=chosen, seconds=SECONDS_TO_UNDO)
+            going = HeldAnswer(ask=ask, chosen=chosen, seconds=SECONDS_TO_UNDO)
             self.run_worker(self._hold_back(going), group="settle")
 
-    async def _hold_back(self, going: Outgoing) -> None:
+    async def _hold_back(self, going: HeldAnswer) -> None:
         """Send it in a while. Until then it is a draft: whatever ends this program, nothing is lost."""
         with self.shared.typing.held():
             if not await self.meant_alone():
@@ -363,14 +363,14 @@ class InboxScreen(SaysoScreen[None]):
             self._go_out(going)
             await self._keep(going.ask, to_json(going.ask, going.draft))
 
-    def _go_out(self, going: Outgoing) -> None:
+    def _go_out(self, going: HeldAnswer) -> None:
         outgoing = self.shared.board.outgoing
         outgoing.pop(going.ask.id, None)
         outgoing[going.ask.id] = going
         self._outgoing_changed()
         self.set_timer(1.0, partial(self._second_passed, going))
 
-    def _second_passed(self, going: Outgoing) -> None:
+    def _second_passed(self, going: HeldAnswer) -> None:
         outgoing, ask_id = self.shared.board.outgoing, going.ask.id
         if outgoing.get(ask_id) is not going:
             return
@@ -405,11 +405,11 @@ class InboxScreen(SaysoScreen[None]):
         except StoreError:
             board.unsaved[ask.id] = body
 
-    async def _send(self, going: Outgoing) -> None:
+    async def _send(self, going: HeldAnswer) -> None:
         self.shared.board.drafts.add(going.ask.id)  # as which it stays where it cannot be sent
         await self._turn(going.ask, self._answering(going), "sent")
 
-    def _answering(self, going: Outgoing) -> Callable[[AskDesk], Ask]:
+    def _answering(self, going: HeldAnswer) -> Callable[[AskDesk], Ask]:
         ask, settler = going.ask, self.shared.settler
 
         def work(desk: AskDesk) -> Ask:

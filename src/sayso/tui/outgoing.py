@@ -12,7 +12,7 @@ SECONDS_TO_UNDO = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outgoing:
+class HeldAnswer:
     """An answer that is sent in so many seconds, unless the person takes it back."""
 
     ask: Ask

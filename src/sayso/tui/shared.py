@@ -14,7 +14,7 @@ from sayso.config import Config, system_user
 from sayso.presence import Whereabouts
 from sayso.tui.keys import Keys
 from sayso.tui.link import SURFACE, Link
-from sayso.tui.outgoing import Outgoing
+from sayso.tui.outgoing import HeldAnswer
 from sayso.tui.reflexes import Reflexes
 from sayso.tui.texts import Texts, texts_for
 from sayso.tui.typeahead import TypeAhead
@@ -40,7 +40,7 @@ class InboxBoard:
     """Asks with something entered for them."""
     unsaved: dict[str, str] = field(default_factory=dict)
     """Drafts that could not be kept in the store yet, by ask."""
-    outgoing: dict[str, Outgoing] = field(default_factory=dict)
+    outgoing: dict[str, HeldAnswer] = field(default_factory=dict)
     """Answers that are about to be sent and can still be taken back, by ask."""
     settled: set[str] = field(default_factory=set)
     """Asks that were settled here. A look that began before that may still show them."""
