@@ -70,9 +70,10 @@ test-clients: $(DEV)
 	  tests/e2e/programs/real_permissions.py tests/e2e/programs/real_takeover.py \
 	  tests/e2e/programs/guarded_server.py tests/e2e/talk/real_acp.py --timeout 1800 --numprocesses 6
 
-# The real Claude Code and Codex in Talk, with scripted models on loopback.
+# The real Claude Code, Codex and Gemini in Talk, with scripted models on loopback.
 test-claude: $(TOOLS)
-	$(BIN)/pytest tests/e2e/talk/real_claude.py tests/e2e/talk/real_codex.py --timeout 1800
+	$(BIN)/pytest tests/e2e/talk/real_claude.py tests/e2e/talk/real_codex.py tests/e2e/talk/real_table.py \
+	  --timeout 1800
 
 # Prints every table and writes them into docs/performance.md. Installs other MCP servers into a throw-away folder.
 # Fails when a promise about speed is broken.
