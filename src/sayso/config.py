@@ -212,6 +212,15 @@ def _setting(default: Any, read: Callable[[object], Any], about: str, *, anywher
     return field(default=default, metadata=metadata)
 
 
+THEME_NAMES = (
+    "dark",
+    "light",
+    "contrast",
+    "terminal",
+    *["nord", "gruvbox", "dracula", "solarized", "mocha", "forest", "paper", "latte"],
+)
+
+
 @record
 class Config:
     """The settings of one process, and for each where it came from."""
@@ -344,7 +353,7 @@ class Config:
 
     theme: str = _setting(
         "auto",
-        choice("auto", "dark", "light", "contrast", "terminal"),
+        choice("auto", *THEME_NAMES),
         "Colours of the terminal inbox. `terminal` uses your terminal's own; `auto` is light or dark as it says.",
     )
     language: str = _setting(

@@ -15,6 +15,7 @@ from tests.operations.works import Works
 from tests.tui.harness import FOUR, NAME, Person, Place, select, until
 
 from sayso.asks.model import Answer, Asker, NewAsk, Settler
+from sayso.config import THEME_NAMES
 from sayso.tui.themes import THEMES, theme_for
 
 pytestmark = pytest.mark.anyio
@@ -172,7 +173,7 @@ async def test_resizing_keeps_everything_in_reach(busy: Place) -> None:
         await anna.sees("Where should it run?")
 
 
-@pytest.mark.parametrize("name", list(THEMES))
+@pytest.mark.parametrize("name", ["dark", "light", "contrast", "terminal", "nord", "paper"])
 async def test_every_theme_can_show_every_screen(busy: Place, name: str) -> None:
     busy.environ["SAYSO_THEME"] = name
     async with busy.inbox() as anna:
@@ -182,6 +183,38 @@ async def test_every_theme_can_show_every_screen(busy: Place, name: str) -> None
         await anna.sees("CREATE TABLE orders")
         await anna.press("ctrl+s")
         await anna.sees("(needs an answer)")
+
+
+ON_EVERY_GROUND = ("foreground", "muted", "mark", "primary", "secondary", "warning", "error", "success")
+IN_CODE = ("code", "code-keyword", "code-string", "code-number", "code-comment", "code-name")
+
+
+@pytest.mark.parametrize("name", [name for name, theme in THEMES.items() if not theme.ansi])
+def test_every_text_of_a_theme_stands_out_from_its_ground(name: str) -> None:
+    """WCAG AA: 4.5 to 1."""
+    theme = THEMES[name]
+    colours = {**vars(theme), **theme.variables}
+    pairs = [(text, ground) for text in ON_EVERY_GROUND for ground in ("background", "surface", "panel")]
+    pairs += [(text, "code-background") for text in IN_CODE]
+    pairs += [("cursor-foreground", "cursor-background"), ("background", "error")]
+    contrasts = {pair: contrast(colours[pair[0]], colours[pair[1]]) for pair in pairs}
+    assert {pair: found for pair, found in contrasts.items() if found < 4.5} == {}
+
+
+def contrast(text: str, ground: str) -> float:
+    light, dark = sorted((luminance(text), luminance(ground)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_there_are_twelve_themes_and_the_settings_know_them_all() -> None:
+    assert tuple(THEMES) == THEME_NAMES
+    assert len(THEMES) == 12
 
 
 async def test_without_colours_none_are_used_and_the_cursor_still_shows(

@@ -11,7 +11,11 @@ import sayso.tui
 from sayso.permissions import quorum_words
 from sayso.tui.texts import LANGUAGES, Texts, texts_for
 
-SAME = {"do_editor", "part_sandbox"}
+SAME = {
+    "do_editor",
+    "part_sandbox",
+    *(f"theme_{name}" for name in ["nord", "gruvbox", "dracula", "solarized", "mocha"]),
+}
 """Texts that happen to be the same in another language."""
 NAMES = list(Texts.__annotations__)
 

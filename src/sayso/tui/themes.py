@@ -1,4 +1,4 @@
-"""The colours: dark, light, high contrast, and the terminal's own."""
+"""The colours: dark, light, high contrast, the terminal's own, and those that people know from their editors."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from textual.theme import Theme
 
 from sayso.config import Config
 from sayso.files import replace_file
+from sayso.tui.palettes import PALETTES
 
 _DARK = {
     "muted": "#8b96a8",
@@ -17,7 +18,7 @@ _DARK = {
     "code-keyword": "#c792ea",
     "code-string": "#a5d6a7",
     "code-number": "#f2ae6b",
-    "code-comment": "#7f8ba0",
+    "code-comment": "#8a97ac",
     "code-name": "#82b1ff",
     "code-background": "#202734",
     "cursor-background": "#2c3a54",
@@ -32,7 +33,7 @@ _LIGHT = {
     "code-keyword": "#7b2fa3",
     "code-string": "#22692a",
     "code-number": "#9a4b00",
-    "code-comment": "#66707f",
+    "code-comment": "#5a6371",
     "code-name": "#1d4fa8",
     "code-background": "#eceff4",
     "cursor-background": "#d5e2f7",
@@ -145,6 +146,7 @@ THEMES: Mapping[str, Theme] = {
         dark=True,
         variables=_TERMINAL,
     ),
+    **PALETTES,
 }
 
 

@@ -288,6 +288,14 @@ class Texts:
     theme_light: str = "light"
     theme_contrast: str = "high contrast"
     theme_terminal: str = "as your terminal has them"
+    theme_nord: str = "Nord"
+    theme_gruvbox: str = "Gruvbox"
+    theme_dracula: str = "Dracula"
+    theme_solarized: str = "Solarized"
+    theme_mocha: str = "Mocha"
+    theme_forest: str = "forest"
+    theme_paper: str = "paper, light"
+    theme_latte: str = "Latte, light"
 
     # What keys do
     do_help: str = "help"
