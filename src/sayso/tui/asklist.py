@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 
-from rich.cells import cell_len
 from textual.content import Content
 
 from sayso.asks.crowds import Crowd, Entry
@@ -110,19 +109,24 @@ class AskList(Entries[Entry]):
             return ""
         assert isinstance(item, Ask)
         wording = self._shared.wording
-        above = cell_len(wording.headline(item)) + cell_len(wording.age(self.since(item))) + 1
+        above = _cells(wording.headline(item)) + _cells(wording.age(self.since(item))) + 1
         apart = [part for part in wording.apart(item, self._lookalikes) if part]
-        who = cell_len(_JOIN.join(["", wording.project(item), *apart[:1], *self.marks(item)])) + 2
-        return told if max(above, cell_len(told) + who) <= width else ""
+        who = _cells(_JOIN.join(["", wording.project(item), *apart[:1], *self.marks(item)])) + 2
+        return told if max(above, _cells(told) + who) <= width else ""
 
     def _below(self, item: Entry, width: int) -> Content:
         told = self._choices(item, width)
         if not told:
             return super()._below(item, width)
-        return Content(told) + _JOIN + super()._below(item, width - cell_len(told + _JOIN))
+        return Content(told) + _JOIN + super()._below(item, width - _cells(told + _JOIN))
 
     def row(self, index: int, width: int) -> Sequence[Content]:
         """The asks of an open crowd stand a little further in."""
         if self.items[index].id not in self._unfolded:
             return super().row(index, width)
         return [Content(_INDENT) + line for line in super().row(index, max(width - len(_INDENT), 1))]
+
+
+def _cells(text: str) -> int:
+    """How many columns the text takes."""
+    return Content(text).cell_length
