@@ -122,7 +122,7 @@ def test_the_form_offers_what_the_agent_has_told_of_and_nothing_that_it_lacks(st
     gemini = stage.project("known", agent="gemini", command=(sys.executable, "-c", ""))
     for project in (claude, other):
         assert stage.ended(visitor.start(project, "say Here")).state is RunState.COMPLETED
-    form = _start_form(visitor.get("/talk").text)
+    form = _start_form(visitor.get(f"/talk?project={claude}").text)
     assert f'<datalist id="models-{claude}"><option value="default"><option value="stand-in-2"></datalist>' in form
     assert f'<datalist id="models-{other}"><option value="stand-in-1"><option value="haiku"></datalist>' in form
     assert 'data-agent="The agent" data-modes="default plan">' in form
