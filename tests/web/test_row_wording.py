@@ -9,6 +9,7 @@ from sayso.asks.model import Ask, Asker, Kind, NewAsk, Option, Question
 from sayso.config import Config
 from sayso.dialects import approve
 from sayso.web.icons import icon
+from sayso.web.push_messages import options as options_in_notification
 from sayso.web.row_wording import kind_of, options_in_row, size_of
 
 
@@ -101,3 +102,27 @@ def test_a_row_offers_answers_where_it_shows_the_whole_question() -> None:
         assert labels(shown_in_part) == []
     assert labels(confirm(), confirm("And?")) == []
     assert options_in_row(wanting("Bash", command="ls")) == ()
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "~~Do not~~ Drop the tables?",
+        "Drop *all* tables?",
+        "Drop `a` and not `b`?",
+        "Drop ![not](x.png) it?",
+        "Drop <https://example.org>?",
+        "Drop &#110;ot it?",
+        "Drop \\*it\\*?",
+        "Drop  two blanks?",
+        "# Drop it?",
+        "> Drop it?",
+        "- Drop it?",
+        "Drop\u200bit?",
+    ],
+)
+def test_a_question_with_marks_that_a_line_does_not_show_is_answered_on_its_page_alone(asked: str) -> None:
+    marked = opened(new_ask(confirm(asked)))
+    assert options_in_row(marked) == ()
+    assert options_in_notification(marked) == []
+    assert options_in_notification(opened(new_ask(confirm("Drop it?")))) == ["Yes", "No"]

@@ -18,6 +18,7 @@ from sayso.push.subscriptions import PushKind
 from sayso.text import exact, one_line
 from sayso.web import talk_wording
 from sayso.web.entries import mark
+from sayso.web.markdown import plain_line
 
 DAY = 86_400
 MOST_OPTIONS = 3
@@ -99,7 +100,9 @@ def _whole_question(ask: Ask) -> str:
     question = ask.questions[0]
     parts = dict.fromkeys(part for part in (ask.title, question.title, question.text) if part)
     whole = ": ".join(parts)
-    return whole if _is_plain(whole, LONGEST_QUESTION) else ""
+    # What its page shows in another way, such as with a line through a word, is read there.
+    same = question.text == plain_line(question.text)
+    return whole if same and _is_plain(whole, LONGEST_QUESTION) else ""
 
 
 def _is_plain(text: str, most: int) -> bool:

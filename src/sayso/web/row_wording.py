@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sayso.asks.model import Ask, Kind, Option
 from sayso.permissions.action import Action, ActionKind, action_of
-from sayso.web.wording import question_in_heading
+from sayso.web.wording import headline, question_in_heading
 
 MOST_OPTIONS, MOST_LABEL, MOST_WORDS, MOST_TITLE = 4, 30, 160, 40
 """A question with no more of each is shown whole in its row, and can be answered there."""
@@ -55,8 +55,8 @@ def options_in_row(ask: Ask) -> tuple[Option, ...]:
     only = ask.questions[0] if len(ask.questions) == 1 else None
     if only is None or not ask.state.answerable or only.kind not in (Kind.CONFIRM, Kind.SELECT):
         return ()
-    heading = question_in_heading(ask)
-    if heading is None or heading.rest or "<a " in heading.html:
+    # A mark that the row does not show, such as a line through a word, may turn round what is asked.
+    if question_in_heading(ask) is None or only.text.strip() != headline(ask):
         return ()
     fits = len(only.text) <= MOST_WORDS and len(only.title) <= MOST_TITLE and len(only.choices) <= MOST_OPTIONS
     return only.choices if fits and all(map(_is_short, only.choices)) else ()
