@@ -35,11 +35,12 @@ def prepared_file(path: Path, data: bytes, *, new_mode: int = 0o600) -> Iterator
 
 def read_regular(path: Path, most: int) -> bytes:
     """What is in a file, up to one byte more than `most`. OSError for anything but a file: no pipe is waited for."""
-    with open(path, "rb", opener=_open_regular) as opened:
+    with open(path, "rb", opener=open_regular) as opened:
         return opened.read(most + 1)
 
 
-def _open_regular(file: str, flags: int) -> int:
+def open_regular(file: str, flags: int) -> int:
+    """Opens it for `open`, and does not wait for the other end of a pipe."""
     opened = os.open(file, flags | getattr(os, "O_NONBLOCK", 0))
     if not stat.S_ISREG(os.fstat(opened).st_mode):
         os.close(opened)

@@ -27,10 +27,10 @@ from sayso.dialects.approve import Permission
 from sayso.dialects.profiles import profile
 from sayso.errors import AlreadySettled, InvalidInput, StoreUnavailable
 from sayso.gates.claude_code import OWN_TOOLS, ClaudeCode
-from sayso.gates.client import Aftermath, GateVerdict
+from sayso.gates.client import Aftermath, DecidedThere, GateVerdict
 from sayso.gates.open_prompt import OpenPrompt
 from sayso.gates.prompts import AskedPermission
-from sayso.gates.transcript import SessionTranscript
+from sayso.gates.transcript import MOST_LINE, SessionTranscript
 from sayso.permissions.action import AllowScope
 from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.log import PermissionLog
@@ -577,6 +577,35 @@ def test_the_transcript_says_whether_what_was_told_has_counted(
     with path.open("a") as file:
         file.writelines(f"{json.dumps(line)}\n" for line in lines)
     assert [trail.after(verdict) for trail, verdict in zip(trails, told, strict=True)] == [no, yes, edited]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(b'{"tool_use": ' + b"[" * 3000 + b"]" * 3000 + b"}", id="deep"),
+        pytest.param(b'{"tool_use": "' + b"x" * (MOST_LINE + 1) + b'"}', id="long"),
+        pytest.param(b'{"tool_use": "\xff\xfe"}', id="not UTF-8"),
+        pytest.param(b'["tool_use"]', id="no object"),
+        pytest.param(b'{"tool_use": ' + b"9" * 5000 + b"}", id="a long number"),
+    ],
+)
+def test_a_line_of_the_transcript_that_nobody_can_read_keeps_no_other_one_from_being_read(
+    tmp_path: Path, line: bytes
+) -> None:
+    path = tmp_path / "transcript.jsonl"
+    path.write_bytes(line + b"\n" + json.dumps(used("toolu_1")).encode() + b"\n")
+    trail = SessionTranscript(path, Permission(tool="Bash", given=BASH))
+    assert trail.look() is None
+    with path.open("ab") as file:
+        file.write(line + b"\n" + json.dumps(result("toolu_1")).encode() + b"\n")
+    assert trail.look() is DecidedThere.ALLOWED
+
+
+def test_no_pipe_in_the_place_of_the_transcript_is_waited_for(home: Home) -> None:
+    os.mkfifo(home.folder / "transcript.jsonl")
+    with waiting(home) as gate:
+        gate.deny("use make clean")
+        assert gate.decision()["behavior"] == "deny"
 
 
 # When something ends

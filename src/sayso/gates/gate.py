@@ -43,7 +43,7 @@ def _decide(client: GateClient, event: Mapping[str, Any], watch: Watch) -> ToldV
     config = load(cwd=project_of(prompt.folder))
     with open_desks(config) as desks:
         opened = _ask(client, prompt, trail, desks, watch)
-    if not (opened and opened.told and trail and trail.path.exists() and prompt.own_prompt is OwnPrompt.BESIDE):
+    if not (opened and opened.told and trail and trail.path.is_file() and prompt.own_prompt is OwnPrompt.BESIDE):
         return None
     from sayso.gates.afterwards import ToldVerdict  # only now: a gate that waits is smaller without
 

@@ -9,16 +9,22 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from sayso.dialects.approve import Permission
+from sayso.files import open_regular
 from sayso.gates.client import Aftermath, DecidedThere, GateVerdict
 from sayso.records import record
 
 TAIL = 4 * 1024 * 1024
 """Bytes before its end from which it is read: the use that the prompt is about is among the newest."""
 _CHUNK = 256 * 1024
+MOST_LINE = 8 * 1024 * 1024
+"""Bytes of a line that is read; a longer one is passed over."""
+_CUT = b"\0"
+"""In place of the beginning of such a line: what is no JSON."""
 _USE, _RESULT = b'"tool_use"', b'"tool_result"'
 REJECTED = ("The user doesn't want to proceed with this tool use", "[Request interrupted by user")
 """How the result of a tool begins that a person at the terminal did not allow."""
@@ -68,11 +74,15 @@ class SessionTranscript:
         """Of all uses that this prompt may be about, once each has one."""
         for end, line in self._lines():
             if _USE in line or _RESULT in line:
-                self._take(_said(line), is_new=end > self._asked_at)
+                # Agents can have anything written there: what nobody can read keeps nothing else from being read.
+                with suppress(ValueError, RecursionError):
+                    self._take(json.loads(line), is_new=end > self._asked_at)
         ends = [end for end in self._open.values() if end]
         return ends if len(ends) == len(self._open) else ()
 
-    def _take(self, said: Mapping[str, Any], *, is_new: bool) -> None:
+    def _take(self, said: object, *, is_new: bool) -> None:
+        if not isinstance(said, dict):
+            return
         for block in _blocks(said):
             match said.get("type"), block:
                 case "assistant", {
@@ -101,26 +111,17 @@ class SessionTranscript:
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         """Each whole line that was added since the last look, with the place where it ends."""
-        try:
-            with self.path.open("rb") as file:
-                file.seek(self._at)
-                while chunk := file.read(_CHUNK):
-                    *lines, self._rest = (self._rest + chunk).split(b"\n")
-                    start = self._at + len(chunk) - len(self._rest) - sum(len(line) + 1 for line in lines)
-                    self._at += len(chunk)
-                    for line in lines:
-                        start += len(line) + 1
-                        yield start, line
-        except OSError:
-            return  # not there yet, or no more
-
-
-def _said(line: bytes) -> Mapping[str, Any]:
-    try:
-        said = json.loads(line)
-    except ValueError:
-        return {}  # where reading began in the middle of a line
-    return said if isinstance(said, dict) else {}
+        with suppress(OSError), open(self.path, "rb", opener=open_regular) as file:  # not there yet, or no more
+            file.seek(self._at)
+            while chunk := file.read(_CHUNK):
+                *lines, self._rest = (self._rest + chunk).split(b"\n")
+                start = self._at + len(chunk) - len(self._rest) - sum(len(line) + 1 for line in lines)
+                self._at += len(chunk)
+                if len(self._rest) > MOST_LINE:
+                    self._rest = _CUT
+                for line in lines:
+                    start += len(line) + 1
+                    yield start, line
 
 
 def _blocks(said: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
