@@ -7,6 +7,7 @@ and agents printed.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -36,6 +37,12 @@ COUNTED = ("asks", "operations", "projects", "runs", "users", "tokens", "permiss
 """The tables that a store which somebody has used has rows in."""
 _NOBODY = "ended"
 """Stands for a process that is gone."""
+_AS_IT_IS = ("surfaces", "presence", "roster", "links", "sessions", "pushes", "delegations")
+"""Tables that tell of now. They stay as they are, whatever the backup has."""
+_UNDER_WAY = (
+    "It was at work when the backup was made that has been put back, and what became of it is not in there. Send "
+    "another message to go on."
+)
 
 
 @record
@@ -66,10 +73,7 @@ def restore(config: Config, file: Path, before: Path | None, person: str, progre
                 raise StoreNotEmpty(there)
             if there and before is not None:
                 _into_file(tx, before, progress)
-            waits = {row["wait_id"] for row in tx.rows("asks")}
-            for table in reversed(tables()):
-                tx.clear(table)
-            rows = backup.read(lambda made: _from_backup(made, tx, waits, progress))
+            rows = backup.read(lambda made: _take_its_place(made, tx, progress))
             chain.append(tx, [_noted(file, made_at, person)])
             return Restored(rows=rows, made_at=made_at, before=before if there else None)
 
@@ -102,22 +106,82 @@ def _as_backup(tx: Transaction, made: Transaction, progress: Progress) -> Count:
     return rows
 
 
-def _from_backup(made: Transaction, tx: Transaction, waits: set[str | None], progress: Progress) -> Count:
-    rows = {}
-    for table in tables():
-        found = _told(table, made.rows(table), progress)
+def _take_its_place(made: Transaction, tx: Transaction, progress: Progress) -> Count:
+    present = _Present(made, tx)
+    for table in reversed(tables()):
+        tx.clear(table)
+    return {
+        table: tx.put_rows(table, present.fitted(table, _told(table, made.rows(table), progress))) for table in tables()
+    }
+
+
+class _Present:
+    """What holds now and must not be what it was when the backup was made. Nothing that was under way then is begun
+    again, nobody who was shut out comes back, and what was given to somebody is not given to them once more."""
+
+    def __init__(self, made: Transaction, tx: Transaction) -> None:
+        self._now = now_ms()
+        undelivered = {row["id"] for row in made.rows("asks") if row["delivered_at"] is None}
+        self._waits, self._delivered = set(), {}
+        for row in tx.rows("asks"):
+            self._waits.add(row["wait_id"])
+            if row["id"] in undelivered and row["delivered_at"] is not None:
+                self._delivered[row["id"]] = row["delivered_at"]
+        self._runs = {row["id"] for row in tx.rows("runs") if row["ended_at"] is None}
+        self._queued = {row["id"]: row["after_run"] for row in tx.rows("queued_messages")}
+        self._rules = {row["id"] for row in tx.rows("session_rules") if row["ended_at"] is None}
+        self._revoked = {
+            (table, row["name"]): row["revoked_at"]
+            for table in ("users", "tokens")
+            for row in tx.rows(table)
+            if row["revoked_at"] is not None
+        }
+        self._kept = {table: list(tx.rows(table)) for table in (*_AS_IT_IS, "claims")}
+        self._people = {row["name"] for row in made.rows("users")}
+        self._signed_in = {row["hash"] for row in self._kept["sessions"] if row["user_name"] in self._people}
+
+    def fitted(self, table: str, rows: Iterable[Row]) -> Iterable[Row]:
+        """The rows of a table of the backup as they are to be put back."""
+        if table in _AS_IT_IS:
+            return filter(self._belongs, self._kept[table])
         match table:
-            case "asks":
-                found = (_let_go(row) if row["wait_id"] not in waits else row for row in found)
+            case "claims":
+                # What may be done once only was done, whenever that was.
+                return {row["key"]: row for row in (*rows, *self._kept[table])}.values()
             case "meta":
-                found = (row for row in found if row["key"] != _MADE_AT)
-        rows[table] = tx.put_rows(table, found)
-    return rows
+                return (row for row in rows if row["key"] != _MADE_AT)
+            case "asks":
+                return map(self._ask, rows)
+            case "runs":
+                return map(self._run, rows)
+            case "queued_messages":
+                return ({**row, "after_run": self._queued.get(row["id"], "")} for row in rows)
+            case "session_rules":
+                return map(self._rule, rows)
+            case "users" | "tokens":
+                return (
+                    {**row, "revoked_at": row["revoked_at"] or self._revoked.get((table, row["name"]))} for row in rows
+                )
+        return rows
 
+    def _belongs(self, row: Row) -> bool:
+        """Whether a person whom a row is about is in the backup."""
+        return row.get("user_name", "") in {"", *self._people} and row.get("session", "") in {"", *self._signed_in}
 
-def _let_go(row: Row) -> Row:
-    """What an agent waited for when the backup was made, and does not any more."""
-    return {**row, "wait_process": _NOBODY}
+    def _ask(self, row: Row) -> Row:
+        fitted = {**row, "delivered_at": row["delivered_at"] or self._delivered.get(row["id"])}
+        if row["wait_id"] is not None and row["wait_id"] not in self._waits:
+            fitted["wait_process"] = _NOBODY
+        return fitted
+
+    def _run(self, row: Row) -> Row:
+        if row["ended_at"] is not None or row["id"] in self._runs:
+            return row
+        ended = {"state": "lost", "token": None, "ended_at": self._now, "ending": json.dumps({"message": _UNDER_WAY})}
+        return {**row, **ended, "version": row["version"] + 1, "changed_at": self._now}
+
+    def _rule(self, row: Row) -> Row:
+        return row if row["ended_at"] is not None or row["id"] in self._rules else {**row, "ended_at": self._now}
 
 
 def _told(table: str, rows: Iterable[Row], progress: Progress) -> Iterator[Row]:

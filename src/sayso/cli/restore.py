@@ -31,6 +31,7 @@ def command(file: Path, replace: bool, as_json: bool) -> None:
 
     An agent that waits for an answer goes on waiting, if its question is in FILE. What agents waited for then and do
     not any more can still be answered; they get it when they ask again. A permission among those is over.
+    Nothing that was under way then is begun again, and who was shut out since then stays out.
 
     \b
     Example:

@@ -1,0 +1,111 @@
+"""What a restore must not bring back: what was under way, who was shut out, and what was given to somebody already."""
+
+from __future__ import annotations
+
+import tempfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sayso.accounts import Accounts
+from sayso.agents.desk import RunDesk
+from sayso.agents.model import Ending, NewRun, Options, RunState
+from sayso.agents.projects import Projects
+from sayso.agents.queue import MessageQueue
+from sayso.asks.desk import AskDesk
+from sayso.asks.model import Answer, Asker, Kind, NewAsk, Question, Settler
+from sayso.backup import back_up, restore
+from sayso.config import Config, load
+from sayso.store import Store, open_store
+
+QUESTION = Question(id="1", text="Deploy now?", kind=Kind.CONFIRM)
+NEW = NewAsk(tool="ask", questions=(QUESTION,), asker=Asker(client="claude-code", project="/shop"))
+
+
+class Place:
+    """A store, and a backup of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file, self._before = folder / "saved.db", folder / "before.db"
+        (folder / "project").mkdir()
+        environ = {"HOME": str(folder), "SAYSO_STATE_DIR": str(folder / "state")}
+        self.project = folder / "project"
+        self.config: Config = load(environ=environ, cwd=self.project)
+        self.store: Store = open_store(self.config)
+        self.asks, self.accounts = AskDesk(self.store), Accounts(self.store)
+        self.runs, self.queue = RunDesk(self.store, folder / "runs"), MessageQueue(self.store)
+
+    def back_up(self) -> None:
+        back_up(self.config, self._file, lambda *_: None)
+
+    def restore(self) -> None:
+        restore(self.config, self._file, self._before, "ada", lambda *_: None)
+
+
+@pytest.fixture
+def place() -> Iterator[Place]:
+    with tempfile.TemporaryDirectory(prefix="sayso-", dir="/tmp") as folder:
+        place = Place(Path(folder))
+        yield place
+        place.store.close()
+
+
+def test_an_answer_that_its_agent_has_is_not_given_to_it_once_more(place: Place) -> None:
+    ask = place.asks.leave(NEW)
+    place.asks.answer(ask.id, [Answer(question="1", chosen=("yes",))], Settler(person="ada", surface="terminal"))
+    place.back_up()
+    held = place.asks.hold(NEW)
+    assert held.ask.id == ask.id
+    assert place.asks.delivered(held).delivered
+    place.restore()
+    assert place.asks.get(ask.id).delivered
+    again = place.asks.hold(NEW)
+    assert again.ask.id != ask.id
+    place.asks.release(again, "done")
+
+
+def test_an_agent_that_was_at_work_is_not_started_again_and_nothing_queued_is_sent_unasked(place: Place) -> None:
+    place.accounts.add_user("ada")
+    project = Projects(place.store).add("ada", place.project, options=Options())
+    run = place.runs.open(NewRun(project=project, prompt="Deploy", token=str(uuid.uuid4())), most=9)
+    place.queue.add(run, "And then this")
+    place.back_up()
+    place.runs.want_stopped(run.id, "ada")
+    place.queue.remove(run, place.queue.of(run.conversation)[0].id)
+    place.runs.end(run.id, RunState.STOPPED, Ending())
+    place.restore()
+    restored = place.runs.get(run.id)
+    assert (restored.state, restored.token) == (RunState.LOST, "")
+    assert restored.ending is not None
+    assert "backup" in restored.ending.message
+    assert place.runs.open_here() == []
+    [message] = place.queue.of(run.conversation)
+    assert (message.text, message.is_held(restored)) == ("And then this", True)
+
+
+def test_what_is_under_way_all_the_time_goes_on(place: Place) -> None:
+    place.accounts.add_user("ada")
+    project = Projects(place.store).add("ada", place.project, options=Options())
+    run = place.runs.open(NewRun(project=project, prompt="Deploy", token=str(uuid.uuid4())), most=9)
+    place.queue.add(run, "And then this")
+    place.back_up()
+    place.restore()
+    assert place.runs.get(run.id).state is RunState.RUNNING
+    [message] = place.queue.of(run.conversation)
+    assert not message.is_held(run)
+
+
+def test_who_was_shut_out_since_then_stays_out(place: Place) -> None:
+    place.accounts.add_user("zoe")
+    place.accounts.add_user("bo")
+    token = place.accounts.add_token("builder", user="zoe", project="/shop")
+    session = place.accounts.redeem(place.accounts.make_link("zoe"), "a browser")
+    place.back_up()
+    place.accounts.revoke_user("zoe")
+    place.restore()
+    users = {user.name: user.revoked_at is None for user in place.accounts.users()}
+    assert users == {"zoe": False, "bo": True}
+    assert place.accounts.session(session) is None
+    assert place.accounts.token(token) is None
