@@ -9,11 +9,10 @@ import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from sayso.errors import NotificationFailed
-from sayso.push.subscriptions import may_be_called
+from sayso.push.addresses import is_public, may_be_called
 
 logger = logging.getLogger(__name__)
 
@@ -22,12 +21,6 @@ PATIENCE = 10.0
 LONGEST_WAIT = 3600.0
 UNREACHED = 0
 """Takes the place of a status where no reply came."""
-
-
-def is_public(address: str) -> bool:
-    """Whether an address is one of the whole internet, and no machine or network of ours."""
-    found = ip_address(address.partition("%")[0])
-    return found.is_global and not found.is_multicast
 
 
 @cache

@@ -10,16 +10,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
-from ipaddress import ip_address
 from typing import Any
-from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from sayso.clock import Clock, now_ms
 from sayso.errors import InvalidInput, NotFound, Problem
+from sayso.push.addresses import may_be_called
 from sayso.store import Row, Store, Transaction
 
-LONGEST_ENDPOINT = 2048
 MOST_PROJECTS = 50
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 _POINT, _AUTH = 65, 16
@@ -152,22 +150,6 @@ def _check(endpoint: str, p256dh: str, auth: str) -> None:
             problems.append(Problem(path=name, text=f"must be {size} bytes as base64url."))
     if problems:
         raise InvalidInput(problems)
-
-
-def may_be_called(endpoint: str) -> bool:
-    """Whether an address can be that of a push service, by its form. Where its name leads is seen before each call."""
-    try:
-        parts = urlsplit(endpoint)
-        host, port = parts.hostname or "", parts.port
-    except ValueError:
-        return False
-    plain = endpoint.isascii() and endpoint.isprintable() and " " not in endpoint and len(endpoint) <= LONGEST_ENDPOINT
-    if not plain or parts.scheme != "https" or not host or port == 0 or "@" in parts.netloc:
-        return False
-    try:
-        return ip_address(host).is_global
-    except ValueError:
-        return "." in host and host.rpartition(".")[2] not in ("localhost", "local", "internal")
 
 
 def _check_wishes(wishes: PushWishes) -> None:

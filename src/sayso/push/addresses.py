@@ -1,0 +1,60 @@
+"""Which addresses messages may go to: a browser names them, so never to this machine or to a network behind it."""
+
+from __future__ import annotations
+
+import socket
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from urllib.parse import urlsplit
+
+LONGEST_ENDPOINT = 2048
+_OURS = ("localhost", "local", "internal")
+_UNICAST_6 = ip_network("2000::/3")
+_NAT64 = ip_network("64:ff9b::/96")
+"""What a network without IPv4 makes of an IPv4 address, which is the last four bytes of it."""
+_TUNNELS = (ip_network("2001::/32"), ip_network("2002::/16"))
+"""Teredo and 6to4, which lead to an IPv4 address that they hold. No push service is behind one."""
+_ANY_PORT = 9
+
+
+def may_be_called(endpoint: str) -> bool:
+    """Whether an address can be that of a push service, by its form. Where its name leads is seen before each call."""
+    try:
+        parts = urlsplit(endpoint)
+        host, port = (parts.hostname or "").removesuffix("."), parts.port
+    except ValueError:
+        return False
+    plain = endpoint.isascii() and endpoint.isprintable() and " " not in endpoint and len(endpoint) <= LONGEST_ENDPOINT
+    if not plain or parts.scheme != "https" or not host or port == 0 or "@" in parts.netloc:
+        return False
+    try:
+        return is_public(host)
+    except ValueError:
+        return _is_public_name(host)
+
+
+def _is_public_name(host: str) -> bool:
+    """Not `127.1` either, nor `10.0.0x8`: a system takes them for addresses, and no domain begins with a digit."""
+    last = host.rpartition(".")[2]
+    return "." in host and last not in _OURS and not last[:1].isdigit()
+
+
+def is_public(address: str) -> bool:
+    """Whether an address is one of the whole internet, and no machine or network of ours."""
+    found = ip_address(address.partition("%")[0])
+    if isinstance(found, IPv6Address):
+        if found in _NAT64:
+            return is_public(str(IPv4Address(found.packed[-4:])))
+        if found not in _UNICAST_6 or any(found in tunnel for tunnel in _TUNNELS):
+            return False
+    return found.is_global and not found.is_multicast and not is_of_this_machine(str(found))
+
+
+def is_of_this_machine(address: str) -> bool:
+    """Whether a network interface here has it: then it is also where calls to it come from. Nothing is sent."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as line:
+            line.connect((address, _ANY_PORT))
+            return ip_address(line.getsockname()[0]) == ip_address(address)
+    except OSError:  # no way leads there
+        return False
