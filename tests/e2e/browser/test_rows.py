@@ -120,6 +120,18 @@ def test_keys_choose_on_the_page_of_a_question_and_are_letters_in_a_field(house:
     assert house.desk.get(ask.id).state is State.PENDING
 
 
+def test_keys_lead_to_yes_and_no_on_the_page_of_a_question_and_enter_sends(house: House, sign_in: SignIn) -> None:
+    ask = house.ask(confirm("Sent by no letter?"))
+    page = sign_in(f"/asks/{ask.id}")
+    expect(page.locator("form[data-answer]")).not_to_have_attribute("aria-disabled", "true")
+    for key, label in (("1", "Yes"), ("2", "No"), ("y", "Yes"), ("n", "No")):
+        page.keyboard.press(key)
+        expect(page.get_by_role("button", name=label, exact=True)).to_be_focused()
+    assert house.desk.get(ask.id).state is State.PENDING
+    page.keyboard.press("Enter")
+    assert answers_of(settled(house, ask))[0].chosen == ("no",)
+
+
 def test_marked_rows_are_rejected_together_and_no_others(house: House, sign_in: SignIn) -> None:
     asks = [house.ask(confirm(f"Number {number}?")) for number in range(3)]
     page = inbox(sign_in)

@@ -1,5 +1,6 @@
 // Keys on the pages: never while somebody types, never with other keys held, never by a key that is held down. What a key
-// presses is pressed like a button, so that guard.js refuses it on what has only just appeared or moved. No key allows.
+// presses is pressed like a button, so that guard.js refuses it on what has only just appeared or moved. No key allows,
+// and on the page of a question, where nothing can be undone, they choose and do not send.
 // The pages work without this file.
 
 const { reach } = sayso;
@@ -9,9 +10,9 @@ const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 const HELP = [
   ["j", "Next row"],
   ["k", "Previous row"],
-  ["y", "Yes: to the question of the row, or of this page"],
-  ["n", "No"],
-  ["1–9", "That option: in a row it is sent, on a page it is chosen"],
+  ["y", "Yes: a row sends it, on a page Enter does"],
+  ["n", "No, likewise"],
+  ["1–9", "That option: a row sends it, on a page it is chosen"],
   ["x", "Mark the row, to reject several"],
   ["/", "Search"],
   ["?", "These keys"],
@@ -34,13 +35,22 @@ function answersHere() {
   return $$("button[value^=answer-]", row ?? $("[data-ask-page]") ?? document.createElement("p")).filter((button) => button.checkVisibility());
 }
 
+const labelOf = (button) => ($("bdi", button) ?? button).textContent.trim();
+
+// A row holds its answer while it can be undone. What a page has is sent at once, so there a key only leads to it.
+function press(button) {
+  if (rowHere()) button.click();
+  else button.focus();
+}
+
 function say(word) {
-  answersHere().find(({ textContent }) => textContent.trim().toLowerCase() === word)?.click();
+  const button = answersHere().find((one) => labelOf(one).toLowerCase() === word);
+  if (button) press(button);
 }
 
 function choose(place) {
   const button = answersHere()[place];
-  if (button) return button.click();
+  if (button) return press(button);
   const questions = rowHere() ? [] : $$("form[data-answer] .question");
   const option = questions.length === 1 && $$(".options > .option input", questions[0])[place];
   if (!option) return;
