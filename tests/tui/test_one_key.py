@@ -73,7 +73,8 @@ async def test_what_one_key_answered_can_be_taken_back(place: Place) -> None:
 
 
 @pytest.mark.usefixtures("patience")
-async def test_whoever_quits_has_answered(place: Place) -> None:
+@pytest.mark.parametrize("keys", [["q"], ["ctrl+q"], ["ctrl+c", "ctrl+c"]], ids=" ".join)
+async def test_whoever_quits_has_answered(place: Place, keys: list[str]) -> None:
     first, second = place.ask(DROP), place.ask(COLOUR)
     async with place.inbox() as anna:
         await anna.sees("1-2 answer")
@@ -84,7 +85,20 @@ async def test_whoever_quits_has_answered(place: Place) -> None:
         await anna.press("n")
         await anna.sees("No: sent in")
         assert {place.now(held).state for held in (first, second)} == {State.PENDING}
+        await anna.press(*keys)
     assert (chosen(place, first), chosen(place, second)) == (("no",), ("b",))
+
+
+@pytest.mark.usefixtures("patience")
+async def test_an_end_that_nobody_chose_leaves_the_answer_a_draft(place: Place) -> None:
+    held = place.ask(COLOUR)
+    async with place.inbox() as anna:
+        await anna.sees("1-2 answer")
+        await anna.press("1")
+        await anna.sees("Red: sent in")
+        anna.app.exit()
+    assert place.now(held).state is State.PENDING
+    assert "r" in place.desk.draft(held.ask.id, "anna")
 
 
 @pytest.mark.usefixtures("patience")

@@ -167,10 +167,19 @@ class SaysoApp(App[int], inherit_bindings=False):
         self.run_worker(_load_the_rest, group="warm up", thread=True)
 
     def _leave(self) -> None:
-        """End as if the person had quit; but a terminal that takes no more output must not keep us here for ever."""
+        """End in order, but send nothing: a closed terminal or a lost line is no answer, so that what was about to be
+        sent stays a draft. A terminal that takes no more output must not keep us here for ever."""
+        self.shared.board.outgoing.clear()
         limit = threading.Timer(_GRACE, os._exit, (1,))
         limit.daemon = True
         limit.start()
+        self.exit()
+
+    async def action_quit(self) -> None:
+        """Whoever quits has answered: what is about to be sent is sent now. No other end sends it."""
+        inbox = self.screen_stack[0]
+        if isinstance(inbox, InboxScreen):
+            await inbox.send_outgoing()
         self.exit()
 
     async def on_unmount(self) -> None:
@@ -402,12 +411,12 @@ class SaysoApp(App[int], inherit_bindings=False):
             self.notify(told.format(key=self.shared.keys.shown("away")), markup=False)
         self._watcher.look_soon()
 
-    def action_interrupt(self) -> None:
+    async def action_interrupt(self) -> None:
         """Copy what is selected with the mouse; pressed twice without a selection, quit."""
         if selected := self.screen.get_selected_text():
             self.on_copy(Copy(selected))
         elif time.monotonic() - self._interrupted < _TWICE:
-            self.exit()
+            await self.action_quit()
         else:
             self._interrupted = time.monotonic()
             key = self.shared.keys.shown("interrupt")

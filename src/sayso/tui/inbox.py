@@ -419,8 +419,8 @@ class InboxScreen(SaysoScreen[None]):
 
         return work
 
-    async def on_unmount(self) -> None:
-        """Whoever quits has answered: it is sent now. What cannot be sent is still a draft."""
+    async def send_outgoing(self) -> None:
+        """Send now what is about to be sent. What cannot be sent is still a draft."""
         outgoing = self.shared.board.outgoing
         while outgoing:
             _, going = outgoing.popitem()

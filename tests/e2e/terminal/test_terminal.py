@@ -28,6 +28,12 @@ from sayso.dialects import approve
 
 FOCUS_HAD, FOCUS_LOST = "\x1b[I", "\x1b[O"
 """What a terminal sends when its window comes to the front, and when it goes behind another."""
+_SLOW_TO_SEND = """
+import sys, sayso.cli, sayso.tui.inbox
+sayso.tui.inbox.SECONDS_TO_UNDO = 600
+sys.exit(sayso.cli.main())
+"""
+"""Sayso, with more time to take an answer back than a test takes."""
 
 
 @pytest.mark.requirement("A-31")
@@ -286,6 +292,28 @@ def test_asked_to_end_it_keeps_the_draft_and_gives_the_terminal_back(place: Plac
         assert anna.told("alternate_on") == "0"
         assert "last words" in others.desk.draft(held.ask.id, "anna")
         assert others.desk.open_surfaces() == []
+
+
+@pytest.mark.parametrize("end", ["hangup", "SIGHUP", "SIGTERM"])
+def test_a_closed_terminal_sends_no_answer_that_could_still_be_taken_back(place: Place, end: str) -> None:
+    patient = place.folder / "patient.py"
+    patient.write_text(_SLOW_TO_SEND)
+    with terminal(place) as anna, agents(place) as others:
+        held = others.ask(colour())
+        anna.start(f"{sys.executable} {patient}")
+        anna.sees("1-2 answer")
+        anna.keys("1")
+        anna.sees("Red: sent in")
+        inbox = anna.process
+        until(lambda: others.desk.draft(held.ask.id, "anna"), anna.screen)
+        if end == "hangup":
+            anna.tmux("respawn-pane", "-k", "exec sleep 600")
+        else:
+            inbox.send_signal(signal.Signals[end])
+        inbox.wait(WAIT)
+        assert others.desk.get(held.ask.id).state is State.PENDING
+        anna.start()
+        anna.sees("draft", "1 waiting")
 
 
 def test_it_ends_when_told_to_even_if_its_terminal_takes_no_more_output(place: Place) -> None:
