@@ -13,6 +13,7 @@ from sayso.tui.inbox import InboxScreen
 pytestmark = pytest.mark.anyio
 
 COLOUR = select("Which colour?", option("r", "Red"), option("b", "Blue", recommended=True))
+TODAY = "Roll it all back today"
 TEN = select("Which one?", *(option(f"o{n}", f"N{n}") for n in range(10)))
 DESCRIBED = select("Which base?", option("a", "A", "One server."), option("b", "B"))
 LIKE_TWO = select("Which of the two?", option("a", "Keep it  2 Leave it"), option("b", "Drop it"))
@@ -40,6 +41,11 @@ async def at_hand(anna: Person, held: Held) -> None:
 
 def outgoing(anna: Person) -> dict[str, str]:
     return {ask_id: going.chosen for ask_id, going in anna.app.shared.board.outgoing.items()}
+
+
+def counts_down(anna: Person, answer: str) -> bool:
+    (going,) = anna.app.shared.board.outgoing.values()
+    return anna.app.shared.texts.sent_in.format(answer=answer, n=going.seconds) in anna.screen()
 
 
 @pytest.mark.parametrize("size", [(60, 20), (120, 30)], ids=["on the row", "beside the list"])
@@ -99,6 +105,22 @@ async def test_an_end_that_nobody_chose_leaves_the_answer_a_draft(place: Place) 
         anna.app.exit()
     assert place.now(held).state is State.PENDING
     assert "r" in place.desk.draft(held.ask.id, "anna")
+
+
+@pytest.mark.usefixtures("patience")
+@pytest.mark.parametrize("size", [(60, 20), (80, 24)], ids=str)
+@pytest.mark.parametrize("language", ["en", "de"])
+async def test_the_countdown_is_seen_whole_beside_a_notice(place: Place, size: tuple[int, int], language: str) -> None:
+    place.environ["SAYSO_LANGUAGE"] = language
+    held = place.ask(select("Go?", option("r", TODAY), option("b", "No")))
+    async with place.inbox(size) as anna:
+        await at_hand(anna, held)
+        await anna.press("1")
+        await until(lambda: outgoing(anna), anna.screen)
+        anna.app.notify("Something else has happened. " * 6, markup=False, timeout=600)
+        await until(lambda: "Something else" in anna.screen() and counts_down(anna, TODAY), anna.screen)
+        await anna.pilot.resize_terminal(40, 20)
+        await until(lambda: "Something else" in anna.screen() and counts_down(anna, "…"), anna.screen)
 
 
 @pytest.mark.usefixtures("patience")

@@ -135,6 +135,11 @@ class KeyBar(Widget):
             self._leading = items
             self._changed()
 
+    @property
+    def room_to_lead(self) -> int:
+        """Cells for what it begins with, beside the keys that are always there."""
+        return self.size.width - self._items()[1].cell_length - 2
+
     def _changed(self) -> None:
         self.refresh(layout=len(self._lines(self.size.width, _MOST_LINES)) != self._needed)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeGuard
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
 from textual.events import Key
 from textual.timer import Timer
 from textual.widgets import Input
@@ -240,7 +241,9 @@ class InboxScreen(SaysoScreen[None]):
         texts, board, bar = self.shared.texts, self.shared.board, self.query_one(KeyBar)
         going = next(reversed(board.outgoing.values()), None)
         if going:
-            bar.lead([("", texts.sent_in.format(answer=self._told(going), n=going.seconds))])
+            countdown = texts.sent_in.format(answer="", n=going.seconds)
+            answer = Content(self._told(going)).truncate(max(bar.room_to_lead - len(countdown), 1), ellipsis=True)
+            bar.lead([("", texts.sent_in.format(answer=answer.plain, n=going.seconds))])
         elif self._readable and keys_for(self._readable):
             bar.lead([(shown_keys(self._readable), texts.answers_it)])
         else:
