@@ -43,6 +43,20 @@ def refuse_agents(desks: Desks, wanted: str) -> None:
     )
 
 
+def refuse_agents_by_name(wanted: str) -> None:
+    """The same where the store cannot be asked: by the marks of an agent's shell, and the servers that its client has
+    started, whatever store they work on."""
+    line = ancestry()
+    marks = [name for name in IN_A_SHELL if os.environ.get(name)]
+    clients = [client.pid for client in servers_beside(line).values() if client in line]
+    if marks or clients:
+        why = f"{marks[0]} is set" if marks else f"it descends from process {clients[0]}"
+        raise NotYours(
+            f"This command was started by an agent ({why}), and an agent may not {wanted}: with that it could speak "
+            "for a person. Run it yourself, in a terminal that no agent started."
+        )
+
+
 def agent_behind(desks: Desks) -> str:
     """How an agent is behind this process, in words; empty when none is."""
     if marks := [name for name in IN_A_SHELL if os.environ.get(name)]:

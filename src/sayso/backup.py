@@ -20,10 +20,10 @@ from sayso.asks.desk import AskDesk
 from sayso.chain import LogEvent, LogKind
 from sayso.clock import now_ms
 from sayso.config import Config
-from sayso.errors import BackupRefused, StoreNotEmpty
+from sayso.errors import BackupRefused, StoreError, StoreNotEmpty, StoreTooNew
 from sayso.records import record
 from sayso.store import Row, Store, Transaction, open_file, open_store, tables
-from sayso.text import spelt_out
+from sayso.text import iso_time, spelt_out
 
 Count = Mapping[str, int]
 """How many rows of each table."""
@@ -37,6 +37,8 @@ COUNTED = ("asks", "operations", "projects", "runs", "users", "tokens", "permiss
 """The tables that a store which somebody has used has rows in."""
 _NOBODY = "ended"
 """Stands for a process that is gone."""
+PUT_BACK = "a backup was put back that does not say what became of it"
+"""Why what nobody waits for any more is let go of."""
 _AS_IT_IS = ("surfaces", "presence", "roster", "links", "sessions", "pushes", "delegations")
 """Tables that tell of now. They stay as they are, whatever the backup has."""
 _UNDER_WAY = (
@@ -74,12 +76,11 @@ def restore(config: Config, file: Path, before: Path | None, person: str, progre
             if there and before is not None:
                 _into_file(tx, before, progress)
             rows = backup.read(lambda made: _take_its_place(made, tx, progress))
-            chain.append(tx, [_noted(file, made_at, person)])
+            chain.append(tx, [_noted(file, made_at, before if there else None, person)])
             return Restored(rows=rows, made_at=made_at, before=before if there else None)
 
         restored = store.write(work)
-        # What nobody waits for any more is let go of, as it is when a process dies.
-        AskDesk(store).release_the_dead()
+        AskDesk(store).release_all_of(_NOBODY, PUT_BACK)
         return restored
 
 
@@ -196,15 +197,17 @@ def _made_at(tx: Transaction) -> int | None:
     return int(row["value"]) if row else None
 
 
-def _noted(file: Path, made_at: int | None, person: str) -> LogEvent:
-    about = {"file": file.name, "made_at": made_at}
+def _noted(file: Path, made_at: int | None, before: Path | None, person: str) -> LogEvent:
+    of = f"the backup {file.name}" + (f" of {iso_time(made_at)}" if made_at is not None else "")
+    why = f"{of}; what was there before is in {before.name}" if before else of
+    about = {"file": str(file), "made_at": made_at, "before": str(before) if before else None}
     return LogEvent(
         kind=LogKind.RESTORED,
         at=now_ms(),
         ask=os.urandom(16).hex(),
         person=person,
         title="All that Sayso keeps",
-        why="from a backup",
+        why=why,
         about=about,
     )
 
@@ -223,9 +226,15 @@ def _opened(file: Path) -> Iterator[Store]:
         try:
             shutil.copyfile(file, copied)
         except OSError as error:
-            raise BackupRefused(f"{shown} cannot be read: {error.strerror}.") from error
+            raise BackupRefused(f"{shown} cannot be copied to {folder}: {error.strerror}.") from error
         if not copied.stat().st_size:
             raise BackupRefused(f"{shown} is empty. Name a file that `sayso backup` made.")
         copied.chmod(0o600)
-        with closing(open_file(copied)) as store:
+        try:
+            store = open_file(copied)
+        except StoreTooNew as error:
+            raise BackupRefused(f"{shown} was made by a newer Sayso. Upgrade Sayso here first.") from error
+        except StoreError as error:
+            raise BackupRefused(f"{shown} is no backup of Sayso, or is damaged. Nothing was changed.") from error
+        with closing(store):
             yield store

@@ -10,6 +10,7 @@ from tests.cli.program import SECONDS, SOMEONE, Home, choice
 from tests.cli.test_allow import PUSH
 
 from sayso.asks.model import State
+from sayso.backup import PUT_BACK
 
 
 def backed_up(home: Home, name: str = "saved.db") -> Path:
@@ -61,7 +62,7 @@ def test_what_is_there_is_neither_overwritten_nor_replaced_unasked(home: Home) -
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(None, "is not a file"), (b"", "is empty"), (b"no store at all", "is damaged or is not a Sayso store")],
+    [(None, "is not a file"), (b"", "is empty"), (b"no store at all", "saved.db is no backup of Sayso, or is damaged")],
 )
 def test_a_file_that_is_no_backup_changes_nothing(home: Home, content: bytes | None, said: str) -> None:
     ask = home.leave(choice("Which database?"))
@@ -95,6 +96,7 @@ def test_what_nobody_waits_for_any_more_can_be_answered_but_a_permission_is_over
     again = home.ask_of(ask)
     assert (again.state, again.wait) == (State.PENDING, None)
     assert home.ask_of(wanted).state is State.EXPIRED
+    assert PUT_BACK in home.run("log", "show", wanted.id).out
     assert home.run("log", "verify").code == 0
 
 

@@ -174,3 +174,12 @@ def test_an_agent_changes_no_settings(home: Home) -> None:
     ran = home.run("config", "set", "keep_ended", "1d", CLAUDECODE="1")
     assert ran.code == 5
     assert not (home.folder / ".config").exists()
+
+
+def test_a_store_that_cannot_be_reached_does_not_keep_anybody_from_naming_another(home: Home) -> None:
+    for wrong in ("postgresql://u:secret@127.0.0.1:1/none", "mysql://nowhere"):
+        assert home.run("config", "set", "store", wrong).code == 0
+        assert home.run("list").code != 0
+        assert home.run("config", "unset", "store", CLAUDECODE="1").code == 5
+        assert home.run("config", "unset", "store").code == 0
+        assert home.run("list").code == 0

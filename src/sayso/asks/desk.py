@@ -139,6 +139,10 @@ class AskDesk:
         dead = waiting - self._alive(waiting)
         return sum(self._release_all_of(process, holding.PROCESS_ENDED) for process in dead)
 
+    def release_all_of(self, process: str, why: str) -> int:
+        """Let go of all that a process waited for. How many asks there were."""
+        return self._release_all_of(process, why)
+
     def time_out(self, held: Held) -> Ask:
         """The wait ran out by its own limit. Answered in the same moment, the answer wins."""
         return self.change(lambda table: holding.time_out(table, held))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from sayso.cli.program import settings
 from sayso.cli.terminal import put, put_json, say
 from sayso.cli.texts import tr
 from sayso.desks import open_desks
+from sayso.errors import BackupRefused
 from sayso.text import spelt_out
 
 
@@ -38,6 +40,8 @@ def command(file: Path | None, as_json: bool) -> None:
     config = settings()
     with open_desks(config) as desks:
         refuse_agents(desks, "copy what the inbox keeps")
+    if file is not None and not file.name:
+        raise BackupRefused(tr("A file has to be named, such as monday.db."))
     target = Path.cwd() / (file or Path(time.strftime("sayso-%Y-%m-%d-%H%M%S.db")))
     with shown_while_copying() as progress:
         rows = back_up(config, target, progress)
@@ -45,4 +49,5 @@ def command(file: Path | None, as_json: bool) -> None:
         put_json({"file": str(target), "rows": count_data(rows)})
         return
     put(spelt_out(str(target)))
-    say(tr("It has {what}. It can be put back with: sayso restore FILE", what=counted(rows)))
+    back = f"sayso restore {shlex.quote(str(target))}"
+    say(tr("It has {what}. It can be put back with: {command}", what=counted(rows), command=spelt_out(back)))

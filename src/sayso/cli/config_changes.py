@@ -6,7 +6,7 @@ from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 
-from sayso.agent_guard import refuse_agents
+from sayso.agent_guard import refuse_agents, refuse_agents_by_name
 from sayso.brought import brought
 from sayso.cli.program import settings
 from sayso.cli.setting_lines import as_toml, with_setting, without_setting
@@ -15,7 +15,7 @@ from sayso.cli.texts import tr, translated
 from sayso.cli.trusting import trust_changes
 from sayso.config import SETTINGS, Config, settings_of, user_file
 from sayso.desks import open_desks
-from sayso.errors import ConfigError
+from sayso.errors import ConfigError, StoreError
 from sayso.files import replace_file
 from sayso.text import did_you_mean, one_line
 
@@ -47,6 +47,17 @@ def unset_setting(whose: Whose, key: str) -> None:
     _change(whose, key, lambda text: without_setting(text, key))
 
 
+def _refuse_agents(config: Config, key: str) -> None:
+    try:
+        with open_desks(config) as desks:
+            refuse_agents(desks, "change settings")
+    except (StoreError, ConfigError):
+        # A store that is named wrongly must not keep anybody from naming another.
+        if key != "store":
+            raise
+        refuse_agents_by_name("change settings")
+
+
 def _check_name(key: str) -> None:
     if key not in SETTINGS:
         hint = did_you_mean(key, SETTINGS, "`sayso config` shows all of them.")
@@ -55,8 +66,7 @@ def _check_name(key: str) -> None:
 
 def _change(whose: Whose, key: str, edit: Edit) -> None:
     config = settings()
-    with open_desks(config) as desks:
-        refuse_agents(desks, "change settings")
+    _refuse_agents(config, key)
     file = _in_project(config) if whose is Whose.PROJECT else user_file().resolve()
     before = brought(config, config.project)
     text = _text_of(file)

@@ -27,6 +27,7 @@ from sayso.permissions.log_words import (
     FAULTS,
     SINCE,
     WHAT,
+    WITHOUT_ACTION,
     check_data,
     edited,
     outcome_data,
@@ -132,7 +133,7 @@ def show(ask_id: str, as_json: bool) -> None:
     for digest in logged.lost:
         lost = tr("The action {digest} is no longer kept. See what else is missing: sayso log verify", digest=digest)
         put(f"\n{lost}")
-    if not logged.actions and not logged.lost:
+    if not logged.actions and not logged.lost and first.kind not in WITHOUT_ACTION:
         put("\n" + tr("The action itself was not kept: your settings keep no history."))
 
 

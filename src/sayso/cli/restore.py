@@ -16,7 +16,7 @@ from sayso.cli.texts import tr
 from sayso.config import Config, system_user
 from sayso.desks import open_desks
 from sayso.errors import BackupRefused, StoreNotEmpty
-from sayso.text import spelt_out
+from sayso.text import iso_time, spelt_out
 
 
 @click.command()
@@ -54,7 +54,7 @@ def command(file: Path, replace: bool, as_json: bool) -> None:
             )
         ) from error
     if as_json:
-        kept = {"made_at": restored.made_at, "replaced": str(restored.before) if restored.before else None}
+        kept = {"made_at": iso_time(restored.made_at), "replaced": str(restored.before) if restored.before else None}
         put_json({"rows": count_data(restored.rows), **kept})
         return
     say(tr("Put back: {what}.", what=counted(restored.rows)))

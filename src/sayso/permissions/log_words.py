@@ -56,6 +56,10 @@ FAULTS = {
 }
 
 
+WITHOUT_ACTION = (LogKind.DELEGATED, LogKind.RULES_CHANGED, LogKind.RESTORED)
+"""What is about no action of an agent's."""
+
+
 def what(entry: LogEntry) -> str:
     """What happened: also whether it is as the agent wanted it that something was allowed."""
     return ALLOWED_AS_EDITED if edited(entry) else WHAT[entry.event.kind]
