@@ -7,10 +7,12 @@ from tests.e2e.browser.conftest import PHONE, SignIn
 from tests.e2e.browser.test_meant import permission
 from tests.web.house import WAIT, House, answers_of, confirm, select
 
-from sayso.asks.model import Ask, State
+from sayso.asks.model import Ask, Asker, State
 
 UNDO = 5_100
 """Milliseconds after which nothing can be undone any more."""
+STILL = 800
+"""Milliseconds for which something must have been there to be pressed."""
 
 
 def inbox(sign_in: SignIn, **options: object) -> Page:
@@ -21,6 +23,15 @@ def inbox(sign_in: SignIn, **options: object) -> Page:
     expect(page.locator("[data-count]")).to_be_visible()
     expect(page.locator("[data-inbox] [data-guard][aria-disabled=true]")).to_have_count(0)
     return page
+
+
+def stop_the_clock(page: Page) -> None:
+    """From here on time goes by where the test says so. The rows can be pressed."""
+    page.clock.pause_at(page.evaluate("Date.now() + 1000"))
+    for _ in range(10):
+        page.clock.run_for(STILL)
+        if page.locator("[data-inbox] [data-guard][aria-disabled=true]").count() == 0:
+            return
 
 
 def row_of(page: Page, words: str) -> Locator:
@@ -42,16 +53,60 @@ def test_one_tap_answers_a_short_question_when_it_was_not_undone(house: House, s
     page = inbox(sign_in, **PHONE)
     row = row_of(page, "Which colour?")
     row.get_by_role("button", name="Red").tap()
-    expect(row.get_by_text("Red: sent in 5 seconds")).to_be_visible()
-    row.get_by_role("button", name="Undo").tap()
+    expect(page.get_by_text("Red: sent in 5 seconds")).to_be_visible()
+    page.clock.fast_forward(STILL)
+    page.get_by_role("button", name="Undo").tap()
+    expect(page.get_by_text("Red: Undone. Nothing was sent.")).to_be_visible()
     page.clock.fast_forward(UNDO)
-    expect(row.get_by_role("button", name="Green")).to_be_visible()
+    expect(row.get_by_role("button", name="Green")).to_be_enabled()
     assert house.desk.get(ask.id).state is State.PENDING
     row.get_by_role("button", name="Green").tap()
-    expect(row.get_by_role("button", name="Undo")).to_be_visible()
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
     page.clock.fast_forward(UNDO)
     assert answers_of(settled(house, ask))[0].chosen == ("option 1",)
     expect(row).to_have_count(0)
+
+
+def test_a_second_tap_neither_undoes_an_answer_nor_gives_another(house: House, sign_in: SignIn) -> None:
+    ask = house.ask(select("Which of three?", "Red", "Green", "Blue"))
+    page = inbox(sign_in, **PHONE)
+    stop_the_clock(page)
+    row, undo = row_of(page, "Which of three?"), page.get_by_role("button", name="Undo")
+    row.get_by_role("button", name="Red").tap()
+    expect(undo).to_be_visible()
+    assert undo.evaluate("undo => undo.getClientRects().length === 1 && undo.scrollWidth <= undo.clientWidth")
+    # The very same tap, once more: where Undo may just have come.
+    undo.tap()
+    expect(page.get_by_text("Red: sent in 5 seconds")).to_be_visible()
+    page.clock.run_for(STILL)
+    undo.tap()
+    expect(page.get_by_text("Red: Undone. Nothing was sent.")).to_be_visible()
+    # And the same once more: what has come back takes no press yet, not by a key either.
+    row.get_by_role("button", name="Blue").tap(force=True)
+    row.locator("> a").focus()
+    page.keyboard.press("2")
+    expect(undo).to_have_count(0)
+    page.clock.run_for(2 * UNDO)
+    assert house.desk.get(ask.id).state is State.PENDING
+
+
+def test_an_answer_that_is_held_keeps_its_undo_when_its_row_goes(house: House, sign_in: SignIn) -> None:
+    noisy = Asker(client="noisy", session="s-9", project="/tmp/loop", host="h", pid=1, started="1")
+    ask = house.ask(confirm("Delete the old tables today?"), asker=noisy)
+    page = inbox(sign_in)
+    stop_the_clock(page)
+    row_of(page, "today?").get_by_role("button", name="Yes").click()
+    for number in range(12):
+        house.ask(confirm(f"More {number}?"), asker=noisy)
+    expect(row_of(page, "today?")).to_have_count(0)
+    held = page.locator("[data-held-of]")
+    expect(held).to_contain_text("Delete the old tables today?")
+    expect(held).to_contain_text("Yes: sent in 5 seconds")
+    page.keyboard.press("u")
+    expect(held).to_contain_text("Yes: Undone. Nothing was sent.")
+    page.clock.run_for(2 * UNDO)
+    expect(held).to_have_count(0)
+    assert house.desk.get(ask.id).state is State.PENDING
 
 
 def test_who_leaves_the_page_has_not_undone_the_answer(house: House, sign_in: SignIn) -> None:
@@ -80,7 +135,7 @@ def test_what_was_begun_on_its_page_is_not_lost_by_a_tap_in_the_list(house: Hous
     listed = inbox(sign_in)
     row = row_of(listed, "Half answered?")
     row.get_by_role("button", name="Yes").click()
-    expect(row.get_by_role("button", name="Undo")).to_be_visible()
+    expect(listed.get_by_role("button", name="Undo")).to_be_visible()
     listed.clock.fast_forward(UNDO)
     expect(row.get_by_role("alert")).to_contain_text("You began to answer this on its page.")
     assert house.desk.get(ask.id).state is State.PENDING
@@ -97,7 +152,8 @@ def test_keys_answer_the_row_that_has_the_focus_and_never_allow(house: House, si
     expect(row_of(page, "By a key?").locator("> a")).to_be_focused()
     expect(page.get_by_role("button", name="Undo")).to_have_count(0)
     page.keyboard.press("n")
-    expect(page.get_by_role("button", name="Undo")).to_be_focused()
+    expect(page.get_by_text("No: sent in 5 seconds")).to_be_visible()
+    page.keyboard.press("Enter")
     page.clock.fast_forward(UNDO)
     assert answers_of(settled(house, ask))[0].chosen == ("no",)
     assert house.desk.get(wanted.id).state is State.PENDING

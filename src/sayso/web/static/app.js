@@ -78,6 +78,7 @@ function arrange(list, name, wanted, html, fresh) {
     const row = upToDate(rows.get(id), html.get(id), version);
     rows.delete(id);
     if (!row) return;
+    keepHeld(row);
     // Beside an ask, nothing else is answered.
     if (list.closest(".beside")) $("[data-row-answers]", row)?.remove();
     row.classList.toggle("new", fresh.includes(id));
@@ -187,44 +188,93 @@ async function decideInRow(form, button) {
 }
 
 // --- A short question is answered in its row. For some seconds that can be undone; whoever leaves has not undone it.
+// What is held has a place of its own: rows move, are folded and go, and an answer never loses its Undo with them.
 
 const UNDO_WITHIN = 5000;
-const held = new Map(); // by form: what it takes to send the answer now
+const DOUBLE_TAP = 700;
+const TOLD_FOR = 2000;
+const held = new Map(); // by ask: the form of the answer, and what it takes to send it now
 
 document.addEventListener("submit", (event) => {
-  if (!event.target.matches("[data-row-answers]")) return;
+  const form = event.target;
+  if (!form.matches("[data-row-answers]")) return;
   event.preventDefault();
-  if (event.submitter && !held.has(event.target) && !$("[data-lock]", event.target).disabled) holdAnswer(event.target, event.submitter);
+  const row = form.closest(".row");
+  if (event.submitter && !held.has(row.dataset.ask) && !$("[data-lock]", form).disabled) holdAnswer(row, form, event.submitter);
 });
 
-function holdAnswer(form, button) {
-  const label = button.textContent.trim();
-  const bar = element('<div class="row-undo" role="status"><span></span><button type="button" class="button" data-undo>Undo</button></div>');
-  $("span", bar).textContent = `${label}: sent in 5 seconds`;
-  const send = (options) => {
+function holdAnswer(row, form, button) {
+  const { ask } = row.dataset;
+  const answer = { ask, form, button, label: $("bdi", button).textContent.trim(), question: $(".row-title", row).textContent.trim() };
+  const bar = heldBar(answer);
+  const since = performance.now();
+  const end = () => {
     clearTimeout(timer);
-    held.delete(form);
-    bar.remove();
-    $("[data-lock]", form).hidden = false;
-    return answerInRow(form, button, label, options);
+    held.delete(ask);
+    if (bar.contains(document.activeElement)) rowLink(ask)?.focus({ preventScroll: true });
+    $("button", bar).remove();
+  };
+  const send = async (options) => {
+    end();
+    tellHeld(bar, "Sending…");
+    tellHeld(bar, (await answerInRow(answer, options)) ? "Sent" : "Not sent");
+    leaveSoon(bar);
   };
   const timer = setTimeout(send, UNDO_WITHIN);
-  held.set(form, send);
-  const undo = $("button", bar);
-  undo.addEventListener("click", () => {
-    clearTimeout(timer);
-    held.delete(form);
-    bar.remove();
-    $("[data-lock]", form).hidden = false;
-    $("[data-announce]").textContent = "Undone. Nothing was sent.";
-    $("a", form.closest(".row") ?? document).focus();
+  $("button", bar).addEventListener("click", (event) => {
+    // The second tap of the one that answered is no Undo.
+    if (event.detail && performance.now() - since < DOUBLE_TAP) return;
+    end();
+    $("[data-lock]", form).disabled = false;
+    button.ariaPressed = null;
+    tellHeld(bar, "Undone. Nothing was sent.");
+    leaveSoon(bar);
+    uncovered(form);
   });
-  $("[data-lock]", form).hidden = true;
-  form.append(bar);
-  undo.focus({ preventScroll: true });
+  held.set(ask, { form, send });
+  $("[data-lock]", form).disabled = true;
+  button.ariaPressed = "true";
+  $("[data-held]").append(bar);
+  bar.focus({ preventScroll: true });
 }
 
-async function answerInRow(form, button, label, options = {}) {
+function heldBar({ ask, label, question }) {
+  const bar = element('<div class="held-answer" role="status" tabindex="-1"><p><span class="held-question" dir="auto"></span><span class="held-said"><bdi></bdi>: <span>sent in 5 seconds</span></span></p><button type="button" class="button" data-undo>Undo</button></div>');
+  bar.dataset.heldOf = ask;
+  $(".held-question", bar).textContent = question;
+  $("bdi", bar).textContent = label;
+  return bar;
+}
+
+function tellHeld(bar, text) {
+  $(".held-said > span", bar).textContent = text;
+}
+
+// It stays for a moment, so that a hasty tap does not meet what was behind it; and that counts as newly come then.
+function leaveSoon(bar) {
+  bar.classList.add("over");
+  setTimeout(() => {
+    uncovered(bar);
+    bar.remove();
+  }, TOLD_FOR);
+}
+
+function uncovered(place) {
+  dispatchEvent(new CustomEvent("sayso:uncovered", { detail: place.getBoundingClientRect() }));
+}
+
+const rowLink = (ask) => $(`.rows > .row[data-ask="${ask}"] > a`);
+
+// A row that has come back has the same form: what is held there is not answered a second time.
+function keepHeld(row) {
+  const [form, offered] = [held.get(row.dataset.ask)?.form, $("[data-row-answers]", row)];
+  if (form && offered && form !== offered && form.elements.shown.value === offered.elements.shown.value) offered.replaceWith(form);
+}
+
+async function answerInRow({ form, button, label, question }, options = {}) {
+  const lock = $("[data-lock]", form);
+  // What is disabled is not in the data of its form.
+  lock.disabled = false;
   const body = new URLSearchParams(new FormData(form));
   body.set("csrf", $("meta[name=sayso-csrf]").content);
   body.set(button.name, button.value);
@@ -232,6 +282,7 @@ async function answerInRow(form, button, label, options = {}) {
     body.set("attempt", attempt);
     return reach(form.action, { method: "POST", body, ...options });
   });
+  button.ariaPressed = null;
   if (taken) {
     const told = element('<p class="row-decided" role="status"></p>');
     told.textContent = `Sent: ${label}`;
@@ -239,13 +290,15 @@ async function answerInRow(form, button, label, options = {}) {
   } else if (!form.isConnected) {
     // Its row is gone: it was settled elsewhere, or there are too many rows. What was not sent is said all the same.
     const told = element('<div class="banner refused" role="alert"></div>');
-    told.textContent = `“${label}” was not sent. ${$("[data-problem-text]", form).textContent}`;
+    const why = $("[data-problem-text]", form).textContent.replace(/^Not sent\.\s*/, "");
+    told.textContent = `“${label}” was not sent to “${question}” ${why}`;
     $("main").prepend(told);
   }
+  return taken;
 }
 
 function sendHeld() {
-  for (const send of [...held.values()]) send({ keepalive: true });
+  for (const { send } of [...held.values()]) send({ keepalive: true });
 }
 
 addEventListener("pagehide", sendHeld);

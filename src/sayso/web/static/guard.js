@@ -68,6 +68,15 @@ function restartAll() {
   for (const guarded of $$(GUARDED)) restart(guarded);
 }
 
+function restartWhere({ detail: place }) {
+  for (const guarded of $$(GUARDED)) if (overlaps(guarded, place)) restart(guarded);
+}
+
+function overlaps(guarded, place) {
+  const { left, top, right, bottom } = guarded.getBoundingClientRect();
+  return left < place.right && right > place.left && top < place.bottom && bottom > place.top;
+}
+
 function guardsOf(control) {
   return [control.closest("[data-guard]"), control.closest("[data-allow]")].filter(Boolean);
 }
@@ -91,9 +100,7 @@ function rememberPlace(button) {
 }
 
 function isWhereDecided(guarded) {
-  if (!decided || !guarded.matches("[data-allow]")) return false;
-  const { left, top, right, bottom } = guarded.getBoundingClientRect();
-  return left < decided.right && right > decided.left && top < decided.bottom && bottom > decided.top;
+  return decided !== null && guarded.matches("[data-allow]") && overlaps(guarded, decided);
 }
 
 function forgetPlaceElsewhere({ clientX: x, clientY: y }) {
@@ -133,8 +140,7 @@ function refuse(event) {
 
 const guardedControl = (event) => {
   const control = event.target.closest?.(PRESSABLE);
-  // What takes a press back is never refused.
-  return control && !control.matches("[data-undo]") && guardsOf(control).length ? control : null;
+  return control && guardsOf(control).length ? control : null;
 };
 
 addEventListener("pointerdown", (event) => {
@@ -204,6 +210,7 @@ new MutationObserver(lookSoon).observe(document.body, { subtree: true, childList
 new ResizeObserver(lookSoon).observe(document.body);
 for (const edge of $$("[data-pinned]")) pinned.observe(edge);
 addEventListener("sayso:moved", restartAll);
+addEventListener("sayso:uncovered", restartWhere);
 addEventListener("pageshow", restartAll);
 document.addEventListener("visibilitychange", () => !document.hidden && restartAll());
 lookAtAll();

@@ -13,13 +13,18 @@ const HELP = [
   ["y", "Yes: a row sends it, on a page Enter does"],
   ["n", "No, likewise"],
   ["1–9", "That option: a row sends it, on a page it is chosen"],
+  ["u", "Undo the latest answer of a row, for five seconds"],
   ["x", "Mark the row, to reject several"],
   ["/", "Search"],
   ["?", "These keys"],
 ];
 
 const rows = () => $$(".rows > .row > a").filter((link) => link.checkVisibility());
-const rowHere = () => document.activeElement?.closest(".rows > .row");
+// An answer that can still be undone has its place elsewhere, and its row all the same.
+function rowHere() {
+  const of = document.activeElement?.closest("[data-held-of]")?.dataset.heldOf;
+  return of ? $(`.rows > .row[data-ask="${of}"]`) : document.activeElement?.closest(".rows > .row");
+}
 
 function step(by) {
   const links = rows();
@@ -140,7 +145,9 @@ function search() {
   else location.assign("history#q");
 }
 
-const KEYS = { j: () => step(1), k: () => step(-1), y: () => say("yes"), n: () => say("no"), x: mark, "/": search, "?": help };
+const undo = () => $$("[data-undo]").at(-1)?.click();
+
+const KEYS = { u: undo, j: () => step(1), k: () => step(-1), y: () => say("yes"), n: () => say("no"), x: mark, "/": search, "?": help };
 
 addEventListener("keydown", (event) => {
   const { key, target } = event;
