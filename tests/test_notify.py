@@ -62,7 +62,7 @@ def test_a_headline_names_who_asks_and_where(opened: list[Ask]) -> None:
 
 def test_of_what_came_too_late_it_says_that_and_no_word_of_an_answer(opened: list[Ask]) -> None:
     over = replace(opened[0], state=State.CANCELLED, outcome=Outcome(reason="a secret"), asker=Asker(client="codex"))
-    assert headline([over]) == "codex: too late, its terminal was first"
+    assert headline([over]) == "codex: by its own record, its terminal was first"
     assert "secret" not in details([over])
 
 

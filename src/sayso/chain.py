@@ -31,6 +31,8 @@ class LogKind(StrEnum):
     """It ended without a verdict, which is a no, but nobody's."""
     ELSEWHERE = "decided_elsewhere"
     """Its client has decided by a prompt of its own, in its terminal; `why` says how."""
+    NOTED = "noted"
+    """What its client's own record says became of a verdict, in `why`. Agents can write there: nobody has seen it."""
     AGREED = "agreed"
     """One of those who have to agree has, and others are still to; `why` says how many have."""
     TAKEN_BACK = "taken_back"

@@ -193,7 +193,9 @@ def headline(asks: Sequence[Ask]) -> str:
     session = f" {session_of(asker)}" if asker.session else ""
     where = f" in {project_name(asker, 40)}" if asker.project else ""
     who = f"{one_line(asker.client, 40) or 'An agent'}{session}{where}"
-    return f"{who} asks you something" if asks[0].state.answerable else f"{who}: too late, its terminal was first"
+    if asks[0].state.answerable:
+        return f"{who} asks you something"
+    return f"{who}: by its own record, its terminal was first"
 
 
 def details_for_people(asks: Sequence[Ask]) -> str:

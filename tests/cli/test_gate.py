@@ -97,6 +97,22 @@ NO_THERE = {"decision": "reject", "source": "user_reject", "reasonCode": "unknow
 YES_HERE = {"decision": "accept", "source": "hook", "reasonType": "hook", "reasonCode": "unknown"}
 NO_HERE = {"decision": "reject", "source": "hook", "reasonType": "hook", "reasonCode": "hook:PermissionRequest"}
 """Who has decided, as 2.1.325 writes it beside the result of a tool."""
+STOPPED: list[Json] = [
+    {
+        **result("toolu_1", REJECTED, is_error=True),
+        "toolUseResult": "User rejected tool use",
+        "toolDenialKind": "user-rejected",
+    },
+    {
+        "type": "user",
+        "message": {
+            "role": "user",
+            "content": [{"type": "text", "text": "[Request interrupted by user for tool use]"}],
+        },
+        "interruptedMessageId": "msg_1",
+    },
+]
+"""What it writes after an Esc, also after one that stops a command which a hook has allowed: it names nobody."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -443,7 +459,11 @@ def test_questions_answered_in_the_terminal_leave_the_inbox_and_are_owed_to_nobo
 # Deciding in both places
 
 
-def test_a_no_that_came_after_a_yes_in_the_terminal_is_not_left_standing(home: Home) -> None:
+def in_a_line(home: Home, *words: str) -> str:
+    return " ".join(home.run(*words).out.split())
+
+
+def test_a_no_stays_the_verdict_whatever_the_transcript_says_which_is_noted_beside_it(home: Home) -> None:
     # It may write down late what it asks about, where it has much to do.
     write(home, used("toolu_0", given={"command": "ls"}))
     said = home.folder / "said"
@@ -451,31 +471,38 @@ def test_a_no_that_came_after_a_yes_in_the_terminal_is_not_left_standing(home: H
         gate.deny("use make clean")
         assert gate.decision()["behavior"] == "deny"
         write(home, used("toolu_1"), result("toolu_1", decided=YES_THERE))
-        until(lambda: gate.end.state is State.CANCELLED, "the record to be set right")
-        assert gate.logged == [LogKind.ASKED, LogKind.DENIED, LogKind.ELSEWHERE]
-        how = "allowed in the terminal of Claude Code before the no given here arrived; it was done"
-        assert how in home.run("show", gate.ask.id).out
-        assert "ehe das Nein von hier ankam; es wurde getan" in home.run("history", SAYSO_LANGUAGE="de").out
-        log = home.run("log", "show", gate.ask.id).out
-        assert how in log
-        assert "use make clean" in log
+        until(lambda: LogKind.NOTED in gate.logged, "what the transcript says to be noted")
+        assert gate.logged == [LogKind.ASKED, LogKind.DENIED, LogKind.NOTED]
+        found = verdict_of(gate.end)
+        assert found is not None
+        assert (found.decision, found.person, found.because) == (Decision.DENIED, SOMEONE.person, "use make clean")
+        how = "own record says that it was allowed in its terminal before the no given here arrived, and done"
+        for words in (("show", gate.ask.id), ("history",), ("log",), ("log", "show", gate.ask.id)):
+            shown = in_a_line(home, *words)
+            assert f"Claude Code's {how}" in shown
+            assert "denied" in shown.lower()
+            assert "use make clean" in shown
+            assert "elsewhere" not in shown
+        german = home.run("history", SAYSO_LANGUAGE="de").out
+        assert "in seinem Terminal erlaubt und ausgeführt wurde, ehe das Nein von hier ankam" in german
         assert home.run("log", "verify").code == 0
-        until(lambda: said.exists() and "too late, its terminal was first" in said.read_text(), "the person to be told")
+        until(lambda: said.exists() and "by its own record, its terminal was first" in said.read_text(), "a notice")
         assert "make clean" not in said.read_text()
 
 
-def test_a_yes_that_came_after_a_no_in_the_terminal_counts_for_nothing_and_not_for_the_session(home: Home) -> None:
+def test_a_yes_that_a_no_in_the_terminal_may_have_come_before_stands_but_not_for_the_session(home: Home) -> None:
     write(home, used("toolu_1"))
     with waiting(home) as gate:
         gate.allow(AllowScope.SESSION)
         assert gate.decision() == {"behavior": "allow"}
         write(home, result("toolu_1", REJECTED, is_error=True, decided=NO_THERE))
-        until(lambda: LogKind.NOT_HANDED_OVER in gate.logged, "the record to be set right")
+        until(lambda: LogKind.NOTED in gate.logged, "what the transcript says to be noted")
+        assert gate.logged == [LogKind.ASKED, LogKind.ALLOWED, LogKind.HANDED_OVER, LogKind.NOTED]
         found = verdict_of(gate.end)
         assert found is not None
-        assert found.decision is Decision.NOT_DONE
-        assert found.because == "was denied in the terminal of Claude Code before the yes given here arrived"
-        assert found.because in home.run("show", gate.ask.id).out
+        assert found.decision is Decision.ALLOWED
+        how = "Claude Code's own record says that it was denied in its terminal before the yes given here arrived"
+        assert how in in_a_line(home, "show", gate.ask.id)
         assert home.run("log", "verify").code == 0
     write(home, used("toolu_2"))
     with waiting(home) as gate:
@@ -483,7 +510,7 @@ def test_a_yes_that_came_after_a_no_in_the_terminal_counts_for_nothing_and_not_f
         assert gate.decision()["behavior"] == "deny"
 
 
-def test_answers_that_came_after_those_in_the_terminal_are_kept_and_not_said_to_be_received(home: Home) -> None:
+def test_answers_stay_what_a_person_said_also_where_the_terminal_may_have_been_first(home: Home) -> None:
     write(home, used("toolu_1", "AskUserQuestion", QUESTIONS))
     with waiting(home, prompt(home, "AskUserQuestion", QUESTIONS)) as gate:
         with home.desk() as desk:
@@ -492,11 +519,38 @@ def test_answers_that_came_after_those_in_the_terminal_are_kept_and_not_said_to_
             )
         assert gate.decision()["behavior"] == "allow"
         write(home, result("toolu_1", "Your questions have been answered", decided=YES_THERE))
-        until(lambda: gate.end.state is State.CANCELLED, "the record to be set right")
-        shown = home.run("show", gate.ask.id).out
-        assert "answered in the terminal of Claude Code before the answer given here arrived" in shown
-        assert "The new one" in shown
-        assert "The agent got it" not in shown
+        until(lambda: gate.end.outcome and gate.end.outcome.noted, "what the transcript says to be noted")
+        assert gate.end.state is State.ANSWERED
+        how = "own record says that it was answered in its terminal before the answer given here arrived"
+        for words in (("show", gate.ask.id), ("history",)):
+            shown = in_a_line(home, *words)
+            assert how in shown
+            assert "The new one" in shown
+        assert f"Answered by {SOMEONE.person}" in in_a_line(home, "show", gate.ask.id)
+
+
+def test_an_esc_after_an_allow_is_not_taken_for_a_no_to_what_ran(home: Home) -> None:
+    write(home, used("toolu_1"))
+    with waiting(home) as gate:
+        gate.allow()
+        assert gate.decision() == {"behavior": "allow"}
+        write(home, *STOPPED)
+        until(lambda: not of_home(home), "what looks after the verdict to end")
+        assert gate.logged == [LogKind.ASKED, LogKind.ALLOWED, LogKind.HANDED_OVER]
+        assert gate.end.outcome is not None
+        assert (gate.end.outcome.void, gate.end.outcome.noted) == ("", "")
+        assert "handed over" in home.run("log").out
+
+
+def test_where_both_have_allowed_it_nothing_says_that_it_did_not_run(home: Home) -> None:
+    event = ClaudeCode().read(prompt(home), {})
+    with open_desks(Config(state_dir=home.state, project=home.project)) as desks:
+        question = AskedPermission(event, Asker(client="claude-code", session="s-1"), desks.config, desks)
+        opened = OpenPrompt("Claude Code", "claude-code", question, desks.asks.hold(question.new), desks)
+        desks.permissions.allow(opened.ask.id, opened.ask.digest, SOMEONE)
+        opened.withdraw(DecidedThere.ALLOWED)
+        kinds = [entry.event.kind for entry in desks.log.find(opened.ask.id).entries]
+    assert kinds == [LogKind.ASKED, LogKind.ALLOWED, LogKind.HANDED_OVER]
 
 
 def of_home(home: Home) -> list[int]:
@@ -543,12 +597,13 @@ def test_what_looks_after_a_verdict_is_small_keeps_nobody_waiting_and_ends_with_
             "allowed",
         ),
         ([result("toolu_1", decided=YES_HERE)], Aftermath.ALLOWED, Aftermath.TAKEN, Aftermath.TAKEN),
-        ([result("toolu_1", "no", is_error=True, decided=NO_HERE)], Aftermath.TAKEN, Aftermath.DENIED, "denied"),
-        ([result("toolu_1", REJECTED, is_error=True, decided=NO_THERE)], "denied", Aftermath.DENIED, "denied"),
+        ([result("toolu_1", "no", is_error=True, decided=NO_HERE)], *[Aftermath.TAKEN] * 3),
+        ([result("toolu_1", REJECTED, is_error=True, decided=NO_THERE)], Aftermath.TAKEN, "denied", "denied"),
+        (STOPPED, *[Aftermath.TAKEN] * 3),
         # A client that does not say who has decided:
         ([result("toolu_1")], Aftermath.ALLOWED, Aftermath.TAKEN, Aftermath.TAKEN),
         ([result("toolu_1", "exit 1", is_error=True)], Aftermath.TAKEN, Aftermath.TAKEN, Aftermath.TAKEN),
-        ([result("toolu_1", REJECTED, is_error=True)], Aftermath.DENIED, Aftermath.DENIED, Aftermath.DENIED),
+        ([result("toolu_1", REJECTED, is_error=True)], *[Aftermath.TAKEN] * 3),
         # What it sends to its model is not what it says itself, and of two alike nobody knows which is meant:
         ([{**result("toolu_1"), "type": "api-request-blob"}], None, None, None),
         ([used("toolu_2"), result("toolu_1", decided=YES_THERE)], None, None, None),

@@ -252,17 +252,15 @@ class AskDesk:
         """Whoever asked does not want to know any more; `why` says what happened instead."""
         return self._settle(ask_id, State.CANCELLED, by, lambda _: Outcome(reason=why))
 
-    def note_overtaken(self, ask_id: str, by: Settler, how: str) -> Ask:
-        """Whoever asked had an answer from elsewhere before the one that was given here arrived, which is kept."""
+    def note_of_client(self, ask_id: str, says: str) -> Ask:
+        """Note beside what people said what their client's own record says became of it. It changes nothing else."""
 
         def work(table: AskTable) -> Ask:
             ask = table.get(ask_id)
-            if ask.outcome is None or ask.state.answerable or ask.state is State.CANCELLED or ask.wanted is not None:
+            if ask.outcome is None or ask.state.answerable or ask.state is State.CANCELLED or ask.outcome.noted:
                 return ask
-            why = f"{how} (said here: {ask.outcome.reason})" if ask.outcome.reason else how
-            outcome = replace(ask.outcome, reason=why, person=by.person, surface=by.surface)
-            after = replace(ask, state=State.CANCELLED, outcome=outcome)
-            return table.change(after, ask, kind=State.CANCELLED.value, by=by, detail=how)
+            after = replace(ask, outcome=replace(ask.outcome, noted=says))
+            return table.change(after, ask, kind="noted", detail=says)
 
         return self.change(work)
 

@@ -19,8 +19,6 @@ UNOPENED = "unopened"
 NOT_WRITTEN = "the result could not be handed over"
 NOT_READ = "it was not read"
 CALL_ENDED = "the call that wanted it has ended"
-OVERTAKEN = "before the yes given here arrived"
-"""How the reason ends for which an allow came to nothing that a client was told, and had no use for."""
 _SURELY_NOT_HANDED_OVER = frozenset({NOT_WRITTEN, NOT_READ, CALL_ENDED})
 """How a wait ends of whose result it is known that no client has it. What a dead process has written, nobody knows."""
 
@@ -95,6 +93,7 @@ def _kind(ask: Ask, before: Ask | None, about: Mapping[str, Any], kind: str, det
             | LogKind.AGREED
             | LogKind.TAKEN_BACK
             | LogKind.ESCALATED
+            | LogKind.NOTED
         ):
             return LogKind(kind)
         case "voided":
@@ -122,14 +121,10 @@ def is_new(event: LogEvent, logged: Set[LogKind]) -> bool:
         case LogKind.HANDED_OVER:
             return LogKind.HANDED_OVER not in logged
         case LogKind.NOT_HANDED_OVER:
-            return LogKind.HANDED_OVER not in logged or _is_sure(event.why)
+            return LogKind.HANDED_OVER not in logged or event.why in _SURELY_NOT_HANDED_OVER
         case LogKind.NOT_RUN:
             return LogKind.RUN not in logged
     return True
-
-
-def _is_sure(why: str) -> bool:
-    return why in _SURELY_NOT_HANDED_OVER or why.endswith(OVERTAKEN)
 
 
 def _about(ask: Ask, found: LogKind, by: Settler | None) -> Mapping[str, Any] | None:

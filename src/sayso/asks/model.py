@@ -221,7 +221,10 @@ class Outcome:
     changed_title: str = ""
     """That action in one line."""
     void: str = ""
-    """Why an allow counted for nothing in the end: what was no longer as it had been shown, or who was first."""
+    """Why an allow counted for nothing in the end: what was no longer as it had been shown."""
+    noted: str = ""
+    """What the client's own record says: that its own prompt was first. Agents can write there, so that this changes
+    nothing of what people said."""
 
     @property
     def why(self) -> str:
@@ -327,11 +330,6 @@ class Ask:
         """The process through which the agent will come for it, while it is away; empty where nobody will."""
         over = self.delivered or self.state in (State.EXPIRED, State.SUPERSEDED)
         return self.server if self.away and not self.wait and not over else ""
-
-    @property
-    def has_answers(self) -> bool:
-        """Whether a person has answered it, even if whoever asked had an answer from elsewhere by then."""
-        return self.state is State.ANSWERED or bool(self.outcome and self.outcome.answers)
 
     @property
     def withdrawn(self) -> str:

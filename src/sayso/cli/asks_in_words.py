@@ -200,12 +200,14 @@ def _end(ask: Ask) -> str:
     import textwrap
 
     lines = [_outcome_line(ask)]
-    if ask.has_answers and not ask.is_permission:
+    if ask.state is State.ANSWERED and not ask.is_permission:
         for number, question in enumerate(ask.questions, start=1):
             said = "\n".join(answer_lines(question, ask.answer(question.id)))
             lines.append(f"  {number}. " + textwrap.indent(said, "     ").lstrip())
     if reason := reason_of(ask):
         lines.append(_after(tr("  Reason: "), reason))
+    if noted := noted_of(ask):
+        lines.append(_after("  ", f"{noted}."))
     from sayso.cli.action_card import edited_lines
 
     return "\n".join([*lines, *edited_lines(ask)])
@@ -216,6 +218,11 @@ def reason_of(ask: Ask) -> str:
     if ask.outcome is None or (ask.state is State.ANSWERED and not ask.is_permission):
         return ""
     return translated(ask.withdrawn or ask.outcome.void) or ask.outcome.reason
+
+
+def noted_of(ask: Ask) -> str:
+    """What its client's own record says besides."""
+    return translated(ask.outcome.noted) if ask.outcome else ""
 
 
 def _outcome_line(ask: Ask) -> str:

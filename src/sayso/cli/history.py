@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from sayso.asks.model import Ask, State
-from sayso.cli.asks_in_words import answer_lines, headline, reason_of, short_place, status
+from sayso.cli.asks_in_words import answer_lines, headline, noted_of, reason_of, short_place, status
 from sayso.cli.program import settings
 from sayso.cli.shared import project_name
 from sayso.cli.terminal import put, put_json, say, table
@@ -60,6 +60,11 @@ def _row(ask: Ask) -> tuple[str, ...]:
 
 def _in_short(ask: Ask) -> str:
     """What came of it, on the same line."""
+    noted = noted_of(ask)
+    return _said(ask) + (f" ({one_line(noted, 160)})" if noted else "")
+
+
+def _said(ask: Ask) -> str:
     if ask.state is State.ANSWERED and ask.questions and not ask.is_permission:
         said = "; ".join(", ".join(answer_lines(question, ask.answer(question.id))) for question in ask.questions)
         return f" → {one_line(said, 120)}"

@@ -17,7 +17,7 @@ from sayso.desks import open_desks
 from sayso.errors import NotFound, StoreError
 from sayso.gates.client import Aftermath, GateVerdict, Trail
 from sayso.gates.open_prompt import STORE_PATIENCE, TRY_AGAIN, notify_overtaken
-from sayso.gates.overtaken import correct
+from sayso.gates.overtaken import note
 from sayso.gates.watch import Watch
 
 FOLLOWED = 15 * 60.0
@@ -58,14 +58,14 @@ class ToldVerdict:
             is_over = watch.is_end(watch.pause(min(rest, watch.longest))) or watch.told_to_end
             is_over = is_over or rest <= 0 or not _is_there(self._pid)
         if found and found is not Aftermath.TAKEN:
-            self._set_right(found, watch)
+            self._note(found, watch)
 
-    def _set_right(self, there: Aftermath, watch: Watch) -> None:
+    def _note(self, there: Aftermath, watch: Watch) -> None:
         end = time.monotonic() + STORE_PATIENCE
         while time.monotonic() < end:
             with suppress(StoreError, NotFound), open_desks(self._config) as desks:
-                if corrected := correct(desks, self._ask, there, self._client):
-                    notify_overtaken(self._config, corrected)
+                if noted := note(desks, self._ask, there, self._client):
+                    notify_overtaken(self._config, noted)
                 return
             watch.pause(TRY_AGAIN)
 

@@ -136,11 +136,16 @@ class OpenPrompt:
     def let_go(self, there: DecidedThere) -> None:
         """It was decided in the client's own prompt while a verdict of ours was on its way. That an allow came to
         nothing is said with the end of the wait for it."""
-        from sayso.gates.overtaken import correct  # seldom
+        from sayso.gates.overtaken import note  # seldom
 
+        outcome = self._desks.asks.get(self._held.ask.id).outcome
+        is_allowed = outcome is not None and outcome.verdict == Decision.ALLOWED
+        if is_allowed and there is DecidedThere.ALLOWED and outcome and outcome.changed is None:
+            self._desks.asks.delivered(self._held)  # it has the same from there, and does it
+            return
         ask = self._desks.asks.release(self._held, self._how(there))
-        if not (ask.outcome and ask.outcome.verdict == Decision.ALLOWED):
-            correct(self._desks, ask.id, Aftermath(there), self._title)
+        if not is_allowed:
+            note(self._desks, ask.id, Aftermath(there), self._title)
 
     def _how(self, there: DecidedThere) -> str:
         return _HOW[there].format(client=self._title)
@@ -158,7 +163,7 @@ def notify(config: Config, ask: Ask) -> None:
 
 
 def notify_overtaken(config: Config, ask: Ask) -> None:
-    """Have the person told that what they decided came too late."""
+    """Have the person told that what they decided came too late, by their client's own record."""
     _tell_beside(config, ask.id, "overtaken")
 
 

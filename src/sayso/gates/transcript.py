@@ -62,13 +62,16 @@ class SessionTranscript:
 
     def _aftermath(self, end: UseEnd, told: GateVerdict) -> Aftermath:
         there = Aftermath(end.there)
-        if told.allowed:
-            is_other = end.by_hook is False and told.given != self._permission.given
-            return there if there is Aftermath.DENIED or is_other else Aftermath.TAKEN
+        is_denied = there is Aftermath.DENIED
         if end.by_hook is None:
-            # An older client does not say whether our no or the tool itself has made it fail.
-            return Aftermath.TAKEN if end.failed and there is not Aftermath.DENIED else there
-        return Aftermath.TAKEN if end.by_hook and there is Aftermath.DENIED else there
+            # An Esc is written down alike whether it closed the prompt or stopped what was allowed and at work; and of
+            # what failed, an older client does not say whether our no was the reason.
+            is_other = not told.allowed and not end.failed
+        elif told.allowed:
+            is_other = not end.by_hook and (is_denied or told.given != self._permission.given)
+        else:
+            is_other = not is_denied
+        return there if is_other else Aftermath.TAKEN
 
     def _ends(self) -> Sequence[UseEnd]:
         """Of all uses that this prompt may be about, once each has one."""

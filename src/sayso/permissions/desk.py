@@ -249,25 +249,6 @@ class PermissionDesk:
         outcome = Outcome(verdict=Decision.ELSEWHERE, reason=how)
         return self._asks.change(lambda table: settle(table, ask_id, State.CANCELLED, by, lambda _: outcome))
 
-    def note_overtaken(self, ask_id: str, by: Settler, how: str) -> Ask:
-        """Its client had decided by a prompt of its own before what was decided here arrived: an allow then counts for
-        nothing, and a no has kept nobody from anything. What people decided stays in the log."""
-
-        def work(table: AskTable) -> Ask:
-            ask = table.get(ask_id)
-            outcome = ask.outcome
-            if outcome is None or outcome.void:
-                return ask
-            if outcome.verdict == Decision.ALLOWED:
-                return table.change(replace(ask, outcome=replace(outcome, void=how)), ask, kind="voided", detail=how)
-            if outcome.verdict != Decision.DENIED:
-                return ask
-            told = replace(outcome, verdict=Decision.ELSEWHERE, reason=how, person=by.person, surface=by.surface)
-            after = replace(ask, state=State.CANCELLED, outcome=told)
-            return table.change(after, ask, kind=Decision.ELSEWHERE, by=by, detail=how)
-
-        return self._asks.change(work)
-
     def allow_again(self, action: Action, asker: Asker) -> bool:
         """Whether a person has allowed this session of this very process the same action from then on. If so, it is
         logged that its client is told once more."""
@@ -337,7 +318,9 @@ def _holds(get: Callable[[str], Ask], ask_id: str, asker: Asker) -> bool:
         same = all(
             getattr(ask.asker, name) == getattr(asker, name) for name in ("client", "host", "pid", "started", "run")
         )
-        return bool(asker.session and asker.pid) and same and ask.outcome is not None and not ask.outcome.void
+        # What may have been denied in the client's own prompt is asked again.
+        stands = ask.outcome is not None and not ask.outcome.void and not ask.outcome.noted
+        return bool(asker.session and asker.pid) and same and stands
     return False
 
 

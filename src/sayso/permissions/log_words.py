@@ -19,6 +19,7 @@ WHAT = {
     LogKind.DENIED: "denied",
     LogKind.UNDECIDED: "undecided",
     LogKind.ELSEWHERE: "decided elsewhere",
+    LogKind.NOTED: "noted",
     LogKind.AGREED: "agreed",
     LogKind.TAKEN_BACK: "taken back",
     LogKind.ESCALATED: "escalated",

@@ -679,8 +679,8 @@ SELECT body FROM permission_actions WHERE digest = :digest;
 -- name: log_outcomes
 -- What was decided or refused, newest first.
 SELECT * FROM permission_log
-WHERE kind IN ('allowed', 'denied', 'undecided', 'decided_elsewhere', 'too_late', 'refused', 'rule_added', 'rule_ended',
-               'delegated', 'rules_changed', 'restored')
+WHERE kind IN ('allowed', 'denied', 'undecided', 'decided_elsewhere', 'noted', 'too_late', 'refused', 'rule_added',
+               'rule_ended', 'delegated', 'rules_changed', 'restored')
   AND seq < :before AND at >= :since
   AND (CAST(:only_refused AS INTEGER) IS NULL OR
        kind NOT IN ('allowed', 'rule_added', 'rule_ended', 'delegated', 'rules_changed', 'restored'))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from textual.content import Content
 
 from sayso.asks.crowds import Crowd
-from sayso.asks.model import CLIENT_FORM, Answer, Ask, Event, Option, Question
+from sayso.asks.model import CLIENT_FORM, Answer, Ask, Event, Option, Question, State
 from sayso.records import replace
 from sayso.text import one_line, printable
 from sayso.tui.markdown import Block, blocks, cut
@@ -61,6 +61,8 @@ def record(shared: Shared, ask: Ask, events: Sequence[Event]) -> list[Block]:
     if ask.outcome and ask.outcome.why:
         reason = one_line(ask.outcome.why, _MOST_ANSWER)
         found.append(_line(shared.texts.history_reason.format(reason=reason), tight=True))
+    if ask.outcome and ask.outcome.noted:
+        found.append(_line(f"{ask.outcome.noted}.", tight=True))
     found.append(_line(_delivery(shared, ask), "$muted", tight=True))
     if not ask.questions:
         found.append(_line(shared.texts.history_wiped, "$muted"))
@@ -68,7 +70,7 @@ def record(shared: Shared, ask: Ask, events: Sequence[Event]) -> list[Block]:
     found += _edit_blocks(shared, ask)
     for place, question in enumerate(ask.questions if ask.wanted is None else ()):
         found += _numbered(shared, place, question)
-        if ask.has_answers:
+        if ask.state is State.ANSWERED:
             found += _said(shared, question, ask.answer(question.id))
             found += _not_chosen(shared, question, ask.answer(question.id))
     found.append(_line(shared.texts.history_events, "bold"))
@@ -79,7 +81,7 @@ def record(shared: Shared, ask: Ask, events: Sequence[Event]) -> list[Block]:
 def event_line(shared: Shared, event: Event) -> str:
     """One thing that happened: when, what, by whom."""
     texts = shared.texts
-    kinds = ("opened", "attended", "unattended", "resumed", "delivered", "refused")
+    kinds = ("opened", "attended", "unattended", "resumed", "delivered", "refused", "noted")
     words = {name: getattr(texts, name) for name in kinds}
     words |= {"allowed": texts.permission_allowed, "denied": texts.permission_denied}
     what = words.get(event.kind) or shared.wording.state(event.after)
@@ -114,6 +116,8 @@ def copy_text(shared: Shared, ask: Ask, answers: Sequence[Answer]) -> str:
         parts += [f"   → {line}" for line in shared.wording.answer_lines(question, answer)]
     if ask.outcome and ask.outcome.why:
         parts.append(shared.texts.history_reason.format(reason=ask.outcome.why))
+    if ask.outcome and ask.outcome.noted:
+        parts.append(f"{ask.outcome.noted}.")
     return "\n".join(parts)
 
 

@@ -225,6 +225,7 @@ class Texts:
     resumed: str = "the agent's session was resumed"
     delivered: str = "received by the agent"
     refused: str = "an answer was refused"
+    noted: str = "noted what its client's own record says"
 
     # Agents at work
     agents_title: str = "Agents at work"

@@ -212,6 +212,7 @@ class German(Texts):
     resumed = "die Sitzung des Agenten wurde fortgesetzt"
     delivered = "vom Agenten empfangen"
     refused = "eine Antwort wurde nicht angenommen"
+    noted = "vermerkt, was die Aufzeichnung seines Clients sagt"
     agents_title = "Agenten bei der Arbeit"
     agents_empty = "Kein Agent ist bei der Arbeit. Er erscheint, sobald er etwas gefragt, ausgeführt oder gewollt hat."
     agent_waits = "wartet auf Sie"
