@@ -80,6 +80,12 @@ def in_turn(home: Path) -> bool:
         # An agent that it has started says nothing of its own turn.
         ([person("Go on."), agent(USE, stop="tool_use"), agent(text("Found"), isSidechain=True)], True),
         ([BESIDE], False),
+        # Claude marks what it was told: then it does not matter how that begins.
+        ([agent(text("Done.")), OVER, person("Caveat: only the tests.")], True),
+        ([agent(text("Done.")), OVER, person("<command-line> is what I mean", promptSource="typed")], True),
+        ([agent(text("Done.")), OVER, person("[Request interrupted by user] means?", promptSource="typed")], True),
+        # A command of its own that begins a turn is marked too.
+        ([agent(text("Done.")), OVER, person("Look at it.", isMeta=True, turnOrigin="human")], True),
     ],
 )
 def test_a_session_of_claude_is_in_a_turn_from_a_message_until_that_is_answered(
@@ -87,6 +93,46 @@ def test_a_session_of_claude_is_in_a_turn_from_a_message_until_that_is_answered(
 ) -> None:
     written(claude, *entries)
     assert in_turn(tmp_path) is wanted
+
+
+def queued(operation: str) -> Json:
+    return {"type": "queue-operation", "operation": operation, "timestamp": "2026-11-16T11:51:20.000Z"}
+
+
+DONE = [person("Go on."), agent(text("Done.")), OVER]
+
+
+@pytest.mark.parametrize(
+    ("entries", "wanted"),
+    [
+        # As Claude writes it: taken from the queue before the end of the turn, and noted as said after that.
+        ([queued("enqueue"), *DONE], True),
+        ([person("Go on."), queued("enqueue"), queued("dequeue"), *DONE[1:]], True),
+        ([queued("enqueue"), queued("dequeue"), *DONE, person("Next.", promptSource="queued"), *DONE[1:]], False),
+        # The agent was told of it in the middle of its turn, or the person has taken it back.
+        ([person("Go on."), queued("enqueue"), queued("remove"), *DONE[1:]], False),
+        ([person("Go on."), queued("enqueue"), queued("enqueue"), queued("popAll"), *DONE[1:]], False),
+    ],
+)
+def test_a_session_of_claude_in_which_a_message_is_queued_is_not_at_its_end(
+    claude: Path, tmp_path: Path, entries: list[Json], wanted: bool
+) -> None:
+    written(claude, *entries)
+    home = {"HOME": str(tmp_path)}
+    now = read_session("claude", SESSION, home, lambda: 1_794_829_881_000)
+    then = read_session("claude", SESSION, home, lambda: 1_794_829_940_000)
+    assert now
+    assert then
+    # What is still queued long after the turn is left from a client that has died.
+    assert (now.in_turn, then.in_turn) == (wanted, False)
+
+
+def test_what_a_person_has_typed_is_told_however_it_begins(claude: Path, tmp_path: Path) -> None:
+    typed = ["Caveat: drop nothing", "<command-line> is it", "<bash-like> shells"]
+    written(claude, *(person(words, promptSource="typed") for words in typed), person("Wake up", promptSource="system"))
+    session = read(tmp_path)
+    assert session
+    assert [message.text for message in session.messages] == typed
 
 
 def test_what_was_last_said_is_told_without_what_tools_and_commands_said(claude: Path, tmp_path: Path) -> None:

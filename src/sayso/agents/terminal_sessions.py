@@ -17,13 +17,17 @@ from pathlib import Path
 from typing import Any
 
 from sayso.agents.agent import items, mapping, shortened, words
+from sayso.clock import Clock, now_ms
 
 TAIL = 4 * 1024 * 1024
 """Bytes before its end from which a file is read."""
 MOST_MESSAGES = 20
 _SESSION = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
-_NOT_TYPED = ("<command-", "<local-command-", "<bash-", "<task-notification", "<system-reminder", "Caveat: ")
-"""How texts begin that Claude Code notes as a person's, though they are what a command of its own said."""
+QUEUE_PATIENCE = 10_000
+"""Milliseconds within which a message that was queued in a terminal is begun with once the turn before it is over."""
+_NOT_TYPED = ("<command-", "<local-command-", "<bash-", "<task-notification", "<system-reminder")
+"""How texts begin that Claude Code notes as a person's, though a command of its own said them. What it was told
+has a `promptSource`, and is no such text however it begins."""
 _INTERRUPTED = "[Request interrupted by user"
 _BEGUN, _OVER = ("task_started", "turn_started"), ("task_complete", "turn_complete", "turn_aborted")
 """How Codex notes that a turn begins and that it is over."""
@@ -51,13 +55,15 @@ class TerminalSession:
         return tuple(message for message in self.messages if message.at < moment)
 
 
-def read_session(agent: str, session: str, environ: Mapping[str, str] = os.environ) -> TerminalSession | None:
+def read_session(
+    agent: str, session: str, environ: Mapping[str, str] = os.environ, clock: Clock = now_ms
+) -> TerminalSession | None:
     """A session of this user's; None where there is none of that name, or nothing of it can be read."""
     if not _SESSION.fullmatch(session):
         return None
     for path in _places(agent, session, environ):
         if (lines := _last_lines(path)) is not None:
-            return _claude(lines) if agent == "claude" else _codex(lines)
+            return _claude(lines, clock()) if agent == "claude" else _codex(lines)
     return None
 
 
@@ -105,15 +111,15 @@ def _newest_first(lines: Sequence[bytes], *marks: bytes) -> Iterator[Mapping[str
 # Claude Code
 
 
-def _claude(lines: Sequence[bytes]) -> TerminalSession:
-    entries = [
-        entry
-        for entry in _newest_first(lines, b'"type":"user"', b'"type":"assistant"', b'"subtype":"turn_duration"')
-        if entry.get("isSidechain") is not True and entry.get("isMeta") is not True
-    ]
+_CLAUDES = (b'"type":"user"', b'"type":"assistant"', b'"subtype":"turn_duration"', b'"type":"queue-operation"')
+
+
+def _claude(lines: Sequence[bytes], now: int) -> TerminalSession:
+    entries = [entry for entry in _newest_first(lines, *_CLAUDES) if entry.get("isSidechain") is not True]
     states = (state for entry in entries if (state := _leaves_in_turn(entry)) is not None)
+    in_turn = next(states, False) or _begins_next(entries, now)
     said = [message for entry in entries for message in _claude_message(entry)]
-    return TerminalSession(in_turn=next(states, False), messages=tuple(reversed(said[:MOST_MESSAGES])))
+    return TerminalSession(in_turn=in_turn, messages=tuple(reversed(said[:MOST_MESSAGES])))
 
 
 def _leaves_in_turn(entry: Mapping[str, Any]) -> bool | None:
@@ -124,19 +130,49 @@ def _leaves_in_turn(entry: Mapping[str, Any]) -> bool | None:
             return False if entry.get("subtype") == "turn_duration" else None
         case "assistant":
             return message.get("stop_reason") in (None, "tool_use", "pause_turn")
-        case "user" if entry.get("isCompactSummary") is not True:
-            text = _text_of(message)
-            if text.startswith(_NOT_TYPED):
-                return None
-            return not text.startswith(_INTERRUPTED)
+        case "user" if "turnOrigin" in entry:
+            return True
+        case "user" if not _is_noted(entry):
+            return not _is_interruption(entry)
     return None
 
 
+def _begins_next(entries: Sequence[Mapping[str, Any]], now: int) -> bool:
+    """Whether a message that was queued is about to be begun with. One that still waits long after the turn is left
+    from a client that has died; one that was taken from the queue is noted a moment later."""
+    if not entries or now - max(_moment(entry) for entry in entries[:MOST_MESSAGES]) > QUEUE_PATIENCE:
+        return False
+    waiting, is_taken = 0, False
+    for entry in reversed(entries):
+        match entry.get("type"), entry.get("operation"):
+            case "queue-operation", "enqueue":
+                waiting += 1
+            case "queue-operation", operation:
+                waiting = 0 if operation == "popAll" else max(0, waiting - 1)
+                is_taken = operation == "dequeue"
+            case "user", _ if _text_of(mapping(entry.get("message"))):
+                is_taken = False
+    return is_taken or waiting > 0
+
+
 def _claude_message(entry: Mapping[str, Any]) -> Iterator[TerminalMessage]:
-    by_person, text = entry.get("type") == "user", _text_of(mapping(entry.get("message"))).strip()
-    is_noted = by_person and (text.startswith((*_NOT_TYPED, _INTERRUPTED)) or entry.get("isCompactSummary") is True)
-    if text and not is_noted:
-        yield TerminalMessage(by_person=by_person, text=shortened(text), at=_moment(entry))
+    text = _text_of(mapping(entry.get("message"))).strip()
+    if text and not _is_noted(entry) and not _is_interruption(entry):
+        yield TerminalMessage(by_person=entry["type"] == "user", text=shortened(text), at=_moment(entry))
+
+
+def _is_noted(entry: Mapping[str, Any]) -> bool:
+    """Whether it stands there as a person's, though nobody has said it."""
+    if any(entry.get(mark) is True for mark in ("isMeta", "isCompactSummary")):
+        return True
+    if "promptSource" in entry:
+        return words(entry["promptSource"]) == "system"
+    return entry.get("type") == "user" and _text_of(mapping(entry.get("message"))).startswith(_NOT_TYPED)
+
+
+def _is_interruption(entry: Mapping[str, Any]) -> bool:
+    is_told = "promptSource" in entry or entry.get("type") != "user"
+    return not is_told and _text_of(mapping(entry.get("message"))).startswith(_INTERRUPTED)
 
 
 def _text_of(message: Mapping[str, Any]) -> str:
