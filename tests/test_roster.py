@@ -15,6 +15,9 @@ import pytest
 from tests.asks.samples import AGENT, ANNA, RED, FakeClock, ask
 from tests.conftest import OpenStore, die
 
+from sayso.accounts import Accounts
+from sayso.agents.model import NewRun, Options
+from sayso.agents.projects import Projects
 from sayso.asks.desk import AskDesk
 from sayso.asks.lookalikes import Lookalikes
 from sayso.asks.model import Asker
@@ -22,6 +25,7 @@ from sayso.config import load
 from sayso.desks import Desks
 from sayso.errors import AmbiguousId, NotFound
 from sayso.mcp_server.backend import Backend
+from sayso.mcp_server.run_link import RunLink
 from sayso.process_table import started
 from sayso.records import replace
 from sayso.roster import BELIEVED, AgentAtWork, Roster, agent_id, find_agent, of_agent
@@ -89,6 +93,26 @@ def test_a_session_is_at_work_since_its_first_call_began_though_that_call_had_to
     asyncio.run(first_call())
     (agent,) = Roster(store).at_work([], [])
     assert (agent.asker, agent.since, len(notes)) == (HERE, 1_000, 1)
+
+
+def test_the_server_of_a_run_is_its_users_alone_and_its_runs_from_the_first_note_on(
+    store: Store, tmp_path: Path
+) -> None:
+    config = load(environ={"HOME": str(tmp_path), "SAYSO_STATE_DIR": str(tmp_path / "state")}, cwd=tmp_path)
+    desks, token = Desks(config, store), "11111111-2222-4333-8444-555555555555"
+    Accounts(store).add_user("ada")
+    project = Projects(store).add("ada", tmp_path, options=Options())
+    run = desks.runs.open(NewRun(project=project, prompt="Do it", token=token), most=9)
+
+    async def first_call() -> None:
+        async with Backend(config, asker_of=lambda _: HERE, desks=desks, link=RunLink(token)) as backend:
+            await backend.waiting()
+            backend.note_at_work(HERE)
+
+    asyncio.run(first_call())
+    (agent,) = Roster(store).at_work([], [], person="ada")
+    assert (agent.asker.owner, agent.asker.run) == ("ada", run.id)
+    assert Roster(store).at_work([], [], person="grace") == []
 
 
 @pytest.mark.finding("F-70")

@@ -176,7 +176,10 @@ class Backend:
     async def _note(self, asker: Asker) -> None:
         try:
             waiting, desks = await self.waiting(), await self.desks()
-            await waiting.do(desks.roster.note_server, asker, self._met_at.get(asker))
+            # Else it would be on the roster as nobody's, for everybody to see, until it asks something.
+            await self.find_run()
+            noted = self._link.asker_in_run(asker) if self._link else asker
+            await waiting.do(desks.roster.note_server, noted, self._met_at.get(asker))
         except SaysoError as error:
             logger.warning("Could not note who is at work: %s", error)
 

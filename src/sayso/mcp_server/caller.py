@@ -29,9 +29,8 @@ def on_stdio(config: Config, link: RunLink | None = None) -> Callable[[CallConte
     """The agent behind requests on stdio: our parent process is its client. In a run it asks the run's user."""
 
     def asker_of(ctx: CallContext) -> Asker:
-        run = link.run if link else None
         asker = beside_us(ctx.client, ctx.meta, config)
-        return replace(asker, owner=run.user, run=run.id) if run else asker
+        return link.asker_in_run(asker) if link else asker
 
     return asker_of
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from sayso.asks.model import Ask
+from sayso.asks.model import Ask, Asker
 from sayso.asks.waiting import Waiting
 from sayso.desks import Desks
 from sayso.errors import SaysoError
+from sayso.records import replace
 
 if TYPE_CHECKING:
     from sayso.agents.desk import RunDesk
@@ -32,6 +33,10 @@ class RunLink:
         # What asks between two turns still belongs to the last one, and to nobody else.
         self.run = await waiting.do(desks.runs.active, self._token) or self.run
         self._runs = desks.runs
+
+    def asker_in_run(self, asker: Asker) -> Asker:
+        """The agent as one that works for the run's user; the same as given while no run is known."""
+        return replace(asker, owner=self.run.user, run=self.run.id) if self.run else asker
 
     async def note(self, ask: Ask, waiting: Waiting) -> None:
         """Put a card for the ask into the conversation. It is in the inbox whatever becomes of that."""
