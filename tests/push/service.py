@@ -13,7 +13,7 @@ import ssl
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -88,6 +88,10 @@ class PushService:
     context: ssl.SSLContext
     came: queue.Queue[Pushed] = field(default_factory=queue.Queue)
     says: list[tuple[int, str]] = field(default_factory=list)
+    holds: dict[str, threading.Event] = field(default_factory=dict)
+    """Names of browsers whose messages get no reply before something happens."""
+    drips: bytes = b""
+    """The whole reply in place of all that, byte after byte."""
 
     def endpoint(self, name: str) -> str:
         return f"https://localhost:{self.port}/push/{name}"
@@ -133,6 +137,11 @@ class _Door(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         service = self.services[self.server.server_address[1]]  # type: ignore[index]
         body = self.rfile.read(int(self.headers["Content-Length"]))
+        if service.drips:
+            self._drip(service.drips)
+            return
+        if gate := service.holds.get(self.path.rpartition("/")[2]):
+            gate.wait(WAIT)
         status, after = service.says.pop(0) if service.says else (201, "")
         self.send_response(status)
         self.send_header("Content-Length", "0")
@@ -141,6 +150,13 @@ class _Door(BaseHTTPRequestHandler):
         self.end_headers()
         headers = {name.lower(): value for name, value in self.headers.items()}
         service.came.put(Pushed(path=self.path, headers=headers, body=body))
+
+    def _drip(self, reply: bytes) -> None:
+        self.close_connection, pause = True, threading.Event()
+        with suppress(OSError):  # nobody waits for the rest
+            for byte in reply:
+                self.wfile.write(bytes([byte]))
+                pause.wait(0.01)
 
     def log_message(self, *_: object) -> None:
         pass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -20,6 +21,7 @@ from sayso.agents.model import Ending, NewRun, Options, RunState
 from sayso.asks.model import Ask, Asker, Kind, NewAsk, Option, Question
 from sayso.config import load
 from sayso.desks import Desks
+from sayso.push import sending
 from sayso.push.subscriptions import PushKind, PushWishes
 from sayso.records import replace
 from sayso.store import Store
@@ -52,14 +54,14 @@ class Office:
         assert session
         return session.id
 
-    def subscribe(self, name: str = "ada") -> None:
+    def subscribe(self, name: str = "ada", session: str = "") -> None:
         browser = self.browser
         self.pushes.forget(self.service.endpoint(name))
         # The played service has no address that a browser would give us.
         values = {"endpoint": self.service.endpoint(name), "p256dh": browser.p256dh, "auth": browser.auth}
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("sayso.push.subscriptions.may_be_called", bool)
-            self.pushes.subscribe(self.session, **values, zone="Europe/Berlin")
+            self.pushes.subscribe(session or self.session, **values, zone="Europe/Berlin")
 
     def pusher(self) -> Pusher:
         site = Site(self.desks)
@@ -231,6 +233,43 @@ def test_a_service_that_is_busy_is_asked_again_and_a_browser_that_is_gone_is_for
         office.ask(replace(YES_NO, text="Anybody?"))
         assert office.next_body() == "Anybody?"
         assert wait_until(lambda: not office.pushes.all(), WAIT)
+
+    office.while_running(work)
+
+
+@pytest.fixture
+def held(office: Office, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, threading.Event]]:
+    """Browsers, by name, whose push service does not reply while the test lasts."""
+    monkeypatch.setattr(pusher_module, "SENDERS", 3)
+    monkeypatch.setattr(sending, "PATIENCE", 10 * WAIT)
+    gate = threading.Event()
+    office.service.holds |= {f"held{number}": gate for number in range(4)}
+    yield office.service.holds
+    gate.set()
+
+
+def test_one_person_whose_services_do_not_reply_takes_the_senders_of_nobody_else(
+    office: Office, held: dict[str, threading.Event]
+) -> None:
+    for name in held:
+        office.subscribe(name, office.sign_in("aaa"))
+
+    def work() -> None:
+        office.ask()
+        assert office.service.next().path == "/push/ada"
+
+    office.while_running(work)
+
+
+def test_a_browser_whose_service_does_not_reply_delays_no_other_of_the_same_person(
+    office: Office, held: dict[str, threading.Event]
+) -> None:
+    office.subscribe(next(iter(held)), office.sign_in("ada"))
+
+    def work() -> None:
+        for number in range(4):
+            office.ask(replace(YES_NO, text=f"Number {number}?"), session=f"s{number}")
+        assert sorted(office.next_body() for _ in range(4)) == [f"Number {number}?" for number in range(4)]
 
     office.while_running(work)
 

@@ -10,9 +10,9 @@ import pytest
 from tests.push.service import push_service
 
 from sayso.errors import InvalidInput, NotificationFailed
-from sayso.push import addresses
+from sayso.push import addresses, sending
 from sayso.push.addresses import is_of_this_machine, is_public, may_be_called
-from sayso.push.sending import Reach, post
+from sayso.push.sending import LONGEST_REPLY, UNREACHED, Reach, post
 from sayso.push.subscriptions import PushDesk, PushKind, PushWishes
 from sayso.records import replace
 from sayso.store import Store
@@ -115,6 +115,30 @@ def test_a_name_that_leads_to_a_machine_of_ours_is_not_called(monkeypatch: pytes
         with pytest.raises(NotificationFailed, match="not public"):
             post(f"https://push.example.org:{service.port}/x", {}, b"", Reach())
         assert service.came.empty()
+
+
+def test_a_service_that_drips_its_reply_holds_a_sender_no_longer_than_any_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sending, "PATIENCE", 0.5)
+    with push_service() as service:
+        service.drips = b"HTTP/1.1 201 " + b"x" * 300 + b"\r\n\r\n"
+        assert post(service.endpoint("ada"), {}, b"", service.reach).status == UNREACHED
+
+
+def test_only_so_much_of_a_reply_is_read() -> None:
+    with push_service() as service:
+        service.says = [(201, "1" * LONGEST_REPLY), (503, "7")]
+        assert post(service.endpoint("ada"), {}, b"", service.reach).status == UNREACHED
+        reply = post(service.endpoint("ada"), {}, b"", service.reach)
+        assert (reply.status, reply.retry_after) == (503, 7)
+
+
+@pytest.mark.parametrize("said", [b"junk\r\n\r\n", b"HTTP/1.1 yes\r\n\r\n", b"HTTP/1.1 201 Created\r\n"])
+def test_a_reply_that_is_none_is_not_taken_for_one(said: bytes) -> None:
+    with push_service() as service:
+        service.drips = said
+        assert post(service.endpoint("ada"), {}, b"", service.reach).status == UNREACHED
 
 
 def test_keys_that_are_none_are_refused_with_their_names(store: Store) -> None:

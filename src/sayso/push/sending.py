@@ -6,9 +6,11 @@ import http.client
 import logging
 import socket
 import ssl
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from io import BytesIO
 from urllib.parse import urlsplit
 
 from sayso.errors import NotificationFailed
@@ -16,8 +18,10 @@ from sayso.push.addresses import is_public, may_be_called
 
 logger = logging.getLogger(__name__)
 
-PATIENCE = 10.0
-"""Seconds for each step of a call."""
+PATIENCE = 20.0
+"""Seconds for a whole call, however slowly it goes on. To find the address of a name takes what the system allows."""
+LONGEST_REPLY = 8192
+"""Bytes of what a service says before the text of its reply, which is not read."""
 LONGEST_WAIT = 3600.0
 UNREACHED = 0
 """Takes the place of a status where no reply came."""
@@ -63,27 +67,57 @@ def post(endpoint: str, headers: Mapping[str, str], body: bytes, reach: Reach) -
         raise NotificationFailed("this is no address of a push service")
     parts = urlsplit(endpoint)
     host, port = parts.hostname or "", parts.port or 443
+    ends = time.monotonic() + PATIENCE
     try:
-        with reach.context().wrap_socket(_connected(host, port, reach), server_hostname=host) as line:
-            connection = http.client.HTTPConnection(host, port)
-            connection.sock = line
-            path = parts.path + (f"?{parts.query}" if parts.query else "")
-            connection.request("POST", path or "/", body, {**headers, "Connection": "close"})
-            reply = connection.getresponse()
-            reply.read(1024)
-            return PushReply(status=reply.status, retry_after=_seconds(reply.getheader("Retry-After")))
+        with _connected(host, port, reach, ends) as plain:
+            plain.settimeout(_left(ends))
+            with reach.context().wrap_socket(plain, server_hostname=host) as line:
+                connection = http.client.HTTPConnection(host, port)
+                connection.sock = line
+                path = parts.path + (f"?{parts.query}" if parts.query else "")
+                line.settimeout(_left(ends))
+                connection.request("POST", path or "/", body, {**headers, "Connection": "close"})
+                return _reply(_head(line, ends))
     except (OSError, http.client.HTTPException, ValueError) as error:
         logger.info("The push service at %s was not reached: %s", host, error or type(error).__name__)
         return PushReply(status=UNREACHED)
 
 
-def _connected(host: str, port: int, reach: Reach) -> socket.socket:
+def _connected(host: str, port: int, reach: Reach, ends: float) -> socket.socket:
     """A connection to an address that was looked at: a name that leads elsewhere a moment later changes nothing."""
     found = [info[4][0] for info in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
     public = [str(address) for address in found if reach.may_reach(str(address))]
     if not public or len(public) < len(found):
         raise NotificationFailed(f"the push service at {host} has an address that is not public")
-    return socket.create_connection((public[0], port), timeout=PATIENCE)
+    return socket.create_connection((public[0], port), timeout=_left(ends))
+
+
+def _left(ends: float) -> float:
+    """The seconds until then. A TimeoutError once there are none."""
+    if (left := ends - time.monotonic()) <= 0:
+        raise TimeoutError("it took too long")
+    return left
+
+
+def _head(line: socket.socket, ends: float) -> bytes:
+    """Status and headers of a reply."""
+    head = b""
+    while b"\r\n\r\n" not in head:
+        line.settimeout(_left(ends))
+        more = line.recv(LONGEST_REPLY - len(head))
+        if not more:
+            raise http.client.HTTPException("its reply has no end of headers")
+        head += more
+    return head
+
+
+def _reply(head: bytes) -> PushReply:
+    status, _, headers = head.partition(b"\r\n")
+    version, _, code = status[: len(b"HTTP/1.1 201")].partition(b" ")
+    if not version.startswith(b"HTTP/1.") or not code.isdigit():
+        raise http.client.BadStatusLine(repr(status[:40]))
+    after = http.client.parse_headers(BytesIO(headers))["Retry-After"]
+    return PushReply(status=int(code), retry_after=_seconds(after))
 
 
 def _seconds(told: str | None) -> float | None:

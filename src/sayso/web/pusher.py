@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from sayso.agents.model import RunState
 from sayso.asks.crowds import FEW, Quiet
@@ -42,6 +43,8 @@ SECRET = "push_key"  # noqa: S105
 MOST_ASKS = 200
 SENDERS = 8
 """How many messages are on their way at once."""
+SENDERS_OF_ONE = 2
+"""The same for one person: services that hold us up delay nobody else."""
 GATHER = 0.02
 """Seconds in which further changes join one look."""
 TRIES = 5
@@ -67,7 +70,7 @@ class Pusher:
     def __init__(self, site: Site, conversations: Conversations, looks: Callable[[str], bool]) -> None:
         self._site, self._conversations, self._looks = site, conversations, looks
         self._rings, self._sending = Rings(), BackgroundTasks()
-        self._threads = Threads(SENDERS, "sayso-push")
+        self._threads, self._turn_to_send = Threads(SENDERS, "sayso-push"), _Turns()
         self._people: dict[str, _Person] = {}
         self.reach: Reach | None = None
         """Where messages may go; None: to public addresses alone."""
@@ -189,7 +192,8 @@ class Pusher:
         wait = FIRST_WAIT
         for _ in range(TRIES):
             try:
-                reply = await self._threads.look(self._send, outgoing)
+                async with self._turn_to_send.next(outgoing.to):
+                    reply = await self._threads.look(self._send, outgoing)
             except NotificationFailed as error:
                 logger.warning("A push failed: %s", error)
                 return
@@ -246,6 +250,21 @@ class _Person:
         self.turns: set[str] = set()
         self.told: dict[str, PushMessage] = {}
         self.quiet = Quiet(now_ms)
+
+
+class _Turns:
+    """Whose message may go: one to each browser and two to each person at a time. They wait in the order they came."""
+
+    def __init__(self) -> None:
+        self._browsers: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        self._people: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def next(self, to: Subscription) -> AsyncIterator[None]:
+        browser = self._browsers.setdefault(to.endpoint, asyncio.Semaphore(1))
+        person = self._people.setdefault(to.user, asyncio.Semaphore(SENDERS_OF_ONE))
+        async with browser, person:
+            yield
 
 
 def _is_new(ask: Ask, user: str, since: int) -> bool:
