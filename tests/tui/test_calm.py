@@ -98,8 +98,7 @@ async def test_a_new_ask_is_looked_up_and_drawn_alone_however_many_there_are(cro
         await at_rest(anna)
         work.forget()
         crowded.ask(select("Something new?"))
-        await anna.sees("> Something new?")
-        # The new row with the cursor, and the row that had it.
+        await anna.sees("Something new?", "> Ask 0199")
         assert work.asks_read == 1
         assert len(work.rows) <= 2
         assert work.layouts == 0

@@ -32,6 +32,8 @@ async def test_commands_are_listed_and_the_one_at_the_cursor_is_followed_as_it_p
         await anna.press("r")
         await anna.sees("Commands", "cargo test", "failed · exit code 101", "Nothing so far.")
         running = works.run("npm", "run", "build", printed="step one\n10 %\r20 %")
+        await anna.sees("npm run build", "> cargo test")
+        await anna.press("up")
         await anna.sees("> npm run build", "running", "step one", "20 %")
         works.print(running, "\r30 %\nstep two\n")
         await anna.sees("30 %", "step two")

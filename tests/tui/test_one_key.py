@@ -124,6 +124,21 @@ async def test_the_countdown_is_seen_whole_beside_a_notice(place: Place, size: t
 
 
 @pytest.mark.usefixtures("patience")
+async def test_a_key_is_not_for_the_ask_that_came_in_the_place_of_another(place: Place) -> None:
+    held, gone = place.ask(DROP), place.ask(COLOUR)
+    async with place.inbox() as anna:
+        await at_hand(anna, gone)
+        place.desk.cancel(gone.ask.id, anna.app.shared.settler)
+        await at_hand(anna, held)
+        await anna.press("y")
+        await anna.sees("another question has come to the cursor")
+        assert not outgoing(anna)
+        await anna.press("n")
+        await anna.sees("No: sent in")
+        assert outgoing(anna) == {held.ask.id: "no"}
+
+
+@pytest.mark.usefixtures("patience")
 async def test_who_opens_what_is_about_to_be_sent_goes_on_with_it(place: Place) -> None:
     held = place.ask(COLOUR)
     async with place.inbox() as anna:

@@ -196,6 +196,24 @@ async def test_in_the_list_too_a_key_decides_nothing_that_was_not_long_enough_in
     assert sum(place.now(each).state is not State.PENDING for each in others) <= 1
 
 
+async def test_a_key_meant_for_one_permission_in_the_list_allows_no_other(place: Place) -> None:
+    other, held = wanted(place), wanted(place, shell("make clean"))
+    async with place.inbox(WIDE) as anna:
+        await anna.sees("make clean", "y allow")
+        wanted(place, shell("make all"))
+        await anna.sees("3 waiting", "> Allow Bash: make clean?")
+        place.desk.cancel(held.ask.id, anna.app.shared.settler)
+        inbox = anna.app.screen
+        assert isinstance(inbox, InboxScreen)
+        await until(lambda: inbox._readable is not None and inbox._readable.id == other.ask.id, anna.screen)
+        await decided(anna, "y")
+        await anna.sees("another question has come to the cursor")
+        assert place.now(other).state is State.PENDING
+        await decided(anna, "y")
+        await place.outcome(other)
+    assert verdict(place, other).allows(PUSH)
+
+
 async def test_what_does_not_fit_beside_the_list_is_not_decided_there(place: Place) -> None:
     held = wanted(place, shell("\n".join(f"echo {n}" for n in range(60))))
     async with place.inbox(WIDE) as anna:

@@ -11,8 +11,6 @@ from sayso.tui.rows import Rows
 from sayso.tui.shared import Shared
 from sayso.tui.ticker import Ticker
 
-_RESTS_AFTER = 3_000
-"""Milliseconds after which a cursor at the top, left alone, stays at the top and not on its thing."""
 _AGES_EVERY = 10_000
 """Milliseconds between two drawings of ages at least: rows that are due one after the other are drawn together."""
 
@@ -36,7 +34,6 @@ class Entries(Rows, Generic[T]):
         self._items: Sequence[T] = ()
         self._versions: list[tuple[str, int | str]] = []
         self._drawn: dict[str, str] = {}
-        self._moved_at = 0
         self._ticker = Ticker(self, shared.wording.clock, self.tick)
 
     # What a kind of list says
@@ -76,10 +73,7 @@ class Entries(Rows, Generic[T]):
         return self._items
 
     def show(self, items: Sequence[T]) -> None:
-        """Show these, with the cursor on the same one as before, at the same height of the screen if possible.
-
-        Where nobody has touched it for a while it rests at the top: there the newest is seen the moment it comes.
-        """
+        """Show these, with the cursor on the same one as before, at the same height of the screen if possible."""
         versions = [(item.id, item.version) for item in items]
         if versions == self._versions:
             self.tick()
@@ -87,22 +81,14 @@ class Entries(Rows, Generic[T]):
         before, at, offset = self.item, self.cursor, self.scroll_offset.y
         self._items, self._versions = items, versions
         found = next((place for place, item in enumerate(items) if before and item.id == before.id), at)
-        self.cursor = 0 if self._rests else found
+        self.cursor = found
         self._drawn = {}
         self.rearranged()
-        if offset and not self._rests:
+        if offset:
             self.scroll_to(y=offset + 2 * (found - at), animate=False)
         else:
             self.show_cursor()
         self._keep_pace()
-
-    @property
-    def _rests(self) -> bool:
-        return self.cursor == 0 and self._shared.wording.clock() - self._moved_at > _RESTS_AFTER
-
-    def move_to(self, index: int) -> None:
-        self._moved_at = self._shared.wording.clock()
-        super().move_to(index)
 
     def tick(self) -> None:
         """Time has passed: draw those rows again whose age or standing reads differently now, and no others."""

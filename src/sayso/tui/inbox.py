@@ -57,6 +57,8 @@ class InboxScreen(SaysoScreen[None]):
         self._on_ask, self._can_fold = False, False
         self._readable: Ask | None = None
         """The permission, or the short question, of which everything is in view: it can be decided here."""
+        self._came_by_itself = ""
+        """The ask that is at the cursor because another went from there, and not because of anything the person did."""
 
     def body(self) -> ComposeResult:
         yield Input(placeholder=self.shared.texts.filter_hint, id="filter", compact=True)
@@ -73,7 +75,7 @@ class InboxScreen(SaysoScreen[None]):
     def on_screen_resume(self) -> None:
         self.shared.reflexes.present(self, 0)
         self.shared.board.newest = None
-        self.board_changed()
+        self._rearrange()
 
     @property
     def asks(self) -> Sequence[Ask]:
@@ -96,6 +98,11 @@ class InboxScreen(SaysoScreen[None]):
         self.show_whether_empty(not asks)
         self._preview_soon()
 
+    def _rearrange(self) -> None:
+        """The same because of what the person did: they expect another ask at the cursor."""
+        self.board_changed()
+        self._came_by_itself = ""
+
     def _show(self, asks: Sequence[Ask]) -> None:
         """Show these. A key that was meant for the ask at the cursor is not for another that came in its place."""
         self._listed = asks
@@ -106,6 +113,7 @@ class InboxScreen(SaysoScreen[None]):
             self._follow(before)
         after = rows.item
         if self.is_current and before and after and before.id != after.id:
+            self._came_by_itself = after.id
             self.shared.reflexes.present(self, REST)
         self._offer()
 
@@ -191,6 +199,7 @@ class InboxScreen(SaysoScreen[None]):
 
     @on(Rows.Moved)
     def _moved(self) -> None:
+        self._came_by_itself = ""
         self._forget_readable()
         self._offer()
         self._preview_soon()
@@ -278,13 +287,13 @@ class InboxScreen(SaysoScreen[None]):
             self.post_message(Open(item))
         else:
             self._unfolded ^= {item.id}
-            self.board_changed()
+            self._rearrange()
 
     def action_fold(self) -> None:
         """Tell the asks of this agent as one again."""
         if crowd := self.query_one(AskList).crowd:
             self._unfolded.discard(crowd.id)
-            self.board_changed()
+            self._rearrange()
 
     def action_filter(self) -> None:
         field = self.query_one("#filter", Input)
@@ -293,7 +302,7 @@ class InboxScreen(SaysoScreen[None]):
 
     @on(Input.Changed, "#filter")
     def _filter(self) -> None:
-        self.board_changed()
+        self._rearrange()
 
     @on(Input.Submitted, "#filter")
     def _open_found(self) -> None:
@@ -323,7 +332,7 @@ class InboxScreen(SaysoScreen[None]):
         self._project = None
         self.query_one("#filter", Input).value = ""
         self._leave_filter()
-        self.board_changed()
+        self._rearrange()
         self.refresh_bindings()
 
     def action_project(self) -> None:
@@ -331,12 +340,12 @@ class InboxScreen(SaysoScreen[None]):
         item = self.query_one(AskList).item
         ask = item.newest if isinstance(item, Crowd) else item
         self._project = ask.asker.project if ask and self._project is None else None
-        self.board_changed()
+        self._rearrange()
         self.refresh_bindings()
 
     def action_order(self) -> None:
         self._newest_first = not self._newest_first
-        self.board_changed()
+        self._rearrange()
 
     def action_copy(self) -> None:
         if ask := self.query_one(AskList).ask:
@@ -448,10 +457,17 @@ class InboxScreen(SaysoScreen[None]):
         ask, item = self._readable, self.query_one(AskList).item
         if ask is None or item is None or item.id != ask.id:
             return None
-        if self.shared.reflexes.rested():
-            return ask if self.meant() else None
-        self._remind()
-        return None
+        if not self.shared.reflexes.rested():
+            self._remind()
+            return None
+        return ask if self.meant() and not self._is_unexpected(ask) else None
+
+    def _is_unexpected(self, ask: Ask) -> bool:
+        """Whether the key at work may have been meant for another ask, which was here before: it takes a second one."""
+        unexpected, self._came_by_itself = self._came_by_itself == ask.id, ""
+        if unexpected:
+            self.warn(self.shared.texts.row_changed)
+        return unexpected
 
     def _decide(self, ask: Ask, work: Callable[[AskDesk], Ask]) -> None:
         self._forget_readable()
@@ -460,20 +476,26 @@ class InboxScreen(SaysoScreen[None]):
     async def _settle(self, ask: Ask, work: Callable[[AskDesk], Ask]) -> None:
         with self.shared.typing.held():
             if await self.meant_alone():
-                await self._turn(ask, work, "sent")
+                await self._turn_now(ask, work, "sent")
 
-    async def _turn(self, ask: Ask, work: Callable[[AskDesk], Ask], done: str) -> None:
-        """Settle it and say so; `done` names the text for it."""
+    async def _turn_now(self, ask: Ask, work: Callable[[AskDesk], Ask], done: str) -> None:
+        """Settle it, with the next one at the cursor as the person expects."""
+        if await self._turn(ask, work, done):
+            self._came_by_itself = ""
+
+    async def _turn(self, ask: Ask, work: Callable[[AskDesk], Ask], done: str) -> Ask | None:
+        """Settle it and say so; `done` names the text for it. None where it cannot be settled."""
         try:
             settled = await self.settle(ask, work)
         except (AlreadySettled, NotFound, NotYours, InvalidInput, StoreError) as error:
             self.warn(self.shared.texts.not_sent.format(error=error))
             self._preview_soon()
-        else:
-            if not settled.state.answerable:
-                self.shared.board.settle(ask.id)
-            self.board_changed()
-            self.app.post_message(Settled(settled, done))
+            return None
+        if not settled.state.answerable:
+            self.shared.board.settle(ask.id)
+        self.board_changed()
+        self.app.post_message(Settled(settled, done))
+        return settled
 
     def action_reject(self) -> None:
         ask = self.query_one(AskList).ask
@@ -486,7 +508,7 @@ class InboxScreen(SaysoScreen[None]):
 
         said = await ask_for_rejection(self, ask, "")
         if said.confirmed:
-            await self._turn(ask, lambda desk: turned_down(desk, ask, said.text, self.shared.settler), "rejected")
+            await self._turn_now(ask, lambda desk: turned_down(desk, ask, said.text, self.shared.settler), "rejected")
 
 
 def _permissions(desk: AskDesk) -> PermissionDesk:
