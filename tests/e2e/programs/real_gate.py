@@ -293,7 +293,7 @@ def test_questions_of_its_own_tool_are_answered_on_a_phone(machine: Machine, new
         assert '"Which boats?"="The old one, The red one"' in claude.told()
         expect(page.locator("#standing")).to_contain_text("Answered by you in browser", timeout=PATIENCE * 1000)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, "no sideways scrolling"
-        assert "2. South" not in claude.client.shows()
+        until(PATIENCE, lambda: "2. South" not in claude.client.shows(), lambda: "the dialog to close")
 
 
 def test_a_plan_is_read_and_allowed_in_the_inbox(machine: Machine) -> None:

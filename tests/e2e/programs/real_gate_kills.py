@@ -254,8 +254,10 @@ class Sitting:
                 self.trial.move_back(place)
                 self.allow(each, ask)
             case "yes in the terminal":
+                self.wait_for_dialog()
                 self.in_the_terminal(each, "1")
             case "no in the terminal":
+                self.wait_for_dialog()
                 self.in_the_terminal(each, "Escape")
             case "deny, and yes in the terminal":
                 self.deny(ask)
@@ -278,6 +280,11 @@ class Sitting:
     def kill_client(self, ask: Ask) -> None:
         _kill(ask.asker.pid)
         self.is_over = True
+
+    def wait_for_dialog(self) -> None:
+        """It may be drawn later than its gate has asked."""
+        if self.in_terminal:
+            until(PATIENCE, self.shows_dialog, lambda: f"the dialog; it shows\n{self.client.shows()}")
 
     def in_the_terminal(self, each: Round, key: str) -> None:
         """Nothing where there is none: then the inbox has to do, and says no."""
