@@ -21,7 +21,7 @@ from sayso.agents.model import Ending, NewRun, Options, RunState
 from sayso.asks.model import Ask, Asker, Kind, NewAsk, Option, Question
 from sayso.config import load
 from sayso.desks import Desks
-from sayso.push import sending
+from sayso.push import sending, subscriptions
 from sayso.push.subscriptions import PushKind, PushWishes
 from sayso.records import replace
 from sayso.store import Store
@@ -272,6 +272,34 @@ def test_a_browser_whose_service_does_not_reply_delays_no_other_of_the_same_pers
         assert sorted(office.next_body() for _ in range(4)) == [f"Number {number}?" for number in range(4)]
 
     office.while_running(work)
+
+
+def test_what_goes_wrong_for_one_person_is_logged_once_and_the_others_are_told(
+    office: Office, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    sessions = {name: office.sign_in(name) for name in ("aaa", "bbb")}
+    for name, session in sessions.items():
+        office.subscribe(name, session)
+    office.store.write(lambda tx: tx.run("put_push_wishes", session=sessions["bbb"], wishes="{}"))
+    newest = Conversations.newest
+
+    def fails(self: Conversations, user: str) -> object:
+        return newest(self, user) if user == "ada" else 1 / 0
+
+    monkeypatch.setattr(Conversations, "newest", fails)
+
+    def work() -> None:
+        for text in ("First?", "Second?"):
+            office.ask(replace(YES_NO, text=text))
+            assert office.next_body() == text
+
+    office.while_running(work)
+    ours = (pusher_module.logger.name, subscriptions.logger.name)
+    logged = [record.getMessage() for record in caplog.records if record.name in ours]
+    assert sorted(line.partition(":")[0] for line in logged) == [
+        "Cannot look what to tell aaa",
+        "What a browser of bbb wants to be told cannot be read",
+    ]
 
 
 def test_a_browser_that_was_signed_out_is_told_nothing(office: Office) -> None:

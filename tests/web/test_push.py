@@ -53,6 +53,15 @@ def test_no_address_of_this_machine_or_its_network_is_taken(house: House, endpoi
     assert "is no https:// address of a push service" in refused.text
 
 
+@pytest.mark.parametrize("zone", ["Foo/Bar", "../../etc/passwd", "x" * 5000])
+def test_a_time_zone_that_nobody_knows_is_taken_for_that_of_greenwich(house: House, zone: str) -> None:
+    browser = SignedIn(house)
+    assert browser.subscribe(f"{ENDPOINT}/{len(zone)}", zone=zone).status == 204
+    assert browser.post("/push/wishes", quiet_from="22:00", quiet_until="07:00", zone=zone).status == 303
+    (kept,) = [found for found in house.pushes.all() if found.endpoint.endswith(f"/{len(zone)}")]
+    assert (kept.wishes.zone, kept.wishes.quiet_from) == ("", "22:00")
+
+
 def test_it_needs_a_session_its_token_and_real_keys(house: House) -> None:
     browser = SignedIn(house)
     assert house.web.call("GET", "/push").status == 401

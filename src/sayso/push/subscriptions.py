@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import logging
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -17,6 +18,8 @@ from sayso.clock import Clock, now_ms
 from sayso.errors import InvalidInput, NotFound, Problem
 from sayso.push.addresses import may_be_called
 from sayso.store import Row, Store, Transaction
+
+logger = logging.getLogger(__name__)
 
 MOST_PROJECTS = 50
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
@@ -76,11 +79,12 @@ class PushDesk:
 
     def __init__(self, store: Store, *, clock: Clock = now_ms) -> None:
         self._store, self._clock = store, clock
+        self._unreadable: set[str] = set()
 
     def subscribe(self, session: str, endpoint: str, p256dh: str, auth: str, zone: str) -> None:
         """Tell this browser from now on. What it wished before stays as it was."""
         _check(endpoint, p256dh, auth)
-        wishes = _as_text(PushWishes(zone=zone if _is_zone(zone) else ""))
+        wishes = _as_text(PushWishes(zone=zone))
         given = {"endpoint": endpoint, "public_key": p256dh, "auth": auth, "wishes": wishes, "now": self._clock()}
 
         def work(tx: Transaction) -> None:
@@ -105,7 +109,17 @@ class PushDesk:
     def all(self) -> list[Subscription]:
         """Those of everybody who is still signed in there."""
         found = self._store.read(lambda tx: tx.all("pushes", now=self._clock()))
-        return [_read(row) for row in found]
+        return [subscription for row in found if (subscription := self._read(row))]
+
+    def _read(self, row: Row) -> Subscription | None:
+        """None for one that cannot be read, which is said once: it must not keep the others from being told."""
+        try:
+            return _read(row)
+        except (ValueError, KeyError, TypeError) as error:
+            if row["session"] not in self._unreadable:
+                self._unreadable.add(row["session"])
+                logger.warning("What a browser of %s wants to be told cannot be read: %r", row["user_name"], error)
+            return None
 
     def of(self, user: str) -> dict[str, Subscription]:
         """Those of one person, by their sessions."""
@@ -126,7 +140,8 @@ def _read(row: Row) -> Subscription:
 
 
 def _as_text(wishes: PushWishes) -> str:
-    return json.dumps(asdict(wishes))
+    """As it is kept, without a zone that nobody knows."""
+    return json.dumps({**asdict(wishes), "zone": wishes.zone if _is_zone(wishes.zone) else ""})
 
 
 def _wishes(data: Mapping[str, Any]) -> PushWishes:

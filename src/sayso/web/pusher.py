@@ -108,11 +108,28 @@ class Pusher:
         looking = {name for name in self._people if self._looks(name)}
         waits: list[float] = []
         for user, theirs in groupby(sorted(found, key=lambda each: each.user), lambda each: each.user):
-            outgoing, wait = await self._site.do(self._news, user, list(theirs), user in looking)
+            outgoing, wait = await self._news_for(user, list(theirs), user in looking)
             waits += [wait] if wait else []
             for each in outgoing:
                 self._sending.start(self._deliver(each))
         return min(waits, default=None)
+
+    async def _news_for(
+        self, user: str, theirs: Sequence[Subscription], looks: bool
+    ) -> tuple[Sequence[PushToSend], float]:
+        """What goes wrong for one person is said once, and keeps nobody else from being told."""
+        person = self._people[user]
+        try:
+            found = await self._site.do(self._news, user, theirs, looks)
+        except SaysoError:  # of the store, and so of everybody
+            raise
+        except Exception:
+            if not person.in_trouble:
+                logger.exception("Cannot look what to tell %s", user)
+            person.in_trouble = True
+            return (), 0.0
+        person.in_trouble = False
+        return found
 
     # What is new for one person. Plain code, in a thread.
 
@@ -250,6 +267,7 @@ class _Person:
         self.turns: set[str] = set()
         self.told: dict[str, PushMessage] = {}
         self.quiet = Quiet(now_ms)
+        self.in_trouble = False
 
 
 class _Turns:
