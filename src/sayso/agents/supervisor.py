@@ -160,8 +160,11 @@ class RunSupervisor:
         if run.line != run.id:
             await self._take_up(run)
             return
-        if run.to_copy and not await self._turn_in_terminal_is_over(run):
-            return
+        if run.to_copy:
+            if not await self._turn_in_terminal_is_over(run):
+                return
+            if await self._do(self.takeovers.is_broken_off, run):
+                await self._do(self._tell_once, run, _BROKEN_OFF.format(agent=AGENTS[run.agent].label))
         try:
             await self._do(check_place, run.project)
             # First of all: what a working tree brings is known once it is there.
@@ -353,6 +356,10 @@ class RunSupervisor:
             await asyncio.sleep(TIDY_EVERY)
 
 
+_BROKEN_OFF = (
+    "The session in the terminal has ended in the middle of a turn. {agent} goes on here from there: what it was told "
+    "last may be half done."
+)
 _WAITS_FOR_TERMINAL = (
     "{agent} is in the middle of a turn in the terminal. Your message is sent as soon as that turn is over; until "
     "then, Stop takes it back."

@@ -57,17 +57,26 @@ class Takeovers:
 
     def waits(self, run: Run) -> bool:
         """Whether the session that the run is to go on from is in the middle of a turn in its terminal."""
+        return self._is_open(run) and _in_turn(run)
+
+    def is_broken_off(self, run: Run) -> bool:
+        """Whether that session has ended in the middle of a turn."""
+        return not self._is_open(run) and _in_turn(run)
+
+    def _is_open(self, run: Run) -> bool:
         clients = [client for client, agent in _AGENTS.items() if agent == run.agent]
-        if not any(self._roster.is_open(client, run.to_copy) for client in clients):
-            return False
-        session = read_session(run.agent, run.to_copy)
-        return session is not None and session.in_turn
+        return any(self._roster.is_open(client, run.to_copy) for client in clients)
 
     def before(self, run: Run) -> TerminalSession | None:
         """The session that a conversation began from, where its person may see it."""
         if not run.choices.copies or run.is_handed_back or not owns_rules(self._config, run.user):
             return None
         return read_session(run.agent, run.choices.copies)
+
+
+def _in_turn(run: Run) -> bool:
+    session = read_session(run.agent, run.to_copy)
+    return session is not None and session.in_turn
 
 
 def command_to_go_on(run: Run) -> str:

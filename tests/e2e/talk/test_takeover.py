@@ -48,9 +48,14 @@ class InTerminal:
         self._file, self.memory = folder / f"{self.session}.jsonl", stage.house.place.home / f"{self.session}.txt"
         self.memory.write_text('"Fix it."\n')
         asker = living(session=self.session, project=str(stage.folder / project), branch="main")
-        with closing(open_desks(stage.house.place.config())) as desks:
+        self._asker, self._place = asker, stage.house.place
+        with closing(open_desks(self._place.config())) as desks:
             desks.roster.note_gate(asker, "")
         self.page = f"/agents/{agent_id(asker)}"
+
+    def ends(self) -> None:
+        with closing(open_desks(self._place.config())) as desks:
+            desks.roster.note_end(self._asker)
 
     def says(self, *entries: dict[str, Any]) -> None:
         with self._file.open("a") as file:
@@ -124,6 +129,16 @@ def test_a_turn_in_the_terminal_is_waited_for_also_by_the_next_server(home: Stag
     page = visitor.get(f"/talk/{conversation}").text
     assert ("Never mind." in page, "Later." in page) == (True, False)
     assert sum("in the middle of a turn" in text for text in notices(home, conversation)) == 1
+
+
+def test_a_session_that_ends_in_the_middle_of_its_turn_is_gone_on_from_and_that_is_told(home: Stage) -> None:
+    home.project("broken-off")
+    session = in_terminal(home, "broken-off", *SAID, ASKED)
+    conversation = taken_over(home, session, "remember")
+    home.until_true(lambda: any("in the middle of a turn" in text for text in notices(home, conversation)))
+    session.ends()
+    assert home.texts(home.ended(conversation)) == ['Before: ["Fix it."]']
+    assert "ended in the middle of a turn" in notices(home, conversation)[1]
 
 
 def test_who_stops_it_before_the_turn_is_over_has_sent_nothing(home: Stage) -> None:
