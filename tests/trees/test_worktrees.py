@@ -234,7 +234,7 @@ def test_a_discard_that_was_cut_off_is_ended_by_the_next_sweep(
 def test_without_a_commit_or_a_repository_there_is_none(tmp_path: Path) -> None:
     worktrees = Worktrees(tmp_path / "worktrees")
     (tmp_path / "plain").mkdir()
-    with pytest.raises(TreeUnavailable, match="is not in a git repository"):
+    with pytest.raises(TreeUnavailable, match="no worktree of it"):
         worktrees.plan(tmp_path / "plain")
     empty = new_repository(tmp_path / "empty")
     git(empty, "checkout", "--quiet", "--orphan", "fresh")

@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from sayso.branches import top_of_repository
 from sayso.errors import TreeChanged, TreeUnavailable
 from sayso.files import read_regular, replace_file
 from sayso.records import replace
@@ -92,6 +93,9 @@ class Worktrees:
 
     def plan(self, directory: Path) -> str:
         """Where an agent would work that is to have a worktree of the repository around a project's directory."""
+        if not top_of_repository(str(directory)):
+            folder = spelt_out(str(directory))
+            raise TreeUnavailable(f"{folder} is not in a git repository, so there can be no worktree of it.")
         repository = repository_of(directory)
         _, commit = head_of(Git(repository=repository.own, work_tree=repository.root))
         if not commit:

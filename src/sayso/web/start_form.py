@@ -10,6 +10,7 @@ from sayso.agents.kinds import AGENTS
 from sayso.agents.model import PERMISSION_MODES, Project
 from sayso.agents.offers import Offers, offers_of
 from sayso.agents.supervisor import RunSupervisor
+from sayso.branches import top_of_repository
 from sayso.errors import InvalidInput, Problem
 from sayso.web.fields import Fields
 
@@ -22,6 +23,7 @@ class StartChoice:
     agent: str
     offers: Offers
     is_installed: bool
+    has_git: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +56,7 @@ def start_form(
             agent=AGENTS[project.options.agent].label,
             offers=offers_of(supervisor.runs, project),
             is_installed=supervisor.is_installed(project),
+            has_git=bool(top_of_repository(str(project.directory))),
         )
         for project in projects
     ]

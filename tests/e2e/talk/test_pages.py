@@ -245,6 +245,28 @@ def _violations(page: Page) -> list[str]:
     return found
 
 
+def test_the_tick_for_a_worktree_stays_as_the_person_has_set_it_and_is_not_offered_without_git(
+    stage: Stage, sign_in: SignIn
+) -> None:
+    first, second, plain = (stage.project(name) for name in ("ticked", "ticked too", "without git"))
+    for project in (first, second):
+        directory = stage.projects.of(USER, project).directory
+        directory.rmdir()
+        new_repository(directory, shop_py="one\n")
+    page = sign_in(f"/talk?project={first}")
+    tick = page.get_by_label("In a git worktree of its own")
+    tick.check()
+    page.get_by_label("Project").select_option(str(second))
+    expect(tick).to_be_checked()
+    page.get_by_label("Project").select_option(str(plain))
+    expect(tick).to_be_disabled()
+    expect(tick).not_to_be_checked()
+    expect(page.get_by_text("not in a git repository, so there can be no worktree")).to_be_visible()
+    page.get_by_label("Project").select_option(str(first))
+    expect(tick).to_be_checked()
+    expect(tick).to_be_enabled()
+
+
 def test_a_conversation_works_in_a_worktree_of_its_own_that_is_merged_and_discarded(
     stage: Stage, sign_in: SignIn
 ) -> None:
@@ -267,6 +289,7 @@ def test_a_conversation_works_in_a_worktree_of_its_own_that_is_merged_and_discar
 
     page.goto(f"/talk/{conversation}/changes")
     expect(page.get_by_role("button", name="Merge into main")).to_be_disabled()
+    expect(page.get_by_text("Commit or revert them first: then it can be merged into main.")).to_be_visible()
     discarding = stage.visitor().get(f"/talk/{conversation}/changes/discard").text
     assert all(told in discarding for told in ("Changes that are not committed", "shop.py"))
     page.get_by_label("Commit message").fill("Sell two")

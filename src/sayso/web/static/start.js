@@ -34,9 +34,31 @@ function fit() {
   form.dataset.agent = chosen?.dataset.agent ?? "";
 }
 
+// --- A worktree of its own: as the project has it, until the person says otherwise
+
+const worktree = form?.elements.worktree;
+let chosenBefore = project?.selectedOptions[0];
+let wanted = null;
+
+function fitWorktree() {
+  const hasNone = "noGit" in (project.selectedOptions[0]?.dataset ?? {});
+  worktree.disabled = hasNone;
+  if (hasNone) worktree.checked = false;
+  form.querySelector("[data-no-worktree]").hidden = !hasNone;
+}
+
 if (project) fit();
+if (project) fitWorktree();
+worktree?.addEventListener("change", () => {
+  wanted = worktree.checked;
+});
 project?.addEventListener("change", () => {
-  form.elements.worktree.checked = "worktree" in project.selectedOptions[0].dataset;
+  // One that differs from its project's was set by the person, also before the page was loaded again.
+  const asBefore = "worktree" in (chosenBefore?.dataset ?? {});
+  if (wanted === null && !worktree.disabled && worktree.checked !== asBefore) wanted = worktree.checked;
+  chosenBefore = project.selectedOptions[0];
+  worktree.checked = wanted ?? "worktree" in chosenBefore.dataset;
+  fitWorktree();
   fit();
   form.dispatchEvent(new Event("input", { bubbles: true }));
 });
