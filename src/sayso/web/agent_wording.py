@@ -21,13 +21,13 @@ def standing(agent: AgentAtWork) -> Standing:
 
 
 def doing(agent: AgentAtWork, words: Words) -> str:
-    """In one line; empty where nobody knows."""
+    """In one line."""
     if agent.asks:
         return headline(agent.asks[0])
     if agent.commands:
         operation = agent.commands[0]
         return one_line(words(operation), 300) or one_line(operation.tool, 100)
-    return f"Last: {one_line(agent.doing, 200)}" if agent.doing else "Nothing is known of what it is doing"
+    return f"Last: {one_line(agent.doing, 200)}" if agent.doing else "Asks nothing right now"
 
 
 def name(agent: AgentAtWork) -> str:
