@@ -72,10 +72,31 @@ async def test_what_one_key_answered_can_be_taken_back(place: Place) -> None:
         await anna.sees("Yes: sent in", "u take it back", "Yes, about to be sent")
         await until(lambda: "yes" in place.desk.draft(held.ask.id, "anna"), lambda: "the draft to be kept")
         await anna.press("u")
-        await anna.sees("Taken back: Yes.", "y n answer")
+        await anna.sees("Taken back, not sent: Yes", "y n answer")
         assert "u take it back" not in anna.screen()
     assert place.now(held).state is State.PENDING
     assert place.desk.draft(held.ask.id, "anna") == ""
+
+
+@pytest.mark.usefixtures("patience")
+async def test_the_answer_at_the_cursor_is_the_one_that_is_taken_back(place: Place) -> None:
+    first, second = place.ask(DROP), place.ask(COLOUR)
+    async with place.inbox() as anna:
+        await at_hand(anna, second)
+        await anna.press("2")
+        await anna.sees("Blue: sent in")
+        await anna.press("down")
+        await at_hand(anna, first)
+        await anna.sees("Blue (Which colour?): sent in")
+        await anna.press("n")
+        await anna.sees("No: sent in")
+        await anna.press("up")
+        await anna.sees("Blue: sent in")
+        await anna.press("u")
+        await anna.sees("Taken back, not sent: Blue (Which colour?)", "No (May I drop the old table?): sent in")
+        assert outgoing(anna) == {first.ask.id: "no"}
+        await anna.press("u")
+        assert not outgoing(anna)
 
 
 @pytest.mark.usefixtures("patience")

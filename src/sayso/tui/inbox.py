@@ -201,6 +201,7 @@ class InboxScreen(SaysoScreen[None]):
     def _moved(self) -> None:
         self._came_by_itself = ""
         self._forget_readable()
+        self._tell_keys()
         self._offer()
         self._preview_soon()
 
@@ -247,16 +248,29 @@ class InboxScreen(SaysoScreen[None]):
 
     def _tell_keys(self) -> None:
         """Begin the line at the bottom with what is about to be sent, or with the keys that answer what is in view."""
-        texts, board, bar = self.shared.texts, self.shared.board, self.query_one(KeyBar)
-        going = next(reversed(board.outgoing.values()), None)
-        if going:
-            countdown = texts.sent_in.format(answer="", n=going.seconds)
-            answer = Content(self._told(going)).truncate(max(bar.room_to_lead - len(countdown), 1), ellipsis=True)
+        texts, bar = self.shared.texts, self.query_one(KeyBar)
+        if going := self._going:
+            room = bar.room_to_lead - len(texts.sent_in.format(answer="", n=going.seconds))
+            answer = Content(self._told_from_here(going)).truncate(max(room, 1), ellipsis=True)
             bar.lead([("", texts.sent_in.format(answer=answer.plain, n=going.seconds))])
         elif self._readable and keys_for(self._readable):
             bar.lead([(shown_keys(self._readable), texts.answers_it)])
         else:
             bar.lead([])
+
+    @property
+    def _going(self) -> HeldAnswer | None:
+        """The answer that can be taken back: the one at the cursor, or else the last."""
+        outgoing, item = self.shared.board.outgoing, self.query_one(AskList).item
+        return (outgoing.get(item.id) if item else None) or next(reversed(outgoing.values()), None)
+
+    def _told_from_here(self, going: HeldAnswer) -> str:
+        """The answer, with its question where that is not the one at the cursor."""
+        item = self.query_one(AskList).item
+        return self._told(going) if item and item.id == going.ask.id else self._told_with_question(going)
+
+    def _told_with_question(self, going: HeldAnswer) -> str:
+        return f"{self._told(going)} ({one_line(self.shared.wording.headline(going.ask), 40)})"
 
     def _told(self, going: HeldAnswer) -> str:
         return one_line(self.shared.wording.option(going.ask.questions[0], going.chosen), 24)
@@ -401,13 +415,14 @@ class InboxScreen(SaysoScreen[None]):
         self.refresh_bindings()
 
     def action_undo(self) -> None:
-        """Take back what was answered last."""
-        outgoing = self.shared.board.outgoing
-        if not outgoing:
-            return
-        _, going = outgoing.popitem()
+        """Take back what was answered at the cursor, or else what was answered last."""
+        if going := self._going:
+            self._take_back(going)
+            self.say(self.shared.texts.taken_back.format(answer=self._told_with_question(going)))
+
+    def _take_back(self, going: HeldAnswer) -> None:
+        del self.shared.board.outgoing[going.ask.id]
         self._outgoing_changed()
-        self.say(self.shared.texts.taken_back.format(answer=self._told(going)))
         self.run_worker(self._keep(going.ask, ""), group="settle")
 
     async def _keep(self, ask: Ask, body: str) -> None:

@@ -92,7 +92,7 @@ class Texts:
     answers_it: str = "answer"
     stands_outgoing: str = "{answer}, about to be sent"
     sent_in: str = "{answer}: sent in {n} s"
-    taken_back: str = "Taken back: {answer}. Nothing was sent."
+    taken_back: str = "Taken back, not sent: {answer}"
 
     # Answering
     question_n: str = "Question {n}"

@@ -85,7 +85,7 @@ class German(Texts):
     answers_it = "antworten"
     stands_outgoing = "{answer}, wird gleich gesendet"
     sent_in = "{answer}: wird in {n} s gesendet"
-    taken_back = "Zurückgenommen: {answer}. Nichts wurde gesendet."
+    taken_back = "Zurückgenommen, nicht gesendet: {answer}"
     question_n = "Frage {n}"
     review = "Prüfen"
     recommended = "empfohlen"
