@@ -171,6 +171,13 @@ async def test_at_sixty_columns_the_bottom_names_every_way_on_and_back(place: Pl
         assert bar(anna) == "enter send x reject esc back ? help"
 
 
+async def test_on_the_shortest_line_the_first_key_comes_before_the_way_back(place: Place) -> None:
+    place.ask(DATABASE)
+    async with place.inbox((24, 8)) as anna:
+        await anna.open()
+        await until(lambda: bar(anna) == "pgdn read on ? help", lambda: bar(anna))
+
+
 async def test_q_quits_the_inbox(place: Place) -> None:
     async with place.inbox() as anna:
         await anna.press("q")

@@ -17,7 +17,8 @@ from sayso.tui.shared import InboxBoard, Shared
 _MOST_LINES = 2
 """Lines of keys at most, where the styles allow so many."""
 _ALWAYS = ("back", "help")
-"""The keys that stand at the end, and for which others give way where there is no room for all."""
+"""The keys that stand at the end, and for which others give way where there is no room for all. On a line too short for
+the first key of all beside them, only the help does."""
 
 
 class TextLine(Widget):
@@ -138,7 +139,7 @@ class KeyBar(Widget):
     @property
     def room_to_lead(self) -> int:
         """Cells for what it begins with, beside the keys that are always there."""
-        return self.size.width - self._items()[1].cell_length - 2
+        return self.size.width - _joined(self._items()[1]).cell_length - 2
 
     def _changed(self) -> None:
         self.refresh(layout=len(self._lines(self.size.width, _MOST_LINES)) != self._needed)
@@ -151,8 +152,10 @@ class KeyBar(Widget):
         return Content("\n").join(self._lines(self.size.width, self.size.height))
 
     def _lines(self, width: int, most: int) -> list[Content]:
-        items, last = self._items()
-        lines = [Content("")]
+        items, ends = self._items()
+        if most == 1 and items and items[0].cell_length + _joined(ends).cell_length > width:
+            ends = ends[-1:]
+        last, lines = _joined(ends), [Content("")]
         for item in items:
             if lines[-1].cell_length + item.cell_length > width and len(lines) < most:
                 lines.append(Content(""))
@@ -164,7 +167,7 @@ class KeyBar(Widget):
         lines[-1] += last
         return lines
 
-    def _items(self) -> tuple[list[Content], Content]:
+    def _items(self) -> tuple[list[Content], list[Content]]:
         """The keys that work now, in the order of the table; and those that stand at the end."""
         seen: dict[str, Content] = {}
         for active in self.screen.active_bindings.values():
@@ -180,7 +183,7 @@ class KeyBar(Widget):
                 seen[binding.id] = self._item(binding.id, binding.key, binding.action)
         last = [seen.pop(name) for name in _ALWAYS if name in seen]
         leading = [Content.assemble((f" {keys}", "bold $primary"), f" {text} ") for keys, text in self._leading]
-        return [*leading, *seen.values()], Content("").join(last).rstrip()
+        return [*leading, *seen.values()], last
 
     def _typed(self, key: str) -> bool:
         """Whether a field that has the focus takes this key as a character. Textual leaves out most of these itself."""
@@ -192,3 +195,7 @@ class KeyBar(Widget):
         target = action if "." in action else f"screen.{action}"
         item = Content.assemble((f" {shown_key(key)}", "bold $primary"), f" {text} ")
         return item.stylize(Style.from_meta({"@click": target}))
+
+
+def _joined(items: Sequence[Content]) -> Content:
+    return Content("").join(items).rstrip()
