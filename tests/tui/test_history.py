@@ -60,9 +60,11 @@ async def test_the_history_tells_what_was_allowed_from_what_was_denied(place: Pl
             desk.allow(held.ask.id, held.ask.digest, BEN)
         else:
             desk.deny(held.ask.id, BEN)
+            place.desk.note_of_client(held.ask.id, "Its own record says that it was done")
     async with place.inbox(size=(120, 40)) as anna:
         await anna.press("h")
         await anna.sees("allowed by ben in browser", "denied by ben in browser", "│ rm -rf two", "denied ben (browser)")
+        await anna.sees("Its own record says that it was done.", "noted what its client's own record says")
 
 
 async def test_on_a_small_screen_the_record_takes_the_place_of_the_list(past: Place) -> None:

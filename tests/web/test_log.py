@@ -69,6 +69,15 @@ def test_one_permission_is_shown_with_the_whole_action_and_no_text_leaves_its_bl
     assert browser.get("/log/nothing").status == 404
 
 
+def test_what_a_clients_own_record_says_is_shown_beside_the_no_which_stays(house: House) -> None:
+    browser, ask = Browser(house), decide(house, "rm -rf build", because="use make clean")
+    house.desk.note_of_client(ask.id, "Its own record says that it was done")
+    for page in (f"/asks/{ask.id}", "/log", f"/log/{ask.id}"):
+        text = browser.get(page).text
+        for words in ("Denied", "use make clean", "Its own record says that it was done"):
+            assert words in text
+
+
 def test_what_somebody_elses_agent_was_allowed_is_not_shown(house: House) -> None:
     ask = decide(house, "git push", asker=GRACE)
     assert ask.id not in rows(Browser(house).get("/log").text)
