@@ -26,11 +26,11 @@ def inbox(sign_in: SignIn, **options: object) -> Page:
 
 
 def stop_the_clock(page: Page) -> None:
-    """From here on time goes by where the test says so. The rows can be pressed."""
+    """From here on time goes by where the test says so. What is there can be pressed."""
     page.clock.pause_at(page.evaluate("Date.now() + 1000"))
     for _ in range(10):
         page.clock.run_for(STILL)
-        if page.locator("[data-inbox] [data-guard][aria-disabled=true]").count() == 0:
+        if page.locator("[data-guard][aria-disabled=true]").count() == 0:
             return
 
 
@@ -151,6 +151,12 @@ def test_keys_answer_the_row_that_has_the_focus_and_never_allow(house: House, si
     page.keyboard.press("k")
     expect(row_of(page, "By a key?").locator("> a")).to_be_focused()
     expect(page.get_by_role("button", name="Undo")).to_have_count(0)
+    page.keyboard.press("y")
+    expect(page.get_by_text("Yes: sent in 5 seconds")).to_be_visible()
+    page.keyboard.press("n")
+    expect(page.get_by_text("Yes: Undone. Nothing was sent.")).to_be_visible()
+    page.clock.fast_forward(UNDO)
+    expect(page.locator("[data-inbox] [data-guard][aria-disabled=true]")).to_have_count(0)
     page.keyboard.press("n")
     expect(page.get_by_text("No: sent in 5 seconds")).to_be_visible()
     page.keyboard.press("Enter")
@@ -184,8 +190,30 @@ def test_keys_lead_to_yes_and_no_on_the_page_of_a_question_and_enter_sends(house
         page.keyboard.press(key)
         expect(page.get_by_role("button", name=label, exact=True)).to_be_focused()
     assert house.desk.get(ask.id).state is State.PENDING
+    expect(page.locator("form[data-answer]")).not_to_have_attribute("aria-disabled", "true")
     page.keyboard.press("Enter")
     assert answers_of(settled(house, ask))[0].chosen == ("no",)
+
+
+def test_words_typed_into_nothing_answer_nothing_and_a_note_takes_them(house: House, sign_in: SignIn) -> None:
+    ask = house.ask(confirm("Answered by words?"))
+    page = sign_in("/healthz")
+    page.clock.install()
+    page.goto(f"/asks/{ask.id}")
+    expect(page.locator("[data-count]")).to_be_visible()
+    stop_the_clock(page)
+    page.keyboard.type("n")
+    page.keyboard.press("Enter")
+    for words in ("try again", "y es", "on monday"):
+        page.keyboard.type(words)
+        page.clock.run_for(STILL)
+        page.keyboard.press("Enter")
+    page.clock.run_for(STILL)
+    page.get_by_text("Add a note").click()
+    expect(page.get_by_role("textbox", name="A note")).to_be_focused()
+    page.keyboard.type("maybe later")
+    expect(page.get_by_role("textbox", name="A note")).to_have_value("maybe later")
+    assert house.desk.get(ask.id).state is State.PENDING
 
 
 def test_marked_rows_are_rejected_together_and_no_others(house: House, sign_in: SignIn) -> None:

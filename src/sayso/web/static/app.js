@@ -148,6 +148,12 @@ function describe(id) {
   return row && { who: text(".row-who"), what: text(".row-title"), crowd: "crowd" in row.dataset, permission: "permission" in row.dataset };
 }
 
+// --- Who opens a note is about to write it
+
+addEventListener("toggle", ({ target }) => {
+  if (target.matches?.("details.note[open]") && target.contains(document.activeElement)) $("textarea", target).focus();
+}, true);
+
 // --- A permission is decided in its row: a short one as it stands there, a longer one once it was opened there
 
 addEventListener("toggle", ({ target }) => {

@@ -42,10 +42,32 @@ function answersHere() {
 
 const labelOf = (button) => ($("bdi", button) ?? button).textContent.trim();
 
-// A row holds its answer while it can be undone. What a page has is sent at once, so there a key only leads to it.
+// A row holds its answer while it can be undone; another answer takes it back. What a page has is sent at once, so there a
+// key only leads to it.
 function press(button) {
-  if (rowHere()) button.click();
-  else button.focus();
+  const row = rowHere();
+  if (!row) return lead(button);
+  const another = button.matches(":disabled") && button.ariaPressed !== "true";
+  (another ? $(`[data-held-of="${row.dataset.ask}"] [data-undo]`) : button)?.click();
+}
+
+// Who types and has not noticed that no field has the focus answers nothing by that: a key leads to a button only after a
+// pause, any other key leaves it, and Enter counts once it has stood there for a while.
+const PAUSE = 700;
+let typed = -PAUSE;
+let led = null;
+
+function lead(button) {
+  if (performance.now() - typed < PAUSE) return leave();
+  led = button;
+  led.focus();
+  dispatchEvent(new Event("sayso:moved"));
+}
+
+function leave() {
+  typed = performance.now();
+  led?.blur();
+  led = null;
 }
 
 function say(word) {
@@ -154,6 +176,7 @@ addEventListener("keydown", (event) => {
   if (event.repeat || event.isComposing || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
   if (target.closest?.("input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable]")) return;
   if ($("dialog[open]") && key !== "?") return;
+  if (!/^([yn1-9]|Enter|Tab|Shift)$/.test(key)) leave();
   const act = KEYS[key] ?? (/^[1-9]$/.test(key) ? () => choose(Number(key) - 1) : null);
   if (!act) return;
   event.preventDefault();
