@@ -7,12 +7,13 @@ from tests.tui.harness import DROP, NAME, REGIONS, Person, Place, option, select
 from tests.tui.test_reflexes import COMMAND, permission
 
 from sayso.asks.desk import Held
-from sayso.asks.model import Question, State
+from sayso.asks.model import Answer, Question, Settler, State
 from sayso.tui.inbox import InboxScreen
 
 pytestmark = pytest.mark.anyio
 
 COLOUR = select("Which colour?", option("r", "Red"), option("b", "Blue", recommended=True))
+BEN = Settler(person="ben", surface="browser")
 TODAY = "Roll it all back today"
 TEN = select("Which one?", *(option(f"o{n}", f"N{n}") for n in range(10)))
 DESCRIBED = select("Which base?", option("a", "A", "One server."), option("b", "B"))
@@ -97,6 +98,32 @@ async def test_the_answer_at_the_cursor_is_the_one_that_is_taken_back(place: Pla
         assert outgoing(anna) == {first.ask.id: "no"}
         await anna.press("u")
         assert not outgoing(anna)
+
+
+@pytest.mark.usefixtures("patience")
+async def test_a_key_that_is_held_down_on_a_row_answers_nothing(place: Place) -> None:
+    held = place.ask(DROP)
+    async with place.inbox() as anna:
+        await at_hand(anna, held)
+        await anna.hold("y")
+        assert not outgoing(anna)
+        await anna.press("y")
+        await anna.sees("Yes: sent in")
+        assert outgoing(anna) == {held.ask.id: "yes"}
+
+
+@pytest.mark.usefixtures("patience")
+async def test_that_somebody_else_was_first_is_said_before_it_would_be_sent(place: Place) -> None:
+    held = place.ask(DROP)
+    async with place.inbox() as anna:
+        await at_hand(anna, held)
+        await anna.press("y")
+        await anna.sees("Yes: sent in")
+        place.desk.answer(held.ask.id, [Answer(question="drop", chosen=("no",))], BEN)
+        await anna.sees("Not sent:")
+        assert not outgoing(anna)
+        await anna.sees_not("sent in")
+    assert chosen(place, held) == ("no",)
 
 
 @pytest.mark.usefixtures("patience")

@@ -97,6 +97,9 @@ class InboxScreen(SaysoScreen[None]):
         empty.display = not asks
         self.show_whether_empty(not asks)
         self._preview_soon()
+        if board.looked and not board.trouble:
+            for going in [going for going in board.outgoing.values() if not board.find(going.ask.id)]:
+                self.run_worker(self._see_whether_overtaken(going), group="overtaken")
 
     def _rearrange(self) -> None:
         """The same because of what the person did: they expect another ask at the cursor."""
@@ -372,7 +375,11 @@ class InboxScreen(SaysoScreen[None]):
     # Answering a short question that is all in view
 
     def _answer_by_key(self, chosen: str) -> None:
-        ask, board = self._decidable(), self.shared.board
+        """A key that is held down answers nothing: what its first press has answered is taken back."""
+        board = self.shared.board
+        if self._readable and self.shared.reflexes.held and (going := board.outgoing.get(self._readable.id)):
+            self._take_back(going)
+        ask = self._decidable()
         if not self._shows_whole(ask):
             return
         if ask.id in board.drafts and ask.id not in board.outgoing:
@@ -431,6 +438,16 @@ class InboxScreen(SaysoScreen[None]):
             await self.do(lambda desk: desk.keep_draft(ask.id, person, body))
         except StoreError:
             board.unsaved[ask.id] = body
+
+    async def _see_whether_overtaken(self, going: HeldAnswer) -> None:
+        """Where somebody else was first, say so at once."""
+        outgoing, ask_id = self.shared.board.outgoing, going.ask.id
+        with suppress(NotFound, StoreError):
+            now = await self.do(lambda desk: desk.get(ask_id))
+            if not now.state.answerable and ask_id in outgoing:
+                del outgoing[ask_id]
+                self._outgoing_changed()
+                self.warn(self.shared.texts.not_sent.format(error=self.shared.wording.truth(now)))
 
     async def _send(self, going: HeldAnswer) -> None:
         self.shared.board.drafts.add(going.ask.id)  # as which it stays where it cannot be sent

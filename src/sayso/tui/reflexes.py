@@ -110,6 +110,11 @@ class Reflexes:
         """Whether it was also pressed for this alone: neither held since something else, nor one of a burst."""
         return self.seen() and not self._held and not self._crowded
 
+    @property
+    def held(self) -> bool:
+        """Whether what is at work is a key that is held down."""
+        return self._held
+
     def is_news(self) -> bool:
         """Whether the person is to be told that what is at work was not taken: once for each card, and again when they
         were last told a while ago."""
