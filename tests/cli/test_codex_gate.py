@@ -175,6 +175,22 @@ def test_what_was_decided_in_the_terminal_leaves_the_inbox_which_says_how(
     assert session.end_of(ask) == how
 
 
+@pytest.mark.parametrize(("became", "noted"), [("completed", True), ("failed", True), ("declined", False)])
+def test_what_ran_although_a_no_was_told_is_noted_beside_that_no(session: Session, became: str, noted: bool) -> None:
+    session.join()
+    session.codex.ask_command()
+    ask = session.prompt()
+    session.deny(ask)
+    session.codex.let_speak()
+    assert session.told() == {"id": 0, "result": {"decision": "decline"}}
+    session.codex.complete(became)
+    session.heard()
+    outcome = session.home.ask_of(ask).outcome
+    assert outcome is not None
+    assert outcome.verdict == Decision.DENIED
+    assert ("allowed in its terminal before the no given here arrived" in outcome.noted) is noted
+
+
 def test_two_sessions_with_the_same_command_never_cross(session: Session) -> None:
     session.join()
     session.codex.ask_command(0)

@@ -105,6 +105,8 @@ class CodexGate:
         """Those that were decided in the terminal, and until when it may be said how."""
         self._after_words: dict[int, tuple[int | str, Json]] = {}
         """Denials that are told once the words to them have arrived, by the request that brings those."""
+        self._refused: dict[tuple[str, str], SharedPrompt] = {}
+        """Told a no in this turn, by session and item: the terminal may have been first all the same."""
         self._desks: dict[Path, tuple[Config, Desks]] = {}
         self._wake = WakePipe()
         self._told_to_end = False
@@ -257,12 +259,17 @@ class CodexGate:
         for request, (prompt, _) in list(self._decided.items()):
             if (prompt.thread, prompt.item) == (thread, item["id"]):
                 self._withdraw(request, _done_there(item))
+        refused = self._refused.pop((thread, item["id"]), None)
+        if refused and _done_there(item) is DecidedThere.ALLOWED:
+            refused.opened.note_done_there()
 
     def _note_turn(self, thread: str, turn: Json) -> None:
         how = DecidedThere.DENIED if turn["status"] == "interrupted" else DecidedThere.UNKNOWN
         for request, (prompt, _) in list(self._decided.items()):
             if (prompt.thread, prompt.turn) == (thread, turn["id"]):
                 self._withdraw(request, how)
+        for key in [key for key, prompt in self._refused.items() if prompt.turn == turn["id"]]:
+            del self._refused[key]
 
     def _note_decided(self, request: int | str) -> None:
         if prompt := self._open.pop(request, None):
@@ -334,6 +341,8 @@ class CodexGate:
     def _hand_over(self, prompt: SharedPrompt, ask: Ask) -> None:
         def tell(verdict: GateVerdict) -> bool:
             self._open.pop(prompt.request)
+            if not verdict.allowed and prompt.item:
+                self._refused[prompt.thread, prompt.item] = prompt
             return self._tell(prompt.request, prompt.method, prompt.thread, prompt.turn, prompt.doing, verdict)
 
         if prompt.opened.hand_over(ask, tell):

@@ -147,6 +147,14 @@ class OpenPrompt:
         if not is_allowed:
             note(self._desks, ask.id, Aftermath(there), self._title)
 
+    def note_done_there(self) -> None:
+        """A no of ours was told, and the client did it all the same: its own prompt had allowed it by then."""
+        from sayso.gates.overtaken import note  # seldom
+
+        with suppress(StoreError, NotFound):
+            if noted := note(self._desks, self._held.ask.id, Aftermath.ALLOWED, self._title):
+                notify_overtaken(self._desks.config, noted)
+
     def _how(self, there: DecidedThere) -> str:
         return _HOW[there].format(client=self._title)
 
