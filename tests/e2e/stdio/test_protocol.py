@@ -10,8 +10,8 @@ from tests.e2e.stdio.harness import TOOL, Person, Place, new_place, question
 from tests.e2e.stdio.pipe import HANDSHAKES, MODERN, VERSIONS, Pipe
 
 NOISE = """
-import os, sqlite3, subprocess, sys, warnings
-quiet = sqlite3.connect
+import _sqlite3, os, subprocess, sys, warnings
+quiet = _sqlite3.connect
 def noisy(*args, **options):
     print("a stray print", flush=True)
     sys.__stdout__.write("a stray line\\n")
@@ -20,7 +20,7 @@ def noisy(*args, **options):
     subprocess.run(["echo", "a stray child"], check=True)
     warnings.warn("a stray warning")
     return quiet(*args, **options)
-sqlite3.connect = noisy
+_sqlite3.connect = noisy
 """
 
 
