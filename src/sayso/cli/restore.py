@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from pathlib import Path
 
@@ -67,4 +68,5 @@ def command(file: Path, replace: bool, as_json: bool) -> None:
 
 def _file_for_what_is_there(config: Config) -> Path:
     config.state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return config.state_dir / time.strftime("before-restore-%Y-%m-%d-%H%M%S.db")
+    # Two may be put back in one second.
+    return config.state_dir / f"before-restore-{time.strftime('%Y-%m-%d-%H%M%S')}-{secrets.token_hex(2)}.db"
