@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from sayso.asks.guard import refuse_self_answer
 from sayso.asks.model import Ask, Settler
@@ -37,33 +37,40 @@ def refuse_agents(desks: Desks, wanted: str) -> None:
     if not why:
         return
     desks.accounts.note_refusal(wanted, why)
-    raise NotYours(
-        f"This command was started by an agent ({why}), and an agent may not {wanted}: with that it could speak for a "
-        "person. Run it yourself, in a terminal that no agent started. This attempt was recorded."
-    )
+    raise NotYours(f"{_refusal(wanted, why)} This attempt was recorded.")
 
 
 def refuse_agents_by_name(wanted: str) -> None:
     """The same where the store cannot be asked: by the marks of an agent's shell, and the servers that its client has
     started, whatever store they work on."""
     line = ancestry()
-    marks = [name for name in IN_A_SHELL if os.environ.get(name)]
-    clients = [client.pid for client in servers_beside(line).values() if client in line]
-    if marks or clients:
-        why = f"{marks[0]} is set" if marks else f"it descends from process {clients[0]}"
-        raise NotYours(
-            f"This command was started by an agent ({why}), and an agent may not {wanted}: with that it could speak "
-            "for a person. Run it yourself, in a terminal that no agent started."
-        )
+    if why := _marked() or _descent(line, servers_beside(line).values()):
+        raise NotYours(_refusal(wanted, why))
 
 
 def agent_behind(desks: Desks) -> str:
     """How an agent is behind this process, in words; empty when none is."""
-    if marks := [name for name in IN_A_SHELL if os.environ.get(name)]:
-        return f"{marks[0]} is set"
+    if why := _marked():
+        return why
     line = ancestry()
-    agent = next((name for name in _agents(desks, line) if name in line), None)
+    return _descent(line, _agents(desks, line))
+
+
+def _marked() -> str:
+    """How the shell that this process runs in is marked as an agent's; empty when it is not."""
+    return next((f"{name} is set" for name in IN_A_SHELL if os.environ.get(name)), "")
+
+
+def _descent(line: tuple[ProcessName, ...], agents: Iterable[ProcessName]) -> str:
+    agent = next((name for name in agents if name in line), None)
     return f"it descends from process {agent.pid}" if agent else ""
+
+
+def _refusal(wanted: str, why: str) -> str:
+    return (
+        f"This command was started by an agent ({why}), and an agent may not {wanted}: with that it could speak for a "
+        "person. Run it yourself, in a terminal that no agent started."
+    )
 
 
 def _agents(desks: Desks, line: tuple[ProcessName, ...]) -> Iterator[ProcessName]:

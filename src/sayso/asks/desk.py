@@ -131,17 +131,22 @@ class AskDesk:
 
     def release_all(self) -> int:
         """This process is about to end: let go of everything it holds."""
-        return self._release_all_of(self._store.bell().process, "its server stopped")
+        return self.release_all_of(self._store.bell().process, "its server stopped")
 
     def release_the_dead(self) -> int:
         """Let go of asks whose waiting process is gone. How many there were."""
         waiting = {row["wait_process"] for row in self._store.read(lambda tx: tx.all("waiting_processes"))}
         dead = waiting - self._alive(waiting)
-        return sum(self._release_all_of(process, holding.PROCESS_ENDED) for process in dead)
+        return sum(self.release_all_of(process, holding.PROCESS_ENDED) for process in dead)
 
     def release_all_of(self, process: str, why: str) -> int:
         """Let go of all that a process waited for. How many asks there were."""
-        return self._release_all_of(process, why)
+        total = 0
+        while done := self.change(lambda table: holding.release_some_of(table, process, why)):
+            total += done
+            if done < holding.BATCH:
+                break
+        return total
 
     def time_out(self, held: Held) -> Ask:
         """The wait ran out by its own limit. Answered in the same moment, the answer wins."""
@@ -470,14 +475,6 @@ class AskDesk:
 
     def _settle(self, ask_id: str, state: State, by: Settler, outcome: Callable[[Ask], Outcome]) -> Ask:
         return self.change(lambda table: settling.settle(table, ask_id, state, by, outcome))
-
-    def _release_all_of(self, process: str, why: str) -> int:
-        total = 0
-        while done := self.change(lambda table: holding.release_some_of(table, process, why)):
-            total += done
-            if done < holding.BATCH:
-                break
-        return total
 
     def _sessions(self, is_kin: IsKin = nobody) -> AgentSessions:
         bell = self._store.bell()
