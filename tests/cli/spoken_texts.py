@@ -32,7 +32,7 @@ NO_TEXTS = ("texts.py", "demo_agent.py", "gating.py", "late_answers.py")
 LOWER = (
     *("accounts.py", "config.py", "errors.py", "log.py", "trust.py"),
     *("agents/projects.py", "agents/workspace.py"),
-    *("asks/table.py", "asks/desk.py", "asks/guard.py", "asks/model.py"),
+    *("asks/table.py", "asks/desk.py", "asks/guard.py", "asks/model.py", "asks/snoozing.py"),
     *("doctor/connections.py", "doctor/gate_probe.py", "doctor/ground.py", "doctor/probe.py", "doctor/surroundings.py"),
     *("install/files.py", "install/foreground.py", "install/grants.py", "install/hooks.py", "install/ledger.py"),
     *("install/notation.py", "install/part.py", "install/skill.py"),

@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from sayso.asks import crowds, holding, opening, retention, rows, settling
 from sayso.asks.holding import Held, Leaving
@@ -22,9 +22,20 @@ from sayso.asks.retention import CleanedUp, Retention
 from sayso.asks.sessions import AgentSessions, IsKin, Lives, always, is_nameless, nobody
 from sayso.asks.table import AskTable
 from sayso.clock import FAR_FUTURE, Clock, now_ms
-from sayso.errors import AmbiguousId, InvalidInput, NotFound, Problem, Problems, StoreUnavailable, check_text
+from sayso.errors import (
+    AmbiguousId,
+    InvalidInput,
+    NotFound,
+    Problem,
+    Problems,
+    StoreUnavailable,
+    check_text,
+)
 from sayso.records import record, replace
 from sayso.store import Store, Transaction
+
+if TYPE_CHECKING:
+    from sayso.asks.snoozing import Snoozed
 
 __all__ = ["AskDesk", "CleanedUp", "Held", "Leaving", "Owed", "Retention"]
 
@@ -313,19 +324,24 @@ class AskDesk:
         *,
         project: str | None = None,
         person: str | None = None,
+        awake_for: str | None = None,
         of: Asker | None = None,
+        search: str = "",
         after: Ask | None = None,
         most: int = 100,
     ) -> list[Ask]:
         """A page of the asks that can be answered: first those whose agents wait, then the others, each oldest first.
-        With a person: those that person may see. With an asker: the questions that stand in the crowd of that one."""
-        wanted = {"project": project, "person": person, "few": None, **_crowd_of(of)}
+        With a person: those that person may see; awake for one: without those that one has put off. With an asker: the
+        questions that stand in the crowd of that one. With a search: those with these words, or of such an agent."""
+        who = {"project": project, "person": person, "awake_for": awake_for, **_crowd_of(of)}
+        wanted = {"few": None, "pattern": rows.pattern(search) if search else None, **who}
         return self.read(lambda table: _inbox(table, after, most, **wanted))
 
     def folded(self, *, person: str | None = None, after: Ask | None = None, most: int = 100) -> crowds.Folded:
-        """The same with each agent that has many open as one entry. All of these are on the first page, however many
-        asks of others there are."""
-        wanted = {"project": None, "person": person, "few": crowds.FEW, **_crowd_of(None)}
+        """The same with each agent that has many open as one entry, without what this person has put off. All of these
+        are on the first page, however many asks of others there are."""
+        who = {"project": None, "person": person, "awake_for": person, **_crowd_of(None)}
+        wanted = {"few": crowds.FEW, "pattern": None, **who}
 
         def work(table: AskTable) -> crowds.Folded:
             asks = _inbox(table, after, most + 1, **wanted)
@@ -336,7 +352,7 @@ class AskDesk:
         return self.read(work)
 
     def crowd(self, crowd_id: str, person: str | None = None) -> crowds.Crowd | None:
-        """What an agent has open that has, or had, many; None when that is nothing."""
+        """What an agent has open that has, or had, many; None when that is nothing that this person has not put off."""
         found = self.read(lambda table: table.crowds(person, 0))
         return next((crowd for crowd in found if crowd.id == crowd_id), None)
 
@@ -430,11 +446,53 @@ class AskDesk:
         """The ids of the asks that this person has begun to answer."""
         return {row["ask_id"] for row in self._store.read(lambda tx: tx.all("drafts_of", person=person))}
 
+    def snooze(self, ask_id: str, person: str, until: int) -> Snoozed:
+        """Put an ask off for a person: it is not in their inbox until then, or until there is news of it, or its agent
+        is about to stop waiting. InvalidInput where there is no time for that, AlreadySettled where it has ended."""
+        from sayso.asks.snoozing import Snoozed, moment_back  # only here: servers of agents have no use for it
+
+        def work(table: AskTable) -> Snoozed:
+            ask = table.get(ask_id)
+            back = moment_back(ask, until, table.now)
+            table.tx.run("put_snooze", ask_id=ask_id, person=person, until=back)
+            table.tx.wake_only()
+            return Snoozed(ask=ask, until=back)
+
+        return self.change(work)
+
+    def wake(self, ask_id: str, person: str) -> bool:
+        """Put an ask back into a person's inbox. Whether they had put it off."""
+
+        def work(table: AskTable) -> bool:
+            table.tx.wake_only()
+            return bool(table.tx.run("drop_snooze", ask_id=ask_id, person=person))
+
+        return self.change(work)
+
+    def snoozed(self, person: str) -> list[Snoozed]:
+        """What a person has put off, in the order in which it comes back. Nothing rings when it does: whoever shows an
+        inbox looks again at the moment of the first."""
+        from sayso.asks.snoozing import Snoozed
+
+        def work(table: AskTable) -> list[Snoozed]:
+            found = table.tx.all("snoozes_of", person=person, now=table.now)
+            return [Snoozed(ask=rows.read(row), until=row["snoozed_until"]) for row in found]
+
+        return self.read(work)
+
     # Tidying
 
     def lapse(self, ask_id: str) -> Ask:
         """Its time is over: what is still open expires. An answer that was not fetched is forgotten."""
         return self.change(lambda table: retention.lapse(table, ask_id, self._keeps_history))
+
+    def forget(self, ask_id: str, tool: str) -> None:
+        """Delete what this tool has asked, whatever became of it. Never a permission."""
+        self.change(lambda table: table.tx.run("delete_ask", id=ask_id, tool=tool))
+
+    def forget_unattended(self, tool: str) -> None:
+        """Delete all that this tool has asked and nobody waits for. Never a permission."""
+        self.change(lambda table: table.tx.run("delete_unattended", tool=tool))
 
     def clean_up(self, keep: Retention, ending: threading.Event | None = None) -> CleanedUp:
         """Expire what nobody waits for, delete what ended long ago. In small steps, on a connection of its own;
@@ -498,7 +556,7 @@ def _inbox(table: AskTable, after: Ask | None, most: int, **wanted: object) -> l
     def part(query: str, most: int) -> list[Ask]:
         goes_on = after is not None and after.attended == (query == "inbox_attended")
         place = (after.created_at, after.id) if after and goes_on else (-1, "")
-        return table.all(query, after_time=place[0], after_id=place[1], most=most, **wanted)
+        return table.all(query, after_time=place[0], after_id=place[1], most=most, now=table.now, **wanted)
 
     found = part("inbox_attended", most) if after is None or after.attended else []
     return found + (part("inbox_unattended", most - len(found)) if len(found) < most else [])

@@ -45,8 +45,9 @@ class AskTable:
         return [rows.read(row) for row in self.tx.all(query, **parameters)]
 
     def crowds(self, person: str | None, few: int) -> list[crowds.Crowd]:
-        """The agents that have more than a few asks open which this person may see."""
-        return [crowds.read(row) for row in self.tx.all("crowds", person=person, few=few)]
+        """The agents that have more than a few asks open which this person may see and has not put off."""
+        who = {"person": person, "awake_for": person}
+        return [crowds.read(row) for row in self.tx.all("crowds", few=few, now=self.now, **who)]
 
     def events(self, ask_id: str) -> list[Event]:
         return [rows.read_event(row) for row in self.tx.all("events_of", ask_id=ask_id)]
@@ -83,6 +84,8 @@ class AskTable:
         self.tx.wake_only(*(wait.process for wait in (before.wait, after.wait) if wait))
         if not self.tx.run("change_ask", **rows.changes(changed), version=before.version):
             raise Conflict
+        if _is_news(changed, before):
+            self.tx.run("drop_snoozes", ask_id=changed.id)
         self._note(changed, before, kind=kind, by=by, detail=detail)
         return changed
 
@@ -124,6 +127,13 @@ class AskTable:
         chain.append(self.tx, self._happened, self._told)
         self._happened.clear()
         self._told.clear()
+
+
+def _is_news(after: Ask, before: Ask) -> bool:
+    """Whether people who have put it off want to look again: it has ended or timed out, somebody has agreed to it or is
+    asked as well, or its agent waits anew, with a limit. That a client calls again for the same is none."""
+    waits_anew = after.wait is not None and after.wait.until is not None and after.wait != before.wait
+    return waits_anew or after.state is not before.state or after.wanted != before.wanted
 
 
 def _new_uuid() -> str:

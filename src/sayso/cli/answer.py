@@ -78,7 +78,7 @@ def _answer_at_prompts(desks: Desks, ask_id: str | None) -> Ask | None:
 
 def _pick(desks: Desks) -> Ask | None:
     desks.asks.release_the_dead()
-    found, _ = without_crowds(desks.asks.inbox(most=MOST_OPEN))
+    found, _ = without_crowds(desks.asks.inbox(awake_for=desks.config.person, most=MOST_OPEN))
     asks = [ask for ask in found if ask.wanted is None]
     for ask in [ask for ask in found if ask.wanted is not None][:MOST_TO_PICK_FROM]:
         say(tr("{headline} Decide it: sayso allow {id}", headline=headline(ask), id=ask.id[:8]))

@@ -19,6 +19,7 @@ GROUPS = {
         "show": mark("Show everything about one ask."),
         "answer": mark("Answer an ask."),
         "reject": mark("Reject an ask: the agent is told no, and why if you give a reason."),
+        "snooze": mark("Put an ask off: it is not in your inbox until WHEN."),
         "allow": mark("Allow what an agent wants to do, exactly as it is shown."),
         "deny": mark("Deny what an agent wants to do, and say why if you like."),
         "history": mark("Show finished asks, newest first."),

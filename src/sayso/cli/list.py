@@ -15,17 +15,25 @@ from sayso.cli.listing import PAGE, run
     "--limit", type=click.IntRange(min=1), metavar="N", default=PAGE, show_default=True, help="At most this many."
 )
 @click.option("--all", "every_one", is_flag=True, help="Show each ask of an agent that has many.")
+@click.option("--snoozed", is_flag=True, help="Show what you have put off instead, and when it comes back.")
 @click.option("--count", is_flag=True, help="Print how many there are.")
 @click.option("--format", "line", metavar="TEXT", help="Print a line like this for each ask.")
 @click.option("--watch", is_flag=True, help="Print it again whenever it changes, until Ctrl-C.")
 @click.option("--json", "form", flag_value="json", help="Print a JSON array of everything about each ask.")
 def command(
-    project: Path | None, limit: int, every_one: bool, count: bool, form: str | None, line: str | None, watch: bool
+    project: Path | None,
+    limit: int,
+    every_one: bool,
+    snoozed: bool,
+    count: bool,
+    form: str | None,
+    line: str | None,
+    watch: bool,
 ) -> None:
     """Show the asks that can be answered.
 
     Those whose agents wait come first, each part oldest first. Of an agent that has many open, the first few are shown
-    and the others counted; --all shows each.
+    and the others counted; --all shows each. What you have snoozed is counted as well; --snoozed shows it.
 
     \b
     Example:
@@ -35,4 +43,4 @@ def command(
       sayso list --format "{age} {client}: {question}"
     """
     # A number is JSON too.
-    run(project, limit, every_one, "count" if count else form, line, watch)
+    run(project, limit, every_one, snoozed, "count" if count else form, line, watch)

@@ -14,14 +14,17 @@ from sayso.cli.plain_options import positive
 from sayso.cli.presence_words import say_absence
 from sayso.cli.program import settings
 from sayso.cli.shared import MOST_OPEN, project_name
+from sayso.cli.snoozed import say_snoozed, snoozed_data
 from sayso.cli.terminal import listed, put, put_json, put_lines, say, table
 from sayso.cli.texts import tr, translated
 from sayso.clock import now_ms
 from sayso.config import Config
 from sayso.desks import Desks, open_desks
 from sayso.errors import InvalidInput, Problem
+from sayso.moments import local, told
 from sayso.text import age, one_line
 
+SNOOZED_HEADER = ("ID", "AGE", "BACK", "CLIENT", "PROJECT", "QUESTION")
 HEADER = ("ID", "AGE", "STATUS", "CLIENT", "PROJECT", "QUESTION")
 _MAY_MISS = (4, 3, 2)
 """The columns that a narrow terminal does without, in this order: project, client, status."""
@@ -30,6 +33,7 @@ OPTIONS = {
     "--project": ("project", Path),
     "--limit": ("limit", positive),
     "--all": ("every_one", True),
+    "--snoozed": ("snoozed", True),
     "--count": ("form", "count"),
     "--format": ("line", str),
     "--watch": ("watch", True),
@@ -45,6 +49,7 @@ def run(
     project: Path | None = None,
     limit: int = PAGE,
     every_one: bool = False,
+    snoozed: bool = False,
     form: str | None = None,
     line: str | None = None,
     watch: bool = False,
@@ -53,6 +58,9 @@ def run(
     config, here = settings(), project_name(project)
     if form and line is not None:
         raise InvalidInput([Problem(path="--format", text=f"give either this or --{form}, not both.")])
+    if snoozed:
+        _show_snoozed(config, here, limit, form, line or watch)
+        return
     fewer = _all_of_them if every_one else without_crowds
     if watch:
         _watch(config, here, _drawing(form, line, limit) or (lambda asks: inbox_table(fewer(asks)[0][:limit])))
@@ -65,6 +73,24 @@ def run(
         put_lines(draw(asks))
     else:
         _show(asks, limit, fewer, project)
+
+
+def _show_snoozed(config: Config, project: str | None, limit: int, form: str | None, other: object) -> None:
+    if other or form == "count":
+        raise InvalidInput([Problem(path="--snoozed", text="it goes with --project, --limit and --json alone.")])
+    with open_desks(config) as desks:
+        found = [one for one in desks.asks.snoozed(config.person) if project in (None, one.ask.asker.project)]
+    shown, now = found[:limit], local(now_ms())
+    if form == "json":
+        put_json([snoozed_data(one) for one in shown])
+    elif shown:
+        others = Lookalikes(one.ask.asker for one in shown)
+        rows = [_row(one.ask, others, told(local(one.until), now)) for one in shown]
+        put(table(SNOOZED_HEADER, rows, may_miss=_MAY_MISS[:2]))
+        say()
+        say(tr("Put one back: sayso snooze {id} --end", id=shown[0].ask.id[:8]))
+    else:
+        say(tr("Nothing is snoozed."))
 
 
 def _show(asks: Sequence[Ask], limit: int, fewer: Callable[[Sequence[Ask]], Fewer], project: Path | None) -> None:
@@ -127,20 +153,21 @@ def show_inbox(config: Config) -> None:
 
 def inbox_table(asks: Sequence[Ask]) -> str:
     others = Lookalikes(ask.asker for ask in asks)
-    return table(HEADER, [_row(ask, others) for ask in asks], may_miss=_MAY_MISS)
+    return table(HEADER, [_row(ask, others, translated(status(ask))) for ask in asks], may_miss=_MAY_MISS)
 
 
 def open_asks(config: Config, project: str | None) -> list[Ask]:
-    """Every open ask, once the person was told that they are away, if they are."""
+    """Every open ask that the person has not put off, once they were told what they have, and whether they are away."""
     with open_desks(config) as desks:
         say_absence(config, desks)
+        say_snoozed(desks)
         return _look(desks, project)
 
 
 def _look(desks: Desks, project: str | None) -> list[Ask]:
     # Only then is it true who still waits.
     desks.asks.release_the_dead()
-    return desks.asks.inbox(project=project, most=MOST_OPEN)
+    return desks.asks.inbox(project=project, awake_for=desks.config.person, most=MOST_OPEN)
 
 
 def _say_crowds(others: Sequence[Crowd]) -> None:
@@ -149,14 +176,14 @@ def _say_crowds(others: Sequence[Crowd]) -> None:
         say(tr("… and {size} more of {agent}: --all shows each.", size=crowd.size, agent=agent))
 
 
-def _row(ask: Ask, others: Lookalikes) -> tuple[str, ...]:
+def _row(ask: Ask, others: Lookalikes, stands: str) -> tuple[str, ...]:
     """Where agents of the same name are at work in the same project, each is told with its session and branch."""
     asker = ask.asker
     session, branch = others.session(asker), one_line(others.branch(asker), 30)
     return (
         ask.id[:8],
         translated(age(now_ms() - ask.created_at)),
-        translated(status(ask)),
+        stands,
         " ".join(filter(None, (one_line(asker.client, 20) or "-", session))),
         (short_place(ask.asker.project) or "-") + (f" ({branch})" if branch else ""),
         headline(ask),

@@ -10,6 +10,7 @@ from typing import NoReturn
 from sayso.asks.lookalikes import Lookalikes
 from sayso.asks.model import Ask
 from sayso.cli.asks_in_words import headline, short_place, status
+from sayso.cli.snoozed import seconds_to_next
 from sayso.cli.terminal import put_anew
 from sayso.cli.texts import translated
 from sayso.clock import now_ms
@@ -33,7 +34,7 @@ def watch(desks: Desks, look: Callable[[], str]) -> NoReturn:
         if (now := look()) != shown:
             put_anew(now)
             shown = now
-        bell.wait(_LOOK_AGAIN)
+        bell.wait(min(_LOOK_AGAIN, seconds_to_next(desks)))
 
 
 def filled(template: str) -> Callable[[Sequence[Ask]], str]:

@@ -51,16 +51,24 @@ ORDER BY created_at LIMIT :most;
 SELECT DISTINCT run_id FROM asks
 WHERE run_id IS NOT NULL AND wait_process IS NOT NULL AND wait_id IS NOT NULL AND state = 'pending' AND owner = :owner;
 
+-- part: awake
+AND (CAST(:awake_for AS TEXT) IS NULL
+       OR id NOT IN (SELECT ask_id FROM snoozes WHERE snoozes.person = :awake_for AND snoozes.until > :now))
+
 -- part: page_of_inbox
 AND (CAST(:project AS TEXT) IS NULL OR project = :project)
   AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person)
        OR (deciders <> '' AND replace(deciders, ',' || CAST(:person AS TEXT) || ',', '') <> deciders))
   AND (CAST(:put_by AS TEXT) IS NULL
        OR (put_by = :put_by AND client = :of_client AND project = :of_project AND permission = 0))
+  {awake}
+  AND (CAST(:pattern AS TEXT) IS NULL OR words LIKE :pattern ESCAPE '!'
+       OR lower(client) LIKE :pattern ESCAPE '!' OR lower(project) LIKE :pattern ESCAPE '!')
   AND (CAST(:few AS BIGINT) IS NULL OR permission = 1 OR (put_by, client, project) NOT IN (
         SELECT put_by, client, project FROM asks
         WHERE state IN ('pending', 'timed_out') AND put_by <> '' AND permission = 0
           AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
+          {awake}
         GROUP BY put_by, client, project HAVING count(*) > :few))
   AND (created_at, id) > (:after_time, :after_id)
 ORDER BY created_at, id LIMIT :most;
@@ -87,12 +95,14 @@ FROM (SELECT put_by, client, project, count(*) AS size, min(created_at) AS first
       FROM asks
       WHERE state IN ('pending', 'timed_out') AND put_by <> '' AND permission = 0
         AND (CAST(:person AS TEXT) IS NULL OR owner IN ('', :person))
+        {awake}
       GROUP BY put_by, client, project HAVING count(*) > :few) AS crowd
 JOIN asks ON asks.id = (
     SELECT newest.id FROM asks AS newest
     WHERE newest.put_by = crowd.put_by AND newest.client = crowd.client AND newest.project = crowd.project
       AND newest.permission = 0 AND newest.state IN ('pending', 'timed_out') AND newest.put_by <> ''
       AND (CAST(:person AS TEXT) IS NULL OR newest.owner IN ('', :person))
+      {awake}
     ORDER BY newest.created_at DESC, newest.id DESC LIMIT 1);
 
 -- name: inbox_versions
@@ -189,6 +199,12 @@ DELETE FROM asks WHERE id IN (
       AND (delivered_at IS NOT NULL OR state <> 'answered' OR ended_at < :undelivered_before)
     ORDER BY ended_at LIMIT :most);
 
+-- name: delete_ask
+DELETE FROM asks WHERE id = :id AND tool = :tool AND permission = 0;
+
+-- name: delete_unattended
+DELETE FROM asks WHERE tool = :tool AND wait_id IS NULL AND permission = 0;
+
 -- name: put_draft
 INSERT INTO drafts (ask_id, person, body, changed_at) VALUES (:ask_id, :person, :body, :now)
 ON CONFLICT (ask_id, person) DO UPDATE SET body = excluded.body, changed_at = excluded.changed_at;
@@ -204,6 +220,21 @@ DELETE FROM drafts WHERE ask_id = :ask_id AND person = :person;
 
 -- name: drop_drafts
 DELETE FROM drafts WHERE ask_id = :ask_id;
+
+-- name: put_snooze
+INSERT INTO snoozes (ask_id, person, until) VALUES (:ask_id, :person, :until)
+ON CONFLICT (ask_id, person) DO UPDATE SET until = excluded.until;
+
+-- name: snoozes_of
+SELECT asks.*, snoozes.until AS snoozed_until FROM snoozes JOIN asks ON asks.id = snoozes.ask_id
+WHERE snoozes.person = :person AND snoozes.until > :now AND asks.state IN ('pending', 'timed_out')
+ORDER BY snoozes.until, asks.id;
+
+-- name: drop_snooze
+DELETE FROM snoozes WHERE ask_id = :ask_id AND person = :person;
+
+-- name: drop_snoozes
+DELETE FROM snoozes WHERE ask_id = :ask_id;
 
 -- name: put_surface
 INSERT INTO surfaces (process, surface, person, since) VALUES (:process, :surface, :person, :now)

@@ -93,7 +93,7 @@ def queries() -> Mapping[str, str]:
 
 def _filled_in(body: str, parts: Mapping[str, str]) -> str:
     # Most have no part in them, and this is done at the start of every process.
-    return re.sub(r"\{(\w+)\}", lambda at: parts[at[1]], body) if "{" in body else body
+    return re.sub(r"\{(\w+)\}", lambda at: _filled_in(parts[at[1]], parts), body) if "{" in body else body
 
 
 def statements(sql: str) -> list[str]:
