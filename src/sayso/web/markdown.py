@@ -22,6 +22,7 @@ from markdown_it.utils import OptionsDict
 from markupsafe import Markup
 
 from sayso.text import one_line, printable
+from sayso.web.code_colours import COLOURS, line_html, of_language
 
 MOST_CHARACTERS = 10_000
 """The longest text that is shown in place; the whole of a longer one has a page of its own."""
@@ -38,17 +39,7 @@ _TAGS = {
     *("div", "span"),
 }
 _ATTRIBUTES: dict[str, set[str]] = {"*": set(), "a": {"href"}, "ol": {"start"}}
-_COLOURED = {
-    "c": r"(?:(?<!\S)\#|//|(?<!\S)--\s).*|/\*[\s\S]{0,2000}?\*/",
-    "s": r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|`[^`\n]*`',
-    "n": r"(?<![\w.-])\d[\w.]*",
-    "k": r"(?<![\w.-])(?:and|as|async|await|break|case|class|const|continue|def|do|done|elif|else|enum|esac"
-    r"|except|export|extends|false|False|fi|finally|fn|for|from|func|function|if|impl|import|in|interface|is|let|match|mut"
-    r"|module|new|nil|None|not|null|or|package|pass|private|pub|public|raise|return|self|static|struct|switch|then|this|throw"
-    r"|trait|true|True|try|type|use|var|void|where|while|with|yield|SELECT|FROM|WHERE|INSERT|UPDATE|DELETE|CREATE|JOIN"
-    r")(?![\w-])",
-}
-_MARKS_OF_CODE = re.compile("|".join(f"(?P<{name}>{marks})" for name, marks in _COLOURED.items()))
+_BREAKS = {"softbreak": " ", "hardbreak": " ", "html_inline": ""}
 _WORD = re.compile(r"\S+")
 _SCHEMES = {"http", "https", "mailto"}
 _PRIVATE_NAME = re.compile(r"sayso-[a-z2-7]{16,}\.localhost")
@@ -116,7 +107,7 @@ def _is_tame(text: str) -> bool:
 def _words(tokens: Sequence[Token]) -> Iterator[str]:
     for token in tokens:
         if token.children:
-            yield "".join(child.content or " " for child in token.children if child.type != "html_inline")
+            yield "".join(_BREAKS.get(child.type, child.content) for child in token.children)
         elif token.type in ("fence", "code_block"):
             yield token.content
 
@@ -126,7 +117,7 @@ def _clean(html: str) -> str:
         html,
         tags=_TAGS,
         attributes=_ATTRIBUTES,
-        allowed_classes={"span": {f"code-{kind}" for kind in _COLOURED}},
+        allowed_classes={"span": {f"code-{colour}" for colour in COLOURS}},
         url_schemes=_SCHEMES,
         url_relative="deny",
         attribute_filter=_own_names_unlinked,
@@ -178,21 +169,11 @@ def _fence(
 ) -> str:
     """A block of code; in a diff, what is new and what is gone can be told apart."""
     token = tokens[place]
-    is_diff = token.info.strip() == "diff"
-    if token.info.strip() and not is_diff:
-        return f"<pre><code>{coloured(token.content)}</code></pre>\n"
-    lines = (_diff_line(line) if is_diff else _code(line) for line in token.content.splitlines(keepends=True))
-    return f"<pre><code>{''.join(lines)}</code></pre>\n"
-
-
-def coloured(code: str) -> str:
-    """Code in whatever language, with what most have in common told apart: comments, texts, numbers, keywords."""
-    pieces, end = [], 0
-    for found in _MARKS_OF_CODE.finditer(code):
-        between, mark = code[end : found.start()], f'<span class="code-{found.lastgroup}">{_code(found[0])}</span>'
-        pieces += [_code(between), mark]
-        end = found.end()
-    return "".join([*pieces, _code(code[end:])])
+    if (language := token.info.strip()) == "diff":
+        return f"<pre><code>{''.join(map(_diff_line, token.content.splitlines(keepends=True)))}</code></pre>\n"
+    pattern = of_language(language) if language else None
+    shown = (line_html(line, pattern, whole_word="<span>") for line in token.content.split("\n"))
+    return f"<pre><code>{chr(10).join(shown)}</code></pre>\n"
 
 
 def _diff_line(line: str) -> str:
