@@ -305,6 +305,54 @@ def test_a_queued_message_can_be_said_to_the_agent_at_work_and_only_so_many_wait
         runs.queue.add(run, "One too many")
 
 
+def test_a_conversation_has_another_stamp_after_whatever_is_new_in_it_and_the_same_after_news_of_others(
+    runs: RunDesk, project: Project
+) -> None:
+    run, other = (runs.open(new_run(project), most=9) for _ in range(2))
+    stamps = [runs.stamps([run.id])[run.id]]
+
+    def is_new() -> bool:
+        stamps.append(runs.stamps([other.id, run.id])[run.id])
+        return stamps[-1] not in stamps[:-1]
+
+    runs.take_in(run.id, [text("Half", EventKind.DELTA)], seen=4)
+    assert is_new()
+    runs.take_in(run.id, [text("Half of it")], seen=9)
+    assert is_new()
+    runs.say(run.id, Spoken(what=Saying.MODE, text="plan"), by="ada")
+    assert is_new()
+    runs.queue.add(run, "Later")
+    assert is_new()
+    (message,) = runs.queue.of(run.conversation)
+    runs.queue.change(run, message.id, "Never")
+    assert is_new()
+    runs.queue.remove(run, message.id)
+    runs.take_in(other.id, [text("News")], seen=4)
+    runs.queue.add(other, "Later")
+    assert not is_new(), "as it was before anything was queued"
+    done(runs, run)
+    assert is_new()
+    again = runs.open(new_run(project, run.conversation), most=9)
+    assert is_new()
+    assert stamps[-1].latest == again.id
+    assert runs.stamps(["nothing"])["nothing"].latest == ""
+
+
+def test_the_last_thing_that_was_said_or_done_in_a_turn_is_found_behind_what_tells_nothing(
+    runs: RunDesk, project: Project
+) -> None:
+    first, second = (runs.open(new_run(project), most=9) for _ in range(2))
+    assert runs.last_said_or_done([first.id]) == {}
+    tool = NewEvent(kind=EventKind.TOOL, body={"id": "1", "name": "Bash", "input": {"command": "make"}})
+    usage = NewEvent(kind=EventKind.USAGE, body={"used": 1})
+    runs.take_in(first.id, [text("Look"), tool, usage, text("Ha", EventKind.DELTA)], seen=4)
+    runs.append(second.id, text("Done"), text("Noted", EventKind.NOTICE))
+    found = runs.last_said_or_done([first.id, second.id])
+    assert [found[run.id].body for run in (first, second)] == [tool.body, {"text": "Done"}]
+    (listed,) = [each for each in runs.conversations("ada") if each.id == first.id]
+    assert listed.events == 4
+
+
 def test_a_conversation_has_a_name_is_put_away_and_found_again(
     runs: RunDesk, project: Project, clock: FakeClock
 ) -> None:

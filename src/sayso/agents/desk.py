@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from secrets import token_hex
 from typing import Any
@@ -19,6 +19,7 @@ from sayso.agents import queue, rows
 from sayso.agents.marks import ConversationMarks, read_marks
 from sayso.agents.model import (
     Conversation,
+    ConversationStamp,
     Ending,
     EventKind,
     NewEvent,
@@ -347,11 +348,26 @@ class RunDesk(DetachedDesk[Run]):
 
         return self._store.read(work)
 
-    def conversation_versions(self, user: str, *, most: int) -> list[tuple[object, ...]]:
-        """The latest turn of each of these conversations, its version and its marks: whether the list has changed since
-        one looked."""
+    def conversation_versions(self, user: str, *, most: int) -> dict[tuple[object, ...], int]:
+        """The latest turn of each of these conversations, its version and its marks, and how many events it has had:
+        whether the list has changed since one looked."""
         found = self._store.read(lambda tx: tx.all("conversation_versions", user_name=user, most=most))
-        return [tuple(row[name] for name in ("id", "version", "title", "seen_at")) for row in found]
+        return {tuple(row[name] for name in ("id", "version", "title", "seen_at")): row["events"] for row in found}
+
+    def last_said_or_done(self, runs: Iterable[str]) -> dict[str, RunEvent]:
+        """The last event of each of these runs in which somebody says something or the agent uses a tool. One trip for
+        all."""
+
+        def work(tx: Transaction) -> dict[str, RunEvent]:
+            found = (tx.one("last_said_or_done", run_id=run_id) for run_id in runs)
+            return {row["run_id"]: rows.read_event(row) for row in found if row}
+
+        return self._store.read(work)
+
+    def stamps(self, conversations: Iterable[str]) -> dict[str, ConversationStamp]:
+        """One for each of these conversations, which differs from the last one whenever anything is new in it. One trip
+        for all."""
+        return self._store.read(lambda tx: {each: self._stamp(tx, each) for each in conversations})
 
     def is_there(self, conversation: str) -> bool:
         """Whether it was not deleted yet; a conversation has the name of its first run."""
@@ -429,6 +445,14 @@ class RunDesk(DetachedDesk[Run]):
             raise _no_such_run()
         return found
 
+    def _stamp(self, tx: Transaction, conversation: str) -> ConversationStamp:
+        row = tx.one("conversation_stamp", conversation=conversation)
+        assert row is not None
+        waiting = tx.all("queued_messages", conversation=conversation) if row["queued"] else ()
+        queued = tuple((message["id"], message["after_run"], message["text"]) for message in waiting)
+        counts = (row["turns"], row["versions"], row["events"])
+        return ConversationStamp(latest=row["latest"] or "", seen=(*counts, queued))
+
     def _read(self, tx: Transaction, row: Row) -> Run:
         project = tx.one("project_by_id", id=row["project_id"])
         assert project is not None
@@ -436,9 +460,8 @@ class RunDesk(DetachedDesk[Run]):
 
     def _conversation(self, tx: Transaction, row: Row) -> Conversation:
         latest, marks = self._read(tx, row), read_marks(row)
-        return Conversation(
-            id=latest.conversation, first_prompt=json.loads(row["first_prompt"]), latest=latest, marks=marks
-        )
+        prompt, events = json.loads(row["first_prompt"]), row["events"]
+        return Conversation(id=latest.conversation, first_prompt=prompt, latest=latest, events=events, marks=marks)
 
     def _columns(self, process: Run) -> dict[str, Any]:
         return rows.changes(process)

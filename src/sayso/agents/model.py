@@ -266,9 +266,20 @@ class Conversation:
     id: str
     first_prompt: str
     latest: Run
+    events: int = 0
+    """How many the latest turn has had so far."""
     marks: Marks = Marks()
 
     @property
     def is_unread(self) -> bool:
         """Whether it has ended since the person last saw it."""
         return bool(self.marks.seen_at and self.latest.ended_at and self.latest.ended_at > self.marks.seen_at)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConversationStamp:
+    """How far a conversation has come: another one whenever a turn, an event or a queued message has come or changed.
+    `latest` is the id of its last turn."""
+
+    latest: str
+    seen: tuple[object, ...]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
@@ -365,6 +365,15 @@ class AskDesk:
         """The ids of all asks that can be answered, oldest first, each with its version: which have changed since one
         looked."""
         return {row["id"]: row["version"] for row in self._store.read(lambda tx: tx.all("inbox_versions"))}
+
+    def versions_of(self, ask_ids: Iterable[str]) -> dict[str, int]:
+        """The versions of these asks, but for those that are there no more. One trip for all."""
+
+        def work(tx: Transaction) -> dict[str, int]:
+            found = ((ask_id, tx.one("version_of_ask", id=ask_id)) for ask_id in ask_ids)
+            return {ask_id: row["version"] for ask_id, row in found if row}
+
+        return self._store.read(work)
 
     def sizes(self) -> dict[State, int]:
         """How many asks there are in each state."""

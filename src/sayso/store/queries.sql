@@ -47,6 +47,9 @@ ORDER BY created_at DESC, CASE state WHEN 'superseded' THEN 1 ELSE 0 END, id;
 SELECT * FROM asks WHERE run_id IS NOT NULL AND tool = :tool AND (delivered_at IS NULL OR state = 'timed_out')
 ORDER BY created_at LIMIT :most;
 
+-- name: version_of_ask
+SELECT version FROM asks WHERE id = :id;
+
 -- name: runs_that_wait
 SELECT DISTINCT run_id FROM asks
 WHERE run_id IS NOT NULL AND wait_process IS NOT NULL AND wait_id IS NOT NULL AND state = 'pending' AND owner = :owner;
@@ -582,12 +585,19 @@ WHERE latest.conversation = :id ORDER BY latest.turn DESC LIMIT 1;
 
 -- name: conversation_versions
 -- What tells whether that list has changed, without the texts in it.
-SELECT latest.id, latest.version, marks.title, marks.seen_at
+SELECT latest.id, latest.version, latest.events, marks.title, marks.seen_at
 FROM runs AS latest LEFT JOIN conversations AS marks ON marks.id = latest.conversation
 WHERE latest.user_name = :user_name
   AND NOT EXISTS (SELECT 1 FROM runs AS later WHERE later.conversation = latest.conversation AND later.turn > latest.turn)
   AND marks.archived_at IS NULL
 ORDER BY latest.started_at DESC, latest.id DESC LIMIT :most;
+
+-- name: conversation_stamp
+-- What tells whether there is anything new in one, without any of it.
+SELECT count(*) AS turns, sum(version) AS versions, sum(events) AS events,
+       (SELECT id FROM runs WHERE conversation = :conversation ORDER BY turn DESC LIMIT 1) AS latest,
+       (SELECT count(*) FROM queued_messages WHERE conversation = :conversation) AS queued
+FROM runs WHERE conversation = :conversation;
 
 -- name: texts_of_conversations
 SELECT runs.conversation, runs.prompt, marks.title
@@ -647,6 +657,9 @@ SELECT * FROM run_events WHERE run_id = :run_id AND seq > :after ORDER BY seq LI
 
 -- name: run_events_of_kind
 SELECT * FROM run_events WHERE run_id = :run_id AND kind = :kind ORDER BY seq;
+
+-- name: last_said_or_done
+SELECT * FROM run_events WHERE run_id = :run_id AND kind IN ('text', 'tool', 'said') ORDER BY seq DESC LIMIT 1;
 
 -- name: change_run_event
 UPDATE run_events SET body = :body WHERE run_id = :run_id AND seq = :seq;

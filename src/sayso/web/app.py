@@ -80,8 +80,8 @@ def build(
     When it stops, the event streams end first, then the lifespans, the last one first.
     """
     site = Site(desks)
-    supervisor, streams = desks.run_supervisor(address), Streams(site)
-    conversations = Conversations(supervisor.runs, site.desk)
+    supervisor = desks.run_supervisor(address)
+    streams, conversations = Streams(site, supervisor.runs), Conversations(supervisor.runs, site.desk)
     command = partial(command_row, words=site.reader.words)
     agent = partial(agent_row, words=site.reader.words)
     drawing = Drawing(ask=row, command=command, conversation=conversation_row, agent=agent)

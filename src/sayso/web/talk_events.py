@@ -1,21 +1,23 @@
-"""The event stream of one conversation: what is new in it since the place that the browser names.
+"""The event streams of conversations: what is new in each since the place that the browser names.
 
-Each stream reads the store itself, after each ring of the bell. Nothing is lost by a stream that ends: the next one
-goes on from the last whole thing that was told.
+After a ring of the bell, one look at the store tells for all streams of the process in which of them there is anything
+new; only those read it. Nothing is lost by a stream that ends: the next one goes on from the last whole thing that was
+told.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from sayso.bridge import Patience, Rings, listening
+from sayso.agents.desk import RunDesk
+from sayso.bridge import BackgroundTasks, Patience, Rings, endless, listening
 from sayso.errors import SaysoError
 from sayso.web.sessions import Visitor, required_browser
 from sayso.web.site import Site, site_of
@@ -26,40 +28,64 @@ logger = logging.getLogger(__name__)
 
 BEAT = 10.0
 """Seconds between two signs of life, and two looks whether the person is still signed in."""
-_GATHER = 0.01
-"""Seconds in which further events join the ones that just came."""
+_BETWEEN = 0.01
+"""Seconds from one look to the next: what comes meanwhile is told together."""
 _OPENING = b"retry: 1000\n\n"
 _BEAT_EVENT = b"event: beat\ndata: \n\n"
 _BYE_EVENT = b"event: bye\ndata: \n\n"
 
 
-class Streams:
-    """All open streams of this process, which hear the same bell."""
+class _OpenStream:
+    """One reader, and how its conversation was found at the last look."""
 
-    def __init__(self, site: Site) -> None:
-        self._site = site
+    def __init__(self, transcript: Transcript) -> None:
+        self.transcript = transcript
+        self.news = asyncio.Event()
+        self._stamp: object = None
+
+    def look_at(self, stamp: object) -> None:
+        if stamp != self._stamp:
+            self._stamp = stamp
+            self.news.set()
+
+
+class Streams:
+    """All open streams of this process, and the one watcher that wakes them."""
+
+    def __init__(self, site: Site, runs: RunDesk) -> None:
+        self._site, self._runs = site, runs
         self._rings = Rings()
+        self._open: set[_OpenStream] = set()
         self.stopping = False
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Hears the bell. Leaving ends every stream."""
+        watching = BackgroundTasks()
         async with listening(await self._site.do(self._site.desks.bell), self._rings.ring):
+            watching.start(endless("Looking at the conversations", self._watch))
             try:
                 yield
             finally:
                 self.stopping = True
-                self._rings.ring()
+                self._wake_all()
+                await watching.cancel()
 
     async def stream(self, transcript: Transcript, visitor: Visitor) -> AsyncIterator[bytes]:
         """What one browser is told, until its session ends, it leaves, or the server stops."""
+        stream = _OpenStream(transcript)
+        self._open.add(stream)
         try:
             yield _OPENING
             while not self.stopping:
-                rung = self._rings.next
+                stream.news.clear()
+                asked = transcript.asks
                 for message in await self._site.read(lambda: list(transcript.news())):
                     yield message
-                if not await self._hears(rung):
+                if transcript.asks != asked:
+                    # A card may have changed before anybody knew that it is looked at.
+                    self._rings.ring()
+                if not await _hears(stream.news):
                     signed_in = await self._site.do(self._site.accounts.session, visitor.secret)
                     yield _BEAT_EVENT if signed_in else _BYE_EVENT
                     if not signed_in:
@@ -67,14 +93,53 @@ class Streams:
         except SaysoError as error:
             # The browser comes back by itself and finds out what is wrong then.
             logger.warning("The stream of a conversation ended: %s", error)
+        finally:
+            self._open.discard(stream)
 
-    async def _hears(self, rung: asyncio.Event) -> bool:
-        """Wait for the bell; False when it was quiet for so long that a sign of life is due."""
-        async with Patience(BEAT):
+    # Watching
+
+    async def _watch(self) -> None:
+        """Endless until cancelled: look after each ring, at once if it was quiet before."""
+        while True:
+            rung = self._rings.next
+            try:
+                await self._look()
+            except SaysoError as error:
+                logger.warning("Cannot look at the conversations just now: %s", error)
+                # Each finds out by itself what is wrong.
+                self._wake_all()
+            await asyncio.sleep(_BETWEEN)
             await rung.wait()
-            await asyncio.sleep(_GATHER)
-            return True
-        return False
+
+    async def _look(self) -> None:
+        if streams := list(self._open):
+            stamps = await self._site.read(self._stamps, [stream.transcript for stream in streams])
+            for stream, stamp in zip(streams, stamps, strict=True):
+                stream.look_at(stamp)
+
+    def _stamps(self, transcripts: Sequence[Transcript]) -> list[object]:
+        """How far each has come: in its conversation, in its cards, and whether its agent waits."""
+        desk, asks = self._site.desk, [transcript.asks for transcript in transcripts]
+        stamps = self._runs.stamps({each.conversation for each in transcripts})
+        versions = desk.versions_of({ask for told in asks for ask in told})
+        waiting = {user: desk.runs_that_wait(user) for user in {each.user for each in transcripts}}
+        return [
+            (stamp, [(ask, versions.get(ask)) for ask in told], stamp.latest in waiting[transcript.user])
+            for transcript, told in zip(transcripts, asks, strict=True)
+            if (stamp := stamps[transcript.conversation])
+        ]
+
+    def _wake_all(self) -> None:
+        for stream in self._open:
+            stream.news.set()
+
+
+async def _hears(news: asyncio.Event) -> bool:
+    """Wait for news; False when there was none for so long that a sign of life is due."""
+    async with Patience(BEAT):
+        await news.wait()
+        return True
+    return False
 
 
 async def events(request: Request) -> Response:

@@ -87,7 +87,7 @@ class Transcript:
 
     def __init__(self, runs: RunDesk, desk: AskDesk, conversation: str, *, user: str, csrf: str) -> None:
         self._runs, self._desk = runs, desk
-        self._conversation, self._user, self._csrf = conversation, user, csrf
+        self.conversation, self.user, self._csrf = conversation, user, csrf
         self._place, self._turn = Place(), 0
         self._told: dict[str, str] = {}
         """The version of each card that the reader has seen."""
@@ -104,7 +104,7 @@ class Transcript:
 
     def check(self) -> None:
         """A NotFound where this is no conversation of the reader's."""
-        self._runs.turns(self._conversation, self._user)
+        self._runs.turns(self.conversation, self.user)
 
     # A page
 
@@ -112,7 +112,7 @@ class Transcript:
         """Everything so far. A conversation that is somebody else's is not found."""
         turns: list[Turn] = []
         place = Place()
-        runs = self._runs.turns(self._conversation, self._user)
+        runs = self._runs.turns(self.conversation, self.user)
         cost = costs(runs)
         for run in runs:
             events = list(self._events(run, 0))
@@ -132,7 +132,7 @@ class Transcript:
             place = Place(turn=run.turn, seq=_last_whole(events))
         status, queue = self._status(runs[-1], cost), self._queue(runs[-1], self._waiting(runs[-1]))
         self._note_seen(runs[-1])
-        marks = self._runs.marks.of(self._conversation)
+        marks = self._runs.marks.of(self.conversation)
         return ShownConversation(turns=tuple(turns), status=status, queue=queue, marks=marks, place=place)
 
     def _note_seen(self, latest: Run) -> None:
@@ -141,11 +141,11 @@ class Transcript:
             return
         self._seen_end = latest.id
         with suppress(StoreError):
-            self._runs.marks.see(self._conversation)
+            self._runs.marks.see(self.conversation)
 
     def _waiting(self, latest: Run) -> tuple[tuple[QueuedMessage, bool], ...]:
         """The messages that wait, and whether each is held."""
-        return tuple((message, message.is_held(latest)) for message in self._runs.queue.of(self._conversation))
+        return tuple((message, message.is_held(latest)) for message in self._runs.queue.of(self.conversation))
 
     def _queue(self, latest: Run, waiting: Sequence[tuple[QueuedMessage, bool]]) -> Markup:
         return fragment("queue.html", waiting=waiting, sends=_sends(latest), csrf=self._csrf, most=MAX_TEXT)
@@ -204,9 +204,14 @@ class Transcript:
         """Take the reader to be at this place."""
         self._place = place
 
+    @property
+    def asks(self) -> tuple[str, ...]:
+        """Those whose cards the reader has been told of."""
+        return tuple(self._told)
+
     def news(self) -> Iterator[bytes]:
         """The messages for what happened since the reader was last told."""
-        runs = self._runs.turns(self._conversation, self._user)
+        runs = self._runs.turns(self.conversation, self.user)
         cost = costs(runs)
         if not self._turn:
             self._look_back([run for run in runs if run.turn < self._place.turn][-_EARLIER:])
@@ -369,7 +374,7 @@ class Transcript:
             ask=ask,
             card=card,
             version=version,
-            user=self._user,
+            user=self.user,
             csrf=self._csrf,
             relay=relay if run.token else "",
             run=run,
