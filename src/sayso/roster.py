@@ -59,6 +59,11 @@ class AgentAtWork:
     """What it has open in the inbox; what it waits for first."""
     commands: tuple[Operation, ...] = ()
     """What it runs."""
+    in_turn: bool | None = None
+    """Whether it is in the middle of a turn, where the agent's own file of the session tells."""
+    said: str = ""
+    """What was last said in it, in one line, where that file tells."""
+    said_at: int = 0
 
     @property
     def names(self) -> tuple[str, str]:
@@ -75,7 +80,8 @@ class AgentAtWork:
         """Another one whenever it is told differently."""
         asks = [f"{ask.id}.{ask.version}" for ask in self.asks]
         commands = [f"{command.id}.{command.version}" for command in self.commands]
-        told = "\n".join((*asks, *commands, self.doing, self.asker.branch, str(self.since)))
+        facts = (self.doing, self.asker.branch, str(self.since), str(self.in_turn), self.said)
+        told = "\n".join((*asks, *commands, *facts))
         return sha256(told.encode())[:8]
 
 

@@ -15,6 +15,8 @@ from tests.web.house import USER, new_ask, text
 
 from sayso.accounts import Accounts
 from sayso.agents.desk import RunDesk
+from sayso.agents.projects import Projects
+from sayso.agents.takeover import Takeovers
 from sayso.asks.crowds import Entry
 from sayso.asks.desk import AskDesk
 from sayso.config import Config, load
@@ -22,12 +24,14 @@ from sayso.desks import Desks
 from sayso.mcp_server.http import McpOverHttp
 from sayso.mcp_server.offer import Offer
 from sayso.protocol.request import ClientInfo
+from sayso.roster import Roster
 from sayso.store import Transaction
 from sayso.store.sqlite import SqliteStore
 from sayso.web.app import build
 from sayso.web.boards import Drawing
 from sayso.web.conversations import Conversations
 from sayso.web.events import News
+from sayso.web.glances import Glances
 from sayso.web.pages import row
 from sayso.web.sessions import Visitor
 from sayso.web.site import Site
@@ -135,7 +139,8 @@ def test_one_trip_to_a_thread_and_one_drawing_of_an_ask_serve_all_streams(config
         site.accounts.add_user(USER)
         conversations = Conversations(RunDesk(store, config.runs_dir), site.desk)
         drawing = Drawing(ask=draw, command=lambda _: "", conversation=lambda _: "", agent=lambda _: "")
-        news = News(site, conversations, drawing)
+        takeovers = Takeovers(config, Projects(store), Roster(store))
+        news = News(site, conversations, Glances(takeovers), drawing)
         visitor = Visitor(user=USER, csrf="", secret="", session="", surface="browser")
         async with news.running(), asyncio.timeout(WAIT):
             streams = [news.stream(visitor) for _ in range(20)]

@@ -13,11 +13,21 @@ Words = Callable[[Operation], str]
 
 
 def standing(agent: AgentAtWork) -> Standing:
+    """In the words and tones of conversations. Of one whose session cannot be read it is not known whether it works."""
     if agent.waits:
-        return Standing(word="Waits for you", tone="waiting")
+        return Standing(word="Waits for you", tone="late")
     if agent.asks:
         return Standing(word="Has a question open", tone="late")
-    return Standing(word="Running a command" if agent.commands else "At work", tone="quiet")
+    if agent.commands:
+        return Standing(word="Running a command", tone="waiting")
+    if agent.in_turn:
+        return Standing(word="At work", tone="waiting")
+    return Standing(word="Open" if agent.in_turn is None else "Quiet", tone="quiet")
+
+
+def moved_at(agent: AgentAtWork) -> int:
+    """When it was last heard of."""
+    return max(agent.seen_at, agent.said_at)
 
 
 def doing(agent: AgentAtWork, words: Words) -> str:
@@ -27,6 +37,8 @@ def doing(agent: AgentAtWork, words: Words) -> str:
     if agent.commands:
         operation = agent.commands[0]
         return one_line(words(operation), 300) or one_line(operation.tool, 100)
+    if agent.said:
+        return agent.said
     return f"Last: {one_line(agent.doing, 200)}" if agent.doing else "Asks nothing right now"
 
 

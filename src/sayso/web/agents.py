@@ -12,6 +12,7 @@ from sayso.agents.takeover import Takeover
 from sayso.desks import Desks
 from sayso.errors import MAX_TEXT, NotFound, SaysoError
 from sayso.roster import AgentAtWork, of_agent
+from sayso.web.glances import agents_at_work
 from sayso.web.pages import page
 from sayso.web.refusal import status_of
 from sayso.web.sessions import Visitor, required_browser
@@ -24,7 +25,7 @@ MOST = 30
 async def show_list(request: Request) -> Response:
     visitor, site = await required_browser(request), site_of(request)
     await site.do(_end_the_dead, site.desks)
-    agents = await site.do(site.desks.agents_at_work, visitor.user)
+    agents = await agents_at_work(request, visitor)
     absence = await site.do(site.desks.presence.absence, visitor.user)
     return page(request, "agents.html", visitor, agents=agents, absence=absence, words=site.reader.words)
 
@@ -38,7 +39,7 @@ async def found(request: Request, visitor: Visitor) -> AgentAtWork:
     """The agent that a request is about."""
     site = site_of(request)
     await site.do(_end_the_dead, site.desks)
-    return _found(await site.do(site.desks.agents_at_work, visitor.user), request.path_params["agent"])
+    return _found(await agents_at_work(request, visitor), request.path_params["agent"])
 
 
 async def takeover_of(request: Request, visitor: Visitor, agent: AgentAtWork) -> Takeover | None:

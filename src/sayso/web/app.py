@@ -48,6 +48,7 @@ from sayso.web import (
 from sayso.web.boards import Drawing
 from sayso.web.conversations import Conversations
 from sayso.web.events import News, events, sight
+from sayso.web.glances import Glances
 from sayso.web.pages import agent_row, asset, command_row, conversation_row, page, row
 from sayso.web.private_path import PrivatePath, own_path
 from sayso.web.pusher import Pusher
@@ -85,7 +86,8 @@ def build(
     command = partial(command_row, words=site.reader.words)
     agent = partial(agent_row, words=site.reader.words)
     drawing = Drawing(ask=row, command=command, conversation=conversation_row, agent=agent)
-    news = News(site, conversations, drawing)
+    glances = Glances(supervisor.takeovers)
+    news = News(site, conversations, glances, drawing)
     pusher = Pusher(site, conversations, news.is_seen_by)
     relay = Relay(desks.config)
 
@@ -117,7 +119,7 @@ def build(
     )
     app.state.site, app.state.news, app.state.failures = site, news, sign_in.Failures()
     app.state.supervisor, app.state.streams, app.state.conversations = supervisor, streams, conversations
-    app.state.pusher = pusher
+    app.state.pusher, app.state.glances = pusher, glances
     return app
 
 

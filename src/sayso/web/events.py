@@ -22,9 +22,11 @@ from sayso.asks.model import Ask
 from sayso.bridge import BackgroundTasks, Patience, Rings, endless, listening, seen_through
 from sayso.errors import NotFound, SaysoError
 from sayso.operations.operation import Operation
+from sayso.records import replace
 from sayso.web.boards import PAGE, Drawing, OpenStream, SeenByPerson, StreamBoard
 from sayso.web.conversations import Conversations
 from sayso.web.fields import read_form
+from sayso.web.glances import Glances
 from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
 from sayso.web.site import Site, site_of
 from sayso.web.tabs import GRACE, Tabs, Told, told
@@ -52,8 +54,8 @@ _BYE_EVENT = b"event: bye\ndata: \n\n"
 class News:
     """All open streams of this process, and the one watcher that feeds them."""
 
-    def __init__(self, site: Site, conversations: Conversations, drawing: Drawing) -> None:
-        self._site, self._conversations, self._drawing = site, conversations, drawing
+    def __init__(self, site: Site, conversations: Conversations, glances: Glances, drawing: Drawing) -> None:
+        self._site, self._conversations, self._glances, self._drawing = site, conversations, glances, drawing
         self._boards: dict[str, StreamBoard] = {}
         self._watching = Watching(site.reader)
         self._rung = asyncio.Event()
@@ -211,6 +213,7 @@ class News:
         for user, board in boards.items():
             if user in seen:
                 _tell(board, seen[user])
+                await self._glance(board, seen[user], user)
             else:
                 for reader in board.readers:
                     reader.end(_BYE_EVENT)
@@ -218,6 +221,12 @@ class News:
             # After the news, which must not wait for this. What it changes rings the bell.
             self._dead_looked_at = now
             await self._site.do(self._end_the_dead)
+
+    async def _glance(self, board: StreamBoard, seen: SeenByPerson, user: str) -> None:
+        """After the news, which must not wait for files."""
+        if self._glances.is_due(seen.agents, user):
+            agents = await self._site.read(self._glances.told, seen.agents, user)
+            _tell(board, replace(seen, agents=agents))
 
     def _seen_by(self, users: Iterable[str]) -> dict[str, SeenByPerson]:
         """What each of these people has before them now, but for those who were shut out. One trip for all."""
@@ -229,11 +238,12 @@ class News:
         site = self._site
         inbox, commands = site.desk.folded(person=user, most=PAGE), site.reader.overview(person=user)
         asks = [entry.newest if isinstance(entry, Crowd) else entry for entry in inbox.entries]
+        at_work = site.desks.roster.at_work(asks, commands.under_way, user)
         return SeenByPerson(
             inbox=inbox,
             commands=commands,
             talk=self._conversations.newest(user),
-            agents=site.desks.roster.at_work(asks, commands.under_way, user),
+            agents=[self._glances.known(agent, user) for agent in at_work],
             absence=site.desks.presence.absence(user),
         )
 

@@ -54,6 +54,7 @@ from sayso.records import replace
 from sayso.web import talk_wording
 from sayso.web.conversations import ConversationPage, Conversations
 from sayso.web.fields import Fields, read_form_with_files
+from sayso.web.glances import agents_at_work
 from sayso.web.pages import page
 from sayso.web.refusal import error_data, status_of
 from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
@@ -287,7 +288,7 @@ async def _overview(
         can_add=may_add_projects(site, visitor),
         most=MAX_TEXT,
         conversations=found,
-        agents=await site.do(site.desks.agents_at_work, visitor.user),
+        agents=await agents_at_work(request, visitor),
         words=site.reader.words,
         listing=listing,
         query=query,
@@ -330,7 +331,7 @@ async def conversation_page(
         foot=shown.status,
         marks=shown.marks,
         conversations=await site.do(listed.newest, visitor.user),
-        agents=await site.do(site.desks.agents_at_work, visitor.user),
+        agents=await agents_at_work(request, visitor),
         words=site.reader.words,
         listing="newest",
         query="",

@@ -6,12 +6,16 @@ import socket
 
 from sayso.agents.costs import Cost
 from sayso.agents.kinds import AGENTS
-from sayso.agents.model import Conversation, Marks, Run, RunState, Saying
+from sayso.agents.model import Conversation, EventKind, Marks, Run, RunEvent, RunState, Saying
 from sayso.agents.takeover import RESUMED, command_to_go_on
 from sayso.text import lasting, one_line
+from sayso.web import tool_wording
+from sayso.web.markdown import plain_line
 from sayso.web.talk_status import TalkStatus
 from sayso.web.wording import Standing
 
+LINE_WIDTH = 160
+"""Characters of a line in a list."""
 _WORDS = {
     RunState.RUNNING: ("At work", "waiting"),
     RunState.COMPLETED: ("Done", "done"),
@@ -66,6 +70,30 @@ def mode_of_project(run: Run) -> str:
 
 def title(conversation: Conversation) -> str:
     return one_line(conversation.marks.title or conversation.first_prompt, 200)
+
+
+def happened(event: RunEvent) -> str:
+    """Something that was said or done, in one line."""
+    body = event.body
+    match event.kind:
+        case EventKind.TOOL:
+            return ": ".join(filter(None, (tool_wording.name(body), tool_wording.subject(body))))
+        case EventKind.SAID if body["what"] == Saying.MESSAGE:
+            return f"You: {one_line(body['text'], LINE_WIDTH)}"
+        case EventKind.SAID:
+            return told(body["what"], body["text"])
+    return plain_line(body["text"], LINE_WIDTH)
+
+
+def last_line(conversation: Conversation, happened_last: str) -> str:
+    """What a row says below the name of a conversation: why its last turn ended as it did, what happened last in it,
+    else what the person said, if that is not its name."""
+    latest, marks = conversation.latest, conversation.marks
+    if latest.ending and latest.ending.message:
+        return one_line(latest.ending.message, LINE_WIDTH)
+    is_its_name = latest.turn == 1 and not marks.title
+    said = "" if is_its_name or latest.is_unbidden else f"You: {one_line(latest.prompt, LINE_WIDTH)}"
+    return happened_last or said
 
 
 def headline(prompt: str, marks: Marks) -> str:

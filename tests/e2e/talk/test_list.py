@@ -36,6 +36,7 @@ def test_the_list_says_live_in_every_tab_who_waits_for_you(stage: Stage, sign_in
     # Whoever comes now sees the same, and the conversation says so too.
     second.reload()
     _expect_standing(conversation, "Waits for you", second)
+    expect(_row(second, conversation).locator(".row-newest")).to_have_text("Bash: make")
     _row(second, conversation).get_by_role("link").click()
     expect(second.locator("[data-status]")).to_contain_text("Claude waits for you")
     card(second, "Allow Bash: make?").get_by_role("button", name="Allow", exact=True).click()
@@ -45,6 +46,7 @@ def test_the_list_says_live_in_every_tab_who_waits_for_you(stage: Stage, sign_in
     assert visitor.go_on(conversation, "say Again").status == 303
     expect(_row(first, conversation)).to_contain_text("2 turns")
     _expect_standing(conversation, "Done", first)
+    expect(_row(first, conversation).locator(".row-newest")).to_have_text("Again")
 
 
 def _row(page: Page, conversation: str) -> Locator:
@@ -96,4 +98,5 @@ def test_conversations_are_found_as_one_types_renamed_and_put_away(stage: Stage,
     expect(_row(page, fence)).to_be_visible()
     _row(page, lawn).get_by_role("link").click()
     expect(_row(page, lawn).locator(".pill")).to_have_text("Failed")
+    expect(_row(page, lawn).locator(".row-newest")).to_have_text("No")
     expect(_row(page, lawn).locator(".unread")).to_have_count(0)
