@@ -26,7 +26,7 @@ def offers_of(runs: RunDesk, project: Project) -> Offers:
     """Of the agent in a project, for the page. To ask for nothing at all is chosen for a project, from the command
     line of its machine."""
     told = runs.offers(project) or {}
-    modes = _modes(project.options.agent) or tuple(told.get("modes", ()))
+    modes = known_modes(project.options.agent) or tuple(told.get("modes", ()))
     if project.options.permission_mode != ASKS_NOTHING:
         modes = tuple(mode for mode in modes if mode != ASKS_NOTHING)
     known = _OF_CLAUDE if project.options.agent == "claude" else ()
@@ -34,7 +34,7 @@ def offers_of(runs: RunDesk, project: Project) -> Offers:
     return Offers(modes=modes, models=tuple(told.get("models", ())) or known, takes_pictures=takes_pictures)
 
 
-def _modes(agent: str) -> tuple[str, ...]:
-    """Those that are known without being told."""
+def known_modes(agent: str) -> tuple[str, ...]:
+    """The permission modes of an agent that are known without being told."""
     program = PROGRAMS.get(agent)
     return tuple(mode for mode in PERMISSION_MODES if mode in program.modes) if program else PERMISSION_MODES

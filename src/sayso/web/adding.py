@@ -11,7 +11,7 @@ from starlette.routing import Route
 from sayso.agents.agent import MODEL_NAME
 from sayso.agents.kinds import installed
 from sayso.agents.model import PERMISSION_MODES, Options, Project
-from sayso.agents.offers import ASKS_NOTHING
+from sayso.agents.offers import ASKS_NOTHING, known_modes
 from sayso.agents.project_places import MOST_LISTED, ProjectPlaces
 from sayso.errors import InvalidInput, Problem, SaysoError
 from sayso.records import replace
@@ -23,8 +23,6 @@ from sayso.web.sessions import Visitor, required_browser
 from sayso.web.site import site_of
 from sayso.web.talk import form_of, may_add_projects, supervisor_of
 
-MODES = tuple(mode for mode in PERMISSION_MODES if mode != ASKS_NOTHING)
-"""To ask for nothing at all is chosen from the command line of the machine."""
 _NOT_HERE = "Projects cannot be added from this page. On the machine where Sayso runs: sayso project add DIR"
 
 
@@ -67,8 +65,8 @@ def _check(options: Options, agents: list[str]) -> None:
     if options.agent not in agents:
         text = f"is {one_line(options.agent, 50)!r}; it must be one that is installed here: {', '.join(agents)}."
         problems.append(Problem(path="agent", text=text))
-    if options.permission_mode and options.permission_mode not in MODES:
-        text = f"is {one_line(options.permission_mode, 50)!r}; it must be empty or one of {', '.join(MODES)}."
+    if options.permission_mode and options.permission_mode not in (modes := _modes(options.agent)):
+        text = f"is {one_line(options.permission_mode, 50)!r}; it must be empty or one of {', '.join(modes)}."
         problems.append(Problem(path="permission_mode", text=text))
     if options.model and not MODEL_NAME.fullmatch(options.model):
         text = f"is {one_line(options.model, 100)!r}; it must be the name of a model, such as opus."
@@ -77,12 +75,20 @@ def _check(options: Options, agents: list[str]) -> None:
         raise InvalidInput(problems)
 
 
+def _modes(agent: str) -> tuple[str, ...]:
+    """Those of an agent that can be chosen here. To ask for nothing at all is chosen from the command line of the
+    machine."""
+    return tuple(mode for mode in known_modes(agent) if mode != ASKS_NOTHING)
+
+
 async def _form(
     request: Request, visitor: Visitor, options: Options, folder: str, *, refused: SaysoError | None = None
 ) -> Response:
     site = site_of(request)
     projects = await site.do(supervisor_of(request).projects.all, visitor.user)
     places = ProjectPlaces(site.config.projects_in)
+    agents = await site.read(installed, site.config)
+    modes_of = {name: _modes(name) for name in agents}
     return page(
         request,
         "project_new.html",
@@ -92,8 +98,9 @@ async def _form(
         allowed=places.allowed,
         places=await site.read(places.listed, [project.directory for project in projects]),
         most=MOST_LISTED,
-        agents=await site.read(installed, site.config),
-        modes=MODES,
+        agents=agents,
+        modes_of=modes_of,
+        modes=[mode for mode in PERMISSION_MODES if any(mode in modes for modes in modes_of.values())],
         given=options,
         folder=folder,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from markupsafe import Markup
@@ -18,6 +18,7 @@ from sayso.agents.costs import Cost, costs
 from sayso.agents.desk import RunDesk
 from sayso.agents.kinds import AGENTS
 from sayso.agents.model import EventKind, Marks, Run, RunEvent
+from sayso.agents.offers import offers_of
 from sayso.agents.queue import QueuedMessage
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask
@@ -290,6 +291,8 @@ class Transcript:
     def _told_of(self, run: Run, event: RunEvent) -> Iterator[bytes]:
         where = Place(turn=run.turn, seq=event.seq)
         match event.kind:
+            case EventKind.OFFERS:
+                yield self._message("offers", where, **asdict(offers_of(self._runs, run.project)))
             case kind if kind in _UNSEEN:
                 return
             case EventKind.DELTA:

@@ -36,7 +36,7 @@ def test_a_folder_becomes_a_project_by_a_form_and_an_agent_works_in_it(home: Sta
     assert '<a class="button primary" href="projects/new">' in visitor.get("/talk").text
     page = visitor.get("/projects/new").text
     assert page.index(f'value="{shop}"') < page.index("&lt;b&gt;attic")
-    assert '<option value="claude" selected>Claude</option>' in page
+    assert '<option value="claude" data-modes="default acceptEdits plan dontAsk" selected>Claude</option>' in page
     assert "bypassPermissions" not in page
     form = {"folder": str(shop), "agent": "claude", "permission_mode": "plan", "model": "haiku"}
     added = visitor.post("/projects/new", **form)

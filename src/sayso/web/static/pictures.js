@@ -48,6 +48,8 @@ async function smaller(file) {
 }
 
 async function add(files) {
+  // The agent may take none.
+  if (field.closest("[data-pictures]").hidden) return 0;
   const pictures = [...files].filter((file) => file.type.startsWith("image/"));
   if (pictures.length) put([...field.files, ...(await Promise.all(pictures.map(smaller)))]);
   return pictures.length;

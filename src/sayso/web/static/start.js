@@ -17,17 +17,12 @@ form?.addEventListener("submit", async (event) => {
   if (taken) location.assign(reply?.url ?? "talk");
 });
 
-// --- What can be chosen for the agent of the project
+// --- The models of the agent of the project
 
 const project = form?.elements.project;
 
 function fit() {
   const chosen = project.selectedOptions[0];
-  const modes = chosen?.dataset.modes.split(" ") ?? [];
-  for (const option of form.elements.mode.options) {
-    option.hidden = option.disabled = Boolean(option.value) && !modes.includes(option.value);
-    if (option.disabled && option.selected) form.elements.mode.value = "";
-  }
   form.elements.model.setAttribute("list", `models-${chosen?.value}`);
   // A model is one agent's.
   if (form.dataset.agent && chosen && form.dataset.agent !== chosen.dataset.agent) form.elements.model.value = "";

@@ -79,7 +79,7 @@ function followWhileVisible() {
 function hear(message) {
   const [stick, asked] = [nearEnd(), waiting()];
   if (message.place) stream.place = message.place;
-  const act = { turn, footer, status: showStatus, queue: showQueue, delta, taken, tool_result: toolResult, card: changeCard, ask: newCard, ask_user_question: newCard };
+  const act = { turn, footer, offers: showOffers, status: showStatus, queue: showQueue, delta, taken, tool_result: toolResult, card: changeCard, ask: newCard, ask_user_question: newCard };
   (act[message.type] ?? addPart)(message);
   // Somebody may be reading what waits for them: only another one is gone to.
   if (stick && (!asked || waiting() !== asked)) showNewest();
@@ -145,6 +145,14 @@ function showStatus(message) {
   $("[data-status]").replaceWith(element(message.html));
   $("[data-prompt]", compose).placeholder = message.invitation;
   for (const shown of $$("[data-shown]")) showChoice(shown, message.choices[shown.dataset.shown]);
+}
+
+// The agent has told what can be chosen of it, and sent to it.
+function showOffers({ modes, models, takes_pictures }) {
+  $("[data-pictures]", compose).hidden = !takes_pictures;
+  const mode = $("#mode", talk);
+  for (const each of modes) if (![...mode.options].some((option) => option.value === each)) mode.add(new Option(each));
+  $("#models", talk).replaceChildren(...models.map((each) => new Option("", each)));
 }
 
 // What somebody is about to choose here stays; else the field shows what holds now.
