@@ -40,7 +40,8 @@ class RealAgent:
     run: Callable[[str, str], Json]
     ask: str
     steers: bool = True
-    takes_pictures: bool = True
+    takes_pictures_at_once: bool = True
+    """Else it has to be talked with first, and tells."""
 
 
 def _shell(tool: str) -> Callable[[str, str], Json]:
@@ -50,7 +51,11 @@ def _shell(tool: str) -> Callable[[str, str], Json]:
 CLAUDE = RealAgent(key="claude", run=_shell("Bash"), ask="mcp__ask-user__ask_user")
 CODEX = RealAgent(key="codex", run=codex_steps.run, ask="mcp__ask_user/ask_user")
 GEMINI = RealAgent(
-    key="gemini", run=_shell("run_shell_command"), ask="mcp_ask-user_ask_person", steers=False, takes_pictures=False
+    key="gemini",
+    run=_shell("run_shell_command"),
+    ask="mcp_ask-user_ask_person",
+    steers=False,
+    takes_pictures_at_once=False,
 )
 
 

@@ -1,7 +1,7 @@
 """What a person does with an agent in Talk, one line of a table each, with the real Claude Code, Codex and Gemini on
 scripted models, in a real browser. The server is killed in the middle of each. `make test-claude` runs this.
 
-Not part of `make test`: the programs are large. What an agent cannot do is refused in plain words (docs/talk.md).
+Not part of `make test`: the programs are large. What each of them can and cannot do is in docs/talk.md.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 from tests.e2e.programs.model import use
 from tests.e2e.talk.conftest import SignIn
 from tests.e2e.talk.real_agents import CLAUDE, CODEX, GEMINI, RealAgent, RealTalk, allow, over, real_talk
@@ -133,30 +133,40 @@ def test_another_permission_mode_holds_for_the_rest_of_the_conversation(talk: Re
     assert talk.stage.latest(conversation).choices.permission_mode == "plan"
 
 
-def test_a_picture_in_a_message_reaches_its_model_or_is_refused_in_plain_words(
+def test_a_picture_in_a_message_reaches_its_model_once_the_agent_is_known_to_take_it(
     talk: RealTalk, sign_in: SignIn, tmp_path: Path
 ) -> None:
     go = tmp_path / "go-on"
     talk.scripts["LOOK-AT-IT"] = [talk.agent.run("call_1", AWAIT.format(go))]
-    project = talk.project("pictured")
     page = sign_in("/talk", to=talk.stage)
-    page.get_by_label("Project").select_option(str(project))
+    page.get_by_label("Project").select_option(str(talk.project("pictured")))
     page.get_by_label("What should it do?").fill("LOOK-AT-IT")
-    with resources.as_file(resources.files("sayso.web") / "static" / "icon-192.png") as file:
-        page.get_by_label("Add pictures").set_input_files(file)
-        expect(page.get_by_role("button", name="Remove icon-192.png")).to_have_count(1)
+    _add_picture(page)
+    page.get_by_role("button", name="Start").click()
+    if not talk.agent.takes_pictures_at_once:
+        expect(page.get_by_role("alert").filter(has_text="has not been talked with here yet")).to_be_visible()
+        page.get_by_role("button", name="Remove icon-192.png").click()
+        page.get_by_label("What should it do?").fill("Hello")
         page.get_by_role("button", name="Start").click()
-        if not talk.agent.takes_pictures:
-            expect(page.get_by_role("alert").filter(has_text="icture")).to_be_visible()
-            return
         page.wait_for_url("**/talk/*")
+        over(page, 1)
+        expect(page.locator("[data-pictures] .button").first).to_be_visible()
+        _add_picture(page)
+        go_on(page, "LOOK-AT-IT")
+    page.wait_for_url("**/talk/*")
     expect(page.locator(".pictures img")).to_have_js_property("naturalWidth", 192)
     expect(card(page, str(go))).to_be_visible()
     talk.kill_server()
     assert "image/png" in talk.heard()
     allow(card(page, str(go)), SECONDS)
     go.touch()
-    over(page, 1)
+    over(page, 1 if talk.agent.takes_pictures_at_once else 2)
+
+
+def _add_picture(page: Page) -> None:
+    with resources.as_file(resources.files("sayso.web") / "static" / "icon-192.png") as file:
+        page.get_by_label("Add pictures").set_input_files(file)
+        expect(page.get_by_role("button", name="Remove icon-192.png")).to_have_count(1)
 
 
 def test_it_works_in_a_worktree_of_its_own_that_is_merged(talk: RealTalk, sign_in: SignIn) -> None:
