@@ -22,6 +22,7 @@ PROGRAMS = {
     "tui": "The terminal inbox",
     "web": "The web inbox",
     "push": "From a question to a phone",
+    "chats": "From a chat to the agent",
     "talk": "Talking with an agent",
     "talk_crowd": "Talking with many agents at once",
     "talk_peers": "Talk beside HAPI",

@@ -39,7 +39,10 @@ _NOBODY = "ended"
 """Stands for a process that is gone."""
 PUT_BACK = "a backup was put back that does not say what became of it"
 """Why what nobody waits for any more is let go of."""
-_AS_IT_IS = ("surfaces", "presence", "roster", "links", "sessions", "pushes", "delegations")
+_AS_IT_IS = (
+    *("surfaces", "presence", "roster", "links", "sessions", "pushes", "delegations"),
+    *("chats", "chat_links", "chat_codes", "chat_messages"),
+)
 """Tables that tell of now. They stay as they are, whatever the backup has."""
 _UNDER_WAY = (
     "It was at work when the backup was made that has been put back, and what became of it is not in there. Send "
@@ -140,6 +143,7 @@ class _Present:
         self._kept = {table: list(tx.rows(table)) for table in (*_AS_IT_IS, "claims")}
         self._people = {row["name"] for row in made.rows("users")}
         self._signed_in = {row["hash"] for row in self._kept["sessions"] if row["user_name"] in self._people}
+        self._linked = {row["id"] for row in self._kept["chat_links"] if row["user_name"] in self._people}
 
     def fitted(self, table: str, rows: Iterable[Row]) -> Iterable[Row]:
         """The rows of a table of the backup as they are to be put back."""
@@ -167,7 +171,8 @@ class _Present:
 
     def _belongs(self, row: Row) -> bool:
         """Whether a person whom a row is about is in the backup."""
-        return row.get("user_name", "") in {"", *self._people} and row.get("session", "") in {"", *self._signed_in}
+        known = row.get("user_name", "") in {"", *self._people} and row.get("session", "") in {"", *self._signed_in}
+        return known and row.get("link", "") in {"", *self._linked}
 
     def _ask(self, row: Row) -> Row:
         fitted = {**row, "delivered_at": row["delivered_at"] or self._delivered.get(row["id"])}

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from sayso.agents.projects import Projects
     from sayso.agents.supervisor import RunSupervisor
     from sayso.asks.waiting import Waiting
+    from sayso.chats.desk import ChatDesk
+    from sayso.chats.service import Chats
     from sayso.operations.approval import Approvals
     from sayso.operations.desk import OperationDesk
     from sayso.operations.reader import OperationReader
@@ -108,6 +110,17 @@ class Desks:
         from sayso.push.subscriptions import PushDesk
 
         return PushDesk(self._store)
+
+    @cached_property
+    def chats(self) -> ChatDesk:
+        from sayso.chats.desk import ChatDesk
+
+        return ChatDesk(self._store)
+
+    def chat_service(self) -> Chats:
+        from sayso.chats.service import Chats
+
+        return Chats(self.config, self._store, self.asks, self.permissions, self.presence)
 
     @cached_property
     def presence(self) -> PresenceDesk:

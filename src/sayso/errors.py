@@ -18,6 +18,8 @@ SaysoError                      exit code 1
 ├── ProtocolError               1   a message that the protocol does not allow, or that an MCP client refused
 ├── FormUnavailable             1   the client's own form cannot be had; other surfaces go on
 ├── NotificationFailed          1   a person could not be told of a question
+├── ChatFailed                  1   a chat is not there, or refuses something; the text says why
+│   └── ChatGone                    nobody is there any more whom it could tell
 ├── SignInRefused               5   a link, a session or a token that does not let anyone in
 ├── HistoryError                1   a question and its answer could not be written to the project's files
 ├── NotTrusted                  4   what a project brings is not what was looked at, or nobody has looked at it yet
@@ -179,6 +181,19 @@ class FormUnavailable(SaysoError):
 
 class NotificationFailed(SaysoError):
     """A person could not be told of a question."""
+
+
+class ChatFailed(SaysoError):
+    """A chat is not there, or refuses something. `retry_after` has the seconds after which it may be tried again; None
+    where that is of no use."""
+
+    def __init__(self, text: str, retry_after: float | None = None) -> None:
+        self.retry_after = retry_after
+        super().__init__(text)
+
+
+class ChatGone(ChatFailed):
+    """Nobody is there any more whom a chat could tell."""
 
 
 class SignInRefused(SaysoError):

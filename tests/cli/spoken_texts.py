@@ -33,6 +33,7 @@ LOWER = (
     *("accounts.py", "config.py", "errors.py", "log.py", "trust.py"),
     *("agents/projects.py", "agents/workspace.py"),
     *("asks/table.py", "asks/desk.py", "asks/guard.py", "asks/model.py", "asks/snoozing.py"),
+    *("chats/desk.py", "chats/http.py", "chats/kinds.py", "chats/linking.py", "chats/telegram.py"),
     *("doctor/connections.py", "doctor/gate_probe.py", "doctor/ground.py", "doctor/probe.py", "doctor/surroundings.py"),
     *("install/files.py", "install/foreground.py", "install/grants.py", "install/hooks.py", "install/ledger.py"),
     *("install/notation.py", "install/part.py", "install/skill.py"),
@@ -201,7 +202,7 @@ def _told_by(node: ast.Call, file: Path) -> Iterator[str]:
     is_finding = name in FINDINGS and "doctor" in str(file)
     if (
         FLAW.fullmatch(name)
-        or name in ("UsageError", "BadParameter", "Problem", "_invalid", "add", "fail")
+        or name in ("UsageError", "BadParameter", "ChatFailed", "Problem", "_invalid", "add", "fail")
         or is_finding
     ):
         values = [*node.args, *(keyword.value for keyword in node.keywords if keyword.arg == "text")]

@@ -18,18 +18,18 @@ from tests.permissions.test_desk import wanted
 from tests.push.service import WAIT, PlayedBrowser, PushService, push_service, sender_of
 
 from sayso.agents.model import Ending, NewRun, Options, RunState
+from sayso.asks.mark import mark
 from sayso.asks.model import Ask, Asker, Kind, NewAsk, Option, Question
 from sayso.config import load
 from sayso.desks import Desks
 from sayso.push import sending, subscriptions
-from sayso.push.subscriptions import PushKind, PushWishes
 from sayso.records import replace
 from sayso.store import Store
 from sayso.web import pusher as pusher_module
 from sayso.web.conversations import Conversations
-from sayso.web.entries import mark
 from sayso.web.pusher import Pusher
 from sayso.web.site import Site
+from sayso.wishes import NewsKind, Wishes
 
 YES_NO = Question(id="1", text="Ship it?", kind=Kind.CONFIRM)
 Work = Callable[[], None]
@@ -168,7 +168,7 @@ def test_two_servers_on_one_store_tell_it_once(open_shared: OpenStore, service: 
 
 
 def test_a_browser_is_told_what_it_wishes(office: Office) -> None:
-    office.pushes.wish(office.session, PushWishes(kinds=(PushKind.PERMISSION,), not_from=("secret",)))
+    office.pushes.wish(office.session, Wishes(kinds=(NewsKind.PERMISSION,), not_from=("secret",)))
 
     def work() -> None:
         office.ask()
@@ -181,7 +181,7 @@ def test_a_browser_is_told_what_it_wishes(office: Office) -> None:
 
 
 def test_a_project_that_is_left_out_is_not_told_of(office: Office) -> None:
-    office.pushes.wish(office.session, PushWishes(not_from=("shop",)))
+    office.pushes.wish(office.session, Wishes(not_from=("shop",)))
 
     def work() -> None:
         office.ask()

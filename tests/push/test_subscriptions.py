@@ -13,9 +13,10 @@ from sayso.errors import InvalidInput, NotificationFailed
 from sayso.push import addresses, sending
 from sayso.push.addresses import is_of_this_machine, is_public, may_be_called
 from sayso.push.sending import LONGEST_REPLY, UNREACHED, Reach, post
-from sayso.push.subscriptions import PushDesk, PushKind, PushWishes
+from sayso.push.subscriptions import PushDesk
 from sayso.records import replace
 from sayso.store import Store
+from sayso.wishes import NewsKind, Wishes
 
 
 @pytest.mark.parametrize(
@@ -154,7 +155,7 @@ def at(time: str) -> int:
 
 
 def test_quiet_hours_are_those_of_the_browsers_own_clock_and_may_go_past_midnight() -> None:
-    night = PushWishes(quiet_from="22:00", quiet_until="07:00", zone="Europe/Berlin")
+    night = Wishes(quiet_from="22:00", quiet_until="07:00", zone="Europe/Berlin")
     assert [night.is_quiet(at(time)) for time in ("21:59", "22:00", "03:00", "06:59", "07:00")] == [
         False,
         True,
@@ -164,18 +165,18 @@ def test_quiet_hours_are_those_of_the_browsers_own_clock_and_may_go_past_midnigh
     ]
     noon = replace(night, quiet_from="12:00", quiet_until="13:00")
     assert [noon.is_quiet(at(time)) for time in ("11:59", "12:00", "13:00")] == [False, True, False]
-    assert not night.want(PushKind.QUESTION, "shop", at("23:00"))
-    assert night.want(PushKind.QUESTION, "shop", at("08:00"))
+    assert not night.want(NewsKind.QUESTION, "shop", at("23:00"))
+    assert night.want(NewsKind.QUESTION, "shop", at("08:00"))
 
 
 @pytest.mark.parametrize(("begin", "end"), [("25:00", "07:00"), ("22:00", ""), ("noon", "midnight")])
 def test_times_that_are_none_are_refused(store: Store, begin: str, end: str) -> None:
     with pytest.raises(InvalidInput):
-        PushDesk(store).wish("s", PushWishes(quiet_from=begin, quiet_until=end))
+        PushDesk(store).wish("s", Wishes(quiet_from=begin, quiet_until=end))
 
 
 @pytest.mark.parametrize("zone", ["", "Mars/Olympus", "../../etc/passwd", "/etc/passwd", "Europe", "a\0b"])
 def test_a_zone_that_nobody_knows_is_that_of_greenwich(zone: str) -> None:
-    wishes = PushWishes(quiet_from="22:00", quiet_until="23:00", zone=zone)
+    wishes = Wishes(quiet_from="22:00", quiet_until="23:00", zone=zone)
     assert wishes.is_quiet(at("23:30"))
     assert not wishes.is_quiet(at("22:30"))

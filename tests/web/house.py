@@ -33,6 +33,7 @@ from tests.ports import lasting_port
 from sayso.accounts import Accounts
 from sayso.asks.desk import AskDesk, Held
 from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Question, Settler
+from sayso.chats.desk import ChatDesk
 from sayso.clock import now_ms
 from sayso.push.subscriptions import PushDesk
 from sayso.store import open_store
@@ -175,7 +176,7 @@ class House:
         self._flags = flags
         self._store = open_store(place.config())
         self.desk, self.accounts = AskDesk(self._store, clock=never_twice(now_ms)), Accounts(self._store)
-        self.pushes = PushDesk(self._store)
+        self.pushes, self.chats = PushDesk(self._store), ChatDesk(self._store)
         self.works = Works(self._store, place.config().operations_dir)
         self.web = Web(place, "--port", str(lasting_port()), "--user", self._user(), *flags, before=before)
 

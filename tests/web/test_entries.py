@@ -6,8 +6,9 @@ import pytest
 from tests.web.house import House, confirm, multi_select, new_ask, select, text
 
 from sayso.asks.draft import to_json
+from sayso.asks.mark import mark
 from sayso.asks.model import Answer, Ask, Kind, Option, Question
-from sayso.web.entries import NOT_SHOWN, check, contradiction, from_form, mark, takes_a_press
+from sayso.web.entries import NOT_SHOWN, check, contradiction, from_form, takes_a_press
 from sayso.web.fields import Fields
 from sayso.web.wording import MISSING
 

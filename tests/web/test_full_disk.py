@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from tests.e2e.run.kit import background, data_of, text_of, worker
 from tests.web.house import BIN, USER, House, confirm, new_house
 
+from sayso.asks.mark import mark
 from sayso.asks.model import State
-from sayso.web.entries import mark
 
 ROOM = 400
 """Bytes that a file may have: less than any step of the store writes."""

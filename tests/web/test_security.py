@@ -17,10 +17,10 @@ import pytest
 from tests.permissions.test_desk import PUSH
 from tests.web.house import USER, WAIT, House, Reply, confirm, new_ask, new_house
 
+from sayso.asks.mark import mark
 from sayso.asks.model import Ask, Asker, State
 from sayso.asks.quorum import Demand, Quorum, yeses_of
 from sayso.permissions.action import asking
-from sayso.web.entries import mark
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from sayso.cli.terminal import bold, put, put_json
 from sayso.cli.texts import mark, plural, tr, translated
 from sayso.config import Config
 from sayso.doctor import connections, ground, guards, surroundings
-from sayso.doctor.finding import Finding, Level, exit_code, fault, note, ok
+from sayso.doctor.finding import Finding, Level, exit_code, fault, note, ok, warning
 from sayso.errors import CannotEdit, ConfigError, SaysoError
 from sayso.install.machine import Machine, this_machine
 from sayso.install.registration import Registration
@@ -90,6 +90,7 @@ def _all(config: Config, machine: Machine) -> Iterator[Finding]:
     yield from surroundings.rules(config)
     yield from surroundings.sandbox(config)
     yield from surroundings.notifications(config)
+    yield from _chats(config)
     yield from surroundings.browser(config)
     yield from surroundings.enforcement(config)
 
@@ -111,6 +112,31 @@ def _talk(config: Config) -> Iterator[Finding]:
             if shutil.which(program)
             else fault("talk", f"{agent.label} is to work in your projects, and {program} is not there.", agent.install)
         )
+
+
+def _chats(config: Config) -> Iterator[Finding]:
+    """Whether the chats that were added can work, and what was in the way last. Nothing is sent."""
+    from sayso.chats.kinds import NEEDS_PACKAGE, can_chat
+    from sayso.desks import open_desks
+
+    try:
+        with open_desks(config) as desks:
+            found, links = desks.chats.all(), desks.chats.links()
+            held = {chat.kind: desks.chats.is_held(chat) for chat in found}
+    except SaysoError:
+        return  # of the store it is told elsewhere
+    for chat in found:
+        label, count = chat.kind.label, sum(link.kind is chat.kind for link in links)
+        if not can_chat():
+            yield fault("chats", f"{label} is added, and the package for chats is not installed.", NEEDS_PACKAGE)
+        elif chat.trouble:
+            yield fault("chats", f"{label} does not work: {chat.trouble}", "See docs/chats.md.")
+        elif not count:
+            yield warning("chats", f"{label} is added, and nobody is linked there.", f"sayso chat link {chat.kind}")
+        elif not held[chat.kind]:
+            yield warning("chats", f"Nobody is told by {label}: no `sayso web` runs.", "sayso web")
+        else:
+            yield ok("chats", f"{label} works; linked there: {count}")
 
 
 def _with_client(target: Target, config: Config, machine: Machine) -> Iterator[Finding]:

@@ -49,6 +49,7 @@ GROUPS = {
         "project": mark("Manage the directories in which the web page may start agents."),
         "sync-workspaces": mark("The same as `sayso project sync`, as PromptManager calls it."),
         "user": mark("Manage who may sign in to the web inbox."),
+        "chat": mark("Be asked in a chat, and answer there."),
         "token": mark("Manage which agents may connect over HTTP."),
     },
     mark("Sayso itself"): {

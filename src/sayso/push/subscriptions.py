@@ -4,59 +4,19 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import logging
-import re
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, tzinfo
-from enum import StrEnum
-from typing import Any
-from zoneinfo import ZoneInfo
+from dataclasses import dataclass
 
 from sayso.clock import Clock, now_ms
 from sayso.errors import InvalidInput, NotFound, Problem
 from sayso.push.addresses import may_be_called
 from sayso.store import Row, Store, Transaction
+from sayso.wishes import Wishes, read_wishes
 
 logger = logging.getLogger(__name__)
 
-MOST_PROJECTS = 50
-_TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 _POINT, _AUTH = 65, 16
 """Bytes of a browser's public key and of the secret that goes with it."""
-
-
-class PushKind(StrEnum):
-    """What a message is about."""
-
-    QUESTION = "question"
-    PERMISSION = "permission"
-    TURN = "turn"
-
-
-@dataclass(frozen=True, kw_only=True)
-class PushWishes:
-    """What one browser wants to be told of, and when not. Times are `22:00`, in the zone of that browser."""
-
-    kinds: tuple[str, ...] = tuple(PushKind)
-    quiet_from: str = ""
-    quiet_until: str = ""
-    zone: str = ""
-    not_from: tuple[str, ...] = ()
-    """Names of projects."""
-
-    def want(self, kind: PushKind, project: str, at: int) -> bool:
-        return kind in self.kinds and project not in self.not_from and not self.is_quiet(at)
-
-    def is_quiet(self, at: int) -> bool:
-        """Whether a moment lies in the quiet hours, which may go past midnight."""
-        if not self.quiet_from or not self.quiet_until:
-            return False
-        now = datetime.fromtimestamp(at / 1000, _zone(self.zone)).strftime("%H:%M")
-        if self.quiet_from <= self.quiet_until:
-            return self.quiet_from <= now < self.quiet_until
-        return now >= self.quiet_from or now < self.quiet_until
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +30,7 @@ class Subscription:
     endpoint: str
     p256dh: bytes
     auth: bytes
-    wishes: PushWishes
+    wishes: Wishes
     created_at: int
 
 
@@ -84,7 +44,7 @@ class PushDesk:
     def subscribe(self, session: str, endpoint: str, p256dh: str, auth: str, zone: str) -> None:
         """Tell this browser from now on. What it wished before stays as it was."""
         _check(endpoint, p256dh, auth)
-        wishes = _as_text(PushWishes(zone=zone))
+        wishes = Wishes(zone=zone).as_text
         given = {"endpoint": endpoint, "public_key": p256dh, "auth": auth, "wishes": wishes, "now": self._clock()}
 
         def work(tx: Transaction) -> None:
@@ -93,9 +53,9 @@ class PushDesk:
 
         self._store.write(work)
 
-    def wish(self, session: str, wishes: PushWishes) -> None:
-        _check_wishes(wishes)
-        if not self._store.write(lambda tx: tx.run("put_push_wishes", session=session, wishes=_as_text(wishes))):
+    def wish(self, session: str, wishes: Wishes) -> None:
+        wishes.check()
+        if not self._store.write(lambda tx: tx.run("put_push_wishes", session=session, wishes=wishes.as_text)):
             raise NotFound("This browser is not told anything. Turn that on first.")
 
     def end(self, session: str, user: str) -> None:
@@ -134,18 +94,9 @@ def _read(row: Row) -> Subscription:
         endpoint=row["endpoint"],
         p256dh=_bytes(row["public_key"]),
         auth=_bytes(row["auth"]),
-        wishes=_wishes(json.loads(row["wishes"])),
+        wishes=read_wishes(row["wishes"]),
         created_at=row["created_at"],
     )
-
-
-def _as_text(wishes: PushWishes) -> str:
-    """As it is kept, without a zone that nobody knows."""
-    return json.dumps({**asdict(wishes), "zone": wishes.zone if _is_zone(wishes.zone) else ""})
-
-
-def _wishes(data: Mapping[str, Any]) -> PushWishes:
-    return PushWishes(**{**data, "kinds": tuple(data["kinds"]), "not_from": tuple(data["not_from"])})
 
 
 def _bytes(text: str) -> bytes:
@@ -165,29 +116,3 @@ def _check(endpoint: str, p256dh: str, auth: str) -> None:
             problems.append(Problem(path=name, text=f"must be {size} bytes as base64url."))
     if problems:
         raise InvalidInput(problems)
-
-
-def _check_wishes(wishes: PushWishes) -> None:
-    problems = [
-        Problem(path=name, text=f"is {time!r}; it must be a time such as 22:00.")
-        for name, time in (("quiet_from", wishes.quiet_from), ("quiet_until", wishes.quiet_until))
-        if time and not _TIME.fullmatch(time)
-    ]
-    if bool(wishes.quiet_from) != bool(wishes.quiet_until):
-        problems.append(Problem(path="quiet_until", text="Quiet hours have a beginning and an end, or neither."))
-    if len(wishes.not_from) > MOST_PROJECTS:
-        problems.append(Problem(path="not_from", text=f"holds more than {MOST_PROJECTS} projects."))
-    if problems:
-        raise InvalidInput(problems)
-
-
-def _is_zone(name: str) -> bool:
-    return bool(name) and _zone(name) is not UTC
-
-
-def _zone(name: str) -> tzinfo:
-    """A time zone by its name; that of Greenwich where the name is not known here."""
-    try:
-        return ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
-        return UTC

@@ -373,6 +373,90 @@ SELECT pushes.*, sessions.user_name, users.account FROM pushes
 JOIN sessions ON sessions.hash = pushes.session JOIN users ON users.name = sessions.user_name
 WHERE sessions.expires_at > :now AND users.revoked_at IS NULL ORDER BY pushes.created_at;
 
+-- name: put_chat
+INSERT INTO chats (kind, access, created_at) VALUES (:kind, :access, :now)
+ON CONFLICT (kind) DO UPDATE SET access = excluded.access, trouble = '';
+
+-- name: chats
+SELECT * FROM chats ORDER BY kind;
+
+-- name: chat
+SELECT * FROM chats WHERE kind = :kind;
+
+-- name: drop_chat
+DELETE FROM chats WHERE kind = :kind;
+
+-- name: hold_chat
+UPDATE chats SET held_by = :process WHERE kind = :kind AND held_by = :before;
+
+-- name: note_chat_trouble
+UPDATE chats SET trouble = :trouble WHERE kind = :kind AND trouble <> :trouble;
+
+-- name: note_chat_read
+UPDATE chats SET read_to = :read_to WHERE kind = :kind;
+
+-- name: put_chat_code
+INSERT INTO chat_codes (hash, kind, user_name, room, expires_at) VALUES (:hash, :kind, :user_name, :room, :expires_at);
+
+-- name: chat_code
+SELECT chat_codes.* FROM chat_codes JOIN users ON users.name = chat_codes.user_name
+WHERE hash = :hash AND kind = :kind AND users.revoked_at IS NULL;
+
+-- name: use_chat_code
+UPDATE chat_codes SET used_at = :now WHERE hash = :hash AND used_at IS NULL AND expires_at > :now;
+
+-- name: drop_chat_codes_of
+DELETE FROM chat_codes WHERE kind = :kind AND user_name = :user_name;
+
+-- name: drop_old_chat_codes
+DELETE FROM chat_codes WHERE expires_at < :before;
+
+-- name: put_chat_link
+INSERT INTO chat_links (id, kind, account, room, label, user_name, wishes, created_at)
+VALUES (:id, :kind, :account, :room, :label, :user_name, :wishes, :now);
+
+-- name: chat_links
+SELECT chat_links.*, users.account AS system_account FROM chat_links JOIN users ON users.name = chat_links.user_name
+WHERE users.revoked_at IS NULL ORDER BY chat_links.created_at, chat_links.id;
+
+-- name: put_chat_wishes
+UPDATE chat_links SET wishes = :wishes WHERE id = :id AND user_name = :user_name;
+
+-- name: drop_chat_link
+DELETE FROM chat_links WHERE id = :id;
+
+-- name: drop_chat_account
+DELETE FROM chat_links WHERE kind = :kind AND account = :account;
+
+-- name: drop_chat_links_of
+DELETE FROM chat_links WHERE user_name = :user_name;
+
+-- name: put_chat_message
+INSERT INTO chat_messages (id, link, ask_id, shown, digest, created_at)
+VALUES (:id, :link, :ask_id, :shown, :digest, :now);
+
+-- name: chat_message
+SELECT * FROM chat_messages WHERE id = :id;
+
+-- name: chat_message_at
+SELECT * FROM chat_messages WHERE link = :link AND place = :place;
+
+-- name: note_chat_place
+UPDATE chat_messages SET place = :place WHERE id = :id;
+
+-- name: open_chat_messages
+SELECT chat_messages.* FROM chat_messages JOIN chat_links ON chat_links.id = chat_messages.link
+WHERE chat_messages.closed_at IS NULL AND chat_links.kind = :kind ORDER BY chat_messages.created_at;
+
+-- name: confirm_chat_message
+UPDATE chat_messages SET confirming_since = :since WHERE id = :id;
+
+-- name: close_chat_message
+UPDATE chat_messages SET closed_at = :now WHERE id = :id AND closed_at IS NULL;
+
+-- name: drop_old_chat_messages
+DELETE FROM chat_messages WHERE created_at < :before AND closed_at IS NOT NULL;
+
 -- name: drop_old_access
 DELETE FROM sessions WHERE expires_at < :now;
 

@@ -23,6 +23,7 @@ from starlette.types import Scope
 
 from sayso.desks import Desks
 from sayso.errors import InvalidInput, SaysoError
+from sayso.failures import Failures
 from sayso.web import (
     adding,
     agents,
@@ -30,6 +31,7 @@ from sayso.web import (
     attempts,
     changes,
     changing,
+    chats,
     commands,
     completing,
     like,
@@ -89,6 +91,7 @@ def build(
     glances = Glances(supervisor.takeovers)
     news = News(site, conversations, glances, drawing)
     pusher = Pusher(site, conversations, news.is_seen_by)
+    chat_service = desks.chat_service()
     relay = Relay(desks.config)
 
     @asynccontextmanager
@@ -101,6 +104,7 @@ def build(
             await stack.enter_async_context(news.running())
             await stack.enter_async_context(streams.running())
             await stack.enter_async_context(pusher.running())
+            await stack.enter_async_context(chat_service.running(news.is_seen_by))
             yield
 
     app = Starlette(
@@ -117,7 +121,7 @@ def build(
         },
         lifespan=running,
     )
-    app.state.site, app.state.news, app.state.failures = site, news, sign_in.Failures()
+    app.state.site, app.state.news, app.state.failures = site, news, Failures()
     app.state.supervisor, app.state.streams, app.state.conversations = supervisor, streams, conversations
     app.state.pusher, app.state.glances = pusher, glances
     return app
@@ -166,6 +170,9 @@ def _routes() -> list[BaseRoute]:
         Route("/push", push.subscribe, methods=["POST"]),
         Route("/push/wishes", push.wish, methods=["POST"]),
         Route("/push/end", push.end, methods=["POST"]),
+        Route("/chats/link", chats.link, methods=["POST"]),
+        Route("/chats/wishes", chats.wish, methods=["POST"]),
+        Route("/chats/unlink", chats.unlink, methods=["POST"]),
         Route("/sign-in", sign_in.show, methods=["GET"]),
         Route("/sign-in", sign_in.sign_in, methods=["POST"]),
         Route("/sign-out", sign_in.sign_out, methods=["POST"]),

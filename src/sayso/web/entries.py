@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sayso.asks.draft import Draft, Said, answer
+from sayso.asks.mark import mark
 from sayso.asks.model import Answer, Ask, Kind, Question, fit
 from sayso.errors import InvalidInput
 from sayso.permissions.action import action_of, takes_changes
 from sayso.permissions.editing import to_edit
-from sayso.records import asdict, replace
+from sayso.records import replace
 from sayso.text import quoted
 from sayso.web.fields import Fields
 from sayso.web.wording import MISSING
@@ -31,12 +30,6 @@ class Checked:
 
     answers: tuple[Answer, ...]
     problems: Mapping[int, str] = field(default_factory=dict)
-
-
-def mark(ask: Ask) -> str:
-    """What a form says of the ask it shows, so that an answer is never taken for anything that was not shown."""
-    shown = [ask.id, ask.digest, ask.title, [asdict(question) for question in ask.questions]]
-    return hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:32]
 
 
 PRESSED = "answer-"

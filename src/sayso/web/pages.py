@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse, Response
 
 from sayso.agents.model import EventKind
 from sayso.asks.crowds import Crowd, Entry, short_name
+from sayso.asks.mark import mark
 from sayso.asks.model import Kind, State
 from sayso.clock import now_ms
 from sayso.dialects.operation_replies import how
@@ -176,7 +177,7 @@ def _environment() -> Environment:
         "how": how,
         "tool": tool_wording,
         "talk": talk_wording,
-        "shown_mark": entries.mark,
+        "shown_mark": mark,
         "EventKind": EventKind,
         "Kind": Kind,
         "State": State,

@@ -8,16 +8,16 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from sayso.push.subscriptions import PushKind, PushWishes
 from sayso.web.fields import Fields, read_form
 from sayso.web.pusher import Pusher
 from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
 from sayso.web.site import Site, site_of
+from sayso.wishes import NewsKind, Wishes
 
 PUSH_KINDS = {
-    PushKind.QUESTION: "Questions",
-    PushKind.PERMISSION: "Permissions",
-    PushKind.TURN: "Turns in Talk that end or fail",
+    NewsKind.QUESTION: "Questions",
+    NewsKind.PERMISSION: "Permissions",
+    NewsKind.TURN: "Turns in Talk that end or fail",
 }
 PUSH_SAID = {"saved": "Saved for this browser.", "ended": "That browser is told nothing any more."}
 """What the settings page says after a change."""
@@ -50,7 +50,7 @@ async def subscribe(request: Request) -> Response:
 async def wish(request: Request) -> Response:
     """Keep what this browser wants to be told of, and when not."""
     visitor, site, fields = await _form(request)
-    await site.do(site.desks.pushes.wish, visitor.session, _wishes(fields))
+    await site.do(site.desks.pushes.wish, visitor.session, read_wishes_form(fields))
     return RedirectResponse("/settings?push=saved#push", 303)
 
 
@@ -67,10 +67,11 @@ async def _form(request: Request) -> tuple[Visitor, Site, Fields]:
     return visitor, site, fields
 
 
-def _wishes(fields: Fields) -> PushWishes:
+def read_wishes_form(fields: Fields) -> Wishes:
+    """What a form of the settings page says of being told."""
     names = (name.strip() for name in fields.one("not_from").split(","))
-    return PushWishes(
-        kinds=tuple(kind for kind in PushKind if kind in fields.all("kind")),
+    return Wishes(
+        kinds=tuple(kind for kind in NewsKind if kind in fields.all("kind")),
         quiet_from=fields.one("quiet_from"),
         quiet_until=fields.one("quiet_until"),
         zone=fields.one("zone"),

@@ -11,14 +11,14 @@ from pathlib import PurePath
 from typing import Any
 
 from sayso.agents.model import Conversation, RunState
+from sayso.asks.mark import mark
 from sayso.asks.model import Ask, Kind
 from sayso.asks.truth import session_of
 from sayso.asks.words import headline, project_name
-from sayso.push.subscriptions import PushKind
 from sayso.text import exact, one_line
 from sayso.web import talk_wording
-from sayso.web.entries import mark
 from sayso.web.markdown import plain_line
+from sayso.wishes import NewsKind
 
 DAY = 86_400
 MOST_OPTIONS = 3
@@ -32,7 +32,7 @@ class PushMessage:
     """One message for all browsers of a person. A later one of the same topic takes its place."""
 
     topic: str
-    kind: PushKind
+    kind: NewsKind
     project: str
     data: dict[str, Any]
     ask: str = ""
@@ -45,7 +45,7 @@ class PushMessage:
 
 
 def of_ask(ask: Ask) -> PushMessage:
-    kind = PushKind.PERMISSION if ask.is_permission else PushKind.QUESTION
+    kind = NewsKind.PERMISSION if ask.is_permission else NewsKind.QUESTION
     asker = ask.asker
     session = f" {session_of(asker)}" if asker.session else ""
     where = f" in {project_name(asker, 40)}" if asker.project else ""
@@ -79,7 +79,7 @@ def of_turn(conversation: Conversation) -> PushMessage:
         "body": one_line(talk_wording.title(conversation), 160),
         "path": f"talk/{run.conversation}",
     }
-    return PushMessage(topic=run.id, kind=PushKind.TURN, project=run.project.name, data=data, urgency="normal")
+    return PushMessage(topic=run.id, kind=NewsKind.TURN, project=run.project.name, data=data, urgency="normal")
 
 
 def options(ask: Ask) -> list[str]:

@@ -11,8 +11,7 @@ import hashlib
 import hmac
 import logging
 import time
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence, Set
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,17 +20,15 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from sayso.agents.model import RunState
-from sayso.asks.crowds import FEW, Quiet
-from sayso.asks.model import Ask, State
-from sayso.asks.quorum import is_asked
 from sayso.bridge import BackgroundTasks, Patience, Rings, Threads, endless, listening
 from sayso.clock import now_ms
-from sayso.errors import NotFound, NotificationFailed, SaysoError
-from sayso.notify import terminal_here
-from sayso.push.subscriptions import PushKind, Subscription
+from sayso.errors import NotificationFailed, SaysoError
+from sayso.newly_asked import NewlyAsked, is_open
+from sayso.push.subscriptions import Subscription
 from sayso.web.conversations import Conversations
 from sayso.web.push_messages import DAY, PushMessage, of_ask, of_settled, of_turn
 from sayso.web.site import Site
+from sayso.wishes import NewsKind
 
 if TYPE_CHECKING:
     from sayso.push.encryption import SenderKey
@@ -40,7 +37,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SECRET = "push_key"  # noqa: S105
-MOST_ASKS = 200
 SENDERS = 8
 """How many messages are on their way at once."""
 SENDERS_OF_ONE = 2
@@ -72,6 +68,8 @@ class Pusher:
         self._rings, self._sending = Rings(), BackgroundTasks()
         self._threads, self._turn_to_send = Threads(SENDERS, "sayso-push"), _Turns()
         self._people: dict[str, _Person] = {}
+        desks = site.desks
+        self._asked = NewlyAsked("push", site.config, site.desk, desks.presence, desks.claim)
         self.reach: Reach | None = None
         """Where messages may go; None: to public addresses alone."""
 
@@ -105,6 +103,7 @@ class Pusher:
         """Send what is new. How many seconds from now there may be more without a ring."""
         found = await self._site.do(self._site.desks.pushes.all)
         self._people = {name: self._people.get(name) or _Person() for name in {each.user for each in found}}
+        self._asked.forget_all_but(self._people)
         looking = {name for name in self._people if self._looks(name)}
         waits: list[float] = []
         for user, theirs in groupby(sorted(found, key=lambda each: each.user), lambda each: each.user):
@@ -134,62 +133,28 @@ class Pusher:
     # What is new for one person. Plain code, in a thread.
 
     def _news(self, user: str, theirs: Sequence[Subscription], looks: bool) -> tuple[list[PushToSend], float]:
-        person, now, desk = self._people.setdefault(user, _Person()), now_ms(), self._site.desk
+        person, now = self._people.setdefault(user, _Person()), now_ms()
         since = max(min(each.created_at for each in theirs), now - _DAY_MS)
-        inbox = desk.inbox(person=user, most=MOST_ASKS)
-        new = [ask for ask in inbox if _is_new(ask, user, since) and ask.id not in person.done]
-        person.done &= {ask.id for ask in inbox}
-        news, wait = self._of_asks(user, theirs, looks, new) if new else ([], 0.0)
-        crowded = {name for name, count in Counter(ask.asker.crowd for ask in inbox).items() if name and count > FEW}
-        messages = [of_ask(ask) for ask in person.quiet.worth_telling(news, crowded)]
-        settled = self._settled(person, {ask.id for ask in inbox})
+        found = self._asked.look(user, theirs[0].account, since, looks)
+        messages = [of_ask(ask) for ask in found.asks]
+        settled = self._settled(person, found.listed)
         person.told |= {message.ask: message for message in messages}
         turns = self._turns(user, theirs, looks, since)
-        waiting = len(inbox)
         outgoing = [
-            PushToSend(to=each, message=message, waiting=waiting)
+            PushToSend(to=each, message=message, waiting=len(found.listed))
             for message in [*messages, *settled, *turns]
             for each in theirs
             if each.wishes.want(message.kind, message.project, now)
         ]
-        return outgoing, wait
+        return outgoing, found.wait
 
-    def _of_asks(
-        self, user: str, theirs: Sequence[Subscription], looks: bool, new: Iterable[Ask]
-    ) -> tuple[list[Ask], float]:
-        """Those to tell of now, and how long somebody who types is to be left alone."""
-        presence, person = self._site.desks.presence, self._people[user]
-        names = {user, theirs[0].account} - {""}
-        away = any(presence.absence(name) for name in names)
-        sees = not away and (looks or any(each.person in names for each in self._site.desk.open_surfaces()))
-        told, waits = [], []
-        for ask in new:
-            left = 0.0 if away or sees else self._left(ask)
-            if left > 0:
-                waits.append(left)
-                continue
-            person.done.add(ask.id)
-            if self._site.desks.claim(f"push {user} {ask.id}") and not sees:
-                told.append(ask)
-        return told, min(waits, default=0.0)
-
-    def _left(self, ask: Ask) -> float:
-        still = self._site.desks.presence.still_for(terminal_here(ask.asker))
-        return (self._site.config.notify_after_typing - still) / 1000
-
-    def _settled(self, person: _Person, listed: set[str]) -> list[PushMessage]:
-        gone = [ask for ask in person.told if ask not in listed and not self._is_open(ask)]
+    def _settled(self, person: _Person, listed: Set[str]) -> list[PushMessage]:
+        gone = [ask for ask in person.told if ask not in listed and not is_open(self._site.desk, ask)]
         return [of_settled(person.told.pop(ask)) for ask in gone]
-
-    def _is_open(self, ask_id: str) -> bool:
-        try:
-            return self._site.desk.get(ask_id).state.answerable
-        except NotFound:
-            return False
 
     def _turns(self, user: str, theirs: Sequence[Subscription], looks: bool, since: int) -> list[PushMessage]:
         """Turns in Talk that have ended by themselves and were not seen."""
-        if not any(PushKind.TURN in each.wishes.kinds for each in theirs):
+        if not any(NewsKind.TURN in each.wishes.kinds for each in theirs):
             return []
         person, told = self._people[user], []
         for row in self._conversations.newest(user).rows:
@@ -198,7 +163,7 @@ class Pusher:
             if run.state in (RunState.RUNNING, RunState.STOPPED) or ended < since or run.id in person.turns:
                 continue
             person.turns.add(run.id)
-            if self._site.desks.claim(f"push {user} {run.id}") and not looks and seen_at < ended:
+            if self._asked.claim(user, run.id) and not looks and seen_at < ended:
                 told.append(of_turn(row.conversation))
         return told
 
@@ -222,7 +187,7 @@ class Pusher:
                 return
             await asyncio.sleep(reply.retry_after or wait)
             wait *= 2
-            if (ask := outgoing.message.ask) and not await self._site.do(self._is_open, ask):
+            if (ask := outgoing.message.ask) and not await self._site.do(is_open, self._site.desk, ask):
                 return
         logger.warning("A push service took a message in none of %d tries", TRIES)
 
@@ -263,10 +228,8 @@ class _Person:
     """What was done for one person by this process."""
 
     def __init__(self) -> None:
-        self.done: set[str] = set()
         self.turns: set[str] = set()
         self.told: dict[str, PushMessage] = {}
-        self.quiet = Quiet(now_ms)
         self.in_trouble = False
 
 
@@ -283,7 +246,3 @@ class _Turns:
         person = self._people.setdefault(to.user, asyncio.Semaphore(SENDERS_OF_ONE))
         async with browser, person:
             yield
-
-
-def _is_new(ask: Ask, user: str, since: int) -> bool:
-    return ask.state is State.PENDING and ask.created_at >= since and is_asked(ask, user)

@@ -10,6 +10,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from sayso.accounts import LINK_LIFE, opens_on_other_devices
+from sayso.chats.desk import CODE_LIFE, TOLD
+from sayso.chats.linking import Invitation
 from sayso.web.fields import read_form
 from sayso.web.pages import AFTER, LOOK_COOKIE, LOOK_LIFE, THEMES, Appearance, page
 from sayso.web.push import PUSH_KINDS, PUSH_SAID, can_push
@@ -19,9 +21,12 @@ from sayso.web.sessions import CSRF_FIELD, Visitor, home_of, required_browser
 from sayso.web.site import site_of
 from sayso.web.whereabouts import UNTIL, delegation_of, stand_ins
 
+CHAT_SAID = {"saved": "Saved for this chat.", "ended": "You are told nothing there any more."}
+"""What the page says after a change of a chat."""
+
 
 async def show(request: Request) -> Response:
-    return await _page(request, await required_browser(request))
+    return await settings_page(request, await required_browser(request))
 
 
 async def change(request: Request) -> Response:
@@ -49,7 +54,7 @@ async def another_device(request: Request) -> Response:
     visitor, site = await required_browser(request), site_of(request)
     visitor.check_form((await read_form(request)).one(CSRF_FIELD))
     secret = await site.do(site.accounts.make_link, visitor.user)
-    return await _page(request, visitor, link=f"{_reachable(request)}/sign-in?link={secret}")
+    return await settings_page(request, visitor, link=f"{_reachable(request)}/sign-in?link={secret}")
 
 
 def _reachable(request: Request) -> str:
@@ -70,8 +75,12 @@ async def end_session(request: Request) -> Response:
     return RedirectResponse("/settings?ended=1#sessions", 303)
 
 
-async def _page(request: Request, visitor: Visitor, link: str = "") -> Response:
+async def settings_page(
+    request: Request, visitor: Visitor, link: str = "", invitation: Invitation | None = None
+) -> Response:
     site = site_of(request)
+    chats = await site.do(site.desks.chats.all)
+    mine = await site.do(site.desks.chats.links) if chats else []
     return page(
         request,
         "settings.html",
@@ -85,6 +94,12 @@ async def _page(request: Request, visitor: Visitor, link: str = "") -> Response:
         pushes=await site.do(site.desks.pushes.of, visitor.user),
         can_push=can_push(),
         push_kinds=PUSH_KINDS,
+        chats=[chat.kind for chat in chats],
+        chat_links=[each for each in mine if each.user == visitor.user],
+        chat_kinds={kind: label for kind, label in PUSH_KINDS.items() if kind in TOLD},
+        invitation=invitation,
+        code_minutes=CODE_LIFE // 60_000,
+        chat_told=CHAT_SAID.get(request.query_params.get("chat", ""), ""),
         told=PUSH_SAID.get(request.query_params.get("push", ""), ""),
         refusals=await site.do(site.accounts.refusals),
         delegation=await site.do(delegation_of, site, visitor.user),

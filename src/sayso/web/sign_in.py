@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from urllib.parse import parse_qs, urlencode
 
 from starlette.exceptions import HTTPException
@@ -11,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from sayso.accounts import LINK_REFUSED
 from sayso.errors import SignInRefused
+from sayso.failures import Failures
 from sayso.web.events import News
 from sayso.web.fields import read_form, read_strangers_form
 from sayso.web.pages import page
@@ -29,34 +29,6 @@ from sayso.web.sessions import (
     set_session,
 )
 from sayso.web.site import site_of
-
-MOST_FAILURES = 10
-WINDOW = 60.0
-_MOST_REMEMBERED = 10_000
-
-
-class Failures:
-    """Failed attempts of late, by where they came from."""
-
-    def __init__(self) -> None:
-        self._times: dict[str, list[float]] = {}
-
-    def wait(self, client: str) -> int:
-        """Seconds until this client may try again; 0 for at once."""
-        recent = self._recent(client)
-        return 0 if len(recent) < MOST_FAILURES else int(recent[0] + WINDOW - time.monotonic()) + 1
-
-    def note(self, client: str) -> None:
-        recent = [*self._recent(client), time.monotonic()]
-        # Put at the end, so that the one that was quiet for longest is forgotten first.
-        self._times.pop(client, None)
-        self._times[client] = recent
-        if len(self._times) > _MOST_REMEMBERED:
-            del self._times[next(iter(self._times))]
-
-    def _recent(self, client: str) -> list[float]:
-        since = time.monotonic() - WINDOW
-        return [moment for moment in self._times.get(client, ()) if moment > since]
 
 
 async def show(request: Request) -> Response:

@@ -13,10 +13,10 @@ from playwright.sync_api import Locator, Page, Request, Route, expect
 from tests.e2e.browser.conftest import PHONE, SignIn
 from tests.web.house import House, Reply, answers_of, confirm, multi_select, select, text
 
+from sayso.asks.mark import mark
 from sayso.asks.model import Ask, Asker, NewAsk, State
 from sayso.config import Config
 from sayso.dialects import approve
-from sayso.web.entries import mark
 
 WITHOUT_SCRIPT = {"java_script_enabled": False}
 

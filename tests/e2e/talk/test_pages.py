@@ -19,11 +19,11 @@ from tests.trees.repositories import git, new_repository
 from tests.web.house import USER, confirm, new_ask
 
 from sayso.agents.model import Ending, EventKind, NewEvent, NewRun, Run, RunState
+from sayso.asks.mark import mark
 from sayso.asks.model import Answer, Ask, Asker, Settler, State
 from sayso.asks.quorum import Demand, Quorum, yeses_of
 from sayso.clock import now_ms
 from sayso.permissions.action import asking
-from sayso.web.entries import mark
 from sayso.web.transcript import Transcript
 
 FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"

@@ -1,0 +1,286 @@
+"""The line to one chat, in the process that holds it: what is new goes out, what comes in is taken, and messages say
+what became of what they asked."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from pathlib import PurePath
+from typing import TypeVar
+from weakref import WeakValueDictionary
+
+from sayso.asks.desk import AskDesk
+from sayso.asks.mark import mark
+from sayso.asks.model import Ask
+from sayso.bridge import BackgroundTasks, Patience, Rings, Threads, endless
+from sayso.chats import wording
+from sayso.chats.adapter import ChatAdapter
+from sayso.chats.answering import ChatAnswers
+from sayso.chats.desk import ChatDesk
+from sayso.chats.kinds import opened
+from sayso.chats.model import ChatAccess, ChatLink, ChatMessage, ChatSaid, Pressed, SentMessage, Wrote
+from sayso.chats.tokens import sealed
+from sayso.clock import now_ms
+from sayso.errors import ChatFailed, ChatGone, NotFound, SaysoError
+from sayso.newly_asked import NewlyAsked, is_open
+from sayso.wishes import NewsKind
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+TRIES = 5
+FIRST_WAIT, LONGEST_WAIT = 1.0, 300.0
+"""Seconds until a chat that fails is tried again, where it names none: the first time, and the most this grows to."""
+STEADY = 5.0
+"""Seconds after which a chat that is listened to works."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatParts:
+    """What all lines of one process work with."""
+
+    chats: ChatDesk
+    asks: AskDesk
+    answers: ChatAnswers
+    key: bytes
+    web_url: str
+    threads: Threads
+    looks: Callable[[str], bool]
+    """Whether a person looks at a page right now."""
+
+
+class ChatLine:
+    """One chat that this process holds."""
+
+    def __init__(self, chat: ChatAccess, parts: ChatParts, asked: NewlyAsked) -> None:
+        self.chat, self._parts, self._asked = chat, parts, asked
+        self._kind, self._do, self._chats, self._asks = chat.kind, parts.threads.do, parts.chats, parts.asks
+        self._rings, self._sending = Rings(), BackgroundTasks()
+        self._under_way: set[str] = set()
+        """Messages that are being sent or changed."""
+        self._seen: dict[str, int] = {}
+        """Of messages that say what is so: the version of the ask that was looked at."""
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def look_again(self) -> None:
+        self._rings.ring()
+
+    async def run(self) -> None:
+        """Endless until cancelled."""
+        label = self._kind.label
+        try:
+            async with opened(self._kind, self.chat.access) as adapter, asyncio.TaskGroup() as both:
+                both.create_task(endless(f"Listening to {label}", partial(self._hear, adapter)))
+                both.create_task(endless(f"Telling {label}", partial(self._watch, adapter)))
+        except ChatFailed as error:  # it cannot be spoken with at all
+            await self._note_trouble(str(error))
+        finally:
+            await self._sending.cancel()
+
+    # What comes in
+
+    async def _hear(self, adapter: ChatAdapter) -> None:
+        """Endless: what fails is tried again, after as long as the chat wants to be left alone."""
+        wait = FIRST_WAIT
+        while True:
+            began, steady = _now(), self._sending.start(self._note_no_trouble())
+            try:
+                read_to = (await self._do(self._chats.get, self._kind)).read_to
+                await adapter.listen(partial(self._heard, adapter), read_to)
+                after = 0.0
+            except SaysoError as error:
+                steady.cancel()
+                after = (error.retry_after if isinstance(error, ChatFailed) else None) or 0.0
+                logger.warning("%s cannot be listened to just now: %s", self._kind.label, error)
+                await self._note_trouble(str(error))
+            wait = FIRST_WAIT if _now() - began > STEADY else min(2 * wait, LONGEST_WAIT)
+            await asyncio.sleep(max(after, wait))
+
+    async def _note_no_trouble(self) -> None:
+        """Nothing is in the way any more once the chat has been listened to for a while."""
+        await asyncio.sleep(STEADY)
+        await self._note_trouble("")
+
+    async def _heard(self, adapter: ChatAdapter, what: Pressed | Wrote) -> ChatSaid:
+        answers = self._parts.answers
+        said = await (
+            self._do(answers.pressed, self._kind, what)
+            if isinstance(what, Pressed)
+            else self._do(answers.wrote, self._kind, what)
+        )
+        if isinstance(what, Pressed) and what.read_to:
+            await self._do(self._chats.note_read, self._kind, what.read_to)
+        if said.message:
+            self._sending.start(self._redraw(adapter, said.message))
+        return said
+
+    async def _note_trouble(self, trouble: str) -> None:
+        try:
+            await self._do(self._chats.note_trouble, self._kind, trouble)
+        except SaysoError as error:
+            logger.warning("That cannot be noted: %s", error)
+
+    # What goes out
+
+    async def _watch(self, adapter: ChatAdapter) -> None:
+        """Endless: look after each ring, and when somebody's time has come."""
+        while True:
+            rung = self._rings.next
+            try:
+                wait = await self._look(adapter)
+            except SaysoError as error:
+                logger.warning("Cannot look whom to tell by %s just now: %s", self._kind.label, error)
+                wait = FIRST_WAIT
+            async with Patience(wait):
+                await rung.wait()
+
+    async def _look(self, adapter: ChatAdapter) -> float | None:
+        """Send what is new and change what is settled. How many seconds from now there may be more without a ring."""
+        links = sorted(await self._do(self._chats.links_in, self._kind), key=lambda link: link.user)
+        self._asked.forget_all_but(link.user for link in links)
+        waits: list[float] = []
+        for user, theirs in groupby(links, lambda link: link.user):
+            wait = await self._tell(adapter, user, list(theirs))
+            waits += [wait] if wait else []
+        if links:
+            await self._look_at_sent(adapter)
+        return min(waits, default=None)
+
+    async def _look_at_sent(self, adapter: ChatAdapter) -> None:
+        """Change the messages that say something which is not so any more, and send those that never were."""
+        sent, versions = await self._do(self._chats.open_messages, self._kind), await self._do(self._asks.versions)
+        for message in sent:
+            version = versions.get(message.ask)
+            if message.id in self._under_way or (message.place and self._seen.get(message.id) == (version or 0)):
+                continue
+            if version and message.place and await self._do(self._says_so, message):
+                self._seen[message.id] = version
+            else:
+                self._sending.start(self._redraw(adapter, message.id))
+        self._seen = {message.id: self._seen[message.id] for message in sent if message.id in self._seen}
+
+    async def _tell(self, adapter: ChatAdapter, user: str, theirs: Sequence[ChatLink]) -> float:
+        since = min(link.created_at for link in theirs)
+        looks = self._parts.looks(user)
+        news = await self._do(self._asked.look, user, theirs[0].system_account, since, looks)
+        for ask in news.asks:
+            kind = NewsKind.PERMISSION if ask.is_permission else NewsKind.QUESTION
+            for link in theirs:
+                if link.wishes.want(kind, PurePath(ask.asker.project).name, now_ms()):
+                    self._sending.start(self._send(adapter, link, ask))
+        return news.wait
+
+    def _says_so(self, message: SentMessage) -> bool:
+        """Whether what a message shows is what is asked."""
+        ask = self._ask(message.ask)
+        return ask is not None and ask.state.answerable and mark(ask) == message.shown
+
+    def _ask(self, ask_id: str) -> Ask | None:
+        try:
+            return self._asks.get(ask_id)
+        except NotFound:
+            return None
+
+    async def _send(self, adapter: ChatAdapter, link: ChatLink, ask: Ask) -> None:
+        """Ask somebody."""
+        drawn = wording.drawn(ask, adapter.limits, self._address(ask))
+        message = await self._do(self._chats.begin_message, link, ask.id, mark(ask), drawn.digest)
+        self._under_way.add(message)
+        try:
+            async with self._turn(link):
+                await self._post(adapter, link, message, ask.id, drawn)
+        finally:
+            self._under_way.discard(message)
+        self.look_again()  # it may be settled by now
+
+    async def _post(self, adapter: ChatAdapter, link: ChatLink, message: str, ask: str, drawn: wording.Drawn) -> None:
+        shown = drawn.sealed(partial(sealed, self._parts.key, message))
+        place = await self._insist(link, lambda: adapter.send(link.room, shown), ask)
+        if place:
+            await self._do(self._chats.note_place, message, place)
+        else:
+            await self._do(self._chats.close, message)
+
+    async def _redraw(self, adapter: ChatAdapter, message: str) -> None:
+        """Have a message say what is so now."""
+        self._under_way.add(message)
+        try:
+            found = await self._do(self._chats.message, message)
+            links = await self._do(self._chats.links_in, self._kind)
+            link = next((each for each in links if found and each.id == found.link), None)
+            if link:
+                async with self._turn(link):
+                    await self._redrawn(adapter, link, message)
+        finally:
+            self._under_way.discard(message)
+
+    async def _redrawn(self, adapter: ChatAdapter, link: ChatLink, message_id: str) -> None:
+        message = await self._do(self._chats.message, message_id)
+        if message is None or message.closed_at:
+            return
+        ask = await self._do(self._ask, message.ask)
+        if ask and ask.state.answerable and mark(ask) == message.shown:
+            confirming = message.confirming_since is not None
+            drawn = wording.drawn(ask, adapter.limits, self._address(ask), confirming=confirming)
+            if message.place:
+                shown = drawn.sealed(partial(sealed, self._parts.key, message.id))
+                await self._insist(link, lambda: adapter.change(link.room, message.place, shown))
+            else:
+                await self._post(adapter, link, message.id, ask.id, drawn)
+            return
+        if message.place:
+            shown = self._last_words(ask, link, adapter)
+            await self._insist(link, lambda: adapter.change(link.room, message.place, shown))
+        await self._do(self._chats.close, message.id)
+        if ask and ask.state.answerable:
+            self._sending.start(self._send(adapter, link, ask))
+
+    def _last_words(self, ask: Ask | None, link: ChatLink, adapter: ChatAdapter) -> ChatMessage:
+        """What a message says for good."""
+        if ask is None:
+            return wording.gone()
+        if ask.state.answerable:
+            return wording.changed(ask)
+        return wording.settled(ask, adapter.limits, link.user, self._kind.label)
+
+    async def _insist(self, link: ChatLink, work: Callable[[], Awaitable[T]], ask: str = "") -> T | None:
+        """What comes of it; None where it was in vain. Who is gone is told nothing any more."""
+        wait = FIRST_WAIT
+        for _ in range(TRIES):
+            try:
+                return await work()
+            except ChatGone as error:
+                logger.warning("%s is not linked to %s any more: %s", link.user, self._kind.label, error)
+                await self._do(self._drop, link)
+                return None
+            except ChatFailed as error:
+                logger.warning("%s did not take a message: %s", self._kind.label, error)
+                if error.retry_after is None:
+                    return None
+                await asyncio.sleep(max(error.retry_after, wait))
+            wait *= 2
+            if ask and not await self._do(is_open, self._asks, ask):
+                return None
+        return None
+
+    def _drop(self, link: ChatLink) -> None:
+        try:
+            self._chats.unlink(link.id)
+        except NotFound:
+            logger.debug("That link has ended already")
+
+    def _turn(self, link: ChatLink) -> asyncio.Lock:
+        """One message at a time to each person, in the order in which they came."""
+        return self._turns.setdefault(link.id, asyncio.Lock())
+
+    def _address(self, ask: Ask) -> str:
+        """Where its page is, as far as people can get there from elsewhere."""
+        return f"{self._parts.web_url.rstrip('/')}/asks/{ask.id}" if self._parts.web_url else ""
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,200 @@
+"""How an ask looks in a chat, and what is said there. Plain text: what agents wrote is spelt out, never marked up.
+
+What does not fit whole, or cannot be answered by one press or a few words, is only announced, with the way to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from sayso.asks.model import CLIENT_FORM, Ask, Kind, Option, Question, State
+from sayso.asks.truth import session_of
+from sayso.asks.words import headline, project_name
+from sayso.chats.model import Button, ChatMessage
+from sayso.permissions.action import AllowScope, action_of, scopes_of
+from sayso.permissions.parts import parts_of, rules_part
+from sayso.permissions.verdict import Decision, verdict_of
+from sayso.text import exact, one_line
+
+ALLOW, SURE, BACK, DENY, OPTION = "a", "y", "b", "n", "o"
+"""The choices of buttons; of an option, its place follows."""
+LONGEST_LABEL = 30
+_NAME = 40
+
+IN_YOUR_WORDS = "Reply to this message to answer in your own words."
+REPLY = "Reply to this message with your answer."
+LOOK_AGAIN = "Look at it once more. Allow exactly this?"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatLimits:
+    """What can be said in a chat."""
+
+    fits: Callable[[ChatMessage], bool]
+    most_options: int
+    takes_words: bool = True
+    """Whether people can write an answer there."""
+    allows: bool = True
+    """Whether the chat vouches for who presses, so that something may be allowed there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """An ask as a message, before its buttons are sealed: each label with its choice."""
+
+    message: ChatMessage
+    choices: tuple[tuple[str, str], ...] = ()
+    digest: str = ""
+    """Of the action that all of it shows; empty where it shows none, or not all."""
+
+    def sealed(self, seal: Callable[[str], str]) -> ChatMessage:
+        pressed = tuple(Button(label=label, token=seal(choice)) for label, choice in self.choices)
+        given = self.message
+        return ChatMessage(
+            heading=given.heading,
+            body=given.body,
+            exact=given.exact,
+            hint=given.hint,
+            buttons=(*pressed, *given.buttons),
+            quiet=given.quiet,
+        )
+
+
+def drawn(ask: Ask, limits: ChatLimits, address: str, *, confirming: bool = False) -> Drawn:
+    """An open ask. `address` is where its page is, if people can get there from anywhere."""
+    whole = _permission(ask, address, confirming) if ask.is_permission else _question(ask, limits, address)
+    if whole and limits.fits(whole.message) and (limits.allows or not ask.is_permission):
+        return whole
+    hint = f"Open it to {_to_do(ask)}." if address else f"To {_to_do(ask)}: {_command(ask)}"
+    body = exact(headline(ask, 200))
+    return Drawn(message=ChatMessage(heading=heading(ask), body=body, hint=hint, buttons=_open(address)))
+
+
+def settled(ask: Ask, limits: ChatLimits, user: str, surface: str) -> ChatMessage:
+    """The same once nothing can be decided any more: what became of it, and by whom."""
+    before = drawn(ask, limits, "").message
+    return ChatMessage(
+        heading=before.heading, body=before.body, exact=before.exact, hint=became(ask, user, surface), quiet=True
+    )
+
+
+def changed(ask: Ask) -> ChatMessage:
+    """In the place of what is asked in another form now."""
+    return ChatMessage(heading=heading(ask), hint="It has changed since. It is asked again below.", quiet=True)
+
+
+def gone() -> ChatMessage:
+    """In the place of an ask that was deleted."""
+    return ChatMessage(heading="This is settled.", quiet=True)
+
+
+def heading(ask: Ask) -> str:
+    asker = ask.asker
+    session = f" {session_of(asker)}" if asker.session else ""
+    where = f" in {project_name(asker, _NAME)}" if asker.project else ""
+    what = "wants a permission" if ask.is_permission else "asks"
+    return f"{one_line(asker.client, _NAME) or 'An agent'}{session}{where} {what}"
+
+
+def became(ask: Ask, user: str, surface: str) -> str:
+    """What became of it: by whom and where, and what was pressed in this very chat. No other words of an answer."""
+    outcome, verdict = ask.outcome, verdict_of(ask)
+    if outcome is None or ask.withdrawn or (verdict and verdict.decision is Decision.UNDECIDED):
+        return _of_nobody(ask)
+    if outcome.surface == CLIENT_FORM:
+        by = "in the agent's own form"
+    else:
+        who = "you" if outcome.person == user else one_line(outcome.person, _NAME) or "someone"
+        by = f"by {who} in {one_line(outcome.surface, _NAME) or 'an unknown place'}"
+    word = verdict.word if verdict else ask.state.value.replace("_", " ")
+    pressed = _chosen(ask) if outcome.surface == surface and outcome.person == user else ""
+    return f"{word.capitalize()} {by}{f': {pressed}' if pressed else ''}."
+
+
+def _chosen(ask: Ask) -> str:
+    """The option that was pressed; what was typed stands in the chat already."""
+    only = ask.questions[0] if len(ask.questions) == 1 and not ask.is_permission else None
+    answer = ask.answer(only.id) if only else None
+    picked = [option for option in only.choices if answer and option.id in answer.chosen] if only else []
+    return _line(picked[0].label) if len(picked) == 1 else ""
+
+
+def _of_nobody(ask: Ask) -> str:
+    match ask.state:
+        case State.EXPIRED if ask.abandoned:
+            return "The agent stopped waiting before anybody decided."
+        case State.EXPIRED:
+            return "Nobody answered, and it expired."
+        case State.SUPERSEDED:
+            return "A newer question took the place of this one."
+        case _:
+            return "The agent does not want to know any more."
+
+
+def _question(ask: Ask, limits: ChatLimits, address: str) -> Drawn | None:
+    """A question that is answered by one press or in a few words; None where it is no such."""
+    if len(ask.questions) != 1 or (question := ask.questions[0]).kind is Kind.MULTI_SELECT:
+        return None
+    options = question.choices
+    if len(options) > limits.most_options or (not options and not limits.takes_words):
+        return None
+    named = all(_is_short(option.label) for option in options) and len({each.label for each in options}) == len(options)
+    labels = [option.label if named else str(number) for number, option in enumerate(options, start=1)]
+    parts = dict.fromkeys(exact(part) for part in (ask.title, question.title, question.text) if part.strip())
+    listed = [] if named and not any(each.description for each in options) else list(_listed(options))
+    body = "\n\n".join([*parts, *(["\n".join(listed)] if listed else [])])
+    words = limits.takes_words and question.takes_own_text
+    hint = "" if not words else IN_YOUR_WORDS if options else REPLY
+    choices = tuple((label, f"{OPTION}{place}") for place, label in enumerate(labels))
+    return Drawn(
+        message=ChatMessage(heading=heading(ask), body=body, hint=hint, buttons=_open(address)), choices=choices
+    )
+
+
+def _permission(ask: Ask, address: str, confirming: bool) -> Drawn | None:
+    """All of an action, with the two presses that allow it; None where an allow means more than this one time."""
+    action = action_of(ask)
+    if action is None or AllowScope.ONCE not in scopes_of(ask):
+        return None
+    parts = [*parts_of(action), *rules_part(ask)]
+    body = "\n".join(line for part in parts for line in (part.label, *_barred(part.text)))
+    choices = (("Yes, allow it", SURE), ("Back", BACK)) if confirming else (("Allow…", ALLOW), ("Deny", DENY))
+    hint = LOOK_AGAIN if confirming else ""
+    message = ChatMessage(heading=heading(ask), body=body, exact=True, hint=hint, buttons=_open(address))
+    return Drawn(message=message, choices=choices, digest=action.digest)
+
+
+def _barred(text: str) -> Iterator[str]:
+    """Each line behind a bar, so that nothing in it passes for a part of ours."""
+    return (f"│ {line}" for line in text.split("\n")) if text else iter(["│"])
+
+
+def _listed(options: tuple[Option, ...]) -> Iterator[str]:
+    for number, option in enumerate(options, start=1):
+        about = f": {exact(option.description)}" if option.description.strip() else ""
+        yield f"{number}. {exact(option.label)}{about}"
+
+
+def _is_short(label: str) -> bool:
+    return 0 < len(label) <= LONGEST_LABEL and label == exact(label) == _line(label)
+
+
+def _line(text: str) -> str:
+    return " ".join(exact(text).split())
+
+
+def _to_do(ask: Ask) -> str:
+    return "see all of it and decide" if ask.is_permission else "answer"
+
+
+def _command(ask: Ask) -> str:
+    return f"sayso {'allow' if ask.wanted is not None else 'answer'} {ask.id[:8]}"
+
+
+def _open(address: str) -> tuple[Button, ...]:
+    return (Button(label="Open", url=address),) if address else ()
+
+
+def takes_words(question: Question) -> bool:
+    return question.kind in (Kind.TEXT, Kind.SELECT)

@@ -1,0 +1,447 @@
+"""Telegram, both ways: a bot's API on loopback that has the real one's limits and errors, and real desks behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.asks.samples import ANNA
+from tests.chats.office import COLOUR, NAME, YES_NO, Office
+from tests.chats.servers.telegram import TOKEN, Sent, Telegram, TelegramUser, Toast, telegram
+from tests.conftest import OpenStore, die
+from tests.e2e.clients.process import wait_until
+from tests.permissions.test_desk import PUSH
+
+from sayso.asks.model import Answer, Kind, Option, Question, State
+from sayso.chats import answering, line, service, wording
+from sayso.chats.model import ChatKind, ChatSaid, Pressed
+from sayso.permissions.verdict import verdict_of
+from sayso.records import replace
+from sayso.wishes import NewsKind, Wishes
+
+ADA, EVE = 501, 666
+
+
+@pytest.fixture
+def server() -> Iterator[Telegram]:
+    with telegram() as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def _no_time_to_lose(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(line, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(service, "LOOK_EVERY", 0.05)
+    monkeypatch.setattr("sayso.chats.telegram.AGAIN", 0.05)
+
+
+@pytest.fixture
+def office(open_sqlite: OpenStore, tmp_path: Path, server: Telegram) -> Office:
+    return opened(open_sqlite, tmp_path, server)
+
+
+def opened(open_store: OpenStore, state: Path, server: Telegram, web_url: str = "") -> Office:
+    office = Office(open_store(), state, web_url=web_url)
+    office.add(ChatKind.TELEGRAM, {"token": TOKEN, "server": server.address})
+    return office
+
+
+def linked(office: Office, server: Telegram) -> TelegramUser:
+    """Ada, who has sent the code that was made for her."""
+    ada = server.user(ADA, "ada_l")
+    ada.writes(office.chats.make_code(ChatKind.TELEGRAM, "ada"))
+    assert "You are ada here" in server.next().text
+    return ada
+
+
+def toast(server: Telegram) -> str:
+    """What the one who pressed is told; messages that change meanwhile are left out."""
+    while not isinstance(found := server.next(), Toast):
+        pass
+    return found.text
+
+
+def changed(server: Telegram) -> Sent:
+    """The next message that is changed."""
+    while not isinstance(found := server.next(), Sent) or not found.edits:
+        pass
+    return found
+
+
+def test_a_question_arrives_with_its_options_and_a_press_answers_it(office: Office, server: Telegram) -> None:
+    def work() -> None:
+        ada = linked(office, server)
+        ask = office.ask(COLOUR)
+        sent = server.next()
+        assert sent.chat == ADA
+        assert sent.text.startswith("codex in shop asks\n\nWhich colour?\n\n1. Red\n2. Blue: as the sky")
+        assert wording.IN_YOUR_WORDS in sent.text
+        assert list(sent.buttons) == ["Red", "Blue"]
+        assert "parse_mode" not in sent.data
+        assert sent.data["link_preview_options"] == {"is_disabled": True}
+        ada.presses(sent, "Blue")
+        assert toast(server) == answering.SENT
+        after = changed(server)
+        assert (after.id, after.buttons) == (sent.id, {})
+        assert after.text.endswith("Answered by you in Telegram: Blue.")
+        assert office.answer(ask) == (("b",), None)
+        assert office.by(ask) == ("ada", "Telegram")
+
+    office.while_running(work)
+
+
+def test_words_that_reply_to_a_question_are_its_answer(office: Office, server: Telegram) -> None:
+    def work() -> None:
+        ada = linked(office, server)
+        first, second = office.ask(NAME), office.ask(COLOUR)
+        sent = {found.text.split("\n\n")[1].split("\n")[0]: found for found in (server.next(), server.next())}
+        ada.writes("a *green* one", answers=sent["Which colour?"])
+        assert wait_until(lambda: office.state(second) is State.ANSWERED, 20)
+        assert office.answer(second) == ((), "a *green* one")
+        assert office.state(first) is State.PENDING
+        ada.writes("Sayso")
+        while (told := server.next()).text != answering.WHICH:
+            pass
+        assert office.state(first) is State.PENDING
+        ada.writes("Sayso", answers=sent["What is it called?"], forward_origin={"type": "user"})
+        while (told := server.next()).text != answering.FORWARDED:
+            pass
+        assert told.data["reply_parameters"]["message_id"]
+        assert office.state(first) is State.PENDING
+
+    office.while_running(work)
+
+
+def test_an_ask_that_is_settled_elsewhere_says_so_in_the_chat(office: Office, server: Telegram) -> None:
+    def work() -> None:
+        ada = linked(office, server)
+        ask = office.ask()
+        sent = server.next()
+        office.desk.answer(ask.id, [Answer(question="1", chosen=("yes",))], ANNA)
+        after = changed(server)
+        assert after.text.endswith(f"Answered by {ANNA.person} in {ANNA.surface}.")
+        assert after.buttons == {}
+        ada.presses(sent, "No")
+        assert toast(server).startswith("Already answered")
+        assert office.answer(ask) == (("yes",), None)
+
+    office.while_running(work)
+
+
+def test_a_stranger_a_stolen_message_and_a_replayed_button_change_nothing(office: Office, server: Telegram) -> None:
+    def work() -> None:
+        ada, eve = linked(office, server), server.user(EVE, "eve")
+        ask = office.ask()
+        sent = server.next()
+        data = sent.buttons["Yes"]
+        # Somebody who is not linked, with the very data of the button, from their own chat and from hers.
+        eve.presses_data(data, sent, chat=EVE)
+        assert toast(server) == answering.NOT_YOURS
+        eve.presses_data(data, sent)
+        assert toast(server) == answering.NOT_YOURS
+        # Data that was made up, and the message's name with another choice.
+        for made_up in ("x", data[:-1] + ("A" if data[-1] != "A" else "B"), data.replace(".o0.", ".o1.")):
+            ada.presses_data(made_up, sent)
+            assert toast(server) == answering.NOT_OURS
+        # Her own button, from another message and from another chat.
+        ada.presses_data(data, sent, place=sent.id + 1)
+        assert toast(server) == answering.NOT_YOURS
+        ada.presses_data(data, sent, chat=-100)
+        assert toast(server) == answering.NOT_YOURS
+        eve.writes("Yes", answers=sent)
+        assert server.next().text == answering.WHO_ARE_YOU
+        assert office.state(ask) is State.PENDING
+        number = ada.presses(sent, "Yes")
+        update = server.updates[number]
+        assert toast(server) == answering.SENT
+        changed(server)
+        version = office.desk.get(ask.id).version
+        # The same update once more, and the same button by hand.
+        server.queries.add(update["callback_query"]["id"])
+        server.put_again(number, update)
+        assert toast(server) == answering.SENT
+        ada.presses_data(data, sent)
+        assert toast(server).startswith("Already answered")
+        assert office.desk.get(ask.id).version == version
+        assert office.answer(ask) == (("yes",), None)
+
+    office.while_running(work)
+
+
+@pytest.mark.parametrize("broken", ["ask", "life"])
+def test_a_button_of_an_ask_that_has_changed_or_is_old_changes_nothing(
+    office: Office, server: Telegram, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    def work() -> None:
+        ada = linked(office, server)
+        ask = office.ask()
+        sent = server.next()
+        if broken == "ask":
+            office.desk.change(lambda table: table.change(replace(ask, title="Ship all of it?"), ask, kind="noted"))
+            said = changed(server)
+            assert "asked again below" in said.text
+            assert said.buttons == {}
+            again = server.next()
+            assert "Ship all of it?" in again.text
+        else:
+            monkeypatch.setattr(answering, "MESSAGE_LIFE", -1)
+        ada.presses(sent, "Yes")
+        assert toast(server) == (answering.OTHER_NOW if broken == "ask" else answering.TOO_OLD)
+        assert office.state(ask) is State.PENDING
+
+    office.while_running(work)
+
+
+def test_a_permission_is_allowed_by_two_presses_on_a_message_that_shows_all_of_it(
+    office: Office, server: Telegram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def work() -> None:
+        ada = linked(office, server)
+        ask = office.permission()
+        sent = server.next()
+        assert "Shell command\n│ git push" in sent.exact
+        assert "Folder\n│ /srv/shop" in sent.exact
+        assert list(sent.buttons) == ["Allow…", "Deny"]
+        # The second press alone, sealed or not, is not enough.
+        ada.writes("yes", answers=sent)
+        assert server.next().text == answering.PRESS
+        ada.presses(sent, "Allow…")
+        asks_again = changed(server)
+        assert list(asks_again.buttons) == ["Yes, allow it", "Back"]
+        assert office.state(ask) is State.PENDING
+        ada.presses(asks_again, "Back")
+        assert list(changed(server).buttons) == ["Allow…", "Deny"]
+        # A confirmation that was kept from before asks to look again.
+        ada.presses(asks_again, "Yes, allow it")
+        asks_again = changed(server)
+        ada.presses(asks_again, "Yes, allow it")
+        assert wait_until(lambda: office.state(ask) is State.PENDING, 1)
+        monkeypatch.setattr(answering, "READING_MS", 0)
+        ada.presses(asks_again, "Yes, allow it")
+        assert changed(server).text.endswith("Allowed by you in Telegram.")
+        verdict = verdict_of(office.desk.get(ask.id))
+        assert verdict
+        assert verdict.allows(PUSH)
+        other = office.permission()
+        ada.presses(server.next(), "Deny")
+        assert changed(server).text.endswith("Denied by you in Telegram.")
+        assert office.by(other) == ("ada", "Telegram")
+
+    office.while_running(work)
+
+
+def test_what_does_not_fit_whole_is_opened_and_cannot_be_answered_there(
+    open_sqlite: OpenStore, tmp_path: Path, server: Telegram
+) -> None:
+    office = opened(open_sqlite, tmp_path, server, web_url="https://sayso.example.org")
+
+    def work() -> None:
+        ada = linked(office, server)
+        long = office.permission(replace(PUSH, data={"input": {"command": "echo " + "x" * 5000}}))
+        sent = server.next()
+        assert sent.buttons == {"Open": f"https://sayso.example.org/asks/{long.id}"}
+        assert "Open it to see all of it and decide." in sent.text
+        office.ask(replace(YES_NO, text="y" * 5000))
+        assert list(server.next().buttons) == ["Open"]
+        office.ask(YES_NO, replace(NAME, id="2"))
+        several = server.next()
+        assert list(several.buttons) == ["Open"]
+        ada.writes("yes", answers=several)
+        assert server.next().text == answering.NOT_WHOLE
+        assert all(ask.state is State.PENDING for ask in office.desk.inbox())
+
+    office.while_running(work)
+
+
+def test_hostile_words_stay_words(office: Office, server: Telegram) -> None:
+    def work() -> None:
+        linked(office, server)
+        text = "<b>ok</b> [x](https://evil.example) *y* \u202eevil @channel"
+        options = (Option(id="1", label="A\u200b"), Option(id="2", label="B\nC"))
+        office.ask(Question(id="1", text=text, kind=Kind.SELECT, options=options))
+        sent = server.next()
+        assert "<b>ok</b> [x](https://evil.example) *y* <U+202E>evil @channel" in sent.text
+        assert list(sent.buttons) == ["1", "2"]
+        assert "1. A<U+200B>" in sent.text
+        assert [entity["type"] for entity in sent.data["entities"]] == ["bold"]
+
+    office.while_running(work)
+
+
+def test_a_code_links_once_and_guessing_is_slow(office: Office, server: Telegram) -> None:
+    def work() -> None:
+        eve, code = server.user(EVE, "eve"), office.chats.make_code(ChatKind.TELEGRAM, "ada")
+        linked_by = f"/start {code.replace('-', '').lower()}"
+        ada = server.user(ADA, "ada_l")
+        ada.writes(code, chat={"id": -5, "type": "group"})
+        ada.writes(linked_by)
+        assert "You are ada here" in server.next().text
+        assert [(link.user, link.label) for link in office.chats.links()] == [("ada", "@ada_l")]
+        eve.writes(code)
+        assert server.next().text == answering.WRONG_CODE
+        for _ in range(4):
+            eve.writes("ABCD-EFGH")
+            assert server.next().text == answering.WRONG_CODE
+        late = office.chats.make_code(ChatKind.TELEGRAM, "ada")
+        eve.writes(late)
+        assert server.next().text == answering.WAIT
+        ada.writes("/stop")
+        assert server.next().text == answering.UNLINKED
+        assert office.chats.links() == []
+        ada.writes("hello")
+        assert server.next().text == answering.WHO_ARE_YOU
+
+    office.while_running(work)
+
+
+def test_who_was_revoked_or_blocks_the_bot_is_linked_no_more(office: Office, server: Telegram) -> None:
+    def work() -> None:
+        ada = linked(office, server)
+        ask = office.ask()
+        sent = server.next()
+        office.desks.accounts.revoke_user("ada")
+        ada.presses(sent, "Yes")
+        assert toast(server) in (answering.NOT_YOURS, answering.NOT_OURS)
+        assert office.state(ask) is State.PENDING
+        office.desks.accounts.add_user("ada")
+        assert office.chats.links() == []
+        linked(office, server)
+        server.soon(lambda: server.blocked.add(ADA))
+        office.ask(NAME)
+        assert wait_until(lambda: not office.chats.links(), 20)
+
+    office.while_running(work)
+
+
+def test_wishes_presence_and_pages_decide_who_is_told(office: Office, server: Telegram) -> None:
+    def work() -> None:
+        linked(office, server)
+        (link,) = office.chats.links()
+        office.chats.wish(link.id, "ada", Wishes(kinds=(NewsKind.QUESTION,), not_from=("secret",)))
+        office.permission()
+        office.ask(project="/home/ada/secret")
+        office.ask(owner="bo")
+        office.looking.add("ada")
+        seen = office.ask(NAME)
+        key = f"telegram ada {seen.id}"
+        assert wait_until(lambda: office.store.read(lambda tx: tx.one("claimed", key=key)) is not None, 20)
+        office.looking.clear()
+        told = office.ask(COLOUR)
+        assert "Which colour?" in server.next().text
+        assert office.desk.get(told.id).state is State.PENDING
+
+    office.while_running(work)
+
+
+def test_limits_of_the_server_are_kept_and_nothing_is_lost(office: Office, server: Telegram) -> None:
+    def work() -> None:
+        ada = linked(office, server)
+        server.soon(lambda: server.limited.extend([("sendMessage", 1), ("getUpdates", 1)]))
+        ask = office.ask()
+        sent = server.next()
+        ada.presses(sent, "Yes")
+        assert wait_until(lambda: office.state(ask) is State.ANSWERED, 20)
+
+    office.while_running(work)
+
+
+def test_an_update_is_confirmed_only_once_the_store_has_it_and_counts_once_after_a_kill(
+    open_shared: OpenStore, tmp_path: Path, server: Telegram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    office = opened(open_shared, tmp_path, server)
+    taken: list[str] = []
+    pressed = answering.ChatAnswers.pressed
+
+    def dies(self: answering.ChatAnswers, kind: ChatKind, press: Pressed) -> ChatSaid:
+        """As killed after the store has it, before anything is confirmed."""
+        said = pressed(self, kind, press)
+        taken.append(said.text)
+        if len(taken) == 1:
+            raise RuntimeError("killed")
+        return said
+
+    monkeypatch.setattr(answering.ChatAnswers, "pressed", dies)
+
+    def work() -> None:
+        ada = linked(office, server)
+        ask = office.ask()
+        sent = server.next()
+        number = ada.presses(sent, "Yes")
+        assert wait_until(lambda: len(taken) == 2, 20)
+        assert taken == [answering.SENT, answering.SENT]
+        assert wait_until(lambda: number not in server.updates, 20)
+        assert office.answer(ask) == (("yes",), None)
+        assert [event.kind for event in office.desk.events(ask.id)].count("answered") == 1
+
+    office.while_running(work)
+
+
+def test_one_of_two_servers_polls_and_the_other_takes_over(
+    open_shared: OpenStore, tmp_path: Path, server: Telegram
+) -> None:
+    office, other = opened(open_shared, tmp_path, server), open_shared()
+    second = Office(other, tmp_path)
+
+    def work() -> None:
+        linked(office, server)
+        office.ask()
+        server.next()
+        assert server.conflicts == 0
+        (chat,) = office.chats.all()
+        assert chat.held_by in {office.store.bell().process, other.bell().process}
+        assert not server.has_news()
+
+    office.while_running(work, other)
+    (chat,) = office.chats.all()
+    assert chat.held_by == ""
+    # One that was killed has let go of nothing.
+    third = open_shared()
+    assert Office(third, tmp_path).chats.hold(chat)
+    (chat,) = office.chats.all()
+    assert not second.chats.hold(chat)
+    die(third, other)
+    assert second.chats.hold(chat)
+
+
+def test_another_program_with_the_same_bot_is_named_as_the_trouble(
+    office: Office, server: Telegram, caplog: pytest.LogCaptureFixture
+) -> None:
+    def work() -> None:
+        linked(office, server)
+        assert wait_until(server.poll_as_another, 20)
+        assert wait_until(lambda: "Another program" in office.chats.all()[0].trouble, 20)
+
+    office.while_running(work)
+    assert TOKEN not in caplog.text
+
+
+def test_a_wrong_token_is_told_and_is_nowhere_to_be_read(
+    office: Office, server: Telegram, caplog: pytest.LogCaptureFixture
+) -> None:
+    office.add(ChatKind.TELEGRAM, {"token": "110201543:wrong", "server": server.address})
+
+    def work() -> None:
+        assert wait_until(lambda: "does not know this bot's token" in office.chats.all()[0].trouble, 20)
+
+    office.while_running(work)
+    assert "110201543" not in caplog.text
+
+
+def test_a_server_that_is_away_is_found_again(
+    open_sqlite: OpenStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = Telegram()
+    with server.running():
+        office = opened(open_sqlite, tmp_path, server)
+
+    def work() -> None:
+        assert wait_until(lambda: "Telegram is not reached" in office.chats.all()[0].trouble, 20)
+        with server.running():
+            ada = linked(office, server)
+            ask = office.ask()
+            ada.presses(server.next(), "Yes")
+            assert wait_until(lambda: office.state(ask) is State.ANSWERED, 20)
+
+    office.while_running(work)
+    assert TOKEN not in caplog.text
