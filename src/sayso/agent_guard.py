@@ -9,7 +9,6 @@ shell that an agent's client marks as its own.
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Iterable, Iterator
 
 from sayso.asks.guard import refuse_self_answer
@@ -18,7 +17,7 @@ from sayso.clients import IN_A_SHELL
 from sayso.desks import Desks
 from sayso.errors import NotYours
 from sayso.process_table import environment
-from sayso.processes import ProcessName, ancestry, servers_beside
+from sayso.processes import ProcessName, ancestry, servers_beside, this_host
 
 _STORE = (b"SAYSO_STATE_DIR", b"SAYSO_STORE", b"XDG_STATE_HOME", b"HOME")
 
@@ -77,7 +76,7 @@ def _agents(desks: Desks, line: tuple[ProcessName, ...]) -> Iterator[ProcessName
     from sayso.running.folder import read_runner
 
     yield from (client for pid, client in servers_beside(line).items() if _serves_our_store(pid))
-    here = socket.gethostname()
+    here = this_host()
     for ask in desks.asks.inbox(most=1000):
         if ask.asker.pid and ask.asker.host == here:
             yield ProcessName(pid=ask.asker.pid, started=ask.asker.started)

@@ -7,7 +7,6 @@ there. Each change is one compare-and-set. Plain synchronous code, safe from any
 from __future__ import annotations
 
 import shutil
-import socket
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
@@ -17,6 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from sayso.clock import Clock, now_ms
 from sayso.errors import Conflict, NotFound
+from sayso.processes import this_host
 from sayso.records import replace
 from sayso.running import folder as runner_folder
 from sayso.running.folder import DetachedProcess
@@ -42,7 +42,7 @@ class DetachedDesk(ABC, Generic[D]):
 
     def __init__(self, store: Store, folders: Path, *, clock: Clock = now_ms) -> None:
         self._store, self._folders, self._clock = store, folders, clock
-        self._host = socket.gethostname()
+        self._host = this_host()
 
     @abstractmethod
     def _read(self, tx: Transaction, row: Row) -> D: ...

@@ -23,6 +23,11 @@ class ProcessName:
     started: str
 
 
+def this_host() -> str:
+    """What this machine calls itself: pids mean something only beside it."""
+    return os.uname().nodename
+
+
 def name_of(pid: int) -> ProcessName | None:
     """The full name of a running process, or None when there is none."""
     found = _look_up(pid)

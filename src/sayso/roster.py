@@ -9,7 +9,6 @@ takes the ended ones off.
 from __future__ import annotations
 
 import json
-import socket
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, TypeVar
 
@@ -20,6 +19,7 @@ from sayso.clock import Clock, now_ms
 from sayso.errors import AmbiguousId, NotFound
 from sayso.hashes import sha256
 from sayso.process_table import is_running
+from sayso.processes import this_host
 from sayso.records import asdict, record
 from sayso.text import one_line
 
@@ -200,7 +200,7 @@ def find_agent(agents: Sequence[AgentAtWork], name: str) -> AgentAtWork:
 
 def _lives(noted: _Noted, living: Set[str], recent: bool) -> bool:
     asker = noted.asker
-    if asker.pid and asker.host == socket.gethostname():
+    if asker.pid and asker.host == this_host():
         return is_running(asker.pid, asker.started)
     # Over the network one process serves many.
     return noted.process in living if asker.pid and noted.process else recent

@@ -120,7 +120,8 @@ async def test_an_ask_that_was_answered_elsewhere_looks_right_in_german_too(busy
 @pytest.fixture
 def at_work(busy: Place, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     """The same place with commands: one that runs, one that failed, a sequence that went well."""
-    monkeypatch.setattr("socket.gethostname", lambda: "buildbox")
+    for module in ("sayso.detached", "sayso.operations.reader"):
+        monkeypatch.setattr(f"{module}.this_host", lambda: "buildbox")
     works = Works(busy.store, busy.config.operations_dir, clock)
     done = works.run(tool="release")
     works.end(works.step(done, 1, "make", "dist"))

@@ -4,7 +4,6 @@ page where its owner has allowed a folder for that (`project_places.py`)."""
 from __future__ import annotations
 
 import json
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from sayso.agents.acp import PROGRAMS
 from sayso.agents.model import LONGEST_WAIT, SHORTEST_WAIT, Options, Project
 from sayso.clock import now_ms
 from sayso.errors import InvalidInput, NotFound, Problem
+from sayso.processes import this_host
 from sayso.store import Store, Transaction
 
 
@@ -21,7 +21,7 @@ class Projects:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._host = socket.gethostname()
+        self._host = this_host()
 
     def add(self, owner: str, directory: Path, *, name: str = "", options: Options) -> Project:
         """Register a directory for its owner, or change the options it was registered with."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import json
-import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 from secrets import token_hex
@@ -17,6 +16,7 @@ from sayso import attempts
 from sayso.agents.model import Picture, Run, RunState, Saying, Spoken
 from sayso.clock import Clock, now_ms
 from sayso.errors import InvalidInput, NotFound, Problem
+from sayso.processes import this_host
 from sayso.store import Row, Store, Transaction
 
 MOST_QUEUED = 20
@@ -45,7 +45,7 @@ class MessageQueue:
 
     def __init__(self, store: Store, clock: Clock = now_ms) -> None:
         self._store, self._clock = store, clock
-        self._host = socket.gethostname()
+        self._host = this_host()
 
     def of(self, conversation: str) -> list[QueuedMessage]:
         return self._store.read(lambda tx: _all(tx, conversation))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 import threading
 import uuid
 from collections.abc import AsyncIterator, Coroutine, Sequence
@@ -35,6 +34,7 @@ from sayso.bridge import BackgroundTasks, Patience, Threads, endless, insistentl
 from sayso.brought import BroughtFile
 from sayso.config import Config
 from sayso.errors import NotFound, RunGoesOn, SaysoError, SpawnerUnavailable, StoreError, TooManyRuns
+from sayso.processes import this_host
 from sayso.roster import Roster
 from sayso.running import speaking
 from sayso.running.folder import Status
@@ -67,7 +67,7 @@ class RunSupervisor:
         self._tasks = BackgroundTasks()
         self._do = Threads(_THREADS).do
         self._ending = threading.Event()
-        self._host = socket.gethostname()
+        self._host = this_host()
         self._resting: set[str] = set()
         """The lines of the agents that are seen off here once they end between two turns."""
         self._look_now = asyncio.Event()

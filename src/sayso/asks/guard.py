@@ -7,13 +7,12 @@ own sign-in. It looks at two things only: the line of ancestors of this process,
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Mapping
 
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Ask, Asker, Settler
 from sayso.errors import NotYours
-from sayso.processes import ProcessName, ancestry
+from sayso.processes import ProcessName, ancestry, this_host
 
 SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"
 
@@ -40,6 +39,6 @@ def kinship(asker: Asker, environ: Mapping[str, str]) -> str:
 
 
 def _descends_from(asker: Asker) -> bool:
-    if not asker.pid or asker.host != socket.gethostname():
+    if not asker.pid or asker.host != this_host():
         return False
     return ProcessName(pid=asker.pid, started=asker.started) in ancestry()

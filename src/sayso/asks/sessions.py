@@ -8,12 +8,11 @@ nothing passes to it unasked while the process lives.
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Iterable, Set
 from typing import Protocol, TypeVar
 
 from sayso.asks.model import Ask, Asker
-from sayso.processes import ProcessName, name_of
+from sayso.processes import ProcessName, name_of, this_host
 
 Alive = Callable[[Set[str]], Set[str]]
 """Tells those of some processes that still live."""
@@ -109,7 +108,7 @@ def always(_: Asker) -> bool:
 
 def _another_client_lives(theirs: Asker, ours: Asker) -> bool:
     """Whether the client that asked is still at work: it may just have lost its server, and will start another."""
-    if not theirs.pid or theirs.host != socket.gethostname():
+    if not theirs.pid or theirs.host != this_host():
         return False
     process = ProcessName(pid=theirs.pid, started=theirs.started)
     return process != ProcessName(pid=ours.pid, started=ours.started) and name_of(theirs.pid) == process

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -23,7 +22,7 @@ from sayso.cli.values import stdin_text
 from sayso.config import Config, duration_or_none
 from sayso.dialects.outcomes import outcome_data, refusal_words, selected_labels
 from sayso.errors import WaitEnded
-from sayso.processes import leader_of, name_of
+from sayso.processes import leader_of, name_of, this_host
 from sayso.text import lasting, one_line, printable
 
 EXIT_CODES = {
@@ -130,7 +129,7 @@ def _asker(config: Config) -> Asker:
         version=__version__,
         session=os.environ.get(SESSION_VARIABLE, ""),
         project=config.project_name,
-        host=socket.gethostname(),
+        host=this_host(),
         pid=process.pid if process else 0,
         started=process.started if process else "",
         leader=leader_of(os.getpid()),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Set
@@ -20,6 +19,7 @@ from sayso.asks.desk import AskDesk, Held
 from sayso.asks.model import Ask, Asker
 from sayso.config import load
 from sayso.desks import open_desks
+from sayso.processes import this_host
 
 CLIENT = "claude-code"
 PATIENCE = 3.0
@@ -54,7 +54,7 @@ def hand_over(event: Mapping[str, Any]) -> None:
     with open_desks(config) as desks:
         desk = desks.asks
         session = str(event.get("session_id") or "")
-        asker = Asker(client=CLIENT, session=session, project=config.project_name, host=socket.gethostname())
+        asker = Asker(client=CLIENT, session=session, project=config.project_name, host=this_host())
         owed = [ask for ask in desk.undelivered(asker, is_kin=_is_our_client) if _is_settled(ask)]
         of_others = desk.of_other_sessions(owed, asker, is_kin=_is_our_client)
         _tell(desk, _fitting(owed), of_others, str(event.get("hook_event_name") or "UserPromptSubmit"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import socket
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +24,7 @@ from sayso.operations.job import Job
 from sayso.operations.operation import Operation, OperationState
 from sayso.operations.order import Order
 from sayso.operations.reader import LOOK_SECONDS, OperationReader
-from sayso.processes import leader_of, name_of
+from sayso.processes import leader_of, name_of, this_host
 from sayso.running.capture import STREAMS
 from sayso.text import printable
 from sayso.toolfiles.catalog import Catalog, CommandTool
@@ -110,7 +109,7 @@ def _asker(config: Config) -> Asker:
         client="sayso tools run",
         version=__version__,
         project=config.project_name,
-        host=socket.gethostname(),
+        host=this_host(),
         pid=process.pid if process else 0,
         started=process.started if process else "",
         leader=leader_of(os.getpid()),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import socket
 from pathlib import Path
 
 from sayso.asks.model import Asker
 from sayso.branches import branch_of, top_of_repository
 from sayso.config import Config
 from sayso.gates.client import GateClient, Prompt
-from sayso.processes import ProcessName, ancestry, leader_of
+from sayso.processes import ProcessName, ancestry, leader_of, this_host
 from sayso.text import fit_for_column
 
 
@@ -30,7 +29,7 @@ def session_of(client: str, version: str, session: str, process: ProcessName | N
         version=fit_for_column(version),
         session=fit_for_column(session),
         project=config.project_name,
-        host=socket.gethostname(),
+        host=this_host(),
         pid=process.pid if process else 0,
         started=process.started if process else "",
         leader=leader_of(process.pid) if process else "",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from typing import Any
@@ -14,7 +13,7 @@ from sayso.clients import conversation
 from sayso.config import Config
 from sayso.mcp_server.context import CallContext
 from sayso.mcp_server.run_link import RunLink
-from sayso.processes import ProcessName, leader_of, name_of
+from sayso.processes import ProcessName, leader_of, name_of, this_host
 from sayso.protocol.request import ClientInfo
 from sayso.records import replace
 from sayso.text import fit_for_column
@@ -49,7 +48,7 @@ def _at_home(asker: Asker, project: str) -> Asker:
         asker,
         session=asker.session or fit_for_column(os.environ.get("CLAUDE_CODE_SESSION_ID", "")),
         project=project,
-        host=socket.gethostname(),
+        host=this_host(),
         pid=parent.pid if parent else 0,
         started=parent.started if parent else "",
         leader=_leader(),

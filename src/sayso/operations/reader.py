@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-import socket
 from collections.abc import Iterator
 
 from sayso.config import Config
 from sayso.operations.desk import OperationDesk
 from sayso.operations.operation import Operation
 from sayso.operations.report import Report, report_on
+from sayso.processes import this_host
 from sayso.records import record
 from sayso.running import output
 from sayso.running.capture import STREAMS
@@ -132,7 +132,7 @@ class OperationReader:
 
     def is_here(self, operation: Operation) -> bool:
         """Whether its output lies on this machine."""
-        return operation.host == socket.gethostname()
+        return operation.host == this_host()
 
     def watch(self, operation: Operation, streams: tuple[str, ...] = STREAMS) -> Iterator[Seen]:
         """All its output, or its steps', and every change of its state as they come. Ends when the operation does."""

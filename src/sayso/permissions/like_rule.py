@@ -7,7 +7,6 @@ goes, and all of it is checked here once more against the rules as they are then
 from __future__ import annotations
 
 import os
-import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from sayso.permissions import session_rules
 from sayso.permissions.action import Action, AllowScope, action_of, scopes_of
 from sayso.permissions.rules_here import Rules
 from sayso.permissions.session_rules import SessionRule, session_key
+from sayso.processes import this_host
 from sayso.records import record
 from sayso.rules.adding import NOTE, NewRule, ReadyRule, as_rule, made_ready
 from sayso.rules.book import Circumstances, RuleBook, Ruling
@@ -250,7 +250,7 @@ class LikeRules:
 def _why_nowhere(ask: Ask) -> str:
     """Why no rule can be made of this at all; empty when one can."""
     asker = ask.asker
-    if asker.agent or asker.host not in ("", socket.gethostname()):
+    if asker.agent or asker.host not in ("", this_host()):
         return ELSEWHERE
     if quorum_of(ask):
         return SEVERAL

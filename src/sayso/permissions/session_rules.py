@@ -4,13 +4,13 @@ of that very process of its client and for nobody else, and end with it."""
 from __future__ import annotations
 
 import json
-import socket
 from collections.abc import Mapping
 
 from sayso import chain
 from sayso.asks.model import Asker, Settler
 from sayso.chain import LogEvent, LogKind
 from sayso.process_table import is_running
+from sayso.processes import this_host
 from sayso.records import fields, record
 from sayso.store import Row, Transaction
 
@@ -65,7 +65,7 @@ def everyone(tx: Transaction, now: int) -> list[SessionRule]:
 def may_be_on(rule: SessionRule) -> bool:
     """Whether its session may still be there. Of another machine's processes nothing is known."""
     pid, _, started = rule.process.partition(" ")
-    return rule.host != socket.gethostname() or is_running(int(pid), started)
+    return rule.host != this_host() or is_running(int(pid), started)
 
 
 def end(tx: Transaction, rule: SessionRule, by: Settler, now: int) -> bool:

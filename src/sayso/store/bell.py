@@ -7,12 +7,12 @@ know that a process lives: the system takes it down when the process ends, howev
 from __future__ import annotations
 
 import os
-import selectors
-import socket
+import select
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable
+from io import FileIO
+from math import ceil
 from typing import Protocol
 
 LOOK_EVERY = 1.0
@@ -42,9 +42,10 @@ class Bell(ABC):
         """How often it had fallen: whoever looked meanwhile may have taken this process for dead."""
         self.named: frozenset[str] | None = None
         """Whose waits the last ring was about; None: anybody's."""
-        self._nudge, self._nudged = socket.socketpair()
-        self._nudge.setblocking(False)
-        self._nudged.setblocking(False)
+        ends = os.pipe()
+        for end in ends:
+            os.set_blocking(end, False)
+        self._nudged, self._nudge = FileIO(ends[0], "r"), FileIO(ends[1], "w")
         self._listeners: tuple[Listener, ...] = ()
         self._listening: threading.Thread | None = None
         self._changing = threading.Lock()
@@ -55,8 +56,7 @@ class Bell(ABC):
 
     def nudge(self) -> None:
         """End the `wait` of another thread now."""
-        with suppress(BlockingIOError):
-            self._nudge.send(b"!")
+        self._nudge.write(b"!")
 
     @abstractmethod
     def alive(self, processes: Iterable[str]) -> set[str]:
@@ -82,7 +82,7 @@ class Bell(ABC):
         if thread:
             self.nudge()
             thread.join(timeout=5)
-            _drain(self._nudged)
+            self._take_nudges()
 
     def _listeners_changed(self) -> None:  # noqa: B027  only a bell that others see from outside has to tell them
         """The listeners have changed. Called under the lock."""
@@ -104,12 +104,17 @@ class Bell(ABC):
 
     def _heard_something(self, source: _Readable | None, timeout: float) -> bool:
         """Block until the source has something, someone nudges, or the time is over (then False)."""
-        with selectors.DefaultSelector() as selector:
-            for each in (self._nudged, *([source] if source else [])):
-                selector.register(each, selectors.EVENT_READ)
-            heard = bool(selector.select(timeout))
-        _drain(self._nudged)
+        poll = select.poll()
+        for each in (self._nudged, *([source] if source else [])):
+            poll.register(each, select.POLLIN)
+        heard = bool(poll.poll(ceil(timeout * 1000)))
+        self._take_nudges()
         return heard
+
+    def _take_nudges(self) -> None:
+        """Many nudges are one."""
+        while self._nudged.read(LONGEST_RING):
+            pass
 
 
 class Listener:
@@ -166,15 +171,3 @@ class LookingBell(Bell):
     def close(self) -> None:
         super().close()
         self._look.close()
-
-
-def _drain(source: socket.socket) -> None:
-    """Many rings are one: take in all that is there."""
-    for _ in taken(source):
-        pass
-
-
-def taken(source: socket.socket) -> Iterator[bytes]:
-    with suppress(BlockingIOError):
-        while ring := source.recv(LONGEST_RING):
-            yield ring

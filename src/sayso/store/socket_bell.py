@@ -6,16 +6,16 @@ a question does not wake a hundred servers that it does not concern.
 
 from __future__ import annotations
 
+import _socket as socket  # `socket` itself names every constant, which takes its time to import
 import os
-import socket
 import stat
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 from sayso.errors import StoreUnavailable
-from sayso.store.bell import LONGEST_RING, LOOK_EVERY, Bell, Look, taken
+from sayso.store.bell import LONGEST_RING, LOOK_EVERY, Bell, Look
 
 _LONGEST_ADDRESS = 100
 """Bytes in a socket's path that every system allows (104 on macOS, 108 on Linux)."""
@@ -99,7 +99,7 @@ class SocketBell(Bell):
 
     def _who(self) -> frozenset[str] | None:
         """Whom the rings that came in name. A ring may have been lost among them: now and then everybody looks."""
-        rings = list(taken(self._socket))
+        rings = list(_taken(self._socket))
         if not rings or _TO_ALL in rings or len(rings) >= _MANY_RINGS or time.monotonic() > self._looked + LOOK_EVERY:
             return None
         return frozenset(name for ring in rings for name in ring.decode().split())
@@ -134,6 +134,13 @@ class SocketBell(Bell):
             self._folder.rmdir()
 
 
+def _taken(source: socket.socket) -> Iterator[bytes]:
+    """The rings that are there."""
+    with suppress(BlockingIOError):
+        while ring := source.recv(LONGEST_RING):
+            yield ring
+
+
 def ring_all(folder: Path, named: frozenset[str] | None = None) -> None:
     """Wake the processes whose bell hangs in the folder. Where only the waits of some are concerned, the ring names
     them, and who listens for nothing else sleeps on."""
@@ -142,7 +149,7 @@ def ring_all(folder: Path, named: frozenset[str] | None = None) -> None:
     ring = _TO_ALL if named is None else b" ".join([b"", *(name.encode() for name in named), b""])
     if len(ring) > LONGEST_RING:
         ring, named = _TO_ALL, None
-    with suppress(FileNotFoundError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ringer:
+    with suppress(FileNotFoundError), closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as ringer:
         ringer.setblocking(False)
         for process in _meant(os.listdir(folder), named):
             _ring(ringer, folder, process, ring)
@@ -177,7 +184,7 @@ def _take_down_the_dead(folder: Path) -> None:
 
 
 def _hangs(folder: Path, process: str) -> bool:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as caller:
+    with closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as caller:
         try:
             caller.connect(str(folder / f"{process}{_SOCKET}"))
         except (ConnectionRefusedError, FileNotFoundError):

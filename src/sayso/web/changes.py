@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from starlette.routing import Route
 from sayso.agents.model import EventKind, Run
 from sayso.agents.supervisor import RunSupervisor
 from sayso.errors import SaysoError, TreeUnavailable
+from sayso.processes import this_host
 from sayso.records import replace
 from sayso.text import exact_diff, spelt_out
 from sayso.trees.binaries import described
@@ -125,7 +125,7 @@ def _done(supervisor: RunSupervisor, run: Run, number: str) -> str:
 
 def shadow_of(supervisor: RunSupervisor, run: Run) -> Shadow:
     """TreeUnavailable where nothing was kept, or not here."""
-    if run.host != socket.gethostname():
+    if run.host != this_host():
         raise TreeUnavailable(f"The files are on {spelt_out(run.host)}. Look there what has changed.")
     return supervisor.trees.of(run.conversation)
 

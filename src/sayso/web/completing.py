@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from itertools import islice
 
 from starlette.requests import Request
@@ -12,6 +11,7 @@ from starlette.routing import Route
 from sayso.agents.model import EventKind, Run
 from sayso.agents.supervisor import RunSupervisor
 from sayso.errors import TreeUnavailable
+from sayso.processes import this_host
 from sayso.text import one_line
 from sayso.trees.files import files_of, matching
 from sayso.web.sessions import required_browser
@@ -39,7 +39,7 @@ async def show_files(request: Request) -> Response:
 
 
 def _files(supervisor: RunSupervisor, run: Run, wanted: str) -> list[str]:
-    if run.host != socket.gethostname():
+    if run.host != this_host():
         return []
     try:
         shadow = supervisor.trees.of(run.conversation)

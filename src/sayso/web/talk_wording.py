@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import socket
-
 from sayso.agents.costs import Cost
 from sayso.agents.kinds import AGENTS
 from sayso.agents.model import Conversation, EventKind, Marks, Run, RunEvent, RunState, Saying
 from sayso.agents.takeover import RESUMED, command_to_go_on
+from sayso.processes import this_host
 from sayso.text import lasting, one_line
 from sayso.web import tool_wording
 from sayso.web.markdown import plain_line
@@ -119,7 +118,7 @@ def in_terminal(run: Run) -> str:
 
 def is_gone(run: Run) -> bool:
     """Whether the worktree was discarded in which its agent worked, on this machine."""
-    return run.has_worktree and run.host == socket.gethostname() and run.state.ended and not run.directory.exists()
+    return run.has_worktree and run.host == this_host() and run.state.ended and not run.directory.exists()
 
 
 def invitation(run: Run) -> str:
