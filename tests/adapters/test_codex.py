@@ -48,13 +48,15 @@ class FakePrompts(HeldPrompts):
 class Table:
     """The adapter between a person and an agent, both of whom are the test."""
 
+    kind: type[CodexAdapter] = CodexAdapter
+
     def __init__(self, **order: Any) -> None:
         self.told: list[dict[str, Any]] = []
         self.sent: list[Json] = []
         self.prompts = FakePrompts()
         whole = AdapterOrder(label="Codex", install="", command=("codex",), **order)
         talk = TalkLine(lambda data: self.told.append(json.loads(data)))
-        self.adapter = CodexAdapter(whole, talk, Rpc(self._send), self.prompts, os.getpid())
+        self.adapter = self.kind(whole, talk, Rpc(self._send), self.prompts, os.getpid())
         self.adapter.begin()
 
     def _send(self, message: Json) -> bool:

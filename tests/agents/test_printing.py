@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sayso.agents import printing
+from sayso.agents import file_news, printing
 from sayso.agents.printing import Printing
 
 WAIT = 30.0
@@ -61,7 +61,7 @@ def test_where_the_system_has_no_watch_to_give_one_looks_by_oneself(
     def none_left(*_: object) -> int:
         raise OSError(24, "inotify")
 
-    monkeypatch.setattr(printing, "watch", none_left)
+    monkeypatch.setattr(file_news, "watch", none_left)
     monkeypatch.setattr(printing, "_SELDOM", NEVER)
     heard(tmp_path)
     heard(tmp_path, prints=True)

@@ -143,8 +143,21 @@ def test_what_was_last_said_is_told_without_what_tools_and_commands_said(claude:
     assert session
     told = [(message.by_person, message.text) for message in session.messages]
     assert told == [(True, "Fix it."), (False, "I look."), (False, "Fixed.")]
-    assert [message.text for message in session.until(1_794_829_875_122 + 1)] == ["Fix it.", "I look.", "Fixed."]
-    assert [message.text for message in session.until(1)] == ["I look.", "Fixed."]
+
+
+def test_a_session_is_split_at_a_step_also_at_one_in_which_nothing_was_said(claude: Path, tmp_path: Path) -> None:
+    looked = [person("Fix it.", uuid="1"), agent(USE, stop="tool_use", uuid="2"), {**RESULT, "uuid": "3"}]
+    written(claude, *looked, agent(text("Fixed."), uuid="4"), OVER, person("And the tests?", uuid="5"))
+    session = read(tmp_path)
+    assert session
+    assert session.last_step == "5"
+
+    def split(step: str) -> tuple[list[str], list[str]]:
+        return [each.text for each in session.until(step)], [each.text for each in session.since(step)]
+
+    assert split("3") == (["Fix it."], ["Fixed.", "And the tests?"])
+    assert split("4") == (["Fix it.", "Fixed."], ["And the tests?"])
+    assert split("5") == split("unknown") == (["Fix it.", "Fixed.", "And the tests?"], [])
 
 
 def test_a_session_of_codex_is_in_a_turn_until_it_is_complete_or_aborted(tmp_path: Path) -> None:
@@ -155,7 +168,7 @@ def test_a_session_of_codex_is_in_a_turn_until_it_is_complete_or_aborted(tmp_pat
         return {"timestamp": "2026-11-16T11:51:15.122Z", "type": "event_msg", "payload": {"type": kind, **more}}
 
     def item(kind: str, *parts: Json) -> Json:
-        return event("item_completed", item={"type": kind, "content": list(parts)})
+        return event("item_completed", item={"type": kind, "content": list(parts)}, turn_id="turn-1")
 
     done = item("AgentMessage", {"type": "Text", "text": "Done."})
     begun = [event("task_started"), item("UserMessage", text("Go on.")), item("CommandExecution"), done]
@@ -164,6 +177,7 @@ def test_a_session_of_codex_is_in_a_turn_until_it_is_complete_or_aborted(tmp_pat
     assert session
     assert session.in_turn
     assert [(message.by_person, message.text) for message in session.messages] == [(True, "Go on."), (False, "Done.")]
+    assert (session.steps, {message.step for message in session.messages}) == (("turn-1",), {"turn-1"})
     for over in ("task_complete", "turn_aborted"):
         written(file, *begun, event(over))
         ended = read(tmp_path, "codex")

@@ -33,13 +33,20 @@ class FakeCodex:
     def _accept(self) -> None:
         line, _ = self._listening.accept()
         line.settimeout(SECONDS)
+        assert self._shake_hands(line)
+        self._line = line
+
+    def _shake_hands(self, line: socket.socket) -> bool:
+        """Whether it is a client, and not somebody who only looks whether the server is there."""
         head = b""
         while b"\r\n\r\n" not in head:
-            head += line.recv(4096)
+            if not (more := line.recv(4096)):
+                return False
+            head += more
         (key,) = (text.split(b": ")[1] for text in head.split(b"\r\n") if text.startswith(b"Sec-WebSocket-Key: "))
         proof = base64.b64encode(hashlib.sha1(key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest())
         line.sendall(b"HTTP/1.1 101 Switching Protocols\r\nsec-websocket-accept: " + proof + b"\r\n\r\n")
-        self._line = line
+        return True
 
     @property
     def line(self) -> socket.socket:
@@ -77,8 +84,11 @@ class FakeCodex:
     def _exactly(self, size: int) -> bytes:
         found = b""
         while len(found) < size:
-            found += self.line.recv(size - len(found))
+            found += self.line.recv(size - len(found)) or self._ended()
         return found
+
+    def _ended(self) -> bytes:
+        raise ConnectionError("the client has gone")
 
     def expect(self, method: str) -> Json:
         """The next message, which is a request or a notification of this name."""

@@ -20,6 +20,10 @@ def _kind(protocol: str) -> type[Adapter]:
             from sayso.adapters.codex import CodexAdapter
 
             return CodexAdapter
+        case "shared-codex":
+            from sayso.adapters.shared_codex import SharedCodexAdapter
+
+            return SharedCodexAdapter
         case "acp":
             from sayso.adapters.acp import AcpAdapter
 

@@ -39,6 +39,10 @@ class AdapterOrder:
     """The agent's own name for the conversation that it is to go on with."""
     copies: str = ""
     """The same for one that it is to go on from in a copy."""
+    copied_to: str = ""
+    """The last step of that which is to be in the copy; empty: as far as it has come."""
+    socket: str = ""
+    """Where an agent listens that others have started; empty: one of our own is started by the command."""
     model: str = ""
     mode: str = ""
     asks: bool = False
@@ -54,6 +58,7 @@ class Adapter(ABC):
         self.order, self.talk, self.agent, self.prompts, self.pid = order, talk, agent, prompts, pid
         self._waiting: deque[PersonSaid] = deque()
         """Messages that the agent cannot take yet."""
+        self._names: set[str] = set()
         self.has_failed = False
         """Whether there is no use in going on."""
 
@@ -92,7 +97,16 @@ class Adapter(ABC):
 
     # What all of them do
 
+    @property
+    def has_waiting(self) -> bool:
+        return bool(self._waiting)
+
+    def is_of_talk(self, name: str) -> bool:
+        """Whether this is the name of something that was said by way of Talk."""
+        return name in self._names
+
     def say(self, said: PersonSaid) -> None:
+        self._names.add(said.name)
         match said.what:
             case Saying.MESSAGE:
                 self._waiting.append(said)

@@ -68,6 +68,8 @@ class CodexAdapter(Adapter):
     """As the next turn is to have them."""
     _starts_with: PersonSaid | None = None
     """The message with which a turn was asked for that has not begun yet."""
+    _accepted = ""
+    """The turn that it was promised."""
     _is_stopping = False
     """Whether a turn was interrupted whose commands are yet to be ended."""
     _unsteerable = ""
@@ -97,11 +99,16 @@ class CodexAdapter(Adapter):
 
     def _greeted(self, _: Json) -> None:
         self.agent.notify("initialized")
+        self.join()
+
+    def join(self) -> None:
+        """Have it begin the conversation, go on with it, or go on from a copy."""
         asks_when, sandbox, _for_turns = _MODES.get(self._mode, (None, "", ""))
         wanted = {"cwd": os.getcwd(), "approvalPolicy": asks_when, "sandbox": sandbox, "model": self._model}
         wanted = {name: value for name, value in wanted.items() if value}
         if self.order.copies:
-            copied = {"threadId": self.order.copies, "excludeTurns": True, **wanted}
+            until = {"lastTurnId": self.order.copied_to} if self.order.copied_to else {}
+            copied = {"threadId": self.order.copies, "excludeTurns": True, **until, **wanted}
             self.agent.request("thread/fork", copied, self._joined, self._not_joined)
         elif self.order.session:
             again = {"threadId": self.order.session, "excludeTurns": True, **wanted}
@@ -146,11 +153,15 @@ class CodexAdapter(Adapter):
             return
         self._starts_with = said
         chosen, self._chosen = self._chosen | self._collaboration(), {}
-        wanted = {"threadId": self._thread, "input": given, **chosen}
+        wanted = {"threadId": self._thread, "input": given, **chosen, **self._named(said)}
         # Its reply says only that there will be a turn: until that has begun, it refuses to be interrupted.
-        self.agent.request("turn/start", wanted, failed=lambda why: self._not_started(said, why))
+        self.agent.request("turn/start", wanted, self._note_accepted, lambda why: self._not_started(said, why))
         if "model" in chosen:
             self._tell_model()
+
+    def _named(self, said: PersonSaid) -> dict[str, str]:
+        """What a turn is asked for with, where others may begin one too."""
+        return {}
 
     def _collaboration(self) -> dict[str, Any]:
         """Its own plan mode, in which it can ask; and out of it."""
@@ -159,6 +170,9 @@ class CodexAdapter(Adapter):
             return {}
         mode = "plan" if self._plans else "default"
         return {"collaborationMode": {"mode": mode, "settings": {"model": self._model}}}
+
+    def _note_accepted(self, result: Json) -> None:
+        self._accepted = words(mapping(result.get("turn")).get("id"))
 
     def _note_begun(self, turn: Json) -> None:
         self._turn = words(turn.get("id"))

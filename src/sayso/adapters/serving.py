@@ -10,7 +10,9 @@ import select
 import signal
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from sayso.adapters import line
 from sayso.adapters.adapter import Adapter, AdapterOrder
@@ -18,6 +20,9 @@ from sayso.adapters.agent_process import AgentProcess
 from sayso.adapters.held_prompts import HeldPrompts
 from sayso.adapters.rpc import Json, Rpc
 from sayso.gates.watch import ENDING, WakePipe
+
+if TYPE_CHECKING:
+    from sayso.adapters.shared_agent import SharedAgent
 
 AGENT_ENDED, TALK_ENDED = "its agent has ended", "its conversation was let go of"
 _TALK_IN, _TALK_OUT = 0, 1
@@ -28,11 +33,18 @@ def serve(kind: type[Adapter], order: AdapterOrder) -> int:
     """Start the agent and see its conversation through. The exit status of this process, which is the agent's."""
     talk = line.TalkLine(_write)
     try:
-        process = AgentProcess(order.command)
+        process = _joined(order.socket) if order.socket else AgentProcess(order.command)
     except (OSError, ValueError) as error:
-        talk.ended(f"{order.label} could not be started: {error} {order.install}")
+        way = "joined in its terminal" if order.socket else "started"
+        talk.ended(f"{order.label} could not be {way}: {error}{'' if order.socket else f' {order.install}'}")
         return 1
     return AdapterProcess(kind, order, talk, process).run()
+
+
+def _joined(socket: str) -> SharedAgent:
+    from sayso.adapters.shared_agent import SharedAgent  # those with an agent of their own need no sockets
+
+    return SharedAgent(Path(socket))
 
 
 def _write(data: bytes) -> None:
@@ -43,7 +55,9 @@ def _write(data: bytes) -> None:
 
 
 class AdapterProcess:
-    def __init__(self, kind: type[Adapter], order: AdapterOrder, talk: line.TalkLine, process: AgentProcess) -> None:
+    def __init__(
+        self, kind: type[Adapter], order: AdapterOrder, talk: line.TalkLine, process: AgentProcess | SharedAgent
+    ) -> None:
         self._process = process
         self._wake = WakePipe()
         self._prompts = HeldPrompts(self._wake.ring, asks=order.asks)
@@ -102,7 +116,7 @@ class AdapterProcess:
         data = os.read(_TALK_IN, _CHUNK)
         self._told_to_end = self._told_to_end or not data
         *whole, self._part = (self._part + data).split(b"\n")
-        for each in whole:
+        for each in filter(bytes.strip, whole):
             try:
                 yield line.read(each)
             except ValueError as error:

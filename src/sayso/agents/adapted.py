@@ -23,7 +23,7 @@ _TOLD = frozenset(
     {
         *(EventKind.STARTED, EventKind.DELTA, EventKind.TEXT, EventKind.THINKING, EventKind.TOOL),
         *(EventKind.TOOL_RESULT, EventKind.NOTICE, EventKind.USAGE, EventKind.COMMANDS),
-        EventKind.OFFERS,
+        *(EventKind.OFFERS, EventKind.ELSEWHERE),
     }
 )
 """What an adapter may say that has happened; the rest Talk knows by itself."""
@@ -52,7 +52,11 @@ class Adapted(ABC):
         order = self.order(config, run, line, kept_out)
         # In the agent's environment and folder, of which nothing must become part of the adapter.
         python = [sys.executable, "-E", "-P", "-X", "utf8", "-c", BOOT, SOURCES]
-        return [*python, _MODULE, self.protocol, json.dumps(order)]
+        return [*python, _MODULE, self.spoken_with(run), json.dumps(order)]
+
+    def spoken_with(self, run: Run) -> str:
+        """The adapter's name for the protocol of this run."""
+        return self.protocol
 
     def order(
         self, config: Config, run: Run, line: PersonLine | None, kept_out: Sequence[BroughtFile]
@@ -65,6 +69,7 @@ class Adapted(ABC):
             "command": list(self.command(config, run, line, kept_out)),
             "session": "" if run.to_copy else run.session,
             "copies": run.to_copy,
+            "copied_to": run.choices.copied_to if run.to_copy else "",
             "model": options.model,
             "mode": options.permission_mode,
             "asks": line is not None,

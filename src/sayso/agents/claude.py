@@ -70,6 +70,7 @@ class Claude:
             argv += ["--permission-mode", options.permission_mode]
         if run.to_copy:
             argv += ["--resume", run.to_copy, "--fork-session"]
+            argv += ["--resume-session-at", run.choices.copied_to] if run.choices.copied_to else []
         elif run.session:
             argv += ["--resume", run.session]
         return argv

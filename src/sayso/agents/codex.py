@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sayso.agents.adapted import Adapted
@@ -21,6 +21,18 @@ class Codex(Adapted):
     keeps_out = True
     protocol = "codex"
     steers = True
+
+    def spoken_with(self, run: Run) -> str:
+        return "shared-codex" if run.choices.joins else self.protocol
+
+    def order(
+        self, config: Config, run: Run, line: PersonLine | None, kept_out: Sequence[BroughtFile]
+    ) -> Mapping[str, object]:
+        order = super().order(config, run, line, kept_out)
+        if not run.choices.joins:
+            return order
+        # What it may do, and with which model, is for the terminal to say that has begun the session.
+        return {**order, "session": run.choices.joins, "socket": run.choices.server, "model": "", "mode": ""}
 
     def command(
         self, config: Config, run: Run, line: PersonLine | None, kept_out: Sequence[BroughtFile]

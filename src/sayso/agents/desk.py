@@ -87,7 +87,10 @@ class RunDesk(DetachedDesk[Run]):
             before = earlier[-1] if earlier else None
             joins = before if before and new.line == before.line else None
             choices = new.choices or (before.choices if before else RunChoices())
-            choices = replace(choices, directory=before.choices.directory) if before else choices
+            if before:
+                # Whoever goes on with what is shared has not handed it back any more.
+                copies = "" if choices.joins else choices.copies
+                choices = replace(choices, directory=before.choices.directory, copies=copies)
             wanted = replace(new, prompt=new.prompt or (queued.text if queued else ""), choices=choices)
             run_id = self._insert_run(tx, wanted, before, joins)
             if before:
@@ -192,9 +195,28 @@ class RunDesk(DetachedDesk[Run]):
 
         self._store.write(work)
 
-    def hand_back(self, run: Run) -> Run:
-        """Leave the session of a conversation to a terminal. RunGoesOn while its agent is at work, or if it has gone
-        on since."""
+    def rest_if_silent(self, run_id: str) -> Run:
+        """End a turn that only takes over, unless something was said to its agent meanwhile."""
+
+        def end(run: Run) -> Run:
+            return run if run.said > 1 else self._as_ended(run, RunState.COMPLETED, Ending())
+
+        return self._edit(run_id, end)
+
+    def go_on_from(self, run_id: str, *events: NewEvent, **choices: str) -> Run:
+        """Keep what a conversation goes on from, by the names of RunChoices, and what was said there."""
+
+        def work(tx: Transaction) -> Run:
+            chosen = replace(self._get(tx, run_id).choices, **choices)
+            tx.run("choose_for_run", id=run_id, choices=rows.choices_text(chosen))
+            self._insert(tx, run_id, events, tx.one("append_events", id=run_id, count=len(events)))
+            return self._get(tx, run_id)
+
+        return self._store.write(work)
+
+    def hand_back(self, run: Run, *, last_step: str = "") -> Run:
+        """Leave the session of a conversation to a terminal, with its last step here. RunGoesOn while its agent is at
+        work, or if it has gone on since."""
 
         def work(tx: Transaction) -> Run:
             tx.wake_only()
@@ -204,7 +226,7 @@ class RunDesk(DetachedDesk[Run]):
                 raise RunGoesOn("The agent is still at work. Wait for the end of its turn, or stop it.")
             if not latest.session:
                 raise NotFound("There is nothing to hand back: the agent has not begun its session.")
-            choices = replace(latest.choices, copies=latest.session)
+            choices = replace(latest.choices, copies=latest.session, copied_to=last_step)
             tx.run("choose_for_run", id=latest.id, choices=rows.choices_text(choices))
             return self._get(tx, latest.id)
 
@@ -307,6 +329,15 @@ class RunDesk(DetachedDesk[Run]):
         """The turn that an agent's process is at, or was at last."""
         return next(iter(self._all("latest_on_line", line=line)), None)
 
+    def latest_in_session(self, session: str, user: str) -> Run | None:
+        """The last turn of the user's conversation that has this session, where there is one."""
+        found = self._all("latest_in_session", session=session, user_name=user) if session else []
+        return next((run for run in found if self.turns(run.conversation, user)[-1].id == run.id), None)
+
+    def joined_to(self, session: str) -> list[Run]:
+        """The turns of this machine that go on in a session which a terminal shares."""
+        return [run for run in self.open_here() if run.choices.joins == session]
+
     def turns(self, conversation: str, user: str) -> list[Run]:
         """The turns of a user's conversation, in order. One that is somebody else's is not found."""
         return self._store.read(lambda tx: self._turns(tx, conversation, user))
@@ -403,7 +434,8 @@ class RunDesk(DetachedDesk[Run]):
     # Within a transaction
 
     def _insert_run(self, tx: Transaction, new: NewRun, before: Run | None, joins: Run | None) -> str:
-        """Its id. `joins` is the turn before, if its agent is still there and has this one too."""
+        """Its id. `joins` is the turn before, if its agent is still there and has this one too. The first thing that is
+        said to a process is a message, or a greeting where there is none."""
         run_id, messages = token_hex(12), int(bool(new.prompt))
         tx.run(
             "insert_run",
@@ -420,7 +452,7 @@ class RunDesk(DetachedDesk[Run]):
             prompt=json.dumps(new.prompt),
             now=self._clock(),
             line=joins.line if joins else run_id,
-            said=(joins.said if joins else 0) + messages,
+            said=joins.said + messages if joins else 1,
             untaken=messages,
             seen=joins.seen if joins else 0,
             choices=rows.choices_text(new.choices or RunChoices()),

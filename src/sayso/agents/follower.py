@@ -33,10 +33,13 @@ MOST_GARBAGE = 20
 _STDERR_TAIL = 2_000
 _SESSION = re.compile(r"[A-Za-z0-9][\w.:-]{0,199}", re.ASCII)
 """What may be handed back to the agent's program as a word of its command line."""
-_DOING = {EventKind.DELTA, EventKind.TEXT, EventKind.THINKING, EventKind.TOOL}
+_DOING = {EventKind.DELTA, EventKind.TEXT, EventKind.THINKING, EventKind.TOOL, EventKind.ELSEWHERE}
 _WHOLE = {EventKind.TEXT, EventKind.RESULT}
 _CHOSEN_BY_AGENTS = ("default", "acceptEdits", "plan")
 _WENT_ON = "You interrupted it. It went on, and has ended its turn by itself since."
+
+
+_LET_GO = "{agent} was let go of here. Its turn goes on in the terminal, if it was not interrupted."
 
 
 class Follower:
@@ -188,6 +191,8 @@ class Follower:
                 return RunState.FAILED, "It ran longer than run_timeout allows and was stopped."
             case "cancelled":
                 by = self._runs.get(self.run.id).stopped_by
+                if self.run.choices.joins:
+                    return RunState.STOPPED, _LET_GO.format(agent=label)
                 return RunState.STOPPED, f"Stopped by {by}." if by else "Stopped from outside: its process was ended."
             case "lost":
                 return RunState.LOST, (

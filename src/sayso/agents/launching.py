@@ -80,6 +80,9 @@ class Launcher:
         """Start the agent with what is said to it; the future ends with it. One that cannot be started is a status
         too."""
         line, timeout, agent = self._line(run), self._config.run_timeout, AGENTS[run.agent]
+        if run.only_takes_over:
+            # It has the number of the message that others begin with, and has the agent ready before one comes.
+            speaking.say(run.folder, 1, agent.greeting() or b"\n")
         self.speak(run, said)
         replace_file(run.folder / _STARTED, json.dumps(self._terms(run, kept_out)).encode())
         launch = Launch(

@@ -45,6 +45,13 @@ class RunChoices:
     copies: str = ""
     """The session in a terminal, by the agent's own name, that the conversation goes on from: in a copy, so that two
     never write to one."""
+    copied_to: str = ""
+    """The last step of that session which is in the copy; empty: as far as it had come when it was copied."""
+    joins: str = ""
+    """The session in a terminal that the conversation is a part of: what is said here is said there, by the server
+    that both share."""
+    server: str = ""
+    """Where that server listens."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,6 +164,8 @@ class Run(DetachedProcess):
     @property
     def to_copy(self) -> str:
         """The session that is yet to be copied before its agent can go on; empty once it has one of its own."""
+        if self.choices.joins:
+            return ""
         return self.choices.copies if self.session in ("", self.choices.copies) else ""
 
     @property
@@ -166,8 +175,13 @@ class Run(DetachedProcess):
 
     @property
     def is_unbidden(self) -> bool:
-        """Whether the agent began it by itself: something that it had left running told it to."""
+        """Whether nobody's message here began it: the agent did, or somebody at a terminal."""
         return not self.prompt
+
+    @property
+    def only_takes_over(self) -> bool:
+        """Whether it began without a message: its agent is to be there when one comes."""
+        return self.is_unbidden and self.line == self.id
 
     def lasted_ms(self, now: int) -> int:
         return (self.ended_at or now) - self.started_at
@@ -203,6 +217,8 @@ class EventKind(StrEnum):
     """`models`, `modes`, `takes_pictures`: what can be chosen of the agent and sent to it, as far as it tells."""
     PICTURES = "pictures"
     """The pictures that came with the prompt."""
+    ELSEWHERE = "elsewhere"
+    """`text`, `by_person`: said in the terminal that shares the session, or goes on with it."""
     NOTICE = "notice"
     """`text`: something that Sayso says about the run."""
     RESULT = "result"

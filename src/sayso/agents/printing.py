@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from sayso.agents.file_news import FileNews
 from sayso.bridge import Patience
-from sayso.file_events import CREATED, MODIFIED, MOVED_TO, watch
+from sayso.file_events import CREATED, MODIFIED, MOVED_TO
 
 QUICK, SLOW = 0.01, 0.1
 """Seconds between two looks: while it prints, and while it is quiet where the system tells nothing."""
@@ -19,7 +17,6 @@ _SELDOM = 1.0
 """Seconds between two looks while it is quiet where the system does."""
 _GATHER = 0.005
 """Seconds in which what was just begun is printed to its end."""
-_MANY_EVENTS = 1 << 16
 
 
 class Printing:
@@ -27,15 +24,11 @@ class Printing:
     look and `next`, and the end of the agent is no quiet to wait through."""
 
     def __init__(self, folder: Path, over: asyncio.Future[Any]) -> None:
-        self._folder, self._over = folder, over
-        self._changed = asyncio.Event()
-        self._fd, self._pause = -1, QUICK
+        self._over, self._pause = over, QUICK
+        self._news = FileNews((folder, MODIFIED | CREATED | MOVED_TO))
 
     def __enter__(self) -> Printing:
-        if sys.platform == "linux":
-            with suppress(OSError):  # there is a limit to how many of them a user may have
-                self._fd = watch([(self._folder, MODIFIED | CREATED | MOVED_TO)])
-                asyncio.get_running_loop().add_reader(self._fd, self._hear)
+        self._news.__enter__()
         self._over.add_done_callback(self._end)
         return self
 
@@ -43,9 +36,7 @@ class Printing:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._over.remove_done_callback(self._end)
-        if self._fd >= 0:
-            asyncio.get_running_loop().remove_reader(self._fd)
-            os.close(self._fd)
+        self._news.__exit__(kind, error, trace)
 
     async def more(self) -> None:
         """It prints: what comes in a moment is taken in together."""
@@ -54,16 +45,16 @@ class Printing:
 
     async def next(self) -> None:
         """It is quiet: wait until it may have printed something, has ended, or it is time to look anyway."""
-        async with Patience(_SELDOM if self._fd >= 0 else self._pause):
-            await self._changed.wait()
+        async with Patience(_SELDOM if self._news.are_told else self._pause):
+            await self._news.changed.wait()
             await asyncio.wait([self._over], timeout=_GATHER)
         self._pause = min(self._pause * 1.3, SLOW)
-        self._changed.clear()
+        self._news.changed.clear()
 
-    def _hear(self) -> None:
-        with suppress(BlockingIOError):
-            os.read(self._fd, _MANY_EVENTS)
-        self._changed.set()
+    async def while_at_rest(self) -> None:
+        """Wait until an agent that rests has printed something by itself, or has ended; endless on purpose."""
+        await self._news.changed.wait()
+        self._news.changed.clear()
 
     def _end(self, _: asyncio.Future[Any]) -> None:
-        self._changed.set()
+        self._news.changed.set()

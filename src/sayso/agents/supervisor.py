@@ -10,15 +10,17 @@ import asyncio
 import logging
 import threading
 import uuid
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from typing import Any
 
 from sayso.accounts import Accounts
-from sayso.agents import stopping
+from sayso.agents import stopping, takeover
 from sayso.agents.agent import text_event
 from sayso.agents.desk import RunDesk
+from sayso.agents.file_news import FileNews
 from sayso.agents.follower import Follower, has_gone_on
 from sayso.agents.kinds import AGENTS
 from sayso.agents.launching import Launcher, some_names
@@ -28,12 +30,14 @@ from sayso.agents.project_places import check_place
 from sayso.agents.projects import Projects
 from sayso.agents.queue import QueuedMessage
 from sayso.agents.takeover import Takeovers
+from sayso.agents.terminal_sessions import TerminalMessage, session_files
 from sayso.asks.desk import AskDesk
 from sayso.asks.model import Settler
 from sayso.bridge import BackgroundTasks, Patience, Threads, endless, insistently, seen_through
 from sayso.brought import BroughtFile
 from sayso.config import Config
 from sayso.errors import NotFound, RunGoesOn, SaysoError, SpawnerUnavailable, StoreError, TooManyRuns
+from sayso.file_events import IN_A_FILE
 from sayso.processes import this_host
 from sayso.roster import Roster
 from sayso.running import speaking
@@ -48,8 +52,8 @@ logger = logging.getLogger(__name__)
 LOOK_EVERY = 2.0
 """Seconds between two looks for what others left, and for whose agents must end."""
 TIDY_EVERY = 3600.0
-LOOK_AT_TERMINAL = 0.2
-"""Seconds between two looks whether a turn in a terminal is over."""
+LOOK_AT_TERMINAL = 0.5
+"""Seconds between two looks at a terminal in the middle of a turn that tells nothing."""
 SURFACE = "server"
 _THREADS = 32
 
@@ -70,6 +74,8 @@ class RunSupervisor:
         self._host = this_host()
         self._resting: set[str] = set()
         """The lines of the agents that are seen off here once they end between two turns."""
+        self._followed: set[str] = set()
+        """The lines of the agents that are at work."""
         self._look_now = asyncio.Event()
 
     @asynccontextmanager
@@ -160,19 +166,26 @@ class RunSupervisor:
         if run.line != run.id:
             await self._take_up(run)
             return
+        if run.choices.joins and not await self._do(takeover.is_shared, run):
+            await self._do(self._tell_once, run, _NOT_SHARED.format(agent=AGENTS[run.agent].label))
+            choices = {"copies": run.choices.joins, "joins": "", "server": ""}
+            run = await self._do(partial(self.runs.go_on_from, run.id, **choices))
+        if run.choices.joins:
+            run = await self._do(self._tell_of_meanwhile, run)
         if run.to_copy:
             if not await self._turn_in_terminal_is_over(run):
                 return
-            if await self._do(self.takeovers.is_broken_off, run):
-                await self._do(self._tell_once, run, _BROKEN_OFF.format(agent=AGENTS[run.agent].label))
+            run = await self._do(self._fix_step, run)
         try:
             await self._do(check_place, run.project)
             # First of all: what a working tree brings is known once it is there.
             await self._do(self._see_to_tree, run)
-            kept_out = await self._do(self._launcher.kept_out, run)
+            # A session that is shared was started by its terminal.
+            kept_out = () if run.choices.joins else await self._do(self._launcher.kept_out, run)
             self._launcher.check_trust(run, kept_out)
             await self._do(self.runs.append, run.id, *_told_of(kept_out, run))
             await self._do(self._dismiss_earlier, run)
+            await self._do(self._show_what_is_asked, run)
             said = await self._do(self.runs.to_be_said, run, after=0)
             ended = await self._do(self._launcher.start, run, said, kept_out)
         except (SaysoError, OSError) as error:
@@ -182,7 +195,36 @@ class RunSupervisor:
         # Somebody may have wanted it stopped before there was a runner to tell.
         if (await self._do(self.runs.get, run.id)).stopped_by:
             await self._do(self.runs.want_stopped, run.id, "")
+        await self._begin_following(run, ended)
+
+    async def _begin_following(self, run: Run, ended: Future[Status]) -> None:
+        """Follow it, or let it rest at once if nothing was said to it. An agent that has joined a session says by
+        itself whether that is at work."""
+        if run.only_takes_over and not run.choices.joins:
+            resting = await self._do(self.runs.rest_if_silent, run.id)
+            if resting.state.ended:
+                await self._end_turn(run, resting, asyncio.wrap_future(ended))
+                return
+            await self._do(self._pass_on, resting)
         await self._follow(run, ended)
+
+    def _tell_of_meanwhile(self, run: Run) -> Run:
+        """What was said in a session that is shared while nobody here took part in it."""
+        earlier = self.runs.turns(run.conversation, run.user)[:-1]
+        if not earlier or self.runs.events_of(run.id, EventKind.ELSEWHERE):
+            return run
+        said = takeover.said_meanwhile(run, earlier[-1].ended_at or 0)
+        return self.runs.go_on_from(run.id, *_as_events(said))
+
+    def _fix_step(self, run: Run) -> Run:
+        """Keep how far the session in the terminal is copied, and what was said there since it was handed back."""
+        if self.takeovers.is_broken_off(run):
+            self._tell_once(run, _BROKEN_OFF.format(agent=AGENTS[run.agent].label))
+            return self.runs.go_on_from(run.id, *_told_elsewhere(run), copied_to="") if run.is_handed_back else run
+        if run.choices.copied_to and not run.is_handed_back:
+            return run
+        step = takeover.last_step(run.agent, run.to_copy)
+        return self.runs.go_on_from(run.id, *_told_elsewhere(run), copied_to=step)
 
     async def _turn_in_terminal_is_over(self, run: Run) -> bool:
         """Wait for it, and say so. False if somebody stops the run first. Endless on purpose: it lasts as long as that
@@ -190,12 +232,15 @@ class RunSupervisor:
         if not await self._do(self.takeovers.waits, run):
             return True
         await self._do(self._tell_once, run, _WAITS_FOR_TERMINAL.format(agent=AGENTS[run.agent].label))
-        while await self._do(self.takeovers.waits, run):
-            if by := (await self._do(self.runs.get, run.id)).stopped_by:
-                ending = Ending(message=f"Not taken over: stopped by {by} before the turn in the terminal was over.")
-                await self._do(self.runs.end, run.id, RunState.STOPPED, ending)
-                return False
-            await asyncio.sleep(LOOK_AT_TERMINAL)
+        files = await self._do(session_files, run.agent, run.to_copy)
+        with FileNews(*((path, IN_A_FILE) for path in files)) as news:
+            while await self._do(self.takeovers.waits, run):
+                if by := (await self._do(self.runs.get, run.id)).stopped_by:
+                    why = f"Not taken over: stopped by {by} before the turn in the terminal was over."
+                    await self._do(self.runs.end, run.id, RunState.STOPPED, Ending(message=why))
+                    return False
+                # Now and then without news: somebody may stop it, or the terminal may end without a word.
+                await news.within(LOOK_AT_TERMINAL)
         return True
 
     def _tell_once(self, run: Run, text: str) -> None:
@@ -205,7 +250,16 @@ class RunSupervisor:
 
     async def hand_back(self, run: Run) -> None:
         """Leave the session of a conversation to a terminal: its agent ends here. RunGoesOn while that is at work."""
-        await self._do(self._launcher.dismiss, await self._do(self.runs.hand_back, run))
+        step = await self._do(takeover.last_step, run.agent, run.session)
+        back = await self._do(partial(self.runs.hand_back, run, last_step=step))
+        await self._do(self._launcher.dismiss, back)
+
+    def _show_what_is_asked(self, run: Run) -> None:
+        """What a session that is shared has asked before there was a turn here."""
+        if run.choices.joins:
+            asked = [ask for ask in self._desk.inbox(person=run.user) if ask.asker.session == run.choices.joins]
+            for ask in asked:
+                self.runs.note_ask(run.id, ask.id)
 
     def _see_to_tree(self, run: Run) -> None:
         """The working tree in which the agent is to work, and what it was like at the beginning."""
@@ -224,18 +278,20 @@ class RunSupervisor:
     async def _take_up(self, run: Run) -> None:
         """Go on with an agent that is there already: another server has started it, or an earlier turn; or with one
         that another server was yet to start."""
-        if run.to_copy and run.line == run.id and not await self._do(self._launcher.was_started, run):
+        waits = run.to_copy or run.only_takes_over
+        if waits and run.line == run.id and not await self._do(self._launcher.was_started, run):
             await self._see_through(run)
             return
         if run.is_unbidden:
             await self._do(self._launcher.let_work, run)
+            await self._do(self._show_what_is_asked, run)
         await self._do(self._pass_on, run)
-        await self._follow(run, await self._do(self._launcher.adopt, run))
+        await self._begin_following(run, await self._do(self._launcher.adopt, run))
 
     async def _follow(self, run: Run, ended: Future[Status]) -> None:
         """Endless on purpose: it lasts as long as the agent may."""
         follower, over = Follower(self.runs, run), asyncio.wrap_future(ended)
-        with Printing(run.folder, over) as printing:
+        with Printing(run.folder, over) as printing, self._following(run.line):
             while not over.done():
                 took = await insistently(lambda: self._do(follower.step), _warn)
                 if follower.turn_is_over:
@@ -255,6 +311,14 @@ class RunSupervisor:
         await insistently(lambda: self._do(follower.end, status), _warn)
         await self._do(self._launcher.clear_away, run)
 
+    @contextmanager
+    def _following(self, line: str) -> Iterator[None]:
+        self._followed.add(line)
+        try:
+            yield
+        finally:
+            self._followed.discard(line)
+
     async def _end_turn(self, run: Run, ended: Run, over: asyncio.Future[Status]) -> None:
         """The turn is over, and its agent stays. What is to be cleared away later is named by the run as it was."""
         await self._do(self._launcher.let_rest, ended)
@@ -267,9 +331,14 @@ class RunSupervisor:
         stopping.cancel_awaited(self._desk, run, Settler(person=run.user, surface=SURFACE))
 
     async def _see_off(self, run: Run, over: asyncio.Future[Status]) -> None:
-        """Clear away after an agent that ends between two turns. Endless on purpose: it lasts as long as the agent."""
+        """Clear away after an agent that ends between two turns, and look when it goes on by itself. Endless on
+        purpose: it lasts as long as the agent."""
         self._resting.add(run.line)
-        await asyncio.wait([over])
+        with Printing(run.folder, over) as printing:
+            while not over.done():
+                await printing.while_at_rest()
+                if run.line not in self._followed:
+                    self.look_soon()
         self._resting.discard(run.line)
         if not any(other.line == run.line for other in await self._do(self.runs.open_here)):
             await self._do(self._launcher.clear_away, run)
@@ -360,10 +429,20 @@ _BROKEN_OFF = (
     "The session in the terminal has ended in the middle of a turn. {agent} goes on here from there: what it was told "
     "last may be half done."
 )
+_NOT_SHARED = "The server that {agent} shared with the terminal has ended. It goes on here in a copy of the session."
 _WAITS_FOR_TERMINAL = (
     "{agent} is in the middle of a turn in the terminal. Your message is sent as soon as that turn is over; until "
     "then, Stop takes it back."
 )
+
+
+def _told_elsewhere(run: Run) -> list[NewEvent]:
+    """What was said in a terminal since the conversation was handed back to one."""
+    return _as_events(takeover.said_since(run))
+
+
+def _as_events(said: Sequence[TerminalMessage]) -> list[NewEvent]:
+    return [event for each in said for event in text_event(EventKind.ELSEWHERE, each.text, by_person=each.by_person)]
 
 
 def _told_of(kept_out: Sequence[BroughtFile], run: Run) -> tuple[NewEvent, ...]:

@@ -22,6 +22,8 @@ from sayso.clock import Clock, now_ms
 TAIL = 4 * 1024 * 1024
 """Bytes before its end from which a file is read."""
 MOST_MESSAGES = 20
+"""Those that are shown of one session."""
+_MOST_KEPT = 500
 _SESSION = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 QUEUE_PATIENCE = 10_000
 """Milliseconds within which a message that was queued in a terminal is begun with once the turn before it is over."""
@@ -41,6 +43,8 @@ class TerminalMessage:
     by_person: bool
     text: str
     at: int = 0
+    step: str = ""
+    """The agent's own name for the step of the session with which it was said."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,22 +53,54 @@ class TerminalSession:
 
     in_turn: bool
     messages: tuple[TerminalMessage, ...]
+    steps: tuple[str, ...] = ()
+    """The agent's own names for what has happened in it, in order: entries of Claude Code, turns of Codex."""
 
-    def until(self, moment: int) -> tuple[TerminalMessage, ...]:
-        """What was said in it before then."""
-        return tuple(message for message in self.messages if message.at < moment)
+    @property
+    def last_step(self) -> str:
+        return self.steps[-1] if self.steps else ""
+
+    @property
+    def newest(self) -> tuple[TerminalMessage, ...]:
+        """What is shown of it."""
+        return self.messages[-MOST_MESSAGES:]
+
+    def until(self, step: str) -> tuple[TerminalMessage, ...]:
+        """What was last said in it, up to this step and with it."""
+        return self._split(step)[0][-MOST_MESSAGES:]
+
+    def since(self, step: str) -> tuple[TerminalMessage, ...]:
+        """What was said in it after this step; nothing where that is not known."""
+        return self._split(step)[1][:MOST_MESSAGES]
+
+    def before(self, moment: int) -> tuple[TerminalMessage, ...]:
+        """What was last said in it until then."""
+        return tuple(message for message in self.messages if message.at < moment)[-MOST_MESSAGES:]
+
+    def between(self, moment: int, step: str) -> tuple[TerminalMessage, ...]:
+        """What was last said in it after a moment, without what was said in this step."""
+        later = (message for message in self.messages if message.at > moment and message.step != step)
+        return tuple(later)[-MOST_MESSAGES:]
+
+    def _split(self, step: str) -> tuple[tuple[TerminalMessage, ...], tuple[TerminalMessage, ...]]:
+        later = set(self.steps[self.steps.index(step) + 1 :]) if step in self.steps else set()
+        first = next((place for place, each in enumerate(self.messages) if each.step in later), len(self.messages))
+        return self.messages[:first], self.messages[first:]
 
 
 def read_session(
     agent: str, session: str, environ: Mapping[str, str] = os.environ, clock: Clock = now_ms
 ) -> TerminalSession | None:
     """A session of this user's; None where there is none of that name, or nothing of it can be read."""
-    if not _SESSION.fullmatch(session):
-        return None
-    for path in _places(agent, session, environ):
+    for path in session_files(agent, session, environ):
         if (lines := _last_lines(path)) is not None:
             return _claude(lines, clock()) if agent == "claude" else _codex(lines)
     return None
+
+
+def session_files(agent: str, session: str, environ: Mapping[str, str] = os.environ) -> list[Path]:
+    """Where a session of this user's may be kept."""
+    return list(_places(agent, session, environ)) if _SESSION.fullmatch(session) else []
 
 
 def _places(agent: str, session: str, environ: Mapping[str, str]) -> Iterator[Path]:
@@ -119,7 +155,12 @@ def _claude(lines: Sequence[bytes], now: int) -> TerminalSession:
     states = (state for entry in entries if (state := _leaves_in_turn(entry)) is not None)
     in_turn = next(states, False) or _begins_next(entries, now)
     said = [message for entry in entries for message in _claude_message(entry)]
-    return TerminalSession(in_turn=in_turn, messages=tuple(reversed(said[:MOST_MESSAGES])))
+    steps = [words(entry.get("uuid")) for entry in entries if entry.get("type") in ("user", "assistant")]
+    return TerminalSession(in_turn=in_turn, messages=_in_order(said), steps=tuple(filter(None, reversed(steps))))
+
+
+def _in_order(newest_first: Sequence[TerminalMessage]) -> tuple[TerminalMessage, ...]:
+    return tuple(reversed(newest_first[:_MOST_KEPT]))
 
 
 def _leaves_in_turn(entry: Mapping[str, Any]) -> bool | None:
@@ -158,7 +199,8 @@ def _begins_next(entries: Sequence[Mapping[str, Any]], now: int) -> bool:
 def _claude_message(entry: Mapping[str, Any]) -> Iterator[TerminalMessage]:
     text = _text_of(mapping(entry.get("message"))).strip()
     if text and not _is_noted(entry) and not _is_interruption(entry):
-        yield TerminalMessage(by_person=entry["type"] == "user", text=shortened(text), at=_moment(entry))
+        by_person, step = entry["type"] == "user", words(entry.get("uuid"))
+        yield TerminalMessage(by_person=by_person, text=shortened(text), at=_moment(entry), step=step)
 
 
 def _is_noted(entry: Mapping[str, Any]) -> bool:
@@ -189,7 +231,13 @@ def _codex(lines: Sequence[bytes]) -> TerminalSession:
     kinds = [words(mapping(entry.get("payload")).get("type")) for entry in entries]
     states = [kind in _BEGUN for kind in kinds if kind in (*_BEGUN, *_OVER)]
     said = [message for entry in entries for message in _codex_message(entry)]
-    return TerminalSession(in_turn=bool(states and states[0]), messages=tuple(reversed(said[:MOST_MESSAGES])))
+    turns = [turn for entry in reversed(entries) if (turn := _turn_of(entry))]
+    in_turn = bool(states and states[0])
+    return TerminalSession(in_turn=in_turn, messages=_in_order(said), steps=tuple(dict.fromkeys(turns)))
+
+
+def _turn_of(entry: Mapping[str, Any]) -> str:
+    return words(mapping(entry.get("payload")).get("turn_id"))
 
 
 def _codex_message(entry: Mapping[str, Any]) -> Iterator[TerminalMessage]:
@@ -197,7 +245,8 @@ def _codex_message(entry: Mapping[str, Any]) -> Iterator[TerminalMessage]:
     item = mapping(payload.get("item"))
     text = "\n\n".join(filter(None, (words(part.get("text")) for part in items(item.get("content"))))).strip()
     if payload.get("type") == "item_completed" and item.get("type") in _SAID and text:
-        yield TerminalMessage(by_person=item["type"] == "UserMessage", text=shortened(text), at=_moment(entry))
+        by_person, step = item["type"] == "UserMessage", _turn_of(entry)
+        yield TerminalMessage(by_person=by_person, text=shortened(text), at=_moment(entry), step=step)
 
 
 def _moment(entry: Mapping[str, Any]) -> int:

@@ -17,11 +17,13 @@ from sayso.clients import RUN_VARIABLE
 from sayso.config import load
 from sayso.dialects.approve import Permission
 from sayso.gates.client import GateVerdict, OwnPrompt, Prompt, Trail
-from sayso.gates.codex_server import MCP_TOOL, NAME, PATCH, TITLE, CodexServer, shared_socket
+from sayso.gates.codex_server import MCP_TOOL, NAME, PATCH, TITLE, CodexServer
 from sayso.gates.hook_words import EVENT, behavior, own_tools, permission, told
 from sayso.process_table import command_line
 from sayso.processes import ProcessName, ancestry
+from sayso.shared_codex import shared_socket
 
+BEGUN = "SessionStart"
 OWN_TOOLS = own_tools(MCP_TOOL)
 NEAR = 5
 """How many ancestors are looked at: between a hook and Codex may be a shell and a package runner."""
@@ -50,10 +52,24 @@ class CodexHook:
             # All of its prompts come by the gate of that server, if it runs.
             see_to_gate(*found, load().gates_dir)
             return True
+        if event.get("hook_event_name") == BEGUN:
+            self._note_session(event)
+            return True
         return event.get("hook_event_name") != EVENT or OWN_TOOLS.fullmatch(str(event.get("tool_name"))) is not None
 
+    def _note_session(self, event: Mapping[str, Any]) -> None:
+        """Prints nothing: what such a hook prints is told to the model."""
+        from sayso.desks import open_desks
+        from sayso.gates.asker import project_of, session_of
+
+        session, process = str(event.get("session_id") or ""), _codex_process()
+        if session and process and not has_no_terminal(command_line(process.pid)):
+            config = load(cwd=project_of(Path(str(event.get("cwd") or "."))))
+            with open_desks(config) as desks:
+                desks.roster.note_gate(session_of(self.name, "", session, process, config), "")
+
     def read(self, event: Mapping[str, Any], environ: Mapping[str, str]) -> Prompt:
-        process = next((near for near in _near() if _is_codex(command_line(near.pid))), None)
+        process = _codex_process()
         has_terminal = process is None or not has_no_terminal(command_line(process.pid))
         return Prompt(
             permission=_wanted(permission(event.get("tool_name"), event.get("tool_input"), {})),
@@ -86,6 +102,10 @@ def _wanted(asked: Permission) -> Permission:
 
 def _near() -> Sequence[ProcessName]:
     return ancestry()[1:NEAR]
+
+
+def _codex_process() -> ProcessName | None:
+    return next((near for near in _near() if _is_codex(command_line(near.pid))), None)
 
 
 def _is_codex(words: Sequence[str]) -> bool:

@@ -10,7 +10,7 @@ import select
 import signal
 import time
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -214,12 +214,17 @@ class CodexGate:
     def _note_joined(self, name: str, result: Json | None) -> None:
         """Some cannot be joined: those by which Codex finds a title, and those that nobody has spoken in yet."""
         self.joining.discard(name)
-        if result:
-            thread = result["thread"]
-            self.threads[name] = JoinedThread(folder=Path(thread["cwd"]), version=str(thread.get("cliVersion") or ""))
+        thread = result["thread"] if result else {}
+        if thread:
+            joined = JoinedThread(folder=Path(thread["cwd"]), version=str(thread.get("cliVersion") or ""))
+            self.threads[name] = joined
             if thread["status"]["type"] != "active":
                 self._leave(name)
         self._say_if_ready()
+        if thread and not thread.get("ephemeral") and not thread.get("parentThreadId"):
+            # One that asks nothing is at work as well.
+            config, desks = self._desks_of(joined.folder)
+            desks.roster.note_gate(self._asker(name, joined, config), "")
 
     def _say_if_ready(self) -> None:
         if self._ready and not self.joining:
@@ -309,6 +314,7 @@ class CodexGate:
             opened=opened,
         )
         note_at_work(desks, question)
+        _show_in_conversations(desks, params["threadId"], opened.ask)
         notify(config, opened.ask)
 
     def _is_wanted(self) -> bool:
@@ -361,6 +367,13 @@ class CodexGate:
         number = self._server.request("turn/steer", threadId=thread, expectedTurnId=turn, input=text)
         self._after_words[number] = request, refused
         return not self._server.is_broken
+
+
+def _show_in_conversations(desks: Desks, thread: str, ask: Ask) -> None:
+    """Where Talk takes part in the session. It is in the inbox whatever becomes of that."""
+    with suppress(SaysoError):
+        for run in desks.runs.joined_to(thread):
+            desks.runs.note_ask(run.id, ask.id)
 
 
 def _question(

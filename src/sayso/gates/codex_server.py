@@ -7,14 +7,12 @@ answer counts.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from sayso import __version__
 from sayso.gates.websocket import WebSocket
-from sayso.process_table import command_line
 
 NAME, TITLE = "codex-mcp-client", "Codex"
 """As it calls itself to MCP servers, and as people call it."""
@@ -30,8 +28,6 @@ FORM = "mcpServer/elicitation/request"
 TOOL_ACCEPTED: Mapping[str, Any] = {"action": "accept", "content": {}}
 TOOL_DECLINED: Mapping[str, Any] = {"action": "decline"}
 """What it takes for a yes to this one call, and for a no."""
-_SOCKET = Path("app-server-control", "app-server-control.sock")
-_LISTEN = "unix://"
 _NOT_WANTED = (
     *("item/agentMessage/delta", "item/plan/delta", "item/reasoning/summaryTextDelta", "item/reasoning/textDelta"),
     *("item/reasoning/summaryPartAdded", "item/commandExecution/outputDelta", "item/fileChange/outputDelta"),
@@ -41,20 +37,6 @@ _NOT_WANTED = (
 """What it would tell at every word of an agent's."""
 
 Json = Mapping[str, Any]
-
-
-def codex_home(environ: Mapping[str, str]) -> Path:
-    return Path(environ.get("CODEX_HOME") or os.path.expanduser("~/.codex"))
-
-
-def shared_socket(pid: int, environ: Mapping[str, str]) -> Path | None:
-    """Where this process serves sessions that several clients share; None where it is no such server."""
-    words = command_line(pid)
-    listening = words.index("--listen") + 1 if "app-server" in words and "--listen" in words else len(words)
-    address = words[listening] if listening < len(words) else ""
-    if not address.startswith(_LISTEN):
-        return None
-    return Path(address.removeprefix(_LISTEN) or codex_home(environ) / _SOCKET)
 
 
 def asks_for_tool(method: str, params: Json) -> bool:

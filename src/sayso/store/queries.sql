@@ -648,6 +648,9 @@ SELECT * FROM runs WHERE ended_at IS NULL AND host = :host ORDER BY started_at, 
 SELECT * FROM runs WHERE conversation = (SELECT conversation FROM runs WHERE id = :line) AND line = :line
 ORDER BY turn DESC LIMIT 1;
 
+-- name: latest_in_session
+SELECT * FROM runs WHERE user_name = :user_name AND session = :session ORDER BY started_at DESC, id DESC LIMIT 1;
+
 -- name: turns_of
 SELECT * FROM runs WHERE conversation = :conversation ORDER BY turn;
 

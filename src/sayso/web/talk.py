@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -37,7 +38,6 @@ from sayso.agents.pictures import (
 from sayso.agents.supervisor import RunSupervisor
 from sayso.agents.terminal_sessions import TerminalMessage
 from sayso.brought import brought
-from sayso.clock import FAR_FUTURE
 from sayso.config import Config
 from sayso.errors import (
     MAX_TEXT,
@@ -245,6 +245,9 @@ async def stop(request: Request) -> Response:
     """End the agent, in this person's name."""
     visitor, _ = await form_of(request)
     run = (await turns_of(request, visitor))[-1]
+    if run.choices.joins and await said_to(request, visitor, run, Spoken(what=Saying.INTERRUPT)):
+        # Its agent is the terminal's: what can be ended from here is the turn.
+        return done(request, run)
     if run.state is RunState.RUNNING:
         site = site_of(request)
         await site.do(stopping.stop, supervisor_of(request).runs, site.desk, run, visitor.settler)
@@ -327,7 +330,7 @@ async def conversation_page(
         status=status_of(refused) if refused else 200,
         refused=str(refused or ""),
         turns=shown.turns,
-        before=await site.read(_said_before, supervisor_of(request), shown.turns[0].run),
+        in_terminal=await site.read(_in_terminal, supervisor_of(request), shown.turns[0].run),
         foot=shown.status,
         marks=shown.marks,
         conversations=await site.do(listed.newest, visitor.user),
@@ -347,11 +350,21 @@ async def conversation_page(
     )
 
 
-def _said_before(supervisor: RunSupervisor, first: Run) -> Sequence[TerminalMessage]:
-    """What was said in the terminal that a conversation was taken over from, up to the copy."""
-    session = supervisor.takeovers.before(first)
-    begun = supervisor.runs.events_of(first.id, EventKind.STARTED) if session else []
-    return session.until(begun[0].at if begun else FAR_FUTURE) if session else ()
+@dataclass(frozen=True, kw_only=True)
+class InTerminal:
+    """What was said in the terminal that a conversation was taken over from: up to the copy, and since."""
+
+    before: Sequence[TerminalMessage] = ()
+    since: Sequence[TerminalMessage] = ()
+
+
+def _in_terminal(supervisor: RunSupervisor, first: Run) -> InTerminal:
+    session, step = supervisor.takeovers.before(first), first.choices.copied_to
+    if session is None:
+        return InTerminal()
+    if first.choices.joins:
+        return InTerminal(before=session.before(first.started_at))
+    return InTerminal(before=session.until(step), since=session.since(step))
 
 
 def may_add_projects(site: Site, visitor: Visitor) -> bool:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -30,9 +30,9 @@ BEAT = 10.0
 """Seconds between two signs of life, and two looks whether the person is still signed in."""
 _BETWEEN = 0.01
 """Seconds from one look to the next: what comes meanwhile is told together."""
-_OPENING = b"retry: 1000\n\n"
-_BEAT_EVENT = b"event: beat\ndata: \n\n"
-_BYE_EVENT = b"event: bye\ndata: \n\n"
+OPENING = b"retry: 1000\n\n"
+BEAT_EVENT = b"event: beat\ndata: \n\n"
+BYE_EVENT = b"event: bye\ndata: \n\n"
 
 
 class _OpenStream:
@@ -56,6 +56,7 @@ class Streams:
         self._site, self._runs = site, runs
         self._rings = Rings()
         self._open: set[_OpenStream] = set()
+        self._woken_at_end: set[asyncio.Event] = set()
         self.stopping = False
 
     @asynccontextmanager
@@ -69,14 +70,25 @@ class Streams:
             finally:
                 self.stopping = True
                 self._wake_all()
+                for event in self._woken_at_end:
+                    event.set()
                 await watching.cancel()
+
+    @contextmanager
+    def wakes_at_end(self, event: asyncio.Event) -> Iterator[None]:
+        """For a stream that waits for something else than the bell."""
+        self._woken_at_end.add(event)
+        try:
+            yield
+        finally:
+            self._woken_at_end.discard(event)
 
     async def stream(self, transcript: Transcript, visitor: Visitor) -> AsyncIterator[bytes]:
         """What one browser is told, until its session ends, it leaves, or the server stops."""
         stream = _OpenStream(transcript)
         self._open.add(stream)
         try:
-            yield _OPENING
+            yield OPENING
             while not self.stopping:
                 stream.news.clear()
                 asked = transcript.asks
@@ -87,7 +99,7 @@ class Streams:
                     self._rings.ring()
                 if not await _hears(stream.news):
                     signed_in = await self._site.do(self._site.accounts.session, visitor.secret)
-                    yield _BEAT_EVENT if signed_in else _BYE_EVENT
+                    yield BEAT_EVENT if signed_in else BYE_EVENT
                     if not signed_in:
                         return
         except SaysoError as error:

@@ -121,6 +121,20 @@ def is_gone(run: Run) -> bool:
     return run.has_worktree and run.host == this_host() and run.state.ended and not run.directory.exists()
 
 
+def unbidden(run: Run) -> str:
+    """How a turn came about that no message here began."""
+    if run.choices.joins:
+        return f"{agent(run)} in the terminal, which shares this session."
+    if run.only_takes_over:
+        return f"Taken over from the terminal. {agent(run)} is told your next message."
+    return f"{agent(run)} went on by itself: something that it had left running told it to."
+
+
+def is_empty(run: Run) -> bool:
+    """Whether nothing was done in a turn: it only took over."""
+    return run.only_takes_over and run.state is RunState.COMPLETED and run.said == 1
+
+
 def invitation(run: Run) -> str:
     """What stands in the empty field for a message."""
     if is_gone(run):

@@ -359,7 +359,12 @@ class Transcript:
             ask = self._desk.get(ask_id)
         except NotFound:
             return None
-        return ask if ask.asker.owner == run.user else None
+        return ask if ask.asker.owner == run.user or self._is_shared(run, ask) else None
+
+    def _is_shared(self, run: Run, ask: Ask) -> bool:
+        """Whether it was asked in the session of a terminal that this conversation takes part in."""
+        joins = run.choices.joins
+        return bool(joins) and (ask.asker.session, ask.asker.owner) == (joins, "")
 
     def _part(self, run: Run, event: RunEvent, **more: Any) -> Markup:
         return fragment("event.html", run=run, event=event, **{**_BARE, **more})

@@ -86,6 +86,12 @@ class Session:
         until(PATIENCE, lambda: len(self.asks()) == count, lambda: f"{count} prompts; it shows\n{self.client.shows()}")
         return self.asks()
 
+    def says(self, text: str) -> None:
+        """Type it at the terminal."""
+        self.client.write(text)
+        self.shows(text)
+        self.client.press("Enter")
+
     def allow(self, ask: Ask) -> None:
         PermissionDesk(self.desk).allow(ask.id, ask.digest, SOMEONE)
 

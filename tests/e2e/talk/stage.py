@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -48,6 +49,16 @@ class Visitor:
         headers = {"Content-Type": "multipart/form-data; boundary=edge"}
         web, body = self._house.web, body + b"--edge--\r\n"
         return web.call("POST", path, cookie=self.cookie, body=body, headers=headers, host=self._host)
+
+    @contextmanager
+    def stream(self, path: str) -> Iterator[Iterator[dict[str, Any]]]:
+        """What an event stream says, message by message."""
+        line = http.client.HTTPConnection("127.0.0.1", self._house.web.port, timeout=WAIT)
+        with closing(line):
+            line.request("GET", path, headers={"Cookie": self.cookie, "Host": self._host})
+            reply = line.getresponse()
+            assert reply.status == 200, reply.read()
+            yield (json.loads(text[6:]) for text in reply if text.startswith(b"data: {"))
 
     def send_json(self, path: str, data: object) -> Reply:
         headers = {"X-CSRF-Token": self.csrf}

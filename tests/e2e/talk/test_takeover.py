@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 from tests.asks.samples import living
+from tests.cli.codex_server import THREAD
+from tests.e2e.talk.shared_codex import shared_session
 from tests.e2e.talk.stage import Stage, new_stage, process_of
 from tests.web.house import USER
 
@@ -41,8 +43,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 class InTerminal:
     """A session of Claude Code in a terminal, as a hook has noted it and as its file tells it."""
 
-    def __init__(self, stage: Stage, project: str) -> None:
-        self.session = str(uuid.uuid4())
+    def __init__(self, stage: Stage, project: str, session: str = "") -> None:
+        self.session = session or str(uuid.uuid4())
         folder = stage.house.place.home / ".claude" / "projects" / project
         folder.mkdir(parents=True, exist_ok=True)
         self._file, self.memory = folder / f"{self.session}.jsonl", stage.house.place.home / f"{self.session}.txt"
@@ -59,7 +61,8 @@ class InTerminal:
 
     def says(self, *entries: dict[str, Any]) -> None:
         with self._file.open("a") as file:
-            file.write("".join(json.dumps(entry, separators=(",", ":")) + "\n" for entry in entries))
+            named = ({"uuid": str(uuid.uuid4()), **entry} for entry in entries)
+            file.write("".join(json.dumps(entry, separators=(",", ":")) + "\n" for entry in named))
 
 
 def in_terminal(stage: Stage, project: str, *entries: dict[str, Any]) -> InTerminal:
@@ -68,9 +71,9 @@ def in_terminal(stage: Stage, project: str, *entries: dict[str, Any]) -> InTermi
     return session
 
 
-def taken_over(stage: Stage, session: InTerminal, *steps: str) -> str:
+def taken_over(stage: Stage, session: InTerminal, *steps: str, shown: str = "") -> str:
     """The conversation that goes on from a session."""
-    reply = stage.visitor().post(f"{session.page}/take", prompt="\n".join(steps))
+    reply = stage.visitor().post(f"{session.page}/take", prompt="\n".join(steps), shown=shown)
     assert reply.status == 303, reply.text
     return reply.headers["location"].removeprefix("/talk/")
 
@@ -87,7 +90,7 @@ def test_a_session_is_taken_over_in_a_copy_and_stays_as_it_is(home: Stage) -> No
     assert "Fix &lt;b&gt;it&lt;/b&gt;." in page
     assert "It is <strong>fixed</strong>." in page
     assert "Take over" in page
-    assert "in the middle of a turn" not in page
+    assert "is in the middle of a turn" not in page
     conversation = taken_over(home, session, "remember")
     run = home.ended(conversation)
     assert home.texts(run) == ['Before: ["Fix it."]']
@@ -124,10 +127,11 @@ def test_a_turn_in_the_terminal_is_waited_for_also_by_the_next_server(home: Stag
     assert not home.latest(conversation).state.ended
     session.says({**ASKED, "message": {"content": "Never mind."}, "timestamp": iso_time(now_ms())}, SAID[-1])
     assert home.texts(home.ended(conversation)) == ['Before: ["Fix it."]']
-    # The page has all that is in the copy, and nothing that was said in the terminal since.
+    # The page has all that is in the copy, and apart from that what was said in the terminal since.
     session.says({**ASKED, "message": {"content": "Later."}, "timestamp": iso_time(now_ms() + 60_000)})
-    page = visitor.get(f"/talk/{conversation}").text
-    assert ("Never mind." in page, "Later." in page) == (True, False)
+    talk = visitor.get(f"/talk/{conversation}").text.partition("<article")[2]
+    copied, _, since = talk.partition("Said in the terminal since")
+    assert ("Never mind." in copied, "Later." in copied, "Later." in since) == (True, False, True)
     assert sum("in the middle of a turn" in text for text in notices(home, conversation)) == 1
 
 
@@ -196,3 +200,141 @@ def test_nobody_else_reads_or_takes_over_a_session_and_none_without_a_project(ho
     home.project("others")
     assert ada.post(f"{session.page}/take", prompt="  ").status == 422
     assert not [run for run in home.runs.open_of(USER) if run.project.name == "others"]
+
+
+def test_taken_over_without_a_message_its_agent_is_there_before_the_first_one(home: Stage) -> None:
+    home.project("silent")
+    session, visitor = in_terminal(home, "silent", *SAID), home.visitor()
+    conversation = taken_over(home, session)
+    rest = home.ended(conversation)
+    page = visitor.get(f"/talk/{conversation}").text
+    assert "Taken over from the terminal." in page
+    assert "Ready for your next message" in page
+    assert '<h1 dir="auto">Fix &lt;b&gt;it&lt;/b&gt;.</h1>' in page
+    agent = home.until(lambda: process_of(rest) if (rest.folder / "runner.json").exists() else None)
+    visitor.go_on(conversation, "remember")
+    run = home.ended(conversation)
+    assert (home.texts(run), run.line, process_of(run)) == (['Before: ["Fix it."]'], rest.line, agent)
+    assert home.events(run, EventKind.COMMANDS), "it was greeted"
+    assert run.session not in ("", session.session)
+
+
+def test_a_message_that_comes_while_the_turn_in_the_terminal_goes_on_is_sent_after_it(home: Stage) -> None:
+    home.project("impatient")
+    session, visitor = in_terminal(home, "impatient", *SAID, ASKED), home.visitor()
+    conversation = taken_over(home, session)
+    home.until_true(lambda: any("in the middle of a turn" in text for text in notices(home, conversation)))
+    visitor.go_on(conversation, "remember")
+    home.house.web.stop(signal.SIGKILL)
+    home.house.restart()
+    session.says(SAID[-1])
+    run = home.ended(conversation)
+    assert (run.turn, home.texts(run)) == (1, ['Before: ["Fix it."]'])
+    assert home.events(run, EventKind.TAKEN)
+
+
+def test_a_copy_ends_with_the_step_that_was_shown_and_what_was_said_since_is_told(home: Stage, tmp_path: Path) -> None:
+    home.project("exact")
+    first, last = ({**entry, "uuid": str(uuid.uuid4())} for entry in SAID)
+    session, visitor, told = in_terminal(home, "exact", first, last), home.visitor(), tmp_path / "told"
+    assert f'name="shown" value="{last["uuid"]}"' in visitor.get(session.page).text
+    # Between the look and the press, somebody writes in the terminal.
+    session.says({**ASKED, "uuid": str(uuid.uuid4())})
+    conversation = taken_over(home, session, f"environment {told}", shown=last["uuid"])
+    run = home.ended(conversation)
+    assert ["--resume-session-at", last["uuid"]] == json.loads(told.read_text())["argv"][-2:]
+    assert not [text for text in notices(home, conversation) if "in the middle of a turn" in text]
+    before, _, since = visitor.get(f"/talk/{conversation}").text.partition("Said in the terminal since")
+    assert ("It is <strong>fixed</strong>." in before, "And the tests?" in since) == (True, True)
+    assert run.choices.copied_to == last["uuid"]
+
+
+def test_what_was_said_in_the_terminal_after_a_hand_back_is_told_when_it_goes_on_here(home: Stage) -> None:
+    home.project("there and back")
+    visitor = home.visitor()
+    conversation = visitor.start(home.project("there and back"), "say Done")
+    run = home.ended(conversation)
+    mine = InTerminal(home, "there and back", run.session)
+    mine.says({**SAID[0], "uuid": "u-1"}, {**SAID[1], "uuid": "u-2"})
+    assert visitor.post(f"/talk/{conversation}/hand-back").status == 303
+    mine.says(
+        {**ASKED, "uuid": "u-3"},
+        {**SAID[1], "uuid": "u-4", "message": {"content": "They pass.", "stop_reason": "end_turn"}},
+    )
+    # Taken over on the session's own page, it is the same conversation that goes on.
+    assert taken_over(home, mine, "remember") == conversation
+    after = home.ended(conversation)
+    told = [(event.body["by_person"], event.body["text"]) for event in home.events(after, EventKind.ELSEWHERE)]
+    assert told == [(True, "And the tests?"), (False, "They pass.")]
+    assert after.choices.copied_to == "u-4"
+    page = visitor.get(f"/talk/{conversation}").text
+    assert "in the terminal" in page
+    assert "They pass." in page
+
+
+def test_the_page_of_a_session_follows_it_as_its_file_grows(home: Stage) -> None:
+    home.project("followed")
+    session, visitor = in_terminal(home, "followed", *SAID), home.visitor()
+    with visitor.stream(f"{session.page}/events") as told:
+        assert "It is <strong>fixed</strong>." in next(told)["html"]
+        session.says({**ASKED, "uuid": "u-9"})
+        news = next(told)
+        assert ("And the tests?" in news["html"], "in the middle of a turn" in news["html"], news["step"]) == (
+            True,
+            True,
+            "",
+        )
+        session.says({**SAID[-1], "uuid": "u-10"})
+        assert next(told)["step"] == "u-10"
+    assert home.visitor("eve").get(f"{session.page}/events").status == 404
+
+
+def test_a_session_of_codex_on_a_shared_server_is_joined_and_both_see_what_either_says(home: Stage) -> None:
+    home.project("shared", agent="codex")
+    visitor = home.visitor()
+    with shared_session(home, "shared") as (terminal, page):
+        terminal.is_told("Count the boats.")
+        terminal.says("Seven.")
+        terminal.ends()
+        assert "takes part in this very session" in visitor.get(page).text
+        reply = visitor.post(f"{page}/take", prompt="")
+        conversation = reply.headers["location"].removeprefix("/talk/")
+        first = home.ended(conversation)
+        assert (first.session, first.ending and first.ending.message) == (THREAD, "")
+        assert "Seven." in visitor.get(f"/talk/{conversation}").text
+        # From here, to the terminal.
+        visitor.go_on(conversation, "And the nets?")
+        home.until_true(lambda: len(terminal.messages) == 1)
+        terminal.says("None.")
+        terminal.ends()
+        mine = home.ended(conversation)
+        assert (mine.turn, home.texts(mine), home.events(mine, EventKind.ELSEWHERE)) == (2, ["None."], [])
+        # From the terminal, to here: a turn that nobody here began, steered and interrupted from here.
+        terminal.is_told("Paint the hull.")
+        theirs = home.until(lambda: run if (run := home.latest(conversation)).turn == 3 else None)
+        home.until_true(lambda: bool(home.events(theirs, EventKind.ELSEWHERE)))
+        visitor.go_on(conversation, "In blue.")
+        home.until_true(lambda: len(terminal.messages) == 2)
+        assert terminal.messages[-1]["expectedTurnId"] == "turn-3"
+        assert "Stop Codex" not in visitor.get(f"/talk/{conversation}").text
+        # Stop is no more than that for what belongs to a terminal.
+        visitor.post(f"/talk/{conversation}/stop")
+        assert home.ended(conversation).state is RunState.STOPPED
+        assert [event.body["text"] for event in home.events(theirs, EventKind.ELSEWHERE)] == ["Paint the hull."]
+        # Handed back, it goes on in the terminal; the next message joins it again and tells what was said meanwhile.
+        assert visitor.post(f"/talk/{conversation}/hand-back").status == 303
+        assert "goes on in the terminal that it was shared with" in visitor.get(f"/talk/{conversation}").text
+        terminal.is_told("In green, then.")
+        terminal.says("Green it is.")
+        terminal.ends()
+        assert visitor.post(f"{page}/take", prompt="Well done.").headers["location"] == f"/talk/{conversation}"
+        home.until_true(lambda: len(terminal.messages) == 4)
+        terminal.says("Thank you.")
+        terminal.ends()
+        again = home.ended(conversation)
+        meanwhile = [event.body["text"] for event in home.events(again, EventKind.ELSEWHERE)]
+        assert (again.session, meanwhile, home.texts(again)) == (
+            THREAD,
+            ["In green, then.", "Green it is."],
+            ["Thank you."],
+        )
