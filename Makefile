@@ -4,7 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEV := $(VENV)/.dev-ready
+PROGRAMS := $(VENV)/.programs-ready
 TOOLS := $(VENV)/.tools-ready
+OLD := import sys; sys.exit(sys.version_info < (3, 11) and "Sayso needs Python 3.11 or newer: make PYTHON=python3.11")
 # Most tests wait for processes more than they compute, so there are more at work than there are cores.
 WORKERS ?= 6
 
@@ -12,19 +14,27 @@ WORKERS ?= 6
 
 # `make start` needs what a user needs, and nothing else.
 $(READY): locks/sayso.txt pyproject.toml scripts/set_up.py
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Sayso needs Python 3.11 or newer: make PYTHON=python3.11")'
+	@$(PYTHON) -c '$(OLD)'
 	@$(PYTHON) scripts/set_up.py locks/sayso.txt
 	@touch $(READY)
 
-$(DEV): $(READY) locks/dev.txt
+# All of that is in the lock for development as well. It is long, and uv takes a quarter of pip's time for it.
+$(DEV): locks/uv.txt locks/dev.txt pyproject.toml scripts/set_up.py
+	@$(PYTHON) -c '$(OLD)'
+	@$(PYTHON) scripts/set_up.py locks/uv.txt
 	@$(PYTHON) scripts/set_up.py locks/dev.txt
-	@touch $(DEV)
+	@touch $(READY) $(DEV)
 
-# What only the tests need: other MCP clients, a browser, a terminal multiplexer.
-$(TOOLS): $(DEV) tests/e2e/clients/install.py scripts/install_browser.py scripts/install_tmux.py
-	@echo "Setting up what the tests drive (once)..."
+# What only the tests need: a terminal multiplexer and a browser of the system's, which can come before all packages,
+$(PROGRAMS): scripts/install_browser.py scripts/install_tmux.py
+	@$(PYTHON) scripts/install_tmux.py
+	@$(PYTHON) scripts/install_browser.py --of-the-system
+	@mkdir -p $(VENV)
+	@touch $(PROGRAMS)
+
+# other MCP clients, and a browser where the system has none.
+$(TOOLS): $(DEV) $(PROGRAMS) tests/e2e/clients/install.py
 	@$(BIN)/python -m tests.e2e.clients.install
-	@$(BIN)/python scripts/install_tmux.py
 	@$(BIN)/python scripts/install_browser.py
 	@touch $(TOOLS)
 
@@ -50,14 +60,13 @@ quick: check
 # Real processes on a busy machine: some tests that fail are tried again, twice at most, named at the end, and more than
 # two fail the run (tests/reruns.py).
 # Files are handed out in the order of tests/conftest.py, longest first. Each worker reads every test, so they are
-# compiled once before, while the quick checks run and the tools are set up. Types take a minute of one processor, so
-# they are checked beside the tests.
+# compiled once before, while the quick checks run and the tools are set up. Types take a minute of one processor: they
+# are checked as soon as that can be, and beside the tests.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest
-test: $(DEV)
-	@$(MAKE) --no-print-directory --jobs 3 --output-sync lint compiled $(TOOLS)
-	@$(MAKE) --no-print-directory --jobs 2 types tests
+test:
+	@$(MAKE) --no-print-directory --jobs 4 types tests
 
-tests: $(DEV)
+tests: lint compiled $(TOOLS)
 	$(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder --reruns 2
 
 compiled: $(DEV)

@@ -3,6 +3,9 @@
 In this order: a Chromium or Chrome on PATH, Debian's package (as root), the one that Playwright brings. Most pages are
 tested in the shell that has no windows, where there is one: a page of its own takes it a quarter of the processor time.
 But it cannot notify.
+
+`--of-the-system` installs Debian's packages and nothing else. That needs no package of Python's, so it can be done
+while those are fetched.
 """
 
 from __future__ import annotations
@@ -26,22 +29,25 @@ def find() -> str | None:
 
 def find_whole() -> str | None:
     """One with all that browsers have: the system's, or the one Playwright installed."""
+    return _of_the_system() or _of_playwright()
+
+
+def _of_the_system() -> str | None:
     for name in NAMES:
         if found := shutil.which(name):
             return found
-    return next((place for place in PLACES if Path(place).exists()), None) or _of_playwright()
+    return next((place for place in PLACES if Path(place).exists()), None)
 
 
-def install() -> None:
-    """Install what is not there, each by the first way that works."""
-    if shutil.which("apt-get") and os.geteuid() == 0:
-        missing = [SHELL] * (not shutil.which(SHELL)) + ["chromium"] * (not find_whole())
-        if missing:
-            _apt("update")
-        for package in missing:
-            _apt("install", "-y", "--no-install-recommends", package)
-    if not find_whole():
-        _by_playwright()
+def install_packages() -> None:
+    """Install what the system has packages for and we may install, unless it is there."""
+    if not shutil.which("apt-get") or os.geteuid() != 0:
+        return
+    missing = [SHELL] * (not shutil.which(SHELL)) + ["chromium"] * (not _of_the_system())
+    if missing:
+        _apt("update")
+    for package in missing:
+        _apt("install", "-y", "--no-install-recommends", package)
 
 
 def _apt(*arguments: str) -> None:
@@ -63,7 +69,11 @@ def _of_playwright() -> str | None:
 
 
 def main() -> None:
-    install()
+    install_packages()
+    if "--of-the-system" in sys.argv:
+        return
+    if not find_whole():
+        _by_playwright()
     if not find_whole():
         sys.exit("No Chromium could be found or installed. Install one, for example: apt-get install chromium")
     print(find(), find_whole(), sep="\n")

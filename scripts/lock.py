@@ -1,6 +1,6 @@
 """Writes the lock files: every package that Sayso, its tests or its build install, with version and hashes.
 
-Needs `uv` on PATH. Pins stay as they are unless something makes them wrong; `--upgrade` takes the newest that fit.
+Pins stay as they are unless something makes them wrong; `--upgrade` takes the newest that fit.
 `--check` also looks whether each lock has a wheel for every Python and platform that we support.
 """
 
@@ -17,6 +17,7 @@ LOCKS: dict[str, tuple[str, ...]] = {
     "locks/extras.txt": ("pyproject.toml", "--all-extras"),
     "locks/dev.txt": ("pyproject.toml", "--all-extras", "--group", "dev"),
     "locks/build.txt": ("locks/build.in",),
+    "locks/uv.txt": ("locks/uv.in",),
     f"{PINS}/mcp-1.txt": (f"{PINS}/mcp-1.in",),
     f"{PINS}/node.txt": (f"{PINS}/node.in",),
 }
@@ -67,10 +68,7 @@ def check() -> None:
 
 
 def _uv(*words: str) -> None:
-    try:
-        done = subprocess.run(["uv", *words], cwd=ROOT, check=False)
-    except FileNotFoundError:
-        sys.exit("uv is not on PATH. Install it with: pip install uv")
+    done = subprocess.run([Path(sys.executable).with_name("uv"), *words], cwd=ROOT, check=False)
     if done.returncode:
         sys.exit(done.returncode)
 

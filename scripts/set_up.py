@@ -1,7 +1,7 @@
 """Puts what a lock file names into `.venv`, and the programs of this checkout beside it: `set_up.py locks/sayso.txt`.
 
 Runs before anything is installed, so it needs nothing but Python. Every package is checked by its hash; nothing is
-resolved, built or compiled ahead. `uv` is used where it is on PATH, pip everywhere else.
+resolved, built or compiled ahead. `uv` is used where it is on PATH or in `.venv`, pip everywhere else.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _set_up(lock: Path) -> None:
 
 
 def _by_uv(lock: Path) -> bool:
-    uv = shutil.which("uv")
+    uv = shutil.which("uv") or shutil.which("uv", path=PYTHON.parent)
     if not uv:
         return False
     if subprocess.run([uv, "pip", "install", "--quiet", "--python", PYTHON, *LOCKED, lock], check=False).returncode:
