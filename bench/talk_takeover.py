@@ -1,8 +1,9 @@
 """Talk: how fast a session of the real Claude Code is taken over from a terminal, and handed back.
 
-A real `sayso web` and a scripted model on loopback. A start of Claude alone, in the same copy of the same session, is
-measured in turn with each takeover, so that whatever else the machine does hits both alike. Fetches Claude Code into
-the cache of the tests. Usage: python -m bench.talk_takeover [--rounds N]
+A real `sayso web` and a scripted model on loopback. The agent is started by the press, and the first message comes as
+long after it as somebody needs to write one. A start of Claude alone, in the same copy of the same session, is measured
+in turn with each takeover, so that whatever else the machine does hits both alike. Fetches Claude Code into the cache
+of the tests. Usage: python -m bench.talk_takeover [--rounds N]
 """
 
 from __future__ import annotations
@@ -31,8 +32,10 @@ SECONDS = 120
 QUIET = ("DISABLE_TELEMETRY=1", "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1")
 STREAMS = ("-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
 ALONE = "start of Claude alone, to the model's request"
-TAPPED, ASKED = "Take over, to the conversation", "Take over, to the model's request"
-NEXT, BACK = "next message, to the model's request", "Hand back, to the command for the terminal"
+TAPPED, FIRST = "Take over, to the page on which one writes", "first message, to the model's request"
+NEXT, BACK = "next message, to the model's request", "Hand back, to the page with the command"
+WRITING = 6.0
+"""Seconds between the press and the first message."""
 
 
 class Terminal:
@@ -69,10 +72,15 @@ class Terminal:
         """Milliseconds of each step: taken over, written to again, handed back."""
         self._visitor.csrf  # noqa: B018 - what a page has that is open already
         requests, begun = len(self._model.requests), time.monotonic()
-        reply = self._visitor.post(self._page, prompt="Go on.")
+        reply = self._visitor.post(self._page, prompt="")
         assert reply.status == 303, reply.text
-        late = {TAPPED: _since(begun), ASKED: self._until_asked(requests, begun)}
         conversation = reply.headers["location"].removeprefix("/talk/")
+        assert "data-compose" in self._visitor.get(f"/talk/{conversation}").text
+        late = {TAPPED: _since(begun)}
+        time.sleep(WRITING)
+        begun = time.monotonic()
+        self._visitor.go_on(conversation, "Go on.")
+        late[FIRST] = self._until_asked(requests, begun)
         self._stage.ended(conversation)
         requests, begun = len(self._model.requests), time.monotonic()
         self._visitor.go_on(conversation, "And on.")
@@ -80,6 +88,7 @@ class Terminal:
         self._stage.ended(conversation)
         begun = time.monotonic()
         assert self._visitor.post(f"/talk/{conversation}/hand-back").status == 303
+        assert "claude --resume" in self._visitor.get(f"/talk/{conversation}").text
         return {**late, BACK: _since(begun)}
 
     def _until_asked(self, requests: int, begun: float) -> float:

@@ -160,6 +160,14 @@ def test_a_session_is_split_at_a_step_also_at_one_in_which_nothing_was_said(clau
     assert split("5") == split("unknown") == (["Fix it.", "Fixed.", "And the tests?"], [])
 
 
+@pytest.mark.parametrize("name", ["--add-dir=/", "", "a b", "x" * 101, 7, None])
+def test_what_cannot_be_a_word_of_a_command_line_is_no_step(claude: Path, tmp_path: Path, name: object) -> None:
+    written(claude, person("Fix it.", uuid="1"), agent(text("Fixed."), uuid=name))
+    session = read(tmp_path)
+    assert session
+    assert session.steps == ("1",)
+
+
 def test_a_session_of_codex_is_in_a_turn_until_it_is_complete_or_aborted(tmp_path: Path) -> None:
     name = f"rollout-2026-11-16T11-51-15-{SESSION}.jsonl"
     file = tmp_path / ".codex" / "sessions" / "2026" / "11" / "16" / name

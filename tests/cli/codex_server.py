@@ -104,11 +104,11 @@ class FakeCodex:
         self.expect("initialized")
         self.say(id=self.expect("thread/loaded/list")["id"], result={"data": [THREAD], "nextCursor": None})
 
-    def let_join(self, thread: str = THREAD, status: str = "active") -> None:
+    def let_join(self, thread: str = THREAD, status: str = "active", **more: Any) -> None:
         asked = self.expect("thread/resume")
         assert asked["params"] == {"threadId": thread, "excludeTurns": True}
         about = {"id": thread, "cwd": str(self._project), "cliVersion": "0.166.0", "status": {"type": status}}
-        self.say(id=asked["id"], result={"thread": about})
+        self.say(id=asked["id"], result={"thread": {**about, **more}})
 
     def status(self, status: str, *flags: str, thread: str = THREAD) -> None:
         self.say(

@@ -15,6 +15,9 @@ import pytest
 from tests.cli.codex_server import SECONDS, THREAD, TURN, FakeCodex, Json, serving
 from tests.cli.program import BIN, SOMEONE, Home
 
+from sayso.agents.desk import RunDesk
+from sayso.agents.model import EventKind, NewRun, Options, RunChoices
+from sayso.agents.projects import Projects
 from sayso.asks.model import Answer, Ask, State
 from sayso.chain import LogKind
 from sayso.errors import StoreUnavailable
@@ -27,6 +30,8 @@ from sayso.permissions.desk import PermissionDesk
 from sayso.permissions.log import PermissionLog
 from sayso.permissions.verdict import Decision, verdict_of
 from sayso.processes import name_of
+from sayso.records import replace
+from sayso.roster import Roster
 
 HARBOUR: Json = {
     "id": "harbour",
@@ -396,6 +401,38 @@ def test_a_session_is_joined_while_it_works_and_left_when_it_rests(session: Sess
     assert session.prompt()
 
 
+def test_a_session_is_at_work_without_having_asked_anything_but_not_what_codex_begins_for_itself(
+    session: Session,
+) -> None:
+    session.join()
+    for thread, more in (("a title", {"ephemeral": True}), ("a helper", {"parentThreadId": THREAD})):
+        session.codex.status("active", thread=thread)
+        session.until(lambda: session.gate.joining)
+        session.codex.let_join(thread, **more)
+        session.until(lambda: not session.gate.joining)
+    with session.home.desk() as desk:
+        (noted,) = Roster(desk._store).at_work([], [])
+    assert (noted.asker.session, noted.asker.pid, noted.asker.project) == (
+        THREAD,
+        os.getpid(),
+        str(session.home.project),
+    )
+
+
+def test_what_is_asked_stands_in_the_conversation_that_takes_part_in_the_session(session: Session) -> None:
+    with session.home.desk() as desk:
+        runs = RunDesk(desk._store, session.home.state / "runs")
+        project = Projects(desk._store).add("ada", session.home.project, name="shop", options=Options(agent="codex"))
+        choices = RunChoices(joins=THREAD, server="/run/codex.sock")
+        new = NewRun(project=project, prompt="Go", token="t-1", choices=choices)
+        run, other = runs.open(new, most=9), runs.open(replace(new, token="t-2", choices=RunChoices()), most=9)
+        session.join()
+        session.codex.ask_command()
+        ask = session.prompt()
+        assert [event.body["ask"] for event in runs.events_of(run.id, EventKind.ASK)] == [ask.id]
+        assert runs.events_of(other.id, EventKind.ASK) == []
+
+
 def test_a_prompt_of_a_session_that_has_come_to_rest_leaves_the_inbox(session: Session) -> None:
     session.join()
     session.codex.ask_command()
@@ -504,6 +541,7 @@ PROMPT: Json = {
     "tool_name": "Bash",
     "tool_input": {"command": "touch made", "description": "Need it"},
 }
+AS_TERMINAL = "import subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdin=0)"
 AS_SERVER = "import subprocess, sys; [subprocess.run(sys.argv[4:], check=True, input=b'{}') for _ in range(2)]"
 """A process with the words of a server that sessions share, which runs a hook twice."""
 
@@ -538,6 +576,19 @@ def test_without_a_shared_server_the_hook_holds_while_the_person_is_away_and_not
     assert home.run("back").code == 0
     assert hook(home, PROMPT).communicate(timeout=SECONDS) == (b"", b"")
     assert hook(home, {**PROMPT, "hook_event_name": "SessionStart"}).communicate(timeout=SECONDS) == (b"", b"")
+
+
+def test_without_a_shared_server_a_session_is_at_work_from_its_begin(home: Home) -> None:
+    event = {**PROMPT, "hook_event_name": "SessionStart", "cwd": str(home.project)}
+    words = ["codex", "-c", AS_TERMINAL, str(BIN / "sayso"), "gate", "codex"]
+    given = json.dumps(event).encode()
+    told = subprocess.check_output(
+        words, executable=sys.executable, input=given, cwd=home.project, env=home.env, timeout=SECONDS
+    )
+    assert told == b""
+    with home.desk() as desk:
+        (row,) = desk._store.read(lambda tx: tx.all("roster"))
+    assert json.loads(row["body"])["session"] == THREAD
 
 
 def test_a_server_that_sessions_share_has_one_gate_however_many_hooks_it_runs(home: Home) -> None:

@@ -25,6 +25,8 @@ MOST_MESSAGES = 20
 """Those that are shown of one session."""
 _MOST_KEPT = 500
 _SESSION = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+_STEP = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,99}", re.ASCII)
+"""What a step may be called: it becomes a word of the agent's command line, and agents can write to these files."""
 QUEUE_PATIENCE = 10_000
 """Milliseconds within which a message that was queued in a terminal is begun with once the turn before it is over."""
 _NOT_TYPED = ("<command-", "<local-command-", "<bash-", "<task-notification", "<system-reminder")
@@ -155,8 +157,12 @@ def _claude(lines: Sequence[bytes], now: int) -> TerminalSession:
     states = (state for entry in entries if (state := _leaves_in_turn(entry)) is not None)
     in_turn = next(states, False) or _begins_next(entries, now)
     said = [message for entry in entries for message in _claude_message(entry)]
-    steps = [words(entry.get("uuid")) for entry in entries if entry.get("type") in ("user", "assistant")]
+    steps = [_step(entry.get("uuid")) for entry in entries if entry.get("type") in ("user", "assistant")]
     return TerminalSession(in_turn=in_turn, messages=_in_order(said), steps=tuple(filter(None, reversed(steps))))
+
+
+def _step(name: object) -> str:
+    return name if isinstance(name, str) and _STEP.fullmatch(name) else ""
 
 
 def _in_order(newest_first: Sequence[TerminalMessage]) -> tuple[TerminalMessage, ...]:
@@ -199,7 +205,7 @@ def _begins_next(entries: Sequence[Mapping[str, Any]], now: int) -> bool:
 def _claude_message(entry: Mapping[str, Any]) -> Iterator[TerminalMessage]:
     text = _text_of(mapping(entry.get("message"))).strip()
     if text and not _is_noted(entry) and not _is_interruption(entry):
-        by_person, step = entry["type"] == "user", words(entry.get("uuid"))
+        by_person, step = entry["type"] == "user", _step(entry.get("uuid"))
         yield TerminalMessage(by_person=by_person, text=shortened(text), at=_moment(entry), step=step)
 
 
@@ -237,7 +243,7 @@ def _codex(lines: Sequence[bytes]) -> TerminalSession:
 
 
 def _turn_of(entry: Mapping[str, Any]) -> str:
-    return words(mapping(entry.get("payload")).get("turn_id"))
+    return _step(mapping(entry.get("payload")).get("turn_id"))
 
 
 def _codex_message(entry: Mapping[str, Any]) -> Iterator[TerminalMessage]:
