@@ -224,9 +224,13 @@ class RunDesk(DetachedDesk[Run]):
             latest = self._turns(tx, run.conversation, run.user)[-1]
             if not latest.state.ended or latest.id != run.id:
                 raise RunGoesOn("The agent is still at work. Wait for the end of its turn, or stop it.")
-            if not latest.session:
+            # What was taken over, and nothing said to, is still the session of its terminal.
+            session = latest.session or latest.to_copy
+            if not session:
                 raise NotFound("There is nothing to hand back: the agent has not begun its session.")
-            choices = replace(latest.choices, copies=latest.session, copied_to=last_step)
+            if not latest.session:
+                self._change(tx, replace(latest, session=session), latest)
+            choices = replace(latest.choices, copies=session, copied_to=last_step)
             tx.run("choose_for_run", id=latest.id, choices=rows.choices_text(choices))
             return self._get(tx, latest.id)
 

@@ -56,7 +56,10 @@ class Launcher:
         """By line: an agent's process is waited for once, however many turns it serves."""
 
     def kept_out(self, run: Run) -> tuple[BroughtFile, ...]:
-        """What the agent would load of its project, and must not: nobody has trusted it as it is."""
+        """What the agent would load of its project, and must not: nobody has trusted it as it is. What a terminal has
+        started loads what it has loaded."""
+        if run.choices.joins:
+            return ()
         return brought(self._config, run.directory, trusted_as=run.project.directory).kept_from(AGENTS[run.agent].reads)
 
     def finds(self, project: Project) -> bool:

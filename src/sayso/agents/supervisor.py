@@ -180,8 +180,7 @@ class RunSupervisor:
             await self._do(check_place, run.project)
             # First of all: what a working tree brings is known once it is there.
             await self._do(self._see_to_tree, run)
-            # A session that is shared was started by its terminal.
-            kept_out = () if run.choices.joins else await self._do(self._launcher.kept_out, run)
+            kept_out = await self._do(self._launcher.kept_out, run)
             self._launcher.check_trust(run, kept_out)
             await self._do(self.runs.append, run.id, *_told_of(kept_out, run))
             await self._do(self._dismiss_earlier, run)
@@ -250,7 +249,7 @@ class RunSupervisor:
 
     async def hand_back(self, run: Run) -> None:
         """Leave the session of a conversation to a terminal: its agent ends here. RunGoesOn while that is at work."""
-        step = await self._do(takeover.last_step, run.agent, run.session)
+        step = await self._do(takeover.last_step, run.agent, run.session or run.to_copy)
         back = await self._do(partial(self.runs.hand_back, run, last_step=step))
         await self._do(self._launcher.dismiss, back)
 

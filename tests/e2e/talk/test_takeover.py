@@ -219,6 +219,21 @@ def test_taken_over_without_a_message_its_agent_is_there_before_the_first_one(ho
     assert run.session not in ("", session.session)
 
 
+def test_what_was_taken_over_and_nothing_said_to_can_be_handed_back_and_taken_again(home: Stage) -> None:
+    home.project("changed my mind")
+    session, visitor = in_terminal(home, "changed my mind", *SAID), home.visitor()
+    conversation = taken_over(home, session)
+    agent = process_of(home.ended(conversation))
+    assert visitor.post(f"/talk/{conversation}/hand-back").status == 303
+    assert not agent.is_running()
+    assert "Nothing was said here" in visitor.get(f"/talk/{conversation}").text
+    session.says(ASKED, SAID[-1])
+    assert taken_over(home, session, "remember") == conversation
+    run = home.ended(conversation)
+    assert home.texts(run) == ['Before: ["Fix it."]']
+    assert [event.body["by_person"] for event in home.events(run, EventKind.ELSEWHERE)] == [True, False]
+
+
 def test_a_message_that_comes_while_the_turn_in_the_terminal_goes_on_is_sent_after_it(home: Stage) -> None:
     home.project("impatient")
     session, visitor = in_terminal(home, "impatient", *SAID, ASKED), home.visitor()
