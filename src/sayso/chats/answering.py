@@ -60,11 +60,14 @@ class ChatAnswers:
     ) -> None:
         self._chats, self._asks, self._permissions, self._key, self._clock = chats, asks, permissions, key, clock
         self._wrong, self._wrong_of_all = Failures(_WRONG_CODES, _WINDOW), Failures(_OF_ALL, _WINDOW)
+        self._strangers = Failures(_WRONG_CODES, _WINDOW)
 
     # Buttons
 
     def pressed(self, kind: ChatKind, press: Pressed) -> ChatSaid:
         chosen = opened(self._key, press.token)
+        if chosen is None and kind is ChatKind.NTFY and (link := self._chats.redeem(kind, press.token)):
+            return ChatSaid(text=_you_are(link), room=link.room)
         message = self._chats.message(chosen.message) if chosen else None
         if chosen is None or message is None:
             return ChatSaid(text=NOT_OURS)
@@ -78,7 +81,7 @@ class ChatAnswers:
             self._chats.note_place(message.id, press.place)
 
         def said(text: str) -> ChatSaid:
-            return ChatSaid(text=text, message=message.id, room=link.room)
+            return ChatSaid(text=text, message=message.id, room=link.room, shown=text in (SENT, LOOK_FIRST, ""))
 
         if message.created_at < self._clock() - MESSAGE_LIFE:
             return said(TOO_OLD)
@@ -152,7 +155,7 @@ class ChatAnswers:
         if code and not wrote.answers:
             return self._link(kind, code, wrote)
         if link is None or link.room != wrote.room:
-            return ChatSaid(text=WHO_ARE_YOU if wrote.private else "")
+            return ChatSaid(text=self._to_stranger(kind, wrote))
         if wrote.forwarded:
             return ChatSaid(text=FORWARDED)
         if text.lower() in _STOP:
@@ -178,6 +181,14 @@ class ChatAnswers:
 
     # Who somebody is
 
+    def _to_stranger(self, kind: ChatKind, wrote: Wrote) -> str:
+        """Told a few times only, so that nobody has us write on and on."""
+        who = f"{kind} {wrote.account}"
+        if not wrote.private or self._strangers.wait(who):
+            return ""
+        self._strangers.note(who)
+        return WHO_ARE_YOU
+
     def _link(self, kind: ChatKind, code: str, wrote: Wrote) -> ChatSaid:
         who = f"{kind} {wrote.account}"
         if not wrote.private:
@@ -190,7 +201,11 @@ class ChatAnswers:
             self._wrong.note(who)
             self._wrong_of_all.note(kind)
             return ChatSaid(text=WRONG_CODE)
-        return ChatSaid(text=f"You are {link.user} here from now on. Send /stop to end that.")
+        return ChatSaid(text=f"{_you_are(link)} Send /stop to end that.")
+
+
+def _you_are(link: ChatLink) -> str:
+    return f"You are {link.user} here from now on."
 
 
 def _is_from(kind: ChatKind, press: Pressed, link: ChatLink, message: SentMessage) -> bool:

@@ -115,15 +115,19 @@ class ChatDesk:
 
         self._write(work)
 
-    def redeem(self, kind: ChatKind, code: str, account: str, room: str, label: str) -> ChatLink | None:
+    def redeem(
+        self, kind: ChatKind, code: str, account_there: str = "", room_there: str = "", label: str = ""
+    ) -> ChatLink | None:
         """Link whoever brings a code; None where it was used, is too old or never was. Brought again by the same one,
-        it is what it was."""
-        now = self._clock()
+        it is what it was. One that was made for a room says itself who they are."""
+        now, linked = self._clock(), [account_there]
 
         def work(tx: Transaction) -> bool:
             row = tx.one("chat_code", hash=_hash(code), kind=kind)
-            if row is None or (row["room"] and row["room"] != room):
+            if row is None:
                 return False
+            account, room = (row["room"] or given for given in (account_there, room_there))
+            linked[:] = [account]
             if not tx.run("use_chat_code", hash=_hash(code), now=now):
                 known = [link for link in tx.all("chat_links") if (link["kind"], link["account"]) == (kind, account)]
                 return any(link["user_name"] == row["user_name"] for link in known)
@@ -133,7 +137,8 @@ class ChatDesk:
             tx.run("put_chat_link", id=os.urandom(8).hex(), kind=kind, wishes=wishes, now=now, **given)
             return True
 
-        return self.link_of(kind, account) if self._write(work) else None
+        is_there = self._store.read(lambda tx: tx.one("chat_code", hash=_hash(code), kind=kind)) is not None
+        return self.link_of(kind, linked[0]) if is_there and self._write(work) else None
 
     def links(self) -> list[ChatLink]:
         """Everyone who is linked anywhere and may still sign in."""

@@ -35,6 +35,16 @@ async def opened(kind: ChatKind, access: Mapping[str, str]) -> AsyncIterator[Cha
 
 
 def adapter_of(kind: ChatKind) -> type[ChatAdapter]:
-    from sayso.chats.telegram import Telegram
+    match kind:
+        case ChatKind.TELEGRAM:
+            from sayso.chats.telegram import Telegram
 
-    return {ChatKind.TELEGRAM: Telegram}[kind]
+            return Telegram
+        case ChatKind.NTFY:
+            from sayso.chats.ntfy import Ntfy
+
+            return Ntfy
+        case ChatKind.SLACK:
+            from sayso.chats.slack import Slack
+
+            return Slack

@@ -112,7 +112,7 @@ class ChatLine:
             if isinstance(what, Pressed)
             else self._do(answers.wrote, self._kind, what)
         )
-        if isinstance(what, Pressed) and what.read_to:
+        if isinstance(what, Pressed) and what.read_to and said.room:
             await self._do(self._chats.note_read, self._kind, what.read_to)
         if said.message:
             self._sending.start(self._redraw(adapter, said.message))

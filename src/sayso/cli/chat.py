@@ -22,7 +22,10 @@ from sayso.text import iso_time, one_line
 
 KINDS = click.Choice([kind.value for kind in SECRETS])
 _PROMPTS = {
-    "token": mark("The token of your bot, as @BotFather gave it to you: "),
+    (ChatKind.TELEGRAM, "token"): mark("The token of your bot, as @BotFather gave it to you: "),
+    (ChatKind.NTFY, "token"): mark("An access token of that server, or nothing where it wants none: "),
+    (ChatKind.SLACK, "bot_token"): mark("The bot token of your app (xoxb-…): "),
+    (ChatKind.SLACK, "app_token"): mark("Its app-level token for Socket Mode (xapp-…): "),
 }
 
 
@@ -53,11 +56,12 @@ def add(chat: str, server: str) -> None:
     Example:
       sayso chat add telegram
       sayso chat add telegram < token.txt
+      sayso chat add ntfy --server https://ntfy.example.org
     """
     kind = ChatKind(chat)
     with open_desks(settings()) as desks:
         refuse_agents(desks, "add chats")
-        given = {name: _secret(name) for name in SECRETS[kind]}
+        given = {name: _secret(kind, name) for name in SECRETS[kind]}
         name = asyncio.run(add_chat(desks.chats, kind, given, server))
     said = mark("{label} is added: Sayso is {name} there. Now link yourself: sayso chat link {chat}")
     say(tr(said, label=kind.label, name=name, chat=chat))
@@ -70,7 +74,8 @@ def add(chat: str, server: str) -> None:
 def link(chat: str, user: str | None, as_json: bool) -> None:
     """Link yourself, so that you are asked there.
 
-    It prints a code that you send to Sayso in the chat. The code works once, for a quarter of an hour.
+    It prints a code that you send to Sayso in the chat, or with ntfy a topic to subscribe to. It works once, for a
+    quarter of an hour.
 
     \b
     Example:
@@ -88,8 +93,11 @@ def link(chat: str, user: str | None, as_json: bool) -> None:
     if found.code:
         put(found.code)
         say(tr("Send this code to {name} in {label}, in a private chat.", name=found.name, label=kind.label))
-    if found.address:
-        say(tr("Or open: {address}", address=found.address))
+        if found.address:
+            say(tr("Or open: {address}", address=found.address))
+    else:
+        put(found.address)
+        say(tr("Subscribe to this topic in the ntfy app, and press the button of the message that is there."))
     said = mark("It links {name}, once, within {minutes} minutes. `sayso web` has to run.")
     say(tr(said, name=name, minutes=CODE_LIFE // 60_000))
 
@@ -172,9 +180,9 @@ def test(link_id: str | None) -> None:
             say(tr("{label} took a message for {user}.", label=each.kind.label, user=each.user))
 
 
-def _secret(name: str) -> str:
+def _secret(kind: ChatKind, name: str) -> str:
     if sys.stdin and sys.stdin.isatty():
-        return getpass(tr(_PROMPTS[name]), stream=sys.stderr).strip()
+        return getpass(tr(_PROMPTS[kind, name]), stream=sys.stderr).strip()
     return sys.stdin.readline().strip() if sys.stdin else ""
 
 
