@@ -38,9 +38,11 @@ from sayso.web import (
     log,
     push,
     rules,
+    sample,
     session_events,
     settings,
     sign_in,
+    snoozing,
     takeovers,
     talk,
     talk_events,
@@ -93,7 +95,7 @@ def build(
     news = News(site, conversations, glances, drawing)
     pusher = Pusher(site, conversations, news.is_seen_by)
     chat_service = desks.chat_service()
-    relay = Relay(desks.config)
+    relay, samples = Relay(desks.config), sample.Samples(site, news)
 
     @asynccontextmanager
     async def running(_: Starlette) -> AsyncIterator[None]:
@@ -103,13 +105,14 @@ def build(
             await stack.enter_async_context(supervisor.running())
             await stack.enter_async_context(relay.running())
             await stack.enter_async_context(news.running())
+            await stack.enter_async_context(samples.running())
             await stack.enter_async_context(streams.running())
             await stack.enter_async_context(pusher.running())
             await stack.enter_async_context(chat_service.running(news.is_seen_by))
             yield
 
     app = Starlette(
-        routes=[*routes, *relay.routes, *_routes()],
+        routes=[*routes, *relay.routes, *all_routes()],
         middleware=[
             Middleware(HostGuard, names=site.names),
             Middleware(PrivatePath, private=site.names.private, keeps_cookies=site.names.keeps_cookies),
@@ -124,11 +127,12 @@ def build(
     )
     app.state.site, app.state.news, app.state.failures = site, news, Failures()
     app.state.supervisor, app.state.streams, app.state.conversations = supervisor, streams, conversations
-    app.state.pusher, app.state.glances = pusher, glances
+    app.state.pusher, app.state.glances, app.state.samples = pusher, glances, samples
     return app
 
 
-def _routes() -> list[BaseRoute]:
+def all_routes() -> list[BaseRoute]:
+    """Every address of the pages and the API."""
     return [
         Route("/", views.inbox),
         Route("/asks/{ask}", views.show_ask, methods=["GET"]),
@@ -137,6 +141,10 @@ def _routes() -> list[BaseRoute]:
         Route("/asks/{ask}/like", like.show, methods=["GET"]),
         Route("/asks/{ask}/like", like.save, methods=["POST"]),
         Route("/asks/{ask}/draft", views.keep_draft, methods=["POST"]),
+        Route("/asks/{ask}/snooze", snoozing.change, methods=["POST"]),
+        Route("/crowds/{crowd}/snooze", snoozing.change_crowd, methods=["POST"]),
+        Route("/snoozed", snoozing.show_list),
+        Route("/sample", sample.ask, methods=["POST"]),
         Route("/attempts", attempts.call_off, methods=["POST"]),
         Route("/asks/{ask}/questions/{place:int}", views.whole_text),
         Route("/crowds/{crowd}", views.crowd),

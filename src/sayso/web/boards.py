@@ -100,6 +100,8 @@ class SeenByPerson:
     """What one person has before them at one moment."""
 
     inbox: Folded
+    snoozed: int
+    """How many asks they have put off."""
     commands: Overview
     talk: ConversationPage
     agents: Sequence[AgentAtWork]
@@ -122,7 +124,7 @@ class StreamBoard:
         inbox, commands, talk = seen.inbox, seen.commands, seen.talk
         absence, self._absence = self._absence, _presence_event(seen.absence)
         told = (
-            self._inbox.update(inbox.entries, more=inbox.last is not None),
+            self._inbox.update(inbox.entries, more=inbox.last is not None, snoozed=seen.snoozed),
             self._commands.update([*commands.under_way, *commands.ended], running=len(commands.under_way)),
             self._conversations.update(talk.rows, older=talk.older, waiting=talk.waiting),
             self._agents.update(seen.agents),

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from sayso.asks.crowds import Crowd
-from sayso.asks.model import Ask
+from sayso.asks.model import Ask, State
 from sayso.bridge import BackgroundTasks, Patience, Rings, endless, listening, seen_through
 from sayso.errors import NotFound, SaysoError
 from sayso.operations.operation import Operation
@@ -29,6 +29,7 @@ from sayso.web.fields import read_form
 from sayso.web.glances import Glances
 from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
 from sayso.web.site import Site, site_of
+from sayso.web.snoozing import snoozed_by
 from sayso.web.tabs import GRACE, Tabs, Told, told
 from sayso.web.watching import Watching
 
@@ -120,6 +121,14 @@ class News:
                 if ask.wait:
                     await rung.wait()
         return ask
+
+    async def ended(self, ask_id: str) -> None:
+        """Until this ask is no longer pending. Whoever waits limits the time."""
+        while True:
+            rung = self._rings.next
+            if (await self._site.do(self._site.desk.get, ask_id)).state is not State.PENDING:
+                return
+            await rung.wait()
 
     # Coming and going
 
@@ -237,10 +246,13 @@ class News:
     def _seen_by_one(self, user: str) -> SeenByPerson:
         site = self._site
         inbox, commands = site.desk.folded(person=user, most=PAGE), site.reader.overview(person=user)
+        put_off = snoozed_by(site, user)
         asks = [entry.newest if isinstance(entry, Crowd) else entry for entry in inbox.entries]
+        asks += [one.ask for one in put_off]
         at_work = site.desks.roster.at_work(asks, commands.under_way, user)
         return SeenByPerson(
             inbox=inbox,
+            snoozed=len(put_off),
             commands=commands,
             talk=self._conversations.newest(user),
             agents=[self._glances.known(agent, user) for agent in at_work],

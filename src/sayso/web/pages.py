@@ -44,6 +44,8 @@ from sayso.web.sessions import Visitor
 
 THEMES = {"auto": "As this device", "light": "Light", "dark": "Dark"}
 AFTER = {"stay": "Show me what I sent", "next": "Go on with the next question"}
+KEYS = {"on": "On", "off": "Off"}
+SNOOZES = {"20m": "20 minutes", "1h": "1 hour", "3h": "3 hours", "tomorrow": "Tomorrow, 8:00"}
 LOOK_COOKIE = "sayso_look"
 LOOK_LIFE = 365 * 86_400
 
@@ -54,14 +56,23 @@ class Appearance:
 
     theme: str = "auto"
     after: str = "stay"
+    keys: str = "on"
 
     def __str__(self) -> str:
-        return f"{self.theme}.{self.after}"
+        return f"{self.theme}.{self.after}.{self.keys}"
+
+
+def appearance(theme: str = "", after: str = "", keys: str = "") -> Appearance:
+    """What these words choose; for each that is none, what holds where nobody has chosen."""
+    return Appearance(
+        theme=theme if theme in THEMES else "auto",
+        after=after if after in AFTER else "stay",
+        keys=keys if keys in KEYS else "on",
+    )
 
 
 def look_of(request: Request) -> Appearance:
-    theme, _, after = request.cookies.get(LOOK_COOKIE, "").partition(".")
-    return Appearance(theme=theme if theme in THEMES else "auto", after=after if after in AFTER else "stay")
+    return appearance(*request.cookies.get(LOOK_COOKIE, "").split(".")[:3])
 
 
 def page(
@@ -163,6 +174,7 @@ def _environment() -> Environment:
         "handover": wording.handover,
         "chosen_labels": wording.chosen_labels,
         "not_chosen": wording.not_chosen,
+        "passed_over": wording.passed_over,
         "said_in_short": cards.said,
         "happened": wording.happened,
         "problem_of": wording.problem_of,
@@ -183,6 +195,8 @@ def _environment() -> Environment:
         "State": State,
         "THEMES": THEMES,
         "AFTER": AFTER,
+        "KEYS": KEYS,
+        "SNOOZES": SNOOZES,
     }
     environment.tests["a_crowd"] = lambda entry: isinstance(entry, Crowd)
     environment.filters |= {

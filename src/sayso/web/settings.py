@@ -13,7 +13,7 @@ from sayso.accounts import LINK_LIFE, opens_on_other_devices
 from sayso.chats.desk import CODE_LIFE, TOLD
 from sayso.chats.linking import Invitation
 from sayso.web.fields import read_form
-from sayso.web.pages import AFTER, LOOK_COOKIE, LOOK_LIFE, THEMES, Appearance, page
+from sayso.web.pages import LOOK_COOKIE, LOOK_LIFE, appearance, page
 from sayso.web.push import PUSH_KINDS, PUSH_SAID, can_push
 from sayso.web.security import is_loopback
 from sayso.web.serve import address
@@ -34,8 +34,7 @@ async def change(request: Request) -> Response:
     visitor = await required_browser(request)
     fields = await read_form(request)
     visitor.check_form(fields.one(CSRF_FIELD))
-    theme, after = fields.one("theme"), fields.one("after")
-    look = Appearance(theme=theme if theme in THEMES else "auto", after=after if after in AFTER else "stay")
+    look = appearance(fields.one("theme"), fields.one("after"), fields.one("keys"))
     response = RedirectResponse("/settings?saved=1", 303)
     response.set_cookie(
         LOOK_COOKIE,

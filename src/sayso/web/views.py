@@ -40,7 +40,8 @@ from sayso.web.permission_card import (
 )
 from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
 from sayso.web.site import Site, site_of
-from sayso.web.wording import goes_on_with, too_late
+from sayso.web.snoozing import snoozed_by
+from sayso.web.wording import goes_on_with, how_many_found, too_late
 
 HISTORY_PAGE = 50
 
@@ -48,16 +49,31 @@ HISTORY_PAGE = 50
 async def inbox(request: Request) -> Response:
     visitor, site = await required_browser(request), site_of(request)
     await site.do(site.desk.release_the_dead)
-    after = await _marker(request, "after", visitor)
-    return page(
+    after, search = await _marker(request, "after", visitor), _search(request)
+    put_off = await site.do(snoozed_by, site, visitor.user)
+    theirs = partial(site.desk.inbox, person=visitor.user, awake_for=visitor.user, search=search, most=PAGE + 1)
+    asks = await site.do(theirs) if search else []
+    render = partial(
+        page,
         request,
         "inbox.html",
         visitor,
         inbox=await site.do(site.desk.folded, person=visitor.user, after=after, most=PAGE),
         first_page=after is None,
+        search=search,
+        asks=asks[:PAGE],
+        found=how_many_found(len(asks), PAGE),
         sent=await _marker(request, "sent", visitor),
+        snoozed=len(put_off),
+        put_off=next((each for each in put_off if each.ask.id == request.query_params.get("snoozed")), None),
         absence=await site.do(site.desks.presence.absence, visitor.user),
     )
+    # A page of a hundred takes its time; nobody else should have to wait for it.
+    return await site.read(render)
+
+
+def _search(request: Request) -> str:
+    return request.query_params.get("q", "").strip()[:200]
 
 
 async def crowd(request: Request) -> Response:
@@ -66,7 +82,7 @@ async def crowd(request: Request) -> Response:
     await site.do(site.desk.release_the_dead)
     name, after = request.path_params["crowd"], await _marker(request, "after", visitor)
     found = await site.do(site.desk.crowd, name, visitor.user)
-    wanted = partial(site.desk.inbox, person=visitor.user, after=after, most=PAGE + 1)
+    wanted = partial(site.desk.inbox, person=visitor.user, awake_for=visitor.user, after=after, most=PAGE + 1)
     asks = await site.do(wanted, of=found.newest.asker) if found else []
     return page(
         request,
@@ -82,7 +98,7 @@ async def crowd(request: Request) -> Response:
 
 async def history(request: Request) -> Response:
     visitor, site = await required_browser(request), site_of(request)
-    search = request.query_params.get("q", "").strip()[:200]
+    search = _search(request)
     before = await _marker(request, "before", visitor)
     asks = await site.do(site.desk.history, person=visitor.user, search=search, before=before, most=HISTORY_PAGE + 1)
     return page(
@@ -92,6 +108,7 @@ async def history(request: Request) -> Response:
         asks=asks[:HISTORY_PAGE],
         more=len(asks) > HISTORY_PAGE,
         search=search,
+        found=how_many_found(len(asks), HISTORY_PAGE),
         older=f"history?q={quote(search)}&before={asks[HISTORY_PAGE - 1].id}" if len(asks) > HISTORY_PAGE else "",
         first_page=before is None,
     )
@@ -262,6 +279,7 @@ async def _ask_page(
 ) -> Response:
     site, crowd = site_of(request), crowd_of(ask, request.query_params.get("crowd", ""))
     inbox = await site.do(site.desk.folded, person=visitor.user, most=PAGE)
+    put_off = await site.do(snoozed_by, site, visitor.user) if ask.state.answerable else []
     render = partial(
         page,
         request,
@@ -274,6 +292,7 @@ async def _ask_page(
         problems=problems or {},
         refused=refused,
         kept=kept,
+        snoozed_until=next((each.until for each in put_off if each.ask.id == ask.id), None),
         seen=seen,
         editing=editing,
         whole="whole" in request.query_params,
@@ -305,7 +324,8 @@ def _page_of(ask: Ask, crowd: str) -> str:
 
 async def _next(site: Site, visitor: Visitor, ask: Ask, crowd: str, inbox: Folded) -> str:
     """What a person goes on with. Who works through what one agent has open stays with that one."""
-    same = await site.do(site.desk.inbox, person=visitor.user, of=ask.asker, most=2) if crowd else []
+    theirs = partial(site.desk.inbox, person=visitor.user, awake_for=visitor.user, of=ask.asker, most=2)
+    same = await site.do(theirs) if crowd else []
     others = [one.id for one in same if one.id != ask.id]
     return f"asks/{others[0]}?crowd={crowd}" if others else goes_on_with(inbox)
 

@@ -18,6 +18,8 @@ from sayso.web.markdown import Heading, heading_of, plain_line
 NAME_WIDTH = 48
 MISSING = "This question needs an answer."
 LABEL_CHARACTERS = 2_000
+_NAMED = 4
+"""How many options a row names."""
 _UNITS = {"s": "second", "m": "minute", "h": "hour", "d": "day"}
 
 
@@ -51,6 +53,13 @@ def question_in_heading(ask: Ask) -> Heading | None:
 def how_many(crowd: Crowd) -> str:
     """What an agent has open: `1,204 questions`."""
     return f"{crowd.size:,} {'question' if crowd.size == 1 else 'questions'}"
+
+
+def how_many_found(count: int, most: int) -> str:
+    """What somebody hears who searches and does not see the list."""
+    if count > most:
+        return f"The first {most} are shown."
+    return f"{count} found." if count else "Nothing found."
 
 
 def goes_on_with(inbox: Folded) -> str:
@@ -216,6 +225,18 @@ def chosen_labels(question: Question, answer: Answer) -> list[str]:
 def not_chosen(question: Question, answer: Answer | None) -> list[Option]:
     """What else could have been chosen."""
     return [option for option in question.choices if option.id not in (answer.chosen if answer else ())]
+
+
+def passed_over(ask: Ask) -> str:
+    """What else the one question of an ask offered, in short: `not Apple, Plum`; empty where that is nothing."""
+    if len(ask.questions) != 1 or ask.is_permission:
+        return ""
+    (question,) = ask.questions
+    left = [one_line(label(option), 40) for option in not_chosen(question, ask.answer(question.id))]
+    named = ", ".join(left[:_NAMED]) + (f" and {len(left) - _NAMED} more" if len(left) > _NAMED else "")
+    if not named:
+        return ""
+    return f"not {named}" if ask.state is State.ANSWERED else f"offered: {named}"
 
 
 def happened(event: Event) -> str:

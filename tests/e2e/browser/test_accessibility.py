@@ -9,7 +9,8 @@ from itertools import count
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
+from starlette.routing import Route
 from tests.e2e.browser.conftest import SignIn
 from tests.e2e.browser.test_meant import permission
 from tests.web.house import House, confirm, multi_select, new_ask, select, text
@@ -19,6 +20,7 @@ from sayso.asks.model import Answer, Ask, Asker, Settler
 from sayso.config import Config
 from sayso.dialects import approve
 from sayso.permissions.desk import PermissionDesk
+from sayso.web import app
 
 _SESSIONS = count()
 AXE = (resources.files("axe_playwright_python") / "axe.min.js").read_text()
@@ -208,33 +210,132 @@ def agents(house: House, page: Page) -> None:
     expect(page.get_by_text("Waits for you")).to_be_visible()
 
 
-PAGES: list[Callable[[House, Page], None]] = [
-    inbox,
-    empty_inbox,
-    open_ask,
-    filled_ask,
-    refused_ask,
-    answered_ask,
-    rejected_ask,
-    permission_in_a_row,
-    long_permission,
-    denied_permission,
-    history,
-    empty_history,
-    log,
-    logged_permission,
-    rules,
-    commands,
-    running_command,
-    settings,
-    device,
-    not_found,
-    sign_in_page,
-    sign_in_button,
-    refused_link,
-    away,
-    agents,
-]
+def snoozed(house: House, page: Page) -> None:
+    ask = every_kind(house)
+    house.desk.snooze(ask.id, "ada", ask.created_at + 240_000)
+    page.goto("/snoozed")
+    expect(page.get_by_role("button", name="Show now")).to_be_visible()
+
+
+def snoozing(house: House, page: Page) -> None:
+    inbox(house, page)
+    page.get_by_role("button", name="Select").click()
+    page.get_by_role("checkbox").first.check()
+    page.locator("[data-marked]").get_by_role("button", name="Snooze").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+
+
+def selecting(house: House, page: Page) -> None:
+    inbox(house, page)
+    page.get_by_role("button", name="Select").click()
+    page.get_by_role("checkbox").first.check()
+
+
+def found(house: House, page: Page) -> None:
+    every_kind(house)
+    page.goto("/?q=all+of+it")
+    expect(page.locator(".row")).to_have_count(1)
+
+
+def crowd(house: House, page: Page) -> None:
+    noisy = Asker(client="codex", project="/home/ada/shop", host="here", leader=str(next(_SESSIONS)))
+    for number in range(7):
+        house.hold(new_ask(text(f"Number {number}?"), asker=noisy))
+    page.goto("/")
+    page.get_by_role("link", name="7 questions").click()
+    expect(page.get_by_role("heading", name="codex in shop")).to_be_visible()
+
+
+def rule_like_this(house: House, page: Page) -> None:
+    page.goto(f"/asks/{permission(house, 'git push').id}/like")
+
+
+def rules_edit(house: House, page: Page) -> None:
+    page.goto("/rules/edit")
+
+
+def agent(house: House, page: Page) -> None:
+    agents(house, page)
+    page.locator("[data-agents] .row a").first.click()
+    expect(page.get_by_role("heading", name="codex in shop")).to_be_visible()
+
+
+def talk(house: House, page: Page) -> None:
+    page.goto("/talk")
+
+
+def new_project(house: House, page: Page) -> None:
+    page.goto("/projects/new")
+
+
+PAGES: dict[Callable[[House, Page], None], str] = {
+    inbox: "/",
+    empty_inbox: "/",
+    found: "/",
+    selecting: "/",
+    snoozing: "/",
+    away: "/",
+    snoozed: "/snoozed",
+    crowd: "/crowds/{crowd}",
+    open_ask: "/asks/{ask}",
+    filled_ask: "/asks/{ask}",
+    refused_ask: "/asks/{ask}",
+    answered_ask: "/asks/{ask}",
+    rejected_ask: "/asks/{ask}",
+    permission_in_a_row: "/",
+    long_permission: "/asks/{ask}",
+    denied_permission: "/asks/{ask}",
+    rule_like_this: "/asks/{ask}/like",
+    history: "/history",
+    empty_history: "/history",
+    log: "/log",
+    logged_permission: "/log/{ask}",
+    rules: "/rules",
+    rules_edit: "/rules/edit",
+    agents: "/agents",
+    agent: "/agents/{agent}",
+    commands: "/commands",
+    running_command: "/commands/{operation}",
+    talk: "/talk",
+    new_project: "/projects/new",
+    settings: "/settings",
+    device: "/settings",
+    not_found: "/",
+    sign_in_page: "/",
+    sign_in_button: "/sign-in",
+    refused_link: "/sign-in",
+}
+"""Each page, with its route."""
+IN_TALK = {
+    "/talk/{conversation}",
+    "/talk/{conversation}/changes",
+    "/talk/{conversation}/changes/revert",
+    "/talk/{conversation}/changes/discard",
+}
+"""Those that tests/e2e/talk/test_pages.py looks at."""
+NO_PAGES = {
+    "/asks/{ask}/row",
+    "/asks/{ask}/questions/{place:int}",
+    "/commands/{operation}/{stream}",
+    "/runs/{run}",
+    "/runs/{run}/pictures/{seq:int}/{number:int}",
+    "/talk/{conversation}/files",
+    "/talk/{conversation}/commands",
+    "/talk/{conversation}/events",
+    "/push",
+    "/agents/{agent}/events",
+    "/events",
+    "/manifest.webmanifest",
+    "/worker.js",
+    "/favicon.ico",
+}
+"""What is read by programs, is a part of a page, plain text, or leads elsewhere."""
+
+
+def test_every_page_there_is_is_looked_at() -> None:
+    routes = {route.path for route in app.all_routes() if isinstance(route, Route) and "GET" in (route.methods or ())}
+    pages = {path for path in routes if not path.startswith("/api/")} - NO_PAGES
+    assert pages == {*PAGES.values(), *IN_TALK}
 
 
 @pytest.mark.parametrize("show", PAGES)
@@ -278,6 +379,30 @@ def test_two_tabs_lead_to_the_first_option(house: House, sign_in: SignIn) -> Non
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
     expect(page.get_by_role("radio", name="Red")).to_be_focused()
+
+
+def tabs_to(page: Page, wanted: Locator) -> int:
+    """How often Tab is pressed to get there from the top of a page, with Enter on what skips."""
+    for pressed in range(1, 20):
+        page.keyboard.press("Tab")
+        if wanted.evaluate("one => one === document.activeElement"):
+            return pressed
+        if pressed == 1:
+            assert page.evaluate("document.activeElement.matches('.skip')")
+            page.keyboard.press("Enter")
+            if wanted.evaluate("one => one === document.activeElement"):
+                return pressed
+    raise AssertionError("it is not reached by the keyboard")
+
+
+def test_three_tabs_at_most_lead_to_the_first_option_of_a_row(house: House, sign_in: SignIn) -> None:
+    for number in range(7):
+        house.ask(select(f"Another {number}?"))
+    page = sign_in("/")
+    expect(page.locator("[data-count]")).to_have_text("7")
+    assert tabs_to(page, page.locator(".row > a").first) == 2
+    page.reload()
+    assert tabs_to(page, page.get_by_role("button", name="Red").first) == 3
 
 
 def test_a_refused_form_puts_the_focus_on_what_is_wrong(house: House, sign_in: SignIn) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.browser.conftest import PHONE
-from tests.e2e.browser.test_accessibility import violations
+from tests.e2e.browser.test_accessibility import tabs_to, violations
 from tests.e2e.talk.conftest import SignIn
 from tests.e2e.talk.stage import OPTIONS, Stage, ask, begin, card, permit
 from tests.permissions.test_desk import PUSH
@@ -149,6 +149,9 @@ def test_pages_are_accessible_by_keyboard_and_fit_a_phone_in_light_and_dark(stag
     page.emulate_media(color_scheme="dark")
     assert _violations(page) == []
     assert page.evaluate(FITS)
+    page.reload()
+    expect(asked).to_be_visible()
+    assert tabs_to(page, asked.get_by_role("radio").first) <= 3
     choice, submit = asked.get_by_role("radio").first, asked.get_by_role("button", name="Send answer")
     choice.focus()
     expect(choice).to_be_enabled()
@@ -165,6 +168,7 @@ def test_pages_are_accessible_by_keyboard_and_fit_a_phone_in_light_and_dark(stag
     page.goto("/talk")
     assert _violations(page) == []
     assert page.evaluate(FITS)
+    assert tabs_to(page, page.get_by_label("What should it do?")) <= 3
 
 
 def test_what_has_changed_in_the_working_tree_is_shown_as_it_happens(stage: Stage, sign_in: SignIn) -> None:
@@ -189,6 +193,9 @@ def test_what_has_changed_in_the_working_tree_is_shown_as_it_happens(stage: Stag
     # What was folded stays so.
     expect(page.get_by_text("three")).to_be_hidden()
     stage.ended(conversation)
+    for step in ("revert", "discard"):
+        page.goto(f"/talk/{conversation}/changes/{step}")
+        assert _violations(page) == []
     assert stage.visitor("mallory").get(f"/talk/{conversation}/changes").status == 404
 
 

@@ -17,23 +17,24 @@ const article = () => $("[data-ask-page]");
 
 // --- What is in the inbox, as far as this tab knows
 
-const known = { asks: null, rows: new Map(), more: false };
+const known = { asks: null, rows: new Map(), more: false, snoozed: 0 };
 
 // What the page was drawn with, if it has a list: what came after that is news, also while the stream was not there yet.
 function drawn() {
   return $("[data-inbox]") && $$("[data-inbox] > .row").map(({ dataset }) => [dataset.ask, dataset.version]);
 }
 
-function takeIn({ asks, rows, more }) {
+function takeIn({ asks, rows, more, snoozed }) {
   const earlier = known.asks ?? drawn();
   const before = earlier && new Map(earlier);
   for (const [id, html] of Object.entries(rows)) known.rows.set(id, html);
   known.asks = asks;
-  known.more = more;
+  Object.assign(known, { more, snoozed });
   for (const id of [...known.rows.keys()]) if (!asks.some(([there]) => there === id)) known.rows.delete(id);
   const fresh = before ? asks.map(([id]) => id).filter((id) => isNews(id, before)) : [];
   showInbox(fresh);
   showCount();
+  dispatchEvent(new CustomEvent("sayso:inbox", { detail: asks.length }));
   followAsk();
   followRule();
   followCrowd();
@@ -56,7 +57,7 @@ function isNews(id, before) {
 }
 
 function everything() {
-  return { type: "inbox", asks: known.asks, rows: Object.fromEntries(known.rows), more: known.more };
+  return { type: "inbox", asks: known.asks, rows: Object.fromEntries(known.rows), more: known.more, snoozed: known.snoozed };
 }
 
 function element(html) {
@@ -68,6 +69,10 @@ function element(html) {
 function showInbox(fresh) {
   for (const list of $$("[data-inbox]")) arrange(list, "ask", known.asks, known.rows, fresh);
   for (const empty of $$("[data-empty]")) empty.hidden = known.asks.length > 0;
+  for (const line of $$("[data-snoozed]")) {
+    line.hidden = !known.snoozed;
+    $("span", line).textContent = known.snoozed;
+  }
   markCurrent();
   tellTimes();
 }
@@ -1224,6 +1229,7 @@ prepareNotifications();
 forgetOnSignOut();
 markCurrent();
 tellTimes();
+addEventListener("sayso:shown", tellTimes);
 setInterval(tellTimes, 15_000);
 setInterval(() => !document.hidden && $("time[data-lasting]") && tellTimes(), 1000);
 tellWhetherSeen();

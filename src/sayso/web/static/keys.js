@@ -3,7 +3,6 @@
 // and on the page of a question, where nothing can be undone, they choose and do not send.
 // The pages work without this file.
 
-const { reach } = sayso;
 const $ = (selector, root = document) => root.querySelector(selector);
 const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 
@@ -14,7 +13,8 @@ const HELP = [
   ["n", "No, likewise"],
   ["1–9", "That option: a row sends it, on a page it is chosen"],
   ["u", "Undo the latest answer of a row, for five seconds"],
-  ["x", "Mark the row, to reject several"],
+  ["x", "Mark the row, to reject or snooze several"],
+  ["z", "Snooze the row, or those that are marked"],
   ["/", "Search"],
   ["?", "These keys"],
 ];
@@ -85,63 +85,6 @@ function choose(place) {
   option.click();
 }
 
-// --- Several rows at once can be rejected, and nothing else
-
-const marked = () => $$(".row.marked");
-
-function mark() {
-  const row = rowHere();
-  if (!row || !row.dataset.ask || "crowd" in row.dataset || !row.closest("[data-inbox]")) return;
-  row.classList.toggle("marked");
-  tellMarked();
-}
-
-function tellMarked() {
-  const count = marked().length;
-  let bar = $("[data-marked]");
-  if (!count) return bar?.remove();
-  if (!bar) {
-    bar = Object.assign(document.createElement("form"), { className: "marked-bar" });
-    bar.dataset.marked = "";
-    bar.dataset.guard = "";
-    bar.innerHTML = '<span role="status"></span><button class="button danger"></button><button class="button" type="button" data-clear>Clear</button><p class="problem" role="alert" hidden></p>';
-    $("[data-inbox]").after(bar);
-    bar.addEventListener("submit", rejectMarked);
-    $("[data-clear]", bar).addEventListener("click", () => {
-      for (const row of marked()) row.classList.remove("marked");
-      tellMarked();
-    });
-  }
-  $("span", bar).textContent = `${count} marked`;
-  $("button", bar).textContent = `Reject ${count === 1 ? "it" : `all ${count}`}`;
-}
-
-async function rejectMarked(event) {
-  event.preventDefault();
-  const bar = event.currentTarget;
-  const chosen = marked();
-  for (const button of $$("button", bar)) button.disabled = true;
-  const refused = [];
-  for (const row of chosen) if (!(await rejected(row))) refused.push(row);
-  for (const row of chosen) row.classList.toggle("marked", refused.includes(row));
-  for (const button of $$("button", bar)) button.disabled = false;
-  const problem = $(".problem", bar);
-  problem.hidden = refused.length === 0;
-  problem.textContent = `${refused.length} could not be rejected. Look at them.`;
-  tellMarked();
-}
-
-async function rejected(row) {
-  const csrf = $("meta[name=sayso-csrf]").content;
-  const settle = "permission" in row.dataset ? "deny" : "reject";
-  try {
-    const reply = await reach(`asks/${row.dataset.ask}`, { method: "POST", body: new URLSearchParams({ csrf, settle, row: 1 }) });
-    return reply.ok;
-  } catch {
-    return false;
-  }
-}
-
 // --- Help
 
 function help() {
@@ -169,7 +112,7 @@ function search() {
 
 const undo = () => $$("[data-undo]").at(-1)?.click();
 
-const KEYS = { u: undo, j: () => step(1), k: () => step(-1), y: () => say("yes"), n: () => say("no"), x: mark, "/": search, "?": help };
+const KEYS = { u: undo, j: () => step(1), k: () => step(-1), y: () => say("yes"), n: () => say("no"), x: () => sayso.mark(rowHere()), z: () => sayso.snooze(rowHere()), "/": search, "?": help };
 
 addEventListener("keydown", (event) => {
   const { key, target } = event;
@@ -183,7 +126,4 @@ addEventListener("keydown", (event) => {
   act();
 });
 
-// A row that has changed is another element, and no longer marked.
-const list = $("[data-inbox]");
-if (list) new MutationObserver(() => $("[data-marked]") && tellMarked()).observe(list, { childList: true });
 if (location.hash === "#q") $("#q")?.focus();

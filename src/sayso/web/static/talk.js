@@ -103,10 +103,15 @@ function showWay() {
   way.hidden = !box || (box.top < innerHeight - dock.offsetHeight && box.bottom > head.offsetHeight);
 }
 
-way.addEventListener("click", () => {
+function goToWaiting(event) {
+  if (!waiting()) return;
+  event.preventDefault();
   moveTo(headOf(waiting()));
   waiting().focus({ preventScroll: true });
-});
+}
+
+way.addEventListener("click", goToWaiting);
+$("[data-skip-asked]").addEventListener("click", goToWaiting);
 for (const type of ["scroll", "resize"]) addEventListener(type, showWay, { passive: true });
 
 function headOf(card) {

@@ -1,0 +1,244 @@
+// Several rows at once can be rejected or snoozed, and nothing else. Rows are marked by their key, by "Select", or by a
+// long press. What is snoozed here can be put back at once.
+
+const { reach } = sayso;
+const $ = (selector, root = document) => root.querySelector(selector);
+const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+const list = $("[data-inbox]");
+const select = $("[data-select]");
+const csrf = () => $("meta[name=sayso-csrf]").content;
+
+const marked = () => $$(".row.marked");
+const canMark = (row) => row?.dataset.ask && !("crowd" in row.dataset) && row.closest("[data-inbox]") && !row.closest(".beside");
+
+function mark(row, on = !row?.classList.contains("marked")) {
+  if (!canMark(row)) return;
+  row.classList.toggle("marked", on);
+  const box = $(".row-mark input", row);
+  if (box) box.checked = on;
+  tellMarked();
+}
+
+function clear() {
+  for (const row of marked()) mark(row, false);
+}
+
+// --- The bar of what is done with them
+
+function tellMarked() {
+  const count = marked().length;
+  let bar = $("[data-marked]");
+  if (!count && !selecting()) return bar?.remove();
+  bar ??= makeBar();
+  $("span", bar).textContent = `${count} marked`;
+  $(".danger", bar).textContent = count === 1 ? "Reject it" : `Reject all ${count}`;
+  for (const button of $$("[data-with-marked]", bar)) button.hidden = !count;
+}
+
+function makeBar() {
+  const bar = Object.assign(document.createElement("form"), { className: "marked-bar" });
+  bar.dataset.marked = "";
+  bar.dataset.guard = "";
+  bar.innerHTML = '<span role="status"></span><button class="button danger" data-with-marked></button><button class="button" type="button" data-with-marked data-snooze-marked>Snooze</button><button class="button" type="button" data-clear>Done</button><p class="problem" role="alert" hidden></p>';
+  list.after(bar);
+  bar.addEventListener("submit", rejectMarked);
+  $("[data-snooze-marked]", bar).addEventListener("click", () => askHowLong(marked()));
+  $("[data-clear]", bar).addEventListener("click", () => {
+    clear();
+    selectRows(false);
+  });
+  return bar;
+}
+
+async function rejectMarked(event) {
+  event.preventDefault();
+  const bar = event.currentTarget;
+  const chosen = marked();
+  if (!chosen.length) return;
+  for (const button of $$("button", bar)) button.disabled = true;
+  const refused = [];
+  for (const row of chosen) if (!(await rejected(row))) refused.push(row);
+  for (const row of chosen) mark(row, refused.includes(row));
+  for (const button of $$("button", bar)) button.disabled = false;
+  const problem = $(".problem", bar);
+  problem.hidden = refused.length === 0;
+  problem.textContent = `${refused.length} could not be rejected. Look at them.`;
+}
+
+async function rejected(row) {
+  const settle = "permission" in row.dataset ? "deny" : "reject";
+  try {
+    const reply = await reach(`asks/${row.dataset.ask}`, { method: "POST", body: new URLSearchParams({ csrf: csrf(), settle, row: 1 }) });
+    return reply.ok;
+  } catch {
+    return false;
+  }
+}
+
+// --- Choosing rows by a finger
+
+const selecting = () => list?.classList.contains("selecting");
+
+function selectRows(on) {
+  if (!list) return;
+  list.classList.toggle("selecting", on);
+  select?.setAttribute("aria-pressed", on);
+  if (on) prepareRows();
+  else for (const box of $$(".row-mark", list)) box.remove();
+  tellMarked();
+}
+
+// A box of its own in each row, so that a keyboard and a screen reader can mark as well.
+function prepareRows() {
+  for (const row of list.children) {
+    if (!canMark(row) || $(".row-mark", row)) continue;
+    const label = Object.assign(document.createElement("label"), { className: "row-mark" });
+    const box = Object.assign(document.createElement("input"), { type: "checkbox", checked: row.classList.contains("marked") });
+    box.setAttribute("aria-label", `Mark: ${$(".row-title", row).textContent.trim()}`);
+    box.addEventListener("change", () => mark(row, box.checked));
+    label.append(box);
+    row.prepend(label);
+  }
+}
+
+const HOLD = 500;
+const SLIP = 10;
+let press = null; // a finger that rests on a row
+
+function letGo() {
+  clearTimeout(press?.timer);
+  press = null;
+}
+
+if (list && select) {
+  select.hidden = list.hidden;
+  select.addEventListener("click", () => {
+    if (selecting()) clear();
+    selectRows(!selecting());
+  });
+  list.addEventListener("pointerdown", (event) => {
+    const link = event.target.closest(".row > a");
+    letGo();
+    if (event.pointerType !== "touch" || !link || !canMark(link.parentElement)) return;
+    press = { x: event.clientX, y: event.clientY, held: false };
+    press.timer = setTimeout(() => {
+      press.held = true;
+      selectRows(true);
+      mark(link.parentElement, true);
+    }, HOLD);
+  });
+  list.addEventListener("pointermove", ({ clientX: x, clientY: y }) => press && !press.held && Math.hypot(x - press.x, y - press.y) > SLIP && letGo());
+  addEventListener("pointercancel", letGo);
+  addEventListener("scroll", () => press && !press.held && letGo(), { passive: true });
+  // The phone's own menu for links would cover the row.
+  list.addEventListener("contextmenu", (event) => press && event.preventDefault());
+  list.addEventListener("click", (event) => {
+    const link = event.target.closest(".row > a");
+    const held = press?.held;
+    letGo();
+    if (!link || !(held || selecting()) || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    // The end of a long press is no tap.
+    if (!held) mark(link.parentElement);
+  });
+  addEventListener("keydown", ({ key }) => {
+    if (key !== "Escape" || $("dialog[open]") || !$("[data-marked]")) return;
+    clear();
+    selectRows(false);
+  });
+  // A row that has changed is another element, and no longer marked.
+  new MutationObserver(() => {
+    select.hidden = list.hidden && !selecting();
+    if (selecting()) prepareRows();
+    if ($("[data-marked]")) tellMarked();
+  }).observe(list, { childList: true, attributeFilter: ["hidden"] });
+}
+
+// --- Snoozing
+
+const SHOWN_FOR = 8000;
+
+function snooze(row) {
+  const chosen = marked();
+  if (chosen.length) return askHowLong(chosen);
+  if (row && !row.closest(".beside")) return askHowLong([row]);
+  const fold = $("details.snooze");
+  if (!fold) return;
+  fold.open = true;
+  $("button", fold).focus();
+}
+
+function askHowLong(rows) {
+  const choices = $("template[data-snoozes]");
+  if (!choices || !rows.length || $("dialog[open]")) return;
+  const dialog = Object.assign(document.createElement("dialog"), { className: "keys" });
+  dialog.setAttribute("aria-labelledby", "snooze-title");
+  dialog.innerHTML = '<h2 id="snooze-title"></h2><p class="quiet-text">Not in your inbox for a while. Agents wait on, and are told nothing.</p><form class="choices-row" method="dialog"></form><form method="dialog"><button class="button quiet-button">Cancel</button></form>';
+  $("h2", dialog).textContent = rows.length === 1 ? "Snooze" : `Snooze all ${rows.length}`;
+  $("form", dialog).append(choices.content.cloneNode(true));
+  $("form", dialog).addEventListener("submit", ({ submitter }) => putOff(rows, submitter.value));
+  dialog.addEventListener("keydown", ({ key, repeat }) => !repeat && /^[1-9]$/.test(key) && $$(".choices-row button", dialog)[key - 1]?.click());
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+const placeOf = (row) => `${"crowd" in row.dataset ? "crowds" : "asks"}/${row.dataset.ask}/snooze`;
+
+// Tomorrow is where the browser is.
+function morning() {
+  const at = new Date();
+  at.setDate(at.getDate() + 1);
+  return at.setHours(8, 0, 0, 0);
+}
+
+async function send(place, wanted) {
+  const body = new URLSearchParams({ csrf: csrf(), for: wanted, morning: morning() });
+  try {
+    const reply = await reach(place, { method: "POST", body });
+    if (reply.ok) return "";
+    const page = new DOMParser().parseFromString(await reply.text(), "text/html");
+    return $("[data-problem]", page)?.dataset.problem ?? "You are signed out. Sign in again in another tab.";
+  } catch {
+    return "The server cannot be reached. Try again.";
+  }
+}
+
+async function putOff(rows, wanted) {
+  const places = rows.map(placeOf);
+  const next = rows.at(-1).nextElementSibling ?? rows[0].previousElementSibling;
+  const problems = (await Promise.all(places.map((place) => send(place, wanted)))).filter(Boolean);
+  clear();
+  const done = places.length - problems.length;
+  tell(problems[0] ?? (done === 1 ? "Snoozed" : `${done} snoozed`), done ? places : []);
+  if (done) $("a", next ?? document)?.focus({ preventScroll: true });
+}
+
+function tell(text, places) {
+  const bar = Object.assign(document.createElement("div"), { className: "held-answer over" });
+  bar.setAttribute("role", "status");
+  bar.append(Object.assign(document.createElement("p"), { textContent: text }));
+  if (places.length) {
+    const undo = Object.assign(document.createElement("button"), { className: "button", type: "button", textContent: "Undo" });
+    undo.dataset.undo = "";
+    undo.addEventListener("click", async () => {
+      undo.remove();
+      const problems = (await Promise.all(places.map((place) => send(place, "end")))).filter(Boolean);
+      bar.firstChild.textContent = problems[0] ?? "Back in the inbox";
+    });
+    bar.append(undo);
+  }
+  $("[data-held]").append(bar);
+  setTimeout(() => {
+    dispatchEvent(new CustomEvent("sayso:uncovered", { detail: bar.getBoundingClientRect() }));
+    bar.remove();
+  }, SHOWN_FOR);
+}
+
+// A page without the rows: the form goes its own way, with tomorrow as it is here.
+document.addEventListener("submit", ({ target }) => {
+  if (!target.matches("[data-snooze]") || target.elements.morning) return;
+  target.append(Object.assign(document.createElement("input"), { type: "hidden", name: "morning", value: morning() }));
+});
+
+Object.assign(sayso, { mark, snooze });
