@@ -109,3 +109,14 @@ def test_who_was_shut_out_since_then_stays_out(place: Place) -> None:
     assert users == {"zoe": False, "bo": True}
     assert place.accounts.session(session) is None
     assert place.accounts.token(token) is None
+
+
+def test_pictures_and_files_of_answers_come_back_with_their_ask(place: Place) -> None:
+    ask = place.asks.leave(NEW)
+    added = place.asks.add_attachment(ask.id, "ada", "notes.txt", b"All of them. " * 100_000)
+    answer = Answer(question="1", chosen=("yes",), attachments=(added,))
+    place.asks.answer(ask.id, [answer], Settler(person="ada", surface="terminal"))
+    place.back_up()
+    place.store.write(lambda tx: tx.run("drop_attachments", ask_id=ask.id))
+    place.restore()
+    assert place.asks.attachment(ask.id, added.id) == (added, b"All of them. " * 100_000)

@@ -6,10 +6,21 @@ Starting values from measurements and sources of autumn 2026; the setting `call_
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Any
 
 from sayso.config import Config
 from sayso.records import field, record
+
+
+class Pictures(StrEnum):
+    """Whether a client shows the model the pictures of a result."""
+
+    BESIDE_DATA = "beside data"
+    WITHOUT_DATA = "without data"
+    """Only where the result has no `structuredContent`: of one that has, the model sees nothing else."""
+    NONE = "none"
+    """It is told where the file lies."""
 
 
 @record
@@ -26,6 +37,7 @@ class ClientFacts:
     """Whether a person can go on in its forms without filling in a field for text."""
     keeps_lists: bool = False
     """Whether it keeps our list of tools from one start to the next, whatever forms it can show then."""
+    pictures: Pictures = Pictures.BESIDE_DATA
     other_names: Mapping[str, str] = field(default_factory=dict)
     """Names of ours that it has for tools of its own, so that it hides ours; and what they are called there."""
 
@@ -39,8 +51,12 @@ _CONVERSATION = ("threadId", "vscode.conversationId")
 UNKNOWN = ClientFacts(limit=50, limit_with_progress=None)
 
 CLIENTS: Mapping[str, ClientFacts] = {
-    "claude-code": ClientFacts(limit=None, limit_with_progress=None, form_line=45, form_lines=3),
-    "codex-mcp-client": ClientFacts(limit=290, limit_with_progress=290, leaves_text_empty=False),
+    "claude-code": ClientFacts(
+        limit=None, limit_with_progress=None, form_line=45, form_lines=3, pictures=Pictures.WITHOUT_DATA
+    ),
+    "codex-mcp-client": ClientFacts(
+        limit=290, limit_with_progress=290, leaves_text_empty=False, pictures=Pictures.WITHOUT_DATA
+    ),
     "gemini-cli-mcp-client": ClientFacts(limit=590, limit_with_progress=590, other_names={"ask_user": "ask_person"}),
     "opencode": ClientFacts(limit=50, limit_with_progress=None),
     "qwen-cli-mcp-client": ClientFacts(limit=590, limit_with_progress=590),

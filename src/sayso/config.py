@@ -344,6 +344,12 @@ class Config:
     max_open_commands: int = _setting(
         100, whole(1, 1_000_000), "How many commands one agent may have under way at once; a further one is refused."
     )
+    attachments: int = _setting(
+        10, whole(0, 100), "How many pictures and files can go with one answer. 0: none are taken."
+    )
+    attachments_bytes: int = _setting(
+        20_000_000, whole(1000, 100_000_000), "How large all pictures and files of one answer may be together."
+    )
     person: str = _setting("", text, "Your name as it is recorded with your answers. Empty: your login name.")
     log_level: str = _setting("info", choice(*LEVELS), "How much is logged.", anywhere=True)
     log_file: Path | None = _setting(None, path_or_none, "Log to this file instead of stderr.")
@@ -539,6 +545,11 @@ class Config:
     def operations_dir(self) -> Path:
         """Where each run of a command has a folder."""
         return self.state_dir / "operations"
+
+    @property
+    def attachments_dir(self) -> Path:
+        """Where the files of answers lie for agents that read files."""
+        return self.state_dir / "attachments"
 
     @property
     def runs_dir(self) -> Path:

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sayso import attempts, chain
+from sayso.asks.attachments import AttachmentLimits
 from sayso.asks.desk import AskDesk, CleanedUp, Retention
 from sayso.asks.sessions import Lives, always
 from sayso.clock import now_ms
@@ -69,7 +70,13 @@ class Desks:
     def asks_where(self, lives: Lives) -> AskDesk:
         """The same for a process that serves many sessions, and knows which of them are still there."""
         config = self.config
-        return AskDesk(self._store, keeps_history=lambda _: config.history, lives=lives, most_open=config.max_open_asks)
+        return AskDesk(
+            self._store,
+            keeps_history=lambda _: config.history,
+            lives=lives,
+            most_open=config.max_open_asks,
+            most_attached=AttachmentLimits(count=config.attachments, size=config.attachments_bytes),
+        )
 
     @cached_property
     def permissions(self) -> PermissionDesk:
@@ -92,7 +99,12 @@ class Desks:
         keep = Retention(
             ended=config.keep_ended, undelivered=config.keep_undelivered, unattended=config.keep_unattended
         )
-        return self.asks.clean_up(keep, ending)
+        done = self.asks.clean_up(keep, ending)
+        if config.attachments_dir.exists():
+            from sayso.asks.handed_files import sweep
+
+            sweep(self.asks, config.attachments_dir)
+        return done
 
     def waiting(self, desk: AskDesk) -> Waiting:
         from sayso.asks.waiting import Waiting

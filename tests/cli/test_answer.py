@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 
 import pytest
 from tests.cli.program import BIN, SECONDS, SOMEONE, Home, choice, confirm, several, text
+from tests.test_pictures import SECRET, photo
 
 from sayso.asks.model import Answer, Asker, NewAsk, State
 
@@ -247,3 +249,33 @@ def test_an_unknown_an_impossible_and_an_ambiguous_id_are_told_apart(home: Home)
     assert "fits more than one" in ambiguous.err
     assert all(ask.id in ambiguous.err for ask in asks if ask.id.startswith(twice))
     assert all(home.ask_of(ask).state is State.PENDING for ask in asks)
+
+
+def test_files_go_with_an_answer_and_can_be_saved_again(home: Home, tmp_path: Path) -> None:
+    photo_file, notes = tmp_path / "IMG 1.jpeg", tmp_path / "notes.txt"
+    photo_file.write_bytes(photo())
+    notes.write_text("as discussed")
+    ask = home.leave(text())
+    ran = home.run("answer", ask.id[:8], "like this", "--attach", str(photo_file), "--attach", str(notes))
+    assert ran.code == 0, ran.err
+    (answer,) = home.answers(ask)
+    assert (answer.text, [each.name for each in answer.attachments]) == ("like this", ["IMG 1.jpg", "notes.txt"])
+    assert "attached: IMG 1.jpg (image/jpeg, 0." in home.run("show", ask.id[:8]).out
+    saved = home.run("show", ask.id[:8], "--save", str(tmp_path / "saved")).out.splitlines()
+    assert saved == [str(tmp_path / "saved" / name) for name in ("1-IMG 1.jpg", "2-notes.txt")]
+    assert SECRET not in Path(saved[0]).read_bytes()
+    assert Path(saved[1]).read_text() == "as discussed"
+
+
+def test_a_file_that_cannot_be_sent_leaves_the_ask_open(home: Home, tmp_path: Path) -> None:
+    ask, photo_file = home.leave(choice(), choice("And this?", id="b")), tmp_path / "photo.heic"
+    photo_file.write_bytes(b"\0\0\0\x18ftypheic")
+    for attached, why in [
+        (f"#1={tmp_path / 'gone'}", "cannot be read: No such file or directory"),
+        (str(photo_file), "names no question. Write KEY=FILE"),
+        (f"#1={photo_file}", "is a HEIC, AVIF or TIFF photo"),
+    ]:
+        ran = home.run("answer", ask.id, "-q", "#1=#1", "-q", "#2=#1", "--attach", attached)
+        assert ran.code == 2
+        assert why in ran.error
+    assert home.ask_of(ask).state.answerable

@@ -161,7 +161,7 @@ class Web:
             return Reply(
                 status=reply.status,
                 headers={name.lower(): value for name, value in reply.getheaders()},
-                text=reply.read().decode(),
+                text=reply.read().decode(errors="replace"),
                 cookies=tuple(value for name, value in reply.getheaders() if name.lower() == "set-cookie"),
             )
         finally:

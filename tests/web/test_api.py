@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.test_pictures import SECRET, photo
 from tests.web.house import WAIT, House, Reply, confirm, multi_select, new_ask, new_house, select, text
 
 from sayso.asks.model import CLIENT_FORM, Ask, Asker, Settler, State
@@ -33,6 +34,9 @@ class Script:
 
     def post(self, path: str, data: object) -> Reply:
         return self._house.web.call("POST", path, data=data, headers=self._headers)
+
+    def call(self, method: str, path: str) -> Reply:
+        return self._house.web.call(method, path, headers=self._headers)
 
     def send(self, path: str, body: bytes, content_type: str = "application/json") -> Reply:
         headers = {**self._headers, "Content-Type": content_type}
@@ -69,6 +73,35 @@ def test_an_ask_is_found_answered_and_kept_in_the_history(house: House, script: 
     assert script.get("/api/history?search=and%20MORE").data["asks"] == [answered.data]
     kinds = [event["kind"] for event in script.get(f"/api/asks/{ask.id}/events").data["events"]]
     assert kinds == ["opened", "answered"]
+
+
+def test_files_are_added_then_sent_and_given_out_as_nothing_but_what_they_are(house: House, script: Script) -> None:
+    ask = house.ask(text("What do you see?"))
+    place = f"/api/asks/{ask.id}/attachments"
+    added = script.send(f"{place}?name=..%2Fphoto.html", photo(), "image/jpeg")
+    assert added.status == 200, added.data
+    assert (added.data["name"], added.data["media_type"]) == ("photo.jpg", "image/jpeg")
+    page = script.send(f"{place}?name=page.png", b"<script>alert(1)</script>", "image/png").data
+    gone = script.send(f"{place}?name=gone.txt", b"gone", "text/plain").data
+    ben = Script(house, "ben")
+    assert ben.get(f"{place}/{page['id']}").status == 404
+    assert script.call("DELETE", f"{place}/{gone['id']}").data == {"attachments": [added.data, page]}
+    sent = {"question": ask.questions[0].id, "attachments": [added.data["id"], page["id"]]}
+    assert ben.post(f"/api/asks/{ask.id}/answer", {"answers": [sent]}).status == 422
+    answered = script.post(f"/api/asks/{ask.id}/answer", {"answers": [sent]})
+    assert answered.data["outcome"]["answers"][0]["attachments"] == [added.data, page]
+    got = ben.get(f"{place}/{added.data['id']}")
+    assert SECRET.decode() not in got.text
+    assert got.headers["content-type"] == "image/jpeg"
+    html = ben.get(f"{place}/{page['id']}")
+    assert html.headers["content-type"] == "application/octet-stream"
+    assert html.headers["content-disposition"] == "attachment; filename*=UTF-8''page.png"
+    for header, value in (
+        ("x-content-type-options", "nosniff"),
+        ("content-security-policy", "default-src 'none'; sandbox"),
+    ):
+        assert got.headers[header] == html.headers[header] == value
+    assert script.send(f"{place}?name=late.txt", b"late", "text/plain").status == 409
 
 
 def test_the_same_as_the_command_line_says(house: House, script: Script) -> None:
@@ -260,6 +293,9 @@ def test_the_document_lists_every_operation(house: House) -> None:
         "GET /api/asks/{ask}",
         "GET /api/asks/{ask}/events",
         "POST /api/asks/{ask}/answer",
+        "POST /api/asks/{ask}/attachments",
+        "GET /api/asks/{ask}/attachments/{attachment}",
+        "DELETE /api/asks/{ask}/attachments/{attachment}",
         "POST /api/asks/{ask}/reject",
         "POST /api/asks/{ask}/allow",
         "POST /api/asks/{ask}/deny",

@@ -24,9 +24,9 @@ from sayso.agents.agent import (
     words,
 )
 from sayso.agents.model import Ending, EventKind, NewEvent, Picture, Run, Saying, Spoken
-from sayso.agents.pictures import picture_of
 from sayso.brought import BroughtFile, Used
 from sayso.config import Config
+from sayso.pictures import from_base64, media_type
 
 MOST_PICTURES = 8
 """Of one use of a tool."""
@@ -122,7 +122,8 @@ def _content_of(said: Spoken) -> str | list[dict[str, Any]]:
 
 
 def _picture(part: Mapping[str, Any]) -> Picture | None:
-    return picture_of(mapping(part.get("source")).get("data")) if part.get("type") == "image" else None
+    data = from_base64(mapping(part.get("source")).get("data")) if part.get("type") == "image" else None
+    return Picture(media=media_type(data), data=data) if data else None
 
 
 def _line(message: Mapping[str, Any]) -> bytes:

@@ -14,15 +14,17 @@ from collections.abc import Callable, Iterable, Sequence, Set
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from sayso.asks import crowds, holding, opening, retention, rows, settling
+from sayso.asks import attachments, crowds, holding, opening, retention, rows, settling
+from sayso.asks.attachments import AttachmentLimits
 from sayso.asks.holding import Held, Leaving
-from sayso.asks.model import Answer, Ask, Asker, Event, NewAsk, Outcome, Settler, State, check_texts, fit
+from sayso.asks.model import Answer, Ask, Asker, Attachment, Event, NewAsk, Outcome, Settler, State, check_texts, fit
 from sayso.asks.quota import UNLIMITED
 from sayso.asks.retention import CleanedUp, Retention
 from sayso.asks.sessions import AgentSessions, IsKin, Lives, always, is_nameless, nobody
 from sayso.asks.table import AskTable
 from sayso.clock import FAR_FUTURE, Clock, now_ms
 from sayso.errors import (
+    AlreadySettled,
     AmbiguousId,
     InvalidInput,
     NotFound,
@@ -72,13 +74,14 @@ class AskDesk:
         keeps_history: Callable[[Ask], bool] = lambda _: True,
         lives: Lives = always,
         most_open: int = UNLIMITED,
+        most_attached: AttachmentLimits | None = None,
     ) -> None:
         """`lives` tells of sessions that ask through this process whether they are still there."""
         self._store = store
         self._clock = clock
         self._keeps_history = keeps_history
         self._lives = lives
-        self._most_open = most_open
+        self._most_open, self._most_attached = most_open, most_attached
         self.opened = 0
         """How many asks it has opened."""
 
@@ -245,10 +248,10 @@ class AskDesk:
         """Settle with answers; an InvalidInput names every one that does not fit, AlreadySettled says who was first.
         A permission takes none: the permission desk alone decides about it."""
 
-        def outcome(ask: Ask) -> Outcome:
+        def outcome(table: AskTable, ask: Ask) -> Outcome:
             if ask.wanted is not None:
                 raise InvalidInput([Problem(path="", text=TAKES_A_VERDICT)])
-            return Outcome(answers=fit(ask, answers))
+            return Outcome(answers=attachments.found(table.tx, ask, by.person, fit(ask, answers)))
 
         return self._settle(ask_id, State.ANSWERED, by, outcome)
 
@@ -256,17 +259,17 @@ class AskDesk:
         problems = Problems()
         check_text(problems, "reason", reason)
         problems.check()
-        return self._settle(ask_id, State.REJECTED, by, lambda _: Outcome(reason=reason))
+        return self._settle(ask_id, State.REJECTED, by, lambda *_: Outcome(reason=reason))
 
     def decline(self, ask_id: str, by: Settler) -> Ask:
-        return self._settle(ask_id, State.DECLINED, by, lambda _: Outcome())
+        return self._settle(ask_id, State.DECLINED, by, lambda *_: Outcome())
 
     def cancel(self, ask_id: str, by: Settler) -> Ask:
-        return self._settle(ask_id, State.CANCELLED, by, lambda _: Outcome())
+        return self._settle(ask_id, State.CANCELLED, by, lambda *_: Outcome())
 
     def withdraw(self, ask_id: str, by: Settler, why: str) -> Ask:
         """Whoever asked does not want to know any more; `why` says what happened instead."""
-        return self._settle(ask_id, State.CANCELLED, by, lambda _: Outcome(reason=why))
+        return self._settle(ask_id, State.CANCELLED, by, lambda *_: Outcome(reason=why))
 
     def note_of_client(self, ask_id: str, says: str) -> Ask:
         """Note beside what people said what their client's own record says became of it. It changes nothing else."""
@@ -489,6 +492,54 @@ class AskDesk:
 
         return self.read(work)
 
+    # Pictures and files
+
+    def add_attachment(self, ask_id: str, person: str, name: str, data: bytes) -> Attachment:
+        """Keep a file for the answer that a person is about to send; InvalidInput says what is not taken,
+        AlreadySettled who was first."""
+        ask = self.get(ask_id)
+        if not ask.state.answerable:
+            raise AlreadySettled(settling.who_was_first(ask, self._clock()))
+        return self.keep_attachment(ask_id, person, name, data)
+
+    def keep_attachment(self, ask_id: str, person: str, name: str, data: bytes) -> Attachment:
+        """Keep a file of a person's though their answer may come too late, as a draft is kept."""
+        from sayso.asks.new_attachments import prepared  # only where there is a file
+
+        new, limits = prepared(name, data), self._most_attached or AttachmentLimits()
+
+        def work(table: AskTable) -> Attachment:
+            return attachments.add(table.tx, table.get(ask_id), person, new, limits, table.now)
+
+        return self.change(work)
+
+    def drop_attachment(self, ask_id: str, person: str, attachment_id: str) -> None:
+        """Forget a file that a person had added and does not want to send. One that was sent stays."""
+
+        def work(table: AskTable) -> None:
+            table.tx.wake_only()
+            ask = table.get(ask_id)
+            if not ask.outcome or person != ask.outcome.person:
+                attachments.drop(table.tx, ask_id, person, attachment_id)
+
+        self.change(work)
+
+    def added(self, ask_id: str, person: str) -> tuple[Attachment, ...]:
+        """What a person has added to an ask."""
+        return tuple(self._store.read(lambda tx: attachments.of_person(tx, ask_id, person)).values())
+
+    def attachment(self, ask_id: str, attachment_id: str, person: str = "") -> tuple[Attachment, bytes]:
+        """One that belongs to the question or to the answer, or that this person has added, with what is in it."""
+
+        def work(table: AskTable) -> tuple[Attachment, bytes]:
+            ask = table.get(ask_id)
+            for owner in (*attachments.whose(ask, attachment_id), *([person] if person else [])):
+                if found := attachments.of_person(table.tx, ask_id, owner).get(attachment_id):
+                    return found, attachments.content(table.tx, ask_id, owner, attachment_id)
+            raise NotFound("This ask has no such file, or it is not there any more.")
+
+        return self.read(work)
+
     # Tidying
 
     def lapse(self, ask_id: str) -> Ask:
@@ -540,8 +591,13 @@ class AskDesk:
     def _all(self, query: str, **parameters: object) -> list[Ask]:
         return self.read(lambda table: table.all(query, **parameters))
 
-    def _settle(self, ask_id: str, state: State, by: Settler, outcome: Callable[[Ask], Outcome]) -> Ask:
-        return self.change(lambda table: settling.settle(table, ask_id, state, by, outcome))
+    def _settle(self, ask_id: str, state: State, by: Settler, outcome: Callable[[AskTable, Ask], Outcome]) -> Ask:
+        def work(table: AskTable) -> Ask:
+            settled = settling.settle(table, ask_id, state, by, lambda ask: outcome(table, ask))
+            attachments.settled(table.tx, ask_id, by.person, settled.outcome.answers if settled.outcome else ())
+            return settled
+
+        return self.change(work)
 
     def _sessions(self, is_kin: IsKin = nobody) -> AgentSessions:
         bell = self._store.bell()

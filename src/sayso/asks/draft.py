@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from sayso.asks.model import Answer, Ask, Kind, Question
+from sayso.asks.model import Answer, Ask, Attachment, Kind, Question
 from sayso.records import asdict, field, record, replace
 
 
@@ -23,6 +23,7 @@ class Said:
     own: bool = False
     note: str = ""
     skipped: bool = False
+    attachments: tuple[Attachment, ...] = ()
 
     @property
     def empty(self) -> bool:
@@ -56,7 +57,13 @@ def answer(question: Question, said: Said) -> Answer:
     written = said.text.strip() if question.takes_own_text else ""
     beside = written if said.chosen and not said.own and question.kind is Kind.SELECT else ""
     note = "\n".join(filter(None, (beside, said.note.strip())))
-    return Answer(question=question.id, chosen=said.chosen, text=(said.own and written) or None, note=note)
+    return Answer(
+        question=question.id,
+        chosen=said.chosen,
+        text=(said.own and written) or None,
+        note=note,
+        attachments=said.attachments,
+    )
 
 
 def answers(ask: Ask, draft: Draft) -> tuple[Answer, ...]:
@@ -109,6 +116,11 @@ def _said(data: Mapping[str, Any]) -> Said:
         own=data.get("own") is True,
         note=_text(data.get("note")),
         skipped=data.get("skipped") is True,
+        attachments=tuple(
+            Attachment(id=each["id"], name=_text(each.get("name")), media=_text(each.get("media")))
+            for each in _dicts(data.get("attachments"))
+            if isinstance(each.get("id"), str)
+        ),
     )
 
 

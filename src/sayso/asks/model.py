@@ -51,6 +51,31 @@ class Away(StrEnum):
 
 
 @record
+class Attachment:
+    """A picture or a file that goes with an answer or a question. What is in it lies in the store; its id is made of
+    that, and so is what it is said to be."""
+
+    id: str
+    name: str = ""
+    media: str = ""
+    size: int = 0
+    width: int = 0
+    height: int = 0
+
+    @property
+    def is_picture(self) -> bool:
+        return self.media.startswith("image/")
+
+
+@record
+class NewAttachment:
+    """An attachment with what is in it."""
+
+    kept: Attachment
+    data: bytes
+
+
+@record
 class Option:
     """One choice. Labels may repeat; the id keeps equal ones apart."""
 
@@ -58,6 +83,15 @@ class Option:
     label: str
     description: str = ""
     recommended: bool = False
+    preview: str = ""
+    """What it would look like, as text: code, or a drawing of a layout."""
+    picture: Attachment | None = None
+    """The same as a picture. Without an id it is as the agent has named it, and yet to be read."""
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether there is more to it than its label, which whoever chooses has to have seen."""
+        return bool(self.description.strip() or self.preview.strip() or self.picture)
 
     @property
     def name(self) -> str:
@@ -102,6 +136,11 @@ class Question:
         return (YES, NO) if self.kind is Kind.CONFIRM else self.options
 
     @property
+    def is_visual(self) -> bool:
+        """Whether its options are to be looked at side by side."""
+        return any(option.preview or option.picture for option in self.options)
+
+    @property
     def takes_own_text(self) -> bool:
         return self.kind is not Kind.CONFIRM
 
@@ -111,16 +150,18 @@ class Question:
 
 @record
 class Answer:
-    """What a person said to one question: chosen option ids, their own text, both, or neither (skipped)."""
+    """What a person said to one question: chosen option ids, their own text, pictures and files, or nothing
+    (skipped)."""
 
     question: str
     chosen: tuple[str, ...] = ()
     text: str | None = None
     note: str = ""
+    attachments: tuple[Attachment, ...] = ()
 
     @property
     def skipped(self) -> bool:
-        return not self.chosen and self.text is None
+        return not self.chosen and self.text is None and not self.attachments
 
 
 @record
@@ -260,6 +301,9 @@ class NewAsk:
     writes and reads, with its digest."""
     digest: str = ""
 
+    files: tuple[NewAttachment, ...] = ()
+    """What is in the pictures of its options."""
+
     @property
     def wait_ms(self) -> int | None:
         """How long its call waits before the ask times out. A limit of the client's that comes first ends the call
@@ -271,7 +315,7 @@ class NewAsk:
     def fingerprint(self) -> str:
         """Equal for calls that ask the same person the same: same agent, project, tool and questions, whatever ids
         were made up."""
-        asked = [{**asdict(question), "id": ""} for question in self.questions]
+        asked = [{**plain_question(question), "id": ""} for question in self.questions]
         who = [*self.asker.identity.values(), self.asker.owner]
         canonical = json.dumps([self.tool, who, self.title, asked], sort_keys=True)
         # Only now: servers list their tools without it.
@@ -353,19 +397,30 @@ class Ask:
         answers = self.outcome.answers if self.outcome else ()
         return next((answer for answer in answers if answer.question == question_id), None)
 
+    def pictures(self) -> Iterator[Attachment]:
+        """Those that came with its options."""
+        for question in self.questions:
+            yield from (option.picture for option in question.options if option.picture)
+
+    def attachments(self) -> Iterator[Attachment]:
+        """Those that went with the answers."""
+        for answer in self.outcome.answers if self.outcome else ():
+            yield from answer.attachments
+
     def words(self) -> Iterator[str]:
         """Every text of it that people read and write."""
         yield self.title
         for question in self.questions:
             yield from (question.title, question.text)
             for option in question.options:
-                yield from (option.label, option.description)
+                yield from (option.label, option.description, option.preview)
         if self.wanted:
             yield from (text for _, text in texts_in("", self.wanted))
         if self.outcome:
             yield self.outcome.reason
             for answer in self.outcome.answers:
                 yield from (answer.text or "", answer.note)
+            yield from (each.name for each in self.attachments())
 
 
 @record
@@ -388,6 +443,8 @@ def check_texts(new: NewAsk) -> None:
     problems = Problems()
     for path, text in texts_in("", asdict(new)):
         check_text(problems, path, text)
+    if any(option.picture and not option.picture.id for question in new.questions for option in question.options):
+        problems.add("options", "no pictures can be shown this way. Leave `image` out.")
     problems.check()
 
 
@@ -408,6 +465,9 @@ NOTE_BESIDE_ALLOW = (
 )
 
 
+PERMISSION_TAKES_NONE = "a permission takes no pictures or files: it is allowed or denied as it is."
+
+
 def fit(ask: Ask, answers: Sequence[Answer]) -> tuple[Answer, ...]:
     """The answers in the order of the questions, one each; an InvalidInput naming every one that does not fit."""
     problems = Problems()
@@ -421,6 +481,8 @@ def fit(ask: Ask, answers: Sequence[Answer]) -> tuple[Answer, ...]:
             problems.add(f"question {number} ({quoted(question.id)})", text)
         if ask.is_permission and answer.note and set(answer.chosen) & set(ALLOWING):
             problems.add(f"question {number} ({quoted(question.id)})", NOTE_BESIDE_ALLOW)
+        if ask.is_permission and answer.attachments:
+            problems.add(f"question {number} ({quoted(question.id)})", PERMISSION_TAKES_NONE)
         for text in (answer.text or "", answer.note):
             check_text(problems, f"question {number} ({quoted(question.id)})", text)
     problems.check()
@@ -434,7 +496,7 @@ def _misfits(question: Question, answer: Answer) -> Iterator[str]:
             yield f"{quoted(chosen)} is not one of its options. They are {labels}."
     if len(set(answer.chosen)) < len(answer.chosen):
         yield "the same option is chosen twice."
-    if answer.skipped and question.required:
+    if question.required and (answer.skipped or (not answer.chosen and not question.takes_own_text)):
         yield "an answer is required." + (f" Choose from {labels}." if labels else "")
     if answer.text is not None and not answer.text.strip():
         yield "the answer's own text is empty. Write something, or leave it out."
@@ -450,11 +512,29 @@ def asker_from_json(data: Mapping[str, Any]) -> Asker:
     return Asker(**{name: value for name, value in data.items() if name in known})
 
 
+def plain_question(question: Question) -> dict[str, Any]:
+    """A question as plain data, in which options have no previews and pictures where there are none."""
+    options = [
+        {name: value for name, value in asdict(option).items() if value or name not in ("preview", "picture")}
+        for option in question.options
+    ]
+    return {**asdict(question), "options": options}
+
+
 def question_from_json(data: Mapping[str, Any]) -> Question:
-    options = tuple(Option(**option) for option in data["options"])
+    options = tuple(_option_from_json(option) for option in data["options"])
     return Question(**{**data, "kind": Kind(data["kind"]), "options": options})
 
 
+def _option_from_json(data: Mapping[str, Any]) -> Option:
+    picture = data.get("picture")
+    return Option(**{**data, "picture": Attachment(**picture) if picture else None})
+
+
 def outcome_from_json(data: Mapping[str, Any]) -> Outcome:
-    answers = tuple(Answer(**{**answer, "chosen": tuple(answer["chosen"])}) for answer in data["answers"])
-    return Outcome(**{**data, "answers": answers})
+    return Outcome(**{**data, "answers": tuple(_answer_from_json(answer) for answer in data["answers"])})
+
+
+def _answer_from_json(data: Mapping[str, Any]) -> Answer:
+    attachments = tuple(Attachment(**each) for each in data.get("attachments", ()))
+    return Answer(**{**data, "chosen": tuple(data["chosen"]), "attachments": attachments})

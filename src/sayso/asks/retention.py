@@ -89,5 +89,6 @@ def lapse(table: AskTable, ask_id: str, keeps_history: Callable[[Ask], bool]) ->
 def wiped(table: AskTable, ask: Ask) -> Ask:
     """The ask without its texts, for those who want no history. What people began to write is gone at once."""
     table.tx.run("drop_drafts", ask_id=ask.id)
+    table.tx.run("drop_attachments", ask_id=ask.id)
     outcome = replace(ask.outcome, answers=(), reason="", changed=None, changed_title="") if ask.outcome else None
     return replace(ask, title="", questions=(), outcome=outcome, wanted={} if ask.wanted else None)

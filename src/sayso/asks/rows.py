@@ -14,6 +14,7 @@ from sayso.asks.model import (
     Wait,
     asker_from_json,
     outcome_from_json,
+    plain_question,
     question_from_json,
 )
 from sayso.asks.quorum import deciders
@@ -52,7 +53,7 @@ def _body(ask: Ask) -> dict[str, Any]:
     """What an ask has from the beginning and may have otherwise later."""
     body = {
         "title": ask.title,
-        "questions": [asdict(question) for question in ask.questions],
+        "questions": [plain_question(question) for question in ask.questions],
         "asker": asdict(ask.asker),
         "bound": ask.bound,
         "server": ask.server,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sayso import chain
-from sayso.asks import crowds, happening, quota, rows
+from sayso.asks import attachments, crowds, happening, quota, rows
 from sayso.asks.model import Ask, Away, Event, NewAsk, Settler, Wait
 from sayso.errors import Conflict, NotFound
 from sayso.records import replace
@@ -74,6 +74,8 @@ class AskTable:
             digest=new.digest,
         )
         self.tx.run("insert_ask", **rows.columns(ask, new))
+        for file in new.files:
+            attachments.put(self.tx, ask.id, attachments.ASKED, file, self.now)
         self.tx.wake_only()
         self._note(ask, None, kind="opened")
         return ask

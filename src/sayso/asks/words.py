@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import PurePath
 
-from sayso.asks.model import Ask, Asker
+from sayso.asks.model import Ask, Asker, Attachment, Option, Question
 from sayso.text import one_line
 
 
@@ -16,6 +17,28 @@ def headline(ask: Ask, width: int, plain: Callable[[str], str] = str) -> str:
         return one_line(ask.title, width)
     text = ask.questions[0].text if ask.questions else ""
     return one_line(plain(text) or text, width)
+
+
+def with_previews(question: Question) -> str:
+    """All that there is to read of a question: its text, and what its options would look like."""
+    shown = [_preview(option) for option in question.options if option.preview.strip() or option.picture]
+    return "\n\n".join([question.text, *shown])
+
+
+def _preview(option: Option) -> str:
+    parts = [f"**{option.name}**"]
+    if option.picture:
+        parts.append(f"[{picture_line(option.picture)}]")
+    if option.preview.strip():
+        longest = max((len(run) for run in re.findall("`+", option.preview)), default=0)
+        fence = "`" * max(3, longest + 1)
+        parts.append(f"{fence}\n{option.preview}\n{fence}")
+    return "\n\n".join(parts)
+
+
+def picture_line(picture: Attachment) -> str:
+    """A picture where none can be shown."""
+    return f"{picture.name}, {picture.width} × {picture.height}"
 
 
 def project_name(asker: Asker, width: int) -> str:

@@ -134,7 +134,7 @@ def _of_nobody(ask: Ask) -> str:
 
 def _question(ask: Ask, limits: ChatLimits, address: str) -> Drawn | None:
     """A question that is answered by one press or in a few words; None where it is no such."""
-    if len(ask.questions) != 1 or (question := ask.questions[0]).kind is Kind.MULTI_SELECT:
+    if len(ask.questions) != 1 or (question := ask.questions[0]).kind is Kind.MULTI_SELECT or question.is_visual:
         return None
     options = question.choices
     if len(options) > limits.most_options or (not options and not limits.takes_words):

@@ -27,8 +27,17 @@ MOST_TO_PICK_FROM = 50
 @click.argument("ask_id", metavar="[ID]", required=False, shell_complete=complete_question)
 @click.argument("values", metavar="[VALUE]...", nargs=-1, shell_complete=complete_answer)
 @click.option("-q", "--question", "pairs", multiple=True, metavar="KEY=VALUE", help="Answer one of several questions.")
+@click.option(
+    "--attach",
+    "attached",
+    multiple=True,
+    metavar="[KEY=]FILE",
+    help="Send a picture or a file along; repeat it for several. Pictures lose where and when they were taken.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the answered ask as JSON.")
-def command(ask_id: str | None, values: tuple[str, ...], pairs: tuple[str, ...], as_json: bool) -> None:
+def command(
+    ask_id: str | None, values: tuple[str, ...], pairs: tuple[str, ...], attached: tuple[str, ...], as_json: bool
+) -> None:
     """Answer an ask.
 
     ID is the ask's id or the beginning of it. VALUE answers its only question: an option's label or #NUMBER,
@@ -45,10 +54,13 @@ def command(ask_id: str | None, values: tuple[str, ...], pairs: tuple[str, ...],
       sayso answer 3f2a91bc SQLite
       sayso answer 3f2a91bc -q 1=SQLite -q 2=#1 -q 2=#3 -q 3="only on weekdays"
       sayso answer 3f2a91bc - < reply.txt
+      sayso answer 3f2a91bc "as in this picture" --attach layout.png
     """
     with open_desks(settings()) as desks:
-        at_once = bool(values or pairs)
-        settled = _answer_with(desks, ask_id, values, pairs) if at_once else _answer_at_prompts(desks, ask_id)
+        if values or pairs or attached:
+            settled: Ask | None = _answer_with(desks, ask_id, values, pairs, attached)
+        else:
+            settled = _answer_at_prompts(desks, ask_id)
     if settled is None:
         say(tr("Nothing was sent. The ask stays open."))
         raise click.exceptions.Exit(NOTHING_SENT)
@@ -57,12 +69,18 @@ def command(ask_id: str | None, values: tuple[str, ...], pairs: tuple[str, ...],
         put_json(ask_data(settled))
 
 
-def _answer_with(desks: Desks, ask_id: str | None, values: Sequence[str], pairs: Sequence[str]) -> Ask:
+def _answer_with(
+    desks: Desks, ask_id: str | None, values: Sequence[str], pairs: Sequence[str], attached: Sequence[str]
+) -> Ask:
     if ask_id is None:
         raise click.UsageError("Say which ask is answered: sayso answer ID -q KEY=VALUE. `sayso list` shows the ids.")
     ask = desks.asks.find(ask_id)
     check_question(desks, ask)
-    return answer(desks, ask, answers_from(ask, values, pairs))
+    if not attached:
+        return answer(desks, ask, answers_from(ask, values, pairs))
+    from sayso.cli.attaching import answer_with_files  # few answers have any
+
+    return answer_with_files(desks, ask, answers_from(ask, values, pairs), attached)
 
 
 def _answer_at_prompts(desks: Desks, ask_id: str | None) -> Ask | None:
@@ -72,6 +90,10 @@ def _answer_at_prompts(desks: Desks, ask_id: str | None) -> Ask | None:
     if ask is None:
         return None
     check_question(desks, ask)
+    if any(ask.pictures()):
+        from sayso.cli.terminal_pictures import show_pictures
+
+        show_pictures(desks.asks, ask)
     settlement = converse(ask)
     return None if settlement is None else settle(desks, ask, settlement)
 

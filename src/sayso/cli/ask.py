@@ -112,6 +112,10 @@ def _from_stdin(options: Sequence[str], kind: str | None) -> dict[str, Any]:
 
 def _put(config: Config, data: dict[str, Any], timeout: int | None, show: Callable[[Ask], None]) -> Ask:
     new = new_ask(data, _asker(config), timeout)
+    if any(question.is_visual for question in new.questions):
+        from sayso.asks.asked_pictures import read
+
+        new = read(new, config.project)
     from sayso.cli.asking import put_and_wait
 
     try:
@@ -172,6 +176,8 @@ def _answers(ask: Ask) -> Iterator[str]:
         yield from selected_labels(question, answer)
         if answer.text is not None:
             yield answer.text
+        # Where each of them lies is told after the note.
+        yield from answer.note.splitlines()[-len(answer.attachments) :] if answer.attachments else ()
         if answer.skipped:
             yield ""
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 
 from sayso.agent_guard import agent_behind
 from sayso.asks.desk import Held
+from sayso.asks.handed_files import with_files
 from sayso.asks.model import Ask, Kind, NewAsk, State
 from sayso.asks.waiting import Waiting
 from sayso.cli.asks_in_words import status
@@ -33,7 +34,8 @@ def put_and_wait(config: Config, new: NewAsk, opened: Callable[[Held], None], en
     """
     with open_desks(config) as desks:
         # Before there is an ask of this very process, by which it would take itself for an agent.
-        here = len(new.questions) == 1 and takes_keys() and not agent_behind(desks)
+        plain = len(new.questions) == 1 and not new.questions[0].is_visual
+        here = plain and takes_keys() and not agent_behind(desks)
         hear = _answered_here_or_elsewhere if here else _answered_elsewhere
         return asyncio.run(_ask(desks, new, opened, ended, hear))
 
@@ -100,7 +102,7 @@ async def _ask(
         opened(held)
         try:
             ask = await hear(desks, waiting, held)
-            ended(ask)
+            ended(await waiting.do(with_files, desks.asks, desks.config.attachments_dir, ask))
         except BaseException:
             await waiting.release(held, "its caller went away")
             raise

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sayso.asks import words
-from sayso.asks.model import CLIENT_FORM, Answer, Ask, Asker, Event, Kind, Option, Question, State
+from sayso.asks.model import CLIENT_FORM, Answer, Ask, Asker, Attachment, Event, Kind, Option, Question, State
 from sayso.asks.truth import Listening, listening, session_of, stops_waiting_at
 from sayso.cli.terminal import bold, dim
 from sayso.cli.texts import mark, tr, translated
@@ -135,7 +135,14 @@ def answer_lines(question: Question, answer: Answer | None) -> list[str]:
     lines = [_after("", translated(label) if question.kind is Kind.CONFIRM else label) for label in chosen]
     if answer.text is not None:
         lines.append(_after(tr("own words: ") if question.choices else "", answer.text))
-    return [*lines, *([_after(tr("note: "), answer.note)] if answer.note else [])]
+    lines += [_after(tr("note: "), answer.note)] if answer.note else []
+    return [*lines, *(tr("attached: {file}", file=attachment_words(each)) for each in answer.attachments)]
+
+
+def attachment_words(attachment: Attachment) -> str:
+    """A picture or file in a line."""
+    size = f"{attachment.size / 1000:,.1f} kB" if attachment.size < 1_000_000 else f"{attachment.size / 1e6:,.1f} MB"
+    return f"{one_line(attachment.name, 100)} ({attachment.media}, {size})"
 
 
 def event_line(event: Event) -> str:
@@ -194,6 +201,10 @@ def _option_lines(number: int, option: Option) -> Iterator[str]:
     yield _after(f"   {number}) ", option.name) + (tr(" (recommended)") if option.recommended else "")
     if option.description:
         yield dim(block(option.description, " " * 6))
+    if option.picture:
+        yield tr("      picture: {file}", file=attachment_words(option.picture))
+    if option.preview.strip():
+        yield block(option.preview, " " * 8)
 
 
 def _end(ask: Ask) -> str:

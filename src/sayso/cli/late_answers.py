@@ -57,16 +57,23 @@ def hand_over(event: Mapping[str, Any]) -> None:
         asker = Asker(client=CLIENT, session=session, project=config.project_name, host=this_host())
         owed = [ask for ask in desk.undelivered(asker, is_kin=_is_our_client) if _is_settled(ask)]
         of_others = desk.of_other_sessions(owed, asker, is_kin=_is_our_client)
-        _tell(desk, _fitting(owed), of_others, str(event.get("hook_event_name") or "UserPromptSubmit"))
+        _tell(
+            desk,
+            config.attachments_dir,
+            _fitting(owed),
+            of_others,
+            str(event.get("hook_event_name") or "UserPromptSubmit"),
+        )
 
 
-def _tell(desk: AskDesk, asks: list[Ask], of_others: Set[str], event: str) -> None:
+def _tell(desk: AskDesk, files: Path, asks: list[Ask], of_others: Set[str], event: str) -> None:
     held = list(_taken(desk, asks))
     if not held:
         return
+    from sayso.asks.handed_files import with_files
     from sayso.dialects.get_answers import render
 
-    text = _INTRODUCTION + render([one.ask for one in held], of_others).text
+    text = _INTRODUCTION + render([with_files(desk, files, one.ask) for one in held], of_others).text
     if len(text) > MOST_CHARACTERS:
         _put(event, _TOO_LONG.format(ask_id=held[0].ask.id))
         desk.release(held[0], "too long for a hook")

@@ -14,7 +14,8 @@ from sayso.cli.showing import run
     "--events", "with_events", is_flag=True, help="Also what happened to it: when, what, by whom, from where."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON, every text in full.")
-def command(ask_id: str, with_events: bool, as_json: bool) -> None:
+@click.option("--save", metavar="FOLDER", help="Save its pictures and files there, and print where each is.")
+def command(ask_id: str, with_events: bool, as_json: bool, save: str | None) -> None:
     """Show everything about one ask.
 
     ID is the ask's id or the beginning of it.
@@ -23,5 +24,6 @@ def command(ask_id: str, with_events: bool, as_json: bool) -> None:
     Example:
       sayso show 3f2a91bc
       sayso show 3f2a91bc --events --json
+      sayso show 3f2a91bc --save pictures
     """
-    run(ask_id, with_events, as_json)
+    run(ask_id, with_events, as_json, save)

@@ -188,7 +188,12 @@ def _yes_or_no(value: str) -> Option:
     raise _invalid(f"it takes yes or no (or y, n, true, false), not {quoted(value)}.")
 
 
-def _pair(ask: Ask, pair: str) -> tuple[Question, str]:
+def question_and_value(ask: Ask, given: str, option: str, name: str) -> tuple[Question, str]:
+    """The question that something is for, and what it is: the only one, or that of `KEY=` before it."""
+    return (ask.questions[0], given) if len(ask.questions) == 1 else _pair(ask, given, option, name)
+
+
+def _pair(ask: Ask, pair: str, option: str = "-q", name: str = "VALUE") -> tuple[Question, str]:
     """The question and the value of `KEY=VALUE`. A key may itself hold an equals sign, so it is looked for."""
     found: dict[str, tuple[Question, str]] = {}
     for number, question in enumerate(ask.questions, start=1):
@@ -199,10 +204,10 @@ def _pair(ask: Ask, pair: str) -> tuple[Question, str]:
         return next(iter(found.values()))
     known = ", ".join(f"#{number} ({quoted(question.id)})" for number, question in enumerate(ask.questions, start=1))
     shown = quoted(pair)
-    text = f"{shown} names no question. Write KEY=VALUE; the keys are {known}."
+    text = f"{shown} names no question. Write KEY={name}; the keys are {known}."
     if found:
-        text = f"{shown} fits more than one question. Write KEY=VALUE; the keys are {known}."
-    raise InvalidInput([Problem(path="-q", text=text)])
+        text = f"{shown} fits more than one question. Write KEY={name}; the keys are {known}."
+    raise InvalidInput([Problem(path=option, text=text)])
 
 
 def _all_answers(ask: Ask, given: Sequence[tuple[Question, str]]) -> list[Answer]:

@@ -220,14 +220,15 @@ def _read_questions(arguments: Arguments, asker: Asker, config: Config) -> AskRe
         problems.add("questions", "two of them have the same text, by which their answers are told apart.")
     problems.check()
     new = NewAsk(tool=NATIVE_QUESTIONS, questions=questions, asker=asker, timeout_ms=config.approve_timeout)
-    return AskRequest(new=new, render=lambda ask: _answers(ask, permission))
+    return AskRequest(new=new, render=lambda ask: _answers(ask, permission), is_words_alone=True)
 
 
 def _question(problems: Problems, raw: Mapping[str, Any], path: str, question_id: str, config: Config) -> Question:
     several = fields.boolean(problems, raw, "multiSelect", path, default=False)
     options: tuple[Option, ...] = ()
     if raw.get("options") not in (None, []):
-        options = question_fields.options_as(_option, problems, raw, path, (1, config.ask_user_max_options))
+        limits = (1, config.ask_user_max_options)
+        options = question_fields.options_as(question_fields.object_option, problems, raw, path, limits)
     return Question(
         id=question_id,
         text=fields.text(problems, raw, ["question"], path, required=True),
@@ -235,15 +236,6 @@ def _question(problems: Problems, raw: Mapping[str, Any], path: str, question_id
         kind=Kind.TEXT if not options else Kind.MULTI_SELECT if several else Kind.SELECT,
         options=options,
     )
-
-
-def _option(problems: Problems, raw: object, path: str, option_id: str) -> Option:
-    """An option, with the preview that Claude may give of it."""
-    preview = raw.get("preview") if isinstance(raw, dict) else None
-    if isinstance(raw, dict) and isinstance(preview, str) and preview.strip():
-        about = raw.get("description")
-        raw = {**raw, "description": f"{about}\n\n{preview}" if about else preview}
-    return question_fields.object_option(problems, raw, path, option_id)
 
 
 def _answers(ask: Ask, permission: Permission) -> ToolReply:

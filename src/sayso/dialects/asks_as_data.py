@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sayso.asks.model import Ask, Event, Question
+from sayso.asks.model import Ask, Event, Option, Question
 from sayso.asks.quorum import deciders, quorum_of, yeses_of
-from sayso.dialects.outcomes import outcome_data
+from sayso.dialects.outcomes import attachment_data, outcome_data
 from sayso.permissions.action import action_of, scopes_of, takes_changes
 from sayso.permissions.parts import parts_of
 from sayso.permissions.verdict import verdict_of
@@ -106,6 +106,10 @@ def _verdict_data(ask: Ask) -> dict[str, Any] | None:
     }
 
 
+def _option_data(option: Option) -> dict[str, Any]:
+    return {**asdict(option), "picture": attachment_data(option.picture) if option.picture else None}
+
+
 def _question_data(question: Question) -> dict[str, Any]:
     return {
         "id": question.id,
@@ -114,5 +118,5 @@ def _question_data(question: Question) -> dict[str, Any]:
         "title": question.title,
         "required": question.required,
         "placeholder": question.placeholder,
-        "options": [asdict(option) for option in question.options],
+        "options": [_option_data(option) for option in question.options],
     }

@@ -57,6 +57,8 @@ class AskRequest:
     render: Callable[[Ask], ToolReply]
     waits: bool = True
     """False when the agent will come for the answer later."""
+    is_words_alone: bool = False
+    """Whether its caller takes a text and nothing beside it: of pictures it is told where they lie."""
 
 
 def say_path_first(problems: Sequence[Problem]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from sayso.asks.model import CLIENT_FORM, Answer, Ask, Question, State
+from sayso.asks.model import CLIENT_FORM, Answer, Ask, Attachment, Question, State
 from sayso.text import iso_time, lasting
 
 STAYS_OPEN = "The question stays open; call again with the same questions to receive a late answer."
@@ -69,7 +69,20 @@ def _answer_data(question: Question, answer: Answer | None) -> dict[str, Any]:
         "text": answer.text,
         "skipped": answer.skipped,
     }
+    if answer.attachments:
+        data["attachments"] = [attachment_data(each) for each in answer.attachments]
     return {**data, "note": answer.note} if answer.note else data
+
+
+def attachment_data(attachment: Attachment) -> dict[str, Any]:
+    return {
+        "id": attachment.id,
+        "name": attachment.name,
+        "media_type": attachment.media,
+        "size": attachment.size,
+        "width": attachment.width or None,
+        "height": attachment.height or None,
+    }
 
 
 def selected_labels(question: Question, answer: Answer) -> list[str]:

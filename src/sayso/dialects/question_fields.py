@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from sayso.asks.model import Kind, Option, Question, unmarked
+from sayso.asks.model import Attachment, Kind, Option, Question, unmarked
 from sayso.dialects.fields import at, boolean, given, text
 from sayso.errors import Problems
 
@@ -63,7 +63,25 @@ def object_option(problems: Problems, raw: object, path: str, option_id: str) ->
     label = text(problems, fields, ["label"], path, required=True)
     recommended = boolean(problems, fields, "recommended", path, default=unmarked(label) != label.rstrip())
     about = text(problems, fields, ["description"], path, required=False)
-    return Option(id=option_id, label=label, description=about, recommended=recommended)
+    preview = text(problems, fields, ["preview"], path, required=False)
+    return Option(
+        id=option_id,
+        label=label,
+        description=about,
+        recommended=recommended,
+        preview=preview,
+        picture=_picture(problems, fields.get("image"), at(path, "image")),
+    )
+
+
+def _picture(problems: Problems, image: object, where: str) -> Attachment | None:
+    """The picture as the agent names it: a path, or all of it as base64, which is longer than texts may be."""
+    if image is None or image == "":
+        return None
+    if not isinstance(image, str):
+        problems.add(where, f"expected a path in the project or a picture as base64, got {given(image)}.")
+        return None
+    return Attachment(id="", name=image)
 
 
 def choice_question(

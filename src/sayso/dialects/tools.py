@@ -126,6 +126,8 @@ _OPTION = {
         "label": {"type": "string"},
         "description": {"type": "string"},
         "recommended": {"type": "boolean"},
+        "preview": {"type": "string", "description": "Code or layout."},
+        "image": {"type": "string", "description": "Path or base64."},
     },
     "required": ["label"],
 }

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sayso.asks.handed_files import with_files
 from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Question, Settler, State
 from sayso.config import Config
 from sayso.dialects.approve import Permission
@@ -263,6 +264,7 @@ class AskedInput:
             return None
         if ask.state is not State.ANSWERED:
             return GateVerdict(allowed=False, given={}, message=refusal_words(ask))
+        ask = with_files(self._desks.asks, self._desks.config.attachments_dir, ask)
         told = {question.id: {"answers": _said(question, ask.answer(question.id))} for question in ask.questions}
         return GateVerdict(allowed=True, given={"answers": told})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Protocol
 
+from sayso.asks.handed_files import with_files
 from sayso.asks.model import Ask, Asker, NewAsk, Settler, State
 from sayso.asks.quorum import quorum_of
 from sayso.config import Config
@@ -107,7 +108,7 @@ class AskedQuestions:
     def verdict(self, ask: Ask) -> GateVerdict | None:
         if ask.state is State.TIMED_OUT and self._prompt.own_prompt is not OwnPrompt.NEVER:
             return None
-        return _read(self._request.render(ask))
+        return _read(self._request.render(with_files(self._desks.asks, self._desks.config.attachments_dir, ask)))
 
     def withdraw(self, ask: Ask, by: Settler, how: str) -> None:
         self._desks.asks.withdraw(ask.id, by, how)

@@ -8,8 +8,10 @@ from functools import partial
 
 from sayso import records
 from sayso.asks.desk import Held
+from sayso.asks.handed_files import with_places
 from sayso.asks.model import Ask, Asker, Away, NewAsk, State
 from sayso.asks.waiting import Waiting
+from sayso.bridge import in_thread
 from sayso.clients import call_limit
 from sayso.clock import now_ms
 from sayso.dialects.dialect import AskRequest, AskTool
@@ -52,6 +54,8 @@ class AskCalls:
         try:
             await self.backend.find_run()
             request = tool.read(ctx.arguments, self.backend.asker_of(ctx), self.config)
+            if any(question.is_visual for question in request.new.questions):
+                request = await in_thread(self._with_pictures, request, ctx)
             waiting = await self.backend.waiting()
             with waiting.leaving.call() as tell:
                 ctx.when_written(tell)
@@ -61,6 +65,13 @@ class AskCalls:
         except SaysoError as error:
             logger.error("Session failed: %s", error)
             return failure(error)
+
+    def _with_pictures(self, request: AskRequest, ctx: CallContext) -> AskRequest:
+        """The request with the pictures of its options as they are now."""
+        from sayso.asks import asked_pictures  # few questions have any
+
+        folder = None if request.new.asker.agent else self.backend.folder_of(ctx)
+        return records.replace(request, new=asked_pictures.read(request.new, folder))
 
     async def _wait(self, request: AskRequest, waiting: Waiting, ctx: CallContext) -> Result:
         held = await self._take_up(self._within_limit(request, ctx), waiting, Round.of(ctx))
@@ -139,7 +150,9 @@ class HeldCall:
         self._left = False
         self._came = Round.of(ctx)
         self._reply = elicit.brought_back(ctx)
-        self._form = None if calls.strict else ClientForm(held.ask, ctx, self._meta, waiting, calls.config)
+        # A form shows no pictures and no previews: what one chooses there would not be what was asked.
+        hidden = calls.config.forms != "always" and any(question.is_visual for question in held.ask.questions)
+        self._form = None if calls.strict or hidden else ClientForm(held.ask, ctx, self._meta, waiting, calls.config)
 
     async def hold_on(self) -> Result:
         held = self._held
@@ -150,7 +163,7 @@ class HeldCall:
                 return await self._come_again(form)
             self._ctx.note(self._next_round().sealed_later())
             ask = await self._outcome()
-            return await self._not_yet() if ask is None else self._hand_over(ask)
+            return await self._not_yet() if ask is None else await self._hand_over(ask)
         except SaysoError as error:
             logger.error("Session failed: %s %s", error, _names(held.ask))
             await self._waiting.release(held, "the store failed")
@@ -232,16 +245,24 @@ class HeldCall:
             say_stopping(told)
         return told
 
-    def _hand_over(self, ask: Ask) -> ToolResult:
+    async def _hand_over(self, ask: Ask) -> ToolResult:
         if ask.state is State.TIMED_OUT:
             logger.warning("Session failed: timed out %s", _names(ask))
         else:
             logger.info("Session completed successfully %s (%s)", _names(ask), ask.state)
-        told = result(self._request.render(_as_asked(ask, self._request.new)))
+        asker = self._request.new.asker
+        files = await self._calls.backend.files_of(ask, asker)
+        if self._request.is_words_alone:
+            files = [replace(each, in_result=False) for each in files]
+        told = result(self._request.render(_as_asked(with_places(ask, files), self._request.new)))
         if self._came is None and self._found_settled(ask):
             add(told, "given_earlier", given_earlier(ask, now_ms()))
         if self._form and self._form.lost:
             add(told, "form", f"What was filled in in the client's form came too late. {self._form.lost}")
+        if files:
+            from sayso.mcp_server.files import put_into
+
+            put_into(told, files, asker)
         self._calls.backend.note_delivery(self._ctx, self._held)
         return told
 

@@ -6,13 +6,14 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar, TypeVarTuple
 
 from sayso.asks.desk import Held
+from sayso.asks.handed_files import HandedFile, has_files
 from sayso.asks.model import Ask, Asker
 from sayso.asks.sessions import Lives, always
 from sayso.asks.waiting import Waiting
@@ -157,6 +158,15 @@ class Backend:
         assert self._waiting is not None
         ctx.when_written(self._waiting.leaving.hand_over(held))
         ctx.when_written(self._handed_over)
+
+    async def files_of(self, ask: Ask, asker: Asker) -> Sequence[HandedFile]:
+        """The pictures and files of an answer, where this agent finds them."""
+        if not has_files(ask):
+            return ()
+        from sayso.mcp_server.files import handed  # few answers have any
+
+        waiting = await self.waiting()
+        return await waiting.do(handed, waiting.desk, self.config.attachments_dir, ask, asker)
 
     def note_at_work(self, asker: Asker) -> None:
         """Have it known that this session is at work, once a minute at most. What needs no store opens none for it: the

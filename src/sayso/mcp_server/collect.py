@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 
 from sayso.asks.desk import Held
+from sayso.asks.handed_files import with_places
 from sayso.asks.model import Ask, Asker, Away
 from sayso.asks.waiting import Waiting
 from sayso.bridge import BackgroundTasks, seen_through
@@ -84,7 +85,12 @@ class CollectCalls:
             if wanted.ask_id is None:
                 asks = [ask for ask in asks if not _settled(ask) or any(one.ask.id == ask.id for one in held)]
             asks = await self._hand_over(ctx, waiting, asks, held)
-            told = result(dialect.render(asks, of_others))
+            files = {ask.id: await self._backend.files_of(ask, asker) for ask in asks}
+            told = result(dialect.render([with_places(ask, files[ask.id]) for ask in asks], of_others))
+            if handed := [each for of_ask in files.values() for each in of_ask]:
+                from sayso.mcp_server.files import put_into
+
+                put_into(told, handed, asker)
             if self._backend.stopping and not all(_settled(ask) for ask in asks):
                 say_stopping(told)
             return told

@@ -14,10 +14,12 @@ class ToolResult:
     What is said beside the result itself is on lines of its own: some clients put texts together with nothing between.
     """
 
-    __slots__ = ("data", "is_error", "texts")
+    __slots__ = ("blocks", "data", "is_error", "texts")
 
     def __init__(self, text: str, data: Mapping[str, Any] | None = None, *, is_error: bool = False) -> None:
         self.texts, self.data, self.is_error = [text], data, is_error
+        self.blocks: list[Json] = []
+        """What else there is to see: pictures, and texts of files."""
 
     def say_before(self, text: str) -> None:
         self.texts.insert(0, f"{text}\n")
@@ -26,7 +28,8 @@ class ToolResult:
         self.texts.append(f"\n{text}")
 
     def on_the_wire(self) -> Json:
-        told: Json = {"content": [{"type": "text", "text": text} for text in self.texts], "isError": self.is_error}
+        texts = [{"type": "text", "text": text} for text in self.texts]
+        told: Json = {"content": [*texts, *self.blocks], "isError": self.is_error}
         return told if self.data is None else {**told, "structuredContent": self.data}
 
 

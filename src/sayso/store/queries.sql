@@ -239,6 +239,32 @@ DELETE FROM snoozes WHERE ask_id = :ask_id AND person = :person;
 -- name: drop_snoozes
 DELETE FROM snoozes WHERE ask_id = :ask_id;
 
+-- name: lock_ask
+-- Whoever adds a file to an ask waits for whoever else adds one, so that both are counted.
+UPDATE asks SET id = id WHERE id = :id;
+
+-- name: insert_attachment
+INSERT INTO attachments (ask_id, person, id, name, media, size, width, height, created_at)
+VALUES (:ask_id, :person, :id, :name, :media, :size, :width, :height, :now)
+ON CONFLICT (ask_id, person, id) DO NOTHING;
+
+-- name: insert_attachment_part
+INSERT INTO attachment_parts (ask_id, person, attachment_id, number, data)
+VALUES (:ask_id, :person, :attachment_id, :number, :data);
+
+-- name: attachments_of
+SELECT * FROM attachments WHERE ask_id = :ask_id AND person = :person ORDER BY created_at, id;
+
+-- name: attachment_parts
+SELECT data FROM attachment_parts
+WHERE ask_id = :ask_id AND person = :person AND attachment_id = :attachment_id ORDER BY number;
+
+-- name: drop_attachment
+DELETE FROM attachments WHERE ask_id = :ask_id AND person = :person AND id = :id;
+
+-- name: drop_attachments
+DELETE FROM attachments WHERE ask_id = :ask_id;
+
 -- name: put_surface
 INSERT INTO surfaces (process, surface, person, since) VALUES (:process, :surface, :person, :now)
 ON CONFLICT (process) DO UPDATE SET surface = excluded.surface, person = excluded.person;

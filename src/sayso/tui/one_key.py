@@ -44,7 +44,8 @@ def is_told_beside(ask: Ask) -> bool:
     """Whether what stands beside the list is all of its question, and not a part of it."""
     question = ask.questions[0]
     about = [one_line(option.description, _LONGEST_DESCRIPTION) for option in question.choices]
-    return len(question.text) < _LONGEST_BESIDE and not any(map(_is_cut, about)) and _can_be_told_apart(question)
+    seen = len(question.text) < _LONGEST_BESIDE and not question.is_visual
+    return seen and not any(map(_is_cut, about)) and _can_be_told_apart(question)
 
 
 def _choice(shared: Shared, question: Question, key: str, chosen: str) -> str:
@@ -62,7 +63,7 @@ def _fit_in_one_line(question: Question, keys: Mapping[str, str]) -> bool:
     """Whether they need no more than their names, and no name looks like two of them, or like who asks."""
     signs = {*keys, "·"}
     return _can_be_told_apart(question) and not any(
-        option.description.strip() or signs & set(option.name.split()) for option in question.choices
+        option.is_explained or signs & set(option.name.split()) for option in question.choices
     )
 
 

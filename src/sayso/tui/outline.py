@@ -8,6 +8,7 @@ from textual.content import Content
 
 from sayso.asks.crowds import Crowd
 from sayso.asks.model import CLIENT_FORM, Answer, Ask, Event, Option, Question, State
+from sayso.asks.words import with_previews
 from sayso.records import replace
 from sayso.text import one_line, printable
 from sayso.tui.markdown import Block, blocks, cut
@@ -21,7 +22,7 @@ _MOST_ANSWER = 4_000
 
 def question_blocks(shared: Shared, question: Question) -> Iterator[Block]:
     """A question's text, and a last line that says what was left out of it."""
-    part = cut(question.text)
+    part = cut(with_previews(question))
     yield from blocks(part.text)
     if part.left_out:
         told = shared.texts.cut.format(n=f"{part.left_out:,}", key=shared.keys.shown("whole"))
@@ -97,7 +98,7 @@ def whole_text(shared: Shared, ask: Ask) -> str:
     if ask.wanted is not None:
         return "\n\n".join([*parts, _card_text(shared, ask)]) + "\n"
     for place, question in enumerate(ask.questions):
-        parts.append(f"{place + 1}. {printable(question.text)}")
+        parts.append(f"{place + 1}. {printable(with_previews(question))}")
         parts += [
             f"   - {printable(option.label)}\n     {printable(option.description)}" for option in question.choices
         ]
@@ -141,7 +142,7 @@ def _head(shared: Shared, ask: Ask) -> Iterator[Block]:
 
 def _numbered(shared: Shared, place: int, question: Question) -> list[Block]:
     """A question with its number before it."""
-    part = cut(question.text, _MOST_QUESTION)
+    part = cut(with_previews(question), _MOST_QUESTION)
     found = list(blocks(part.text)) + ([_line("…")] if part.left_out else [])
     number = f"{place + 1}. "
     first, *others = [

@@ -229,6 +229,7 @@ class Wording:
             lines.append(answer.text)
         if answer.note:
             lines.append(f"{self.texts.note}: {answer.note}")
+        lines += [f"{self.texts.attached}: {each.name}" for each in answer.attachments]
         return lines
 
 

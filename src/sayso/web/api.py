@@ -10,12 +10,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from sayso.asks.model import Answer, Ask
+from sayso.asks.model import Answer, Ask, Attachment
 from sayso.dialects.asks_as_data import ask_data, event_data
+from sayso.dialects.outcomes import attachment_data
 from sayso.permissions.action import AllowScope
-from sayso.web import commands_api, log_api
+from sayso.web import commands_api, files, log_api
 from sayso.web.openapi import ApiCall, ApiOperation, document, read_call
-from sayso.web.schemas import QUERY_LIMIT, QUERY_PROJECT, QUERY_SEARCH, SCHEMAS, query_id
+from sayso.web.schemas import QUERY_LIMIT, QUERY_NAME, QUERY_PROJECT, QUERY_SEARCH, SCHEMAS, query_id
 from sayso.web.sessions import required_caller
 from sayso.web.site import no_such_ask, site_of
 
@@ -64,8 +65,29 @@ async def events(call: ApiCall) -> dict[str, Any]:
 
 async def answer(call: ApiCall) -> dict[str, Any]:
     site, ask = site_of(call.request), await _ask(call)
-    given = [Answer(**{**item, "chosen": tuple(item.get("chosen", ()))}) for item in call.body["answers"]]
+    given = [_given(item) for item in call.body["answers"]]
     return ask_data(await site.do(site.desk.answer, ask.id, given, call.visitor.settler))
+
+
+def _given(item: dict[str, Any]) -> Answer:
+    attachments = tuple(Attachment(id=each) for each in item.get("attachments", ()))
+    return Answer(**{**item, "chosen": tuple(item.get("chosen", ())), "attachments": attachments})
+
+
+async def attach(call: ApiCall) -> dict[str, Any]:
+    site, ask, name = site_of(call.request), await _ask(call), call.query.get("name", "file")
+    added = await site.do(site.desk.add_attachment, ask.id, call.visitor.user, name, call.body)
+    return attachment_data(added)
+
+
+async def attached(call: ApiCall) -> Response:
+    return await files.sent(call.request, call.visitor, await _ask(call))
+
+
+async def detach(call: ApiCall) -> dict[str, Any]:
+    site, ask, user = site_of(call.request), await _ask(call), call.visitor.user
+    await site.do(site.desk.drop_attachment, ask.id, user, call.request.path_params["attachment"])
+    return {"attachments": [attachment_data(each) for each in await site.do(site.desk.added, ask.id, user)]}
 
 
 async def reject(call: ApiCall) -> dict[str, Any]:
@@ -142,6 +164,32 @@ OPERATIONS = (
     ),
     ApiOperation(
         method="POST",
+        path="/api/asks/{ask}/attachments",
+        summary="Add a picture or a file to the answer that you are about to give. Its id goes into the answer.",
+        work=attach,
+        answer="Attachment",
+        query={"name": QUERY_NAME},
+        takes_file=True,
+        errors=[404, 409],
+    ),
+    ApiOperation(
+        method="GET",
+        path="/api/asks/{ask}/attachments/{attachment}",
+        summary="What is in a picture or a file of an ask, of its answer, or of yours.",
+        work=attached,
+        answer="",
+        errors=[404],
+    ),
+    ApiOperation(
+        method="DELETE",
+        path="/api/asks/{ask}/attachments/{attachment}",
+        summary="Take back a picture or a file that you have added and not sent. Those that are left.",
+        work=detach,
+        answer="Attachments",
+        errors=[404],
+    ),
+    ApiOperation(
+        method="POST",
         path="/api/asks/{ask}/reject",
         summary="Reject an ask, with a reason for the agent.",
         work=reject,
@@ -190,7 +238,8 @@ def _endpoint(operation: ApiOperation) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         visitor = await required_caller(request)
         call = await read_call(operation, request, visitor, SCHEMAS)
-        return JSONResponse(await operation.work(call))
+        done = await operation.work(call)
+        return done if isinstance(done, Response) else JSONResponse(done)
 
     return endpoint
 

@@ -141,6 +141,7 @@ def _said(question: Question, ask: Ask) -> str:
     if answer is None:
         return ""
     parts = [*wording.chosen_labels(question, answer), *([answer.text] if answer.text else [])]
+    parts += [each.name for each in answer.attachments]
     return ", ".join(parts) + (f" ({answer.note})" if answer.note else "")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sayso.asks.draft import Draft, Said, answer
 from sayso.asks.mark import mark
-from sayso.asks.model import Answer, Ask, Kind, Question, fit
+from sayso.asks.model import Answer, Ask, Attachment, Kind, Question, fit
 from sayso.errors import InvalidInput
 from sayso.permissions.action import action_of, takes_changes
 from sayso.permissions.editing import to_edit
@@ -85,6 +85,7 @@ def _said(question: Question, fields: Fields, name: str) -> Said:
         own=own and question.takes_own_text,
         note=fields.one(f"{name}-note"),
         skipped=SKIP in picked,
+        attachments=tuple(Attachment(id=kept) for kept in dict.fromkeys(fields.all(f"{name}-kept"))),
     )
 
 

@@ -9,6 +9,8 @@ from urllib.parse import parse_qsl
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from sayso.records import record
+
 MOST_BYTES = 16 * 1024 * 1024
 FROM_STRANGERS = 64 * 1024
 """Of whom nothing is known yet; a sign-in link and its form are far shorter."""
@@ -17,18 +19,28 @@ _FORM = "application/x-www-form-urlencoded"
 _WITH_FILES = "multipart/form-data"
 _BOUNDARY = re.compile(r'boundary="?([0-9A-Za-z\'()+_,./:=?-]{1,70})"?')
 _NAME = re.compile(r'[;\s]name="([^"\r\n]{1,100})"')
-_FILE_NAME = re.compile(r'[;\s]filename="')
+_FILE_NAME = re.compile(r'[;\s]filename="([^"\r\n]{0,1000})"')
+
+
+@record
+class SentFile:
+    """A file of a form: what its sender calls it, and what is in it."""
+
+    name: str
+    data: bytes
 
 
 class Fields:
     """The named values of a form. Line breaks are those that the person typed, not those of the wire."""
 
-    def __init__(self, values: Mapping[str, Sequence[str]], files: Mapping[str, Sequence[bytes]] | None = None) -> None:
+    def __init__(
+        self, values: Mapping[str, Sequence[str]], files: Mapping[str, Sequence[SentFile]] | None = None
+    ) -> None:
         self._values, self._files = values, files or {}
 
-    def files(self, name: str) -> Sequence[bytes]:
-        """The contents of the files that were chosen."""
-        return [content for content in self._files.get(name, ()) if content]
+    def files(self, name: str) -> Sequence[SentFile]:
+        """The files that were chosen. A field in which none was is sent as one without a name."""
+        return [file for file in self._files.get(name, ()) if file.data or file.name]
 
     def one(self, name: str) -> str:
         return next(iter(self._values.get(name, ())), "").replace("\r\n", "\n")
@@ -81,11 +93,12 @@ async def read_form_with_files(request: Request) -> Fields:
     if sent.strip().lower() != _WITH_FILES or not boundary:
         return await read_form(request)
     values: dict[str, list[str]] = {}
-    files: dict[str, list[bytes]] = {}
+    files: dict[str, list[SentFile]] = {}
     for head, content in _parts(await read_body(request), boundary[1].encode()):
         name = _NAME.search(head)
-        if name and _FILE_NAME.search(head):
-            files.setdefault(name[1], []).append(content)
+        if name and (called := _FILE_NAME.search(head)):
+            # As browsers spell a quotation mark in a name.
+            files.setdefault(name[1], []).append(SentFile(name=called[1].replace("%22", '"'), data=content))
         elif name:
             values.setdefault(name[1], []).append(content.decode(errors="replace"))
     return Fields(values, files)

@@ -44,11 +44,13 @@ class ApiOperation:
     summary: str
     work: Callable[[ApiCall], Awaitable[Any]]
     answer: str
-    """The name of the schema of what it returns."""
+    """The name of the schema of what it returns; empty: a file as it is."""
     query: Mapping[str, Schema] = field(default_factory=dict)
     body: str = ""
     """The name of the schema of what it takes."""
     errors: Sequence[int] = ()
+    takes_file: bool = False
+    """Whether its body is a file as it is."""
 
     @cached_property
     def name(self) -> str:
@@ -68,8 +70,9 @@ ERRORS = {
     422: "The input does not fit; every problem is named.",
     503: "The store cannot be reached.",
 }
+_FILE = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 _ALWAYS = (401, 403, 421, 503)
-_IDS = {"ask": "Id", "operation": "OperationId"}
+_IDS = {"ask": "Id", "operation": "OperationId", "attachment": "Id"}
 """The schema of each name that stands in a path."""
 
 
@@ -84,6 +87,8 @@ async def read_call(
         body = await _read_json(request)
         _validate(problems, "body", body, {"$ref": f"#/components/schemas/{operation.body}", **_components(schemas)})
     problems.check()
+    if operation.takes_file:
+        body = await read_body(request)
     return ApiCall(request=request, visitor=visitor, query=query, body=body)
 
 
@@ -158,16 +163,19 @@ def document(operations: Sequence[ApiOperation], schemas: Mapping[str, Schema]) 
 
 def _described(operation: ApiOperation) -> dict[str, Any]:
     errors = [*_ALWAYS, *operation.errors, *([400, 413, 415, 422] if operation.body else [])]
+    errors += [413, 422] if operation.takes_file else []
     errors += [422] if operation.query else []
     described: dict[str, Any] = {
         "operationId": operation.name,
         "summary": operation.summary,
         "parameters": [*_path_parameters(operation), *_query_parameters(operation)],
         "responses": {
-            "200": {"description": "Done.", "content": _content(operation.answer)},
+            "200": {"description": "Done.", "content": _content(operation.answer) if operation.answer else _FILE},
             **{str(code): {"description": ERRORS[code], "content": _content("Error")} for code in sorted(set(errors))},
         },
     }
+    if operation.takes_file:
+        described["requestBody"] = {"required": True, "content": _FILE}
     if operation.body:
         described["requestBody"] = {"required": True, "content": _content(operation.body)}
     return described

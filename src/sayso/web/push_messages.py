@@ -89,7 +89,7 @@ def options(ask: Ask) -> list[str]:
         return []
     choices = ask.questions[0].choices
     labels = [option.label for option in choices]
-    fit = all(_is_plain(label, LONGEST_OPTION) for label in labels) and not any(each.description for each in choices)
+    fit = all(_is_plain(label, LONGEST_OPTION) for label in labels) and not any(each.is_explained for each in choices)
     return labels if fit and 2 <= len(labels) <= MOST_OPTIONS and len(set(labels)) == len(labels) else []
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from sayso.agents import relay_file
 from sayso.agents.model import Run
 from sayso.asks.desk import Held
+from sayso.asks.handed_files import with_files
 from sayso.asks.model import Ask, NewAsk, State
 from sayso.bridge import BackgroundTasks, endless, in_thread, seen_through
 from sayso.clock import now_ms
@@ -149,7 +150,7 @@ class RelayedQuestions:
                     await self._waiting.release(relayed.held, "its run has ended")
                     relayed.end(await self.do(self._desk.get, relayed.ask.id))
                     return
-            relayed.end(end.result())
+            relayed.end(await self.do(with_files, self._desk, self._config.attachments_dir, end.result()))
             if relayed.ask.state in (State.SUPERSEDED, State.TIMED_OUT):
                 # Whoever waited knows, or knows from the clock.
                 await self._waiting.delivered(relayed.held)

@@ -63,7 +63,7 @@ def options_in_row(ask: Ask) -> tuple[Option, ...]:
 
 
 def _is_short(option: Option) -> bool:
-    return not option.description and 0 < len(option.name.strip()) <= MOST_LABEL and "\n" not in option.name
+    return not option.is_explained and 0 < len(option.name.strip()) <= MOST_LABEL and "\n" not in option.name
 
 
 def size_of(ask: Ask) -> str:

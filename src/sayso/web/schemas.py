@@ -70,6 +70,7 @@ QUERY_BEFORE = {
     "maximum": 10**15,
     "description": "Go on before this entry: the `next` of the page before.",
 }
+QUERY_NAME = {"type": "string", "minLength": 1, "maxLength": 1000, "description": "What the file is called."}
 QUERY_LIMIT = {"type": "integer", "minimum": 1, "maximum": 100, "description": "At most this many; 100 by default."}
 
 
@@ -81,7 +82,9 @@ def query_operation(description: str) -> dict[str, Any]:
     return {"type": "string", "pattern": OPERATION_ID, "description": description}
 
 
-_OPTION = _record(id=_TEXT, label=_TEXT, description=_TEXT, recommended=_FLAG)
+_OPTION = _record(
+    id=_TEXT, label=_TEXT, description=_TEXT, recommended=_FLAG, preview=_TEXT, picture=_or_null("Attachment")
+)
 _QUESTION = _record(
     id=_TEXT,
     question=_TEXT,
@@ -113,6 +116,7 @@ _GIVEN = {
         text=_TEXT_OR_NULL,
         skipped=_FLAG,
         note=_TEXT,
+        attachments=_list(ref("Attachment")),
     ),
     "required": ["question_id", "question", "selected", "text", "skipped"],
 }
@@ -218,6 +222,12 @@ _ANSWER = {
         "chosen": {"type": "array", "items": _TEXT, "maxItems": MOST_ITEMS},
         "text": _TEXT_OR_NULL,
         "note": _TEXT,
+        "attachments": {
+            "type": "array",
+            "items": ref("Id"),
+            "maxItems": MOST_ITEMS,
+            "description": "The ids of pictures and files that you have added to the ask before.",
+        },
     },
     "required": ["question"],
     "additionalProperties": False,
@@ -273,6 +283,10 @@ SCHEMAS: Mapping[str, Mapping[str, Any]] = {
     "Question": _QUESTION,
     "Asker": _ASKER,
     "Given": _GIVEN,
+    "Attachment": _record(
+        id=ref("Id"), name=_TEXT, media_type=_TEXT, size=_WHOLE, width=_WHOLE_OR_NULL, height=_WHOLE_OR_NULL
+    ),
+    "Attachments": _record(attachments=_list(ref("Attachment"))),
     "Outcome": _OUTCOME,
     "Ask": _ASK,
     "Action": _ACTION,

@@ -26,15 +26,6 @@ from sayso.agents.model import (
     Spoken,
 )
 from sayso.agents.offers import Offers, offers_of
-from sayso.agents.pictures import (
-    LONGEST_SIDE,
-    MOST_BYTES,
-    MOST_IN_ALL,
-    MOST_PIXELS,
-    is_drawable,
-    media_type,
-    without_metadata,
-)
 from sayso.agents.supervisor import RunSupervisor
 from sayso.agents.terminal_sessions import TerminalMessage
 from sayso.brought import brought
@@ -49,6 +40,15 @@ from sayso.errors import (
     SaysoError,
     TooManyRuns,
     TreeUnavailable,
+)
+from sayso.pictures import (
+    LONGEST_SIDE,
+    MOST_BYTES,
+    MOST_IN_ALL,
+    MOST_PIXELS,
+    is_drawable,
+    media_type,
+    without_metadata,
 )
 from sayso.records import replace
 from sayso.web import talk_wording
@@ -408,7 +408,7 @@ async def project_of(request: Request, visitor: Visitor, given: str) -> Project:
 
 def pictures_in(fields: Fields, agent: str, offers: Offers) -> tuple[Picture, ...]:
     """The pictures of a form, without what a camera writes into them besides."""
-    sent = fields.files("picture")
+    sent = [file.data for file in fields.files("picture") if file.data]
     problems = []
     if sent and not offers.takes_pictures:
         text = f"cannot be sent: {agent} takes none, or has not been talked with here yet. Send your words without it."

@@ -18,10 +18,11 @@ from sayso.errors import AlreadySettled, InvalidInput, NotFound
 from sayso.permissions.verdict import verdict_of
 from sayso.records import replace
 from sayso.text import printable
+from sayso.web import files
 from sayso.web.boards import PAGE
 from sayso.web.entries import ANSWER_BEGUN, check, contradiction, from_form, is_answer
 from sayso.web.events import News
-from sayso.web.fields import Fields, read_form
+from sayso.web.fields import Fields, read_form_with_files
 from sayso.web.pages import fragment, look_of, page
 from sayso.web.permission_card import (
     AS_ASKED,
@@ -119,6 +120,7 @@ async def show_ask(request: Request) -> Response:
     await site.do(site.desk.release_the_dead)
     ask = await site.ask(request.path_params["ask"], visitor.user)
     draft = from_json(ask, await site.do(site.desk.draft, ask.id, visitor.user))
+    draft = await files.with_known(site, visitor, ask, draft)
     wanted = draft.edit is not None or "edit" in request.query_params
     return await _ask_page(request, visitor, ask, draft, editing=editing_of(ask, draft.edit) if wanted else None)
 
@@ -136,11 +138,12 @@ async def show_row(request: Request) -> Response:
 async def settle(request: Request) -> Response:
     """Answer or reject. What cannot be sent comes back as it was entered, with what is wrong."""
     visitor, site, ask, fields = await form_of(request)
-    entries = from_form(ask, fields)
+    entries, not_added = await files.with_sent(site, visitor, ask, from_form(ask, fields), fields)
     if card := card_of(ask):
         wish = await _decision(site, visitor, ask, card, fields)
     else:
         wish = await _answer(site, visitor, ask, entries, fields)
+        wish = replace(wish, problems={**wish.problems, **not_added}) if is_answer(fields) else wish
     show = partial(_ask_page, request, visitor, seen=fields.all("seen"), editing=wish.editing)
     try:
         if ask.state.answerable and (wish.refused or wish.problems):
@@ -222,7 +225,7 @@ async def begun_elsewhere(site: Site, visitor: Visitor, ask: Ask) -> str:
 async def keep_draft(request: Request) -> Response:
     """Remember a half-filled form, so that any browser or terminal of this person can go on with it."""
     visitor, site, ask, fields = await form_of(request)
-    entries = from_form(ask, fields)
+    entries = await files.with_known(site, visitor, ask, from_form(ask, fields))
     # Another tab of theirs may have sent the very same.
     if not _was_sent(ask, entries, fields):
         await site.do(site.desk.keep_draft, ask.id, visitor.user, to_json(ask, entries))
@@ -249,7 +252,7 @@ def _is_what_was_allowed(ask: Ask, edit: str | None) -> bool:
 async def form_of(request: Request) -> tuple[Visitor, Site, Ask, Fields]:
     """Who sent a form about which ask, and what it says."""
     visitor, site = await required_browser(request), site_of(request)
-    fields = await read_form(request)
+    fields = await read_form_with_files(request)
     visitor.check_form(fields.one(CSRF_FIELD))
     return visitor, site, await site.ask(request.path_params["ask"], visitor.user), fields
 

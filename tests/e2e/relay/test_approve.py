@@ -239,7 +239,7 @@ def test_claudes_own_questions_are_ordinary_asks_and_their_answers_go_back_in_it
     call = wants(claude, "AskUserQuestion", questions=QUESTIONS, metadata={"source": "x"})
     ask = person.wait_for_ask("Which colour?")
     assert (ask.tool, [question.title for question in ask.questions]) == ("AskUserQuestion", ["Colour", "Size"])
-    assert ask.questions[0].options[1].description == "~~~"
+    assert ask.questions[0].options[1].preview == "~~~"
     several = Answer(question="2", chosen=("3", "1"), text="a crate", note="soon")
     person.answer(ask, "none of them", several)
     answers = {"Which colour?": "none of them", "Which sizes?": "S, L, a crate (note: soon)"}

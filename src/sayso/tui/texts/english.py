@@ -110,6 +110,7 @@ class Texts:
     other_hint: str = "Your own answer. {newline} begins a new line."
     note_hint: str = "A note to go with this answer."
     note: str = "Note"
+    attached: str = "Attached"
     skipped: str = "skipped"
     words_or_skip: str = "You also wrote {words}. {key} goes on with that; to skip the question, delete it first."
     missing: str = "needs an answer"

@@ -101,6 +101,7 @@ class German(Texts):
     other_hint = "Ihre eigene Antwort. {newline} beginnt eine neue Zeile."
     note_hint = "Eine Anmerkung zu dieser Antwort."
     note = "Anmerkung"
+    attached = "Mitgeschickt"
     skipped = "übersprungen"
     words_or_skip = "Sie haben auch {words} geschrieben. {key} schickt das; zum Überspringen löschen Sie es zuerst."
     missing = "braucht eine Antwort"

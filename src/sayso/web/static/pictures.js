@@ -3,8 +3,7 @@
 
 const field = document.querySelector("[data-pictures] input[type=file]");
 const CHOSEN = `sayso:${document.querySelector("meta[name=sayso-user]").content}:draft:pictures:${field?.form.dataset.keep}`;
-const LARGE = 1_500_000;
-const LONGEST_SIDE = 1_568;
+const { smaller } = globalThis.sayso;
 
 function show() {
   const list = document.querySelector("[data-chosen-pictures]");
@@ -34,17 +33,6 @@ function put(files) {
   for (const file of files) chosen.items.add(file);
   field.files = chosen.files;
   show();
-}
-
-async function smaller(file) {
-  if (file.size <= LARGE || file.type === "image/gif") return file;
-  const picture = await createImageBitmap(file).catch(() => null);
-  if (!picture) return file;
-  const scale = Math.min(1, LONGEST_SIDE / Math.max(picture.width, picture.height));
-  const canvas = new OffscreenCanvas(Math.round(picture.width * scale), Math.round(picture.height * scale));
-  canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
-  const made = await canvas.convertToBlob({ type: "image/jpeg", quality: 0.85 });
-  return made.size < file.size ? new File([made], `${file.name.replace(/\.\w+$/, "")}.jpg`, { type: "image/jpeg" }) : file;
 }
 
 async function add(files) {

@@ -11,7 +11,15 @@ import pytest
 
 from sayso.agents.claude import Claude
 from sayso.agents.model import EventKind, Picture, Saying, Spoken
-from sayso.agents.pictures import LONGEST_SIDE, MOST_BYTES, is_drawable, media_type, picture_of, without_metadata
+from sayso.pictures import (
+    LONGEST_SIDE,
+    MOST_BYTES,
+    from_base64,
+    is_drawable,
+    is_other_photo,
+    media_type,
+    without_metadata,
+)
 
 SECRET = b"48.8584 N, 2.2945 E"
 PNG = (resources.files("sayso.web") / "static" / "icon-192.png").read_bytes()
@@ -35,15 +43,43 @@ JFIF, TABLES = segment(0xE0, b"JFIF\0\1\1\0\0\1\0\1\0\0"), segment(0xDB, b"\0" *
 SCAN = segment(0xDA, b"\1\1\0\0\x3f\0") + b"the picture" + b"\xff\xd9"
 
 
+def photo(*segments: bytes, width: int = 40, height: int = 30) -> bytes:
+    """A photo as a telephone takes it, which says where it was taken."""
+    frame = segment(0xC0, b"\x08" + struct.pack(">HH", height, width) + b"\1\1\x11\0")
+    about = segments or (exif(">", 1), segment(0xE1, b"http://ns.adobe.com/xap/1.0/\0" + SECRET))
+    return b"\xff\xd8" + JFIF + b"".join(about) + TABLES + frame + SCAN
+
+
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_a_photo_loses_where_it_was_taken_and_stays_the_right_way_up(order: str) -> None:
-    photo = b"\xff\xd8" + JFIF + exif(order, 6) + segment(0xE1, b"http://ns.adobe.com/xap/1.0/\0" + SECRET)
-    photo += segment(0xFE, SECRET) + TABLES + SCAN
-    clean = without_metadata(photo)
+    taken = b"\xff\xd8" + JFIF + exif(order, 6) + segment(0xE1, b"http://ns.adobe.com/xap/1.0/\0" + SECRET)
+    taken += segment(0xFE, SECRET) + TABLES + SCAN
+    clean = without_metadata(taken)
     assert SECRET not in clean
     upright = segment(0xE1, b"Exif\0\0MM\0*" + struct.pack(">IHHHIHHI", 8, 1, 0x0112, 3, 1, 6, 0, 0))
     assert clean == b"\xff\xd8" + JFIF + upright + TABLES + SCAN
     assert without_metadata(clean) == clean
+
+
+def test_nothing_that_follows_the_end_of_a_picture_is_kept() -> None:
+    later = b"\xff\xd8" + exif("<", 1) + SCAN
+    taken = b"\xff\xd8" + JFIF + TABLES + segment(0xDA, b"\1") + b"one\xff\0\xff\xd3two" + TABLES + SCAN
+    assert without_metadata(taken + later + b"PK\3\4<script>" + SECRET) == taken
+    assert without_metadata(PNG + SECRET) == without_metadata(PNG)
+    gif = b"GIF89a\1\0\1\0\x80\0\0" + b"\0" * 6
+    plays = b"!\xff\x0bNETSCAPE2.0\3\1\0\0\0"
+    image = b",\0\0\0\0\1\0\1\0\0\2\2D\1\0"
+    noted = (
+        b"!\xfe"
+        + bytes([len(SECRET)])
+        + SECRET
+        + b"\0"
+        + b"!\xff\x0bXMP DataXMP"
+        + bytes([len(SECRET)])
+        + SECRET
+        + b"\0"
+    )
+    assert without_metadata(gif + noted + plays + noted + image + b";" + SECRET) == gif + plays + image + b";"
 
 
 def test_a_picture_that_says_it_is_huge_or_does_not_say_how_large_it_is_is_not_taken() -> None:
@@ -60,7 +96,7 @@ def test_a_picture_that_says_it_is_huge_or_does_not_say_how_large_it_is_is_not_t
     assert all(map(is_drawable, [PNG, *claiming(4000, 3000)]))
     assert not any(map(is_drawable, [*claiming(30_000, 30_000), *claiming(LONGEST_SIDE + 1, 1)]))
     assert not any(map(is_drawable, [b"\xff\xd8\xff", b"GIF89a", PNG[:20], b"RIFF\0\0\0\0WEBPVP8 "]))
-    assert picture_of(base64.b64encode(claiming(30_000, 30_000)[0]).decode()) is None
+    assert from_base64(base64.b64encode(claiming(30_000, 30_000)[0]).decode()) is None
 
 
 def test_texts_and_times_of_a_png_are_dropped() -> None:
@@ -82,13 +118,23 @@ def test_a_webp_says_no_more_that_it_has_what_was_dropped() -> None:
 
     picture = chunk(b"VP8 ", b"picture")
     dirty = webp(chunk(b"VP8X", b"\x1c" + b"\0" * 9), picture, chunk(b"EXIF", SECRET), chunk(b"XMP ", SECRET))
-    assert without_metadata(dirty) == webp(chunk(b"VP8X", b"\x10" + b"\0" * 9), picture)
+    assert without_metadata(dirty + SECRET) == webp(chunk(b"VP8X", b"\x10" + b"\0" * 9), picture)
+    turned = webp(chunk(b"VP8X", b"\x1c" + b"\0" * 9), picture, chunk(b"EXIF", exif("<", 6)[10:]))
+    upright = chunk(b"EXIF", b"MM\0*" + struct.pack(">IHHHIHHI", 8, 1, 0x0112, 3, 1, 6, 0, 0))
+    assert without_metadata(turned) == webp(chunk(b"VP8X", b"\x18" + b"\0" * 9), picture, upright)
+
+
+def test_photos_of_kinds_that_nothing_can_be_taken_out_of_are_known() -> None:
+    for other_photo in (b"\0\0\0\x18ftypheic\0\0\0\0", b"\0\0\0\x1cftypavif", b"II*\0\x08\0\0\0", b"MM\0*\0\0\0\x08"):
+        assert is_other_photo(other_photo)
+    for other in (PNG, b"\0\0\0\x18ftypmp42", b"%PDF-1.7", b""):
+        assert not is_other_photo(other)
 
 
 @pytest.mark.parametrize("cut", range(0, 120, 7))
 def test_a_file_that_is_cut_off_does_no_harm(cut: int) -> None:
-    photo = b"\xff\xd8" + JFIF + exif("<", 6) + TABLES + SCAN
-    for whole in (photo, PNG, b"RIFF\xff\xff\xff\xffWEBPVP8X\xff\xff\xff\xff" + b"\0" * 100):
+    taken = b"\xff\xd8" + JFIF + exif("<", 6) + TABLES + SCAN
+    for whole in (taken, PNG, b"RIFF\xff\xff\xff\xffWEBPVP8X\xff\xff\xff\xff" + b"\0" * 100):
         assert SECRET not in without_metadata(whole[:cut])
 
 
@@ -97,13 +143,13 @@ def test_a_file_that_is_cut_off_does_no_harm(cut: int) -> None:
 )
 def test_what_is_no_picture_is_none_whatever_it_is_called(data: bytes) -> None:
     assert media_type(data) == ""
-    assert picture_of(base64.b64encode(data).decode()) is None
+    assert from_base64(base64.b64encode(data).decode()) is None
 
 
 def test_what_an_agent_calls_a_picture_is_looked_at() -> None:
-    assert picture_of(base64.b64encode(PNG).decode()) == Picture(media="image/png", data=PNG)
+    assert from_base64(base64.b64encode(PNG).decode()) == PNG
     for nonsense in (None, 7, "", "no base64!", "A" * (MOST_BYTES * 2)):
-        assert picture_of(nonsense) is None
+        assert from_base64(nonsense) is None
 
 
 def test_claude_is_sent_pictures_as_blocks_and_its_own_are_taken_out_of_results() -> None:
