@@ -81,6 +81,40 @@ def test_a_conversation_is_handed_back_only_between_two_turns_and_with_a_session
     assert (third.is_handed_back, third.to_copy) == (False, "")
 
 
+def test_a_turn_that_only_takes_over_rests_at_once_unless_something_was_said(runs: RunDesk, project: Project) -> None:
+    new = replace(new_run(project, prompt=""), choices=RunChoices(copies="s-1", copied_to="step-9"))
+    silent, spoken = (runs.open(replace(new, token=str(uuid.uuid4())), most=9) for _ in range(2))
+    assert (silent.only_takes_over, silent.to_copy, silent.said, silent.untaken) == (True, "s-1", 1, 0)
+    assert runs.rest_if_silent(silent.id).state is RunState.COMPLETED
+    said = runs.say(spoken.id, Spoken(what=Saying.MESSAGE, text="Go on"), by="ada")
+    assert not runs.rest_if_silent(spoken.id).state.ended
+    assert [(number, each.text) for number, each in runs.to_be_said(said, after=0)] == [(2, "Go on")]
+    # What was not yet said anything to is still the session of its terminal.
+    back = runs.hand_back(runs.get(silent.id), last_step="step-11")
+    assert (back.is_handed_back, back.session, back.choices.copied_to) == (True, "s-1", "step-11")
+    found = runs.latest_in_session("s-1", "ada")
+    assert (found and found.id, runs.latest_in_session("s-1", "eve"), runs.latest_in_session("", "ada")) == (
+        silent.id,
+        None,
+        None,
+    )
+    again = runs.open(new_run(project, silent.conversation), most=9)
+    told = runs.go_on_from(again.id, text("Meanwhile", EventKind.ELSEWHERE), copied_to="step-12")
+    assert (told.choices.copied_to, len(runs.events_of(again.id, EventKind.ELSEWHERE))) == ("step-12", 1)
+
+
+def test_a_conversation_that_joins_a_session_is_known_by_it_and_copies_nothing(runs: RunDesk, project: Project) -> None:
+    choices = RunChoices(joins="s-1", server="/run/codex.sock")
+    first = runs.open(replace(new_run(project), choices=choices), most=9)
+    other = runs.open(new_run(project), most=9)
+    assert [run.id for run in runs.joined_to("s-1")] == [first.id]
+    back = runs.hand_back(done(runs, runs.note_session(first.id, "s-1")))
+    assert (back.is_handed_back, back.to_copy) == (True, "")
+    second = runs.open(new_run(project, first.conversation), most=9)
+    assert (second.is_handed_back, second.to_copy, second.choices.joins) == (False, "", "s-1")
+    assert other.choices.joins == ""
+
+
 def test_a_run_is_found_by_its_token_while_it_is_on_and_by_none_afterwards(runs: RunDesk, project: Project) -> None:
     run = runs.open(new_run(project, token=TOKEN, prompt="All\x00 of it \ud83d\ude00"), most=3)
     found = runs.active(TOKEN)

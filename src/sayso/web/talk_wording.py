@@ -126,7 +126,7 @@ def unbidden(run: Run) -> str:
     if run.choices.joins:
         return f"{agent(run)} in the terminal, which shares this session."
     if run.only_takes_over:
-        return f"Taken over from the terminal. {agent(run)} is told your next message."
+        return f"Taken over from the terminal. {agent(run)} goes on with your next message."
     return f"{agent(run)} went on by itself: something that it had left running told it to."
 
 

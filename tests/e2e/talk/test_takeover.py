@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 from tests.asks.samples import living
 from tests.cli.codex_server import THREAD
+from tests.e2e.browser.conftest import PHONE
+from tests.e2e.talk.conftest import SignIn
 from tests.e2e.talk.shared_codex import shared_session
 from tests.e2e.talk.stage import Stage, new_stage, process_of
 from tests.web.house import USER
@@ -302,6 +305,29 @@ def test_the_page_of_a_session_follows_it_as_its_file_grows(home: Stage) -> None
         session.says({**SAID[-1], "uuid": "u-10"})
         assert next(told)["step"] == "u-10"
     assert home.visitor("eve").get(f"{session.page}/events").status == 404
+
+
+def test_on_a_phone_the_session_grows_under_ones_eyes_and_what_is_half_written_stays(
+    home: Stage, sign_in: SignIn
+) -> None:
+    home.project("phone")
+    session = in_terminal(home, "phone", *SAID)
+    page = sign_in(session.page, to=home, **PHONE)
+    page.get_by_label("Go on here").fill("Half written")
+    session.says(ASKED)
+    expect(page.locator(".session-state")).to_contain_text("in the middle of a turn")
+    expect(page.locator("[data-shown-step]")).to_have_value("")
+    session.says({**SAID[-1], "uuid": "u-20", "message": {"content": "They <i>pass</i>.", "stop_reason": "end_turn"}})
+    expect(page.locator(".in-terminal")).to_contain_text("They <i>pass</i>.")
+    expect(page.locator("[data-shown-step]")).to_have_value("u-20")
+    expect(page.get_by_label("Go on here")).to_have_value("Half written")
+    page.get_by_label("Go on here").fill("")
+    page.get_by_role("button", name="Take over").tap()
+    expect(page.get_by_text("Ready for your next message")).to_be_visible()
+    expect(page.locator(".from-terminal")).to_contain_text("They <i>pass</i>.")
+    page.get_by_label("Go on", exact=True).fill("remember")
+    page.get_by_role("button", name="Send", exact=True).tap()
+    expect(page.locator("#turn-2 .spoken")).to_have_text('Before: ["Fix it."]')
 
 
 def test_a_session_of_codex_on_a_shared_server_is_joined_and_both_see_what_either_says(home: Stage) -> None:
