@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import re
+
 from tests.asks.samples import never_twice
 from tests.cli.program import SOMEONE, Home, choice, confirm, several, text
+from tests.cli.pseudo_terminal import Terminal
+from tests.test_pictures import PNG
 
 from sayso.asks.desk import Retention
-from sayso.asks.model import Answer, Asker, NewAsk, Option, Question, State
+from sayso.asks.model import Answer, Ask, Asker, Kind, NewAsk, Option, Question, State
+from sayso.asks.new_attachments import prepared
 from sayso.clock import now_ms
+from sayso.pictures import without_metadata
 
 
 def test_everything_about_an_open_ask_is_shown(home: Home) -> None:
@@ -158,3 +165,33 @@ def test_descriptions_placeholders_and_time_limits_are_shown(home: Home) -> None
         "session f00bar, process 7",
     ):
         assert words in out
+
+
+def pictured(home: Home) -> Ask:
+    wide = prepared("wide.png", PNG)
+    options = (Option(id="1", label="Wide", picture=wide.kept), Option(id="2", label="Narrow", preview="[a] [b]"))
+    question = Question(id="1", text="Which?", kind=Kind.SELECT, options=options)
+    with home.desk() as desk:
+        return desk.leave(NewAsk(tool="t", questions=(question,), asker=Asker(client="an-agent"), files=(wide,)))
+
+
+def test_a_picture_is_shown_in_a_terminal_that_says_it_can(home: Home) -> None:
+    ask = pictured(home)
+    with Terminal(home, "show", ask.id, TERM="xterm-kitty") as terminal:
+        # What such a terminal answers to the two questions that it is asked.
+        terminal.press(b"\x1b_Gi=31;OK\x1b\\\x1b[?62;22c")
+        terminal.expect("wide.png (image/png")
+        shown = terminal.expect("Which?")
+    sent = re.findall("\x1b_G(a=T,f=100,q=2,c=20,)?m=([01]);([A-Za-z0-9+/=]+)\x1b\\\\", shown)
+    assert [head for head, _, _ in sent] == ["a=T,f=100,q=2,c=20,", *[""] * (len(sent) - 1)]
+    assert base64.b64decode("".join(data for _, _, data in sent)) == without_metadata(PNG)
+
+
+def test_a_terminal_that_shows_no_pictures_is_sent_none_and_told_how_to_save_them(home: Home) -> None:
+    ask = pictured(home)
+    with Terminal(home, "show", ask.id, TERM="xterm") as terminal:
+        terminal.press(b"\x1b[?62;22c")
+        terminal.expect(f"This terminal shows no pictures. Save them: sayso show {ask.id[:8]} --save FOLDER")
+        shown = terminal.expect("[a] [b]")
+    assert "picture: wide.png (image/png, 2." in shown
+    assert "a=T" not in terminal.screen

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -102,6 +103,17 @@ def test_files_are_added_then_sent_and_given_out_as_nothing_but_what_they_are(ho
     ):
         assert got.headers[header] == html.headers[header] == value
     assert script.send(f"{place}?name=late.txt", b"late", "text/plain").status == 409
+
+
+def test_a_file_that_is_cut_off_on_its_way_is_not_there(house: House, script: Script) -> None:
+    ask = house.ask(text("What do you see?"))
+    place = f"/api/asks/{ask.id}/attachments"
+    head = f"POST {place}?name=half.txt HTTP/1.1\r\nHost: {house.web.host}\r\nContent-Length: 1000\r\n"
+    with socket.create_connection(("127.0.0.1", house.web.port), timeout=WAIT) as line:
+        line.sendall(f"{head}Authorization: Bearer {house.session('ada')}\r\n\r\nonly this".encode())
+    assert script.send(f"{place}?name=whole.txt", b"all of it", "text/plain").status == 200
+    assert [each.name for each in house.desk.added(ask.id, "ada")] == ["whole.txt"]
+    assert script.send(f"{place}?name=large.txt", b"x" * (17 * 1024 * 1024), "text/plain").status == 413
 
 
 def test_the_same_as_the_command_line_says(house: House, script: Script) -> None:

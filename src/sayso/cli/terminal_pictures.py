@@ -22,7 +22,7 @@ from sayso.cli.terminal import put, say
 from sayso.cli.texts import tr
 from sayso.errors import NotFound
 
-WITHIN = 0.3
+WITHIN = 1.0
 """Seconds that a terminal has to say what it can do."""
 DRAWN_WITHIN = 10
 _CHUNK = 4096
@@ -100,8 +100,8 @@ def _unechoed() -> Iterator[int | None]:
         import termios
         import tty
 
-        terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY)
-    except (ImportError, OSError):
+        terminal = os.open(os.ttyname(sys.stdin.fileno()), os.O_RDWR | os.O_NOCTTY)
+    except (ImportError, OSError, ValueError):
         yield None
         return
     try:
