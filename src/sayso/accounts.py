@@ -99,13 +99,15 @@ class Accounts:
         return [User(**row) for row in self._store.read(lambda tx: tx.all("users"))]
 
     def revoke_user(self, name: str) -> None:
-        """Shut a person out at once, everywhere: their sessions, links and chats end, and so do the tokens of their
-        agents."""
+        """Shut a person out at once, everywhere: their sessions, links and chats end, and so do the tokens and
+        connections of their agents."""
 
         def work(tx: Transaction) -> int:
             tx.run("drop_sessions_of", user_name=name)
             tx.run("drop_links_of", user_name=name)
             tx.run("drop_chat_links_of", user_name=name)
+            tx.run("drop_codes_of", user_name=name)
+            tx.run("drop_connections_of", user_name=name)
             tx.run("revoke_tokens_of", user_name=name, now=self._clock())
             return tx.run("revoke_user", name=name, now=self._clock())
 

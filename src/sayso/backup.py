@@ -42,6 +42,7 @@ PUT_BACK = "a backup was put back that does not say what became of it"
 _AS_IT_IS = (
     *("surfaces", "presence", "roster", "links", "sessions", "pushes", "delegations"),
     *("chats", "chat_links", "chat_codes", "chat_messages"),
+    *("connections", "connection_codes", "connection_tokens"),
 )
 """Tables that tell of now. They stay as they are, whatever the backup has."""
 _UNDER_WAY = (
@@ -144,6 +145,7 @@ class _Present:
         self._people = {row["name"] for row in made.rows("users")}
         self._signed_in = {row["hash"] for row in self._kept["sessions"] if row["user_name"] in self._people}
         self._linked = {row["id"] for row in self._kept["chat_links"] if row["user_name"] in self._people}
+        self._connected = {row["id"] for row in self._kept["connections"] if row["user_name"] in self._people}
 
     def fitted(self, table: str, rows: Iterable[Row]) -> Iterable[Row]:
         """The rows of a table of the backup as they are to be put back."""
@@ -171,8 +173,8 @@ class _Present:
 
     def _belongs(self, row: Row) -> bool:
         """Whether a person whom a row is about is in the backup."""
-        known = row.get("user_name", "") in {"", *self._people} and row.get("session", "") in {"", *self._signed_in}
-        return known and row.get("link", "") in {"", *self._linked}
+        known = {"user_name": self._people, "session": self._signed_in, "link": self._linked, "connection": self._connected}
+        return all(row.get(name) in {None, "", *there} for name, there in known.items())
 
     def _ask(self, row: Row) -> Row:
         fitted = {**row, "delivered_at": row["delivered_at"] or self._delivered.get(row["id"])}

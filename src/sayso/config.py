@@ -396,6 +396,12 @@ class Config:
         "", web_address, "The address people use for the web inbox, when it is behind a proxy (for TLS, say)."
     )
     web_hosts: tuple[str, ...] = _setting((), words, "Further host names that the web inbox answers to.")
+    client_documents: tuple[str, ...] = _setting(
+        (),
+        words,
+        "Hosts such as `claude.ai` from which the descriptions of clients are fetched that name themselves by one when "
+        "they sign in; `*` is every public host. Empty: none, and clients register here instead.",
+    )
 
     # Commands
 

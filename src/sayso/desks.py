@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sayso.asks.waiting import Waiting
     from sayso.chats.desk import ChatDesk
     from sayso.chats.service import Chats
+    from sayso.connections import Connections
     from sayso.operations.approval import Approvals
     from sayso.operations.desk import OperationDesk
     from sayso.operations.reader import OperationReader
@@ -116,6 +117,12 @@ class Desks:
         from sayso.accounts import Accounts
 
         return Accounts(self._store)
+
+    @cached_property
+    def connections(self) -> Connections:
+        from sayso.connections import Connections
+
+        return Connections(self._store)
 
     @cached_property
     def pushes(self) -> PushDesk:

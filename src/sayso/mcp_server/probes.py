@@ -15,7 +15,6 @@ from sayso.bridge import Patience, Threads
 from sayso.errors import SaysoError
 from sayso.mcp_server.backend import Backend
 from sayso.mcp_server.endpoint import Endpoint
-from sayso.mcp_server.exchange import refusal
 from sayso.mcp_server.metrics import CONTENT_TYPE, Metrics
 from sayso.mcp_server.token_guard import TokenGuard
 
@@ -47,7 +46,6 @@ class Probes:
             Route("/healthz", self.healthy),
             Route("/readyz", self.ready),
             Route("/metrics", self.numbers),
-            Route("/.well-known/{path:path}", self.no_such_discovery),
         )
 
     async def healthy(self, request: Request) -> Response:
@@ -69,8 +67,8 @@ class Probes:
     async def numbers(self, request: Request) -> Response:
         """For Prometheus: on this machine without more ado, from elsewhere with any agent's token."""
         try:
-            if not _is_local(request) and await self._tokens.token(request.scope) is None:
-                return self._tokens.refuse(request.scope)
+            if not _is_local(request) and await self._tokens.made_token(request.scope) is None:
+                return self._tokens.refuse_made(request.scope)
             asks = await self._tokens.do(self._desk.sizes)
         except SaysoError as error:
             logger.warning("Cannot count: %s", error)
@@ -78,10 +76,6 @@ class Probes:
         sessions, exchanges = self._endpoint.sessions.count(), len(self._endpoint.exchanges)
         text = self._metrics.text(asks=asks, sessions=sessions, exchanges=exchanges)
         return PlainTextResponse(text, headers={"Content-Type": CONTENT_TYPE})
-
-    async def no_such_discovery(self, request: Request) -> Response:
-        """Clients that are refused at /mcp look here for a way to sign in by OAuth; there is none."""
-        return refusal(404, "There is no OAuth here. Agents come in by tokens: `sayso token add NAME`.")
 
 
 def _no_store() -> Response:

@@ -8,8 +8,10 @@ from starlette.types import Scope
 
 from sayso.accounts import AgentToken
 from sayso.bridge import Threads
+from sayso.connections import is_of_connection
 from sayso.desks import Desks
 from sayso.mcp_server.exchange import refusal
+from sayso.oauth.places import place_of
 
 _CHALLENGE = 'Bearer realm="sayso"'
 _HOW = "Send `Authorization: Bearer TOKEN` with a token that `sayso token add NAME` made."
@@ -19,31 +21,55 @@ class TokenGuard:
     """Looks at tokens. Each request is looked up anew, so that a revoked token is out at once."""
 
     def __init__(self, desks: Desks) -> None:
-        self._accounts = desks.accounts
+        self._accounts, self._connections, self._web_url = desks.accounts, desks.connections, desks.config.web_url
         self.do = Threads(desks.threads).do
         """Runs plain code of the accounts or the desk."""
         self._looks = Threads(desks.threads, "sayso-look")
         self.close = self._looks.close
 
     async def token(self, scope: Scope) -> AgentToken | None:
-        """Whose request this is."""
+        """Whose request this is: by a token that was made for an agent, or by one that it got when somebody let it in,
+        which counts at /mcp alone and under the name that it was made for."""
+        secret = _secret(scope)
+        if is_of_connection(secret):
+            place = place_of(scope, self._web_url)
+            return await self._looks.look(self._connections.agent, secret, place.resource) if place else None
+        return await self.made_token(scope)
+
+    async def made_token(self, scope: Scope) -> AgentToken | None:
+        """The same for tokens of `sayso token add` alone."""
         secret = _secret(scope)
         return await self._looks.look(self._accounts.token, secret) if secret else None
 
     async def valid(self) -> set[str]:
-        """The names of the tokens that let agents in."""
-        return {token.name for token in await self.do(self._accounts.tokens) if token.revoked_at is None}
+        """The names of the agents that are let in."""
+        made, connected = await self.do(self._accounts.tokens), await self.do(self._connections.all)
+        return {token.name for token in made if token.revoked_at is None} | {one.agent for one in connected}
 
     def refuse(self, scope: Scope) -> Response:
-        """What somebody hears who has no token, or shows one that is not known or was revoked."""
-        if _secret(scope):
-            return self.revoked()
-        # Without `error`: nothing was wrong with a token that was not shown (RFC 6750, 3.1).
-        return refusal(401, f"A token is needed. {_HOW}", {"WWW-Authenticate": _CHALLENGE})
+        """What somebody hears at /mcp who has no token, or shows one that is not known or was revoked."""
+        place = place_of(scope, self._web_url)
+        if place is None:
+            return self.refuse_made(scope)
+        where = f'{_CHALLENGE}, resource_metadata="{place.resource_metadata}"'
+        return _refused(scope, where, f"Sign in with your client, or s{_HOW[1:]}")
+
+    def refuse_made(self, scope: Scope) -> Response:
+        """The same where nobody can sign in."""
+        return _refused(scope, _CHALLENGE, _HOW)
 
     def revoked(self) -> Response:
+        """What is said to somebody in the middle of a call."""
         challenge = f'{_CHALLENGE}, error="invalid_token"'
-        return refusal(401, f"This token is not known or was revoked. {_HOW}", {"WWW-Authenticate": challenge})
+        return refusal(401, f"This token was revoked. {_HOW}", {"WWW-Authenticate": challenge})
+
+
+def _refused(scope: Scope, challenge: str, how: str) -> Response:
+    if _secret(scope):
+        told = f"This token is not known, has run out or was revoked. {how}"
+        return refusal(401, told, {"WWW-Authenticate": f'{challenge}, error="invalid_token"'})
+    # Without `error`: nothing was wrong with a token that was not shown (RFC 6750, 3.1).
+    return refusal(401, f"A token is needed. {how}", {"WWW-Authenticate": challenge})
 
 
 def _secret(scope: Scope) -> str:

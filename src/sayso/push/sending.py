@@ -69,13 +69,13 @@ def post(endpoint: str, headers: Mapping[str, str], body: bytes, reach: Reach) -
     host, port = parts.hostname or "", parts.port or 443
     ends = time.monotonic() + PATIENCE
     try:
-        with _connected(host, port, reach, ends) as plain:
-            plain.settimeout(_left(ends))
+        with connected(host, port, reach, ends) as plain:
+            plain.settimeout(time_left(ends))
             with reach.context().wrap_socket(plain, server_hostname=host) as line:
                 connection = http.client.HTTPConnection(host, port)
                 connection.sock = line
                 path = parts.path + (f"?{parts.query}" if parts.query else "")
-                line.settimeout(_left(ends))
+                line.settimeout(time_left(ends))
                 connection.request("POST", path or "/", body, {**headers, "Connection": "close"})
                 return _reply(_head(line, ends))
     except (OSError, http.client.HTTPException, ValueError) as error:
@@ -83,16 +83,16 @@ def post(endpoint: str, headers: Mapping[str, str], body: bytes, reach: Reach) -
         return PushReply(status=UNREACHED)
 
 
-def _connected(host: str, port: int, reach: Reach, ends: float) -> socket.socket:
+def connected(host: str, port: int, reach: Reach, ends: float) -> socket.socket:
     """A connection to an address that was looked at: a name that leads elsewhere a moment later changes nothing."""
     found = [info[4][0] for info in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
     public = [str(address) for address in found if reach.may_reach(str(address))]
     if not public or len(public) < len(found):
         raise NotificationFailed(f"the push service at {host} has an address that is not public")
-    return socket.create_connection((public[0], port), timeout=_left(ends))
+    return socket.create_connection((public[0], port), timeout=time_left(ends))
 
 
-def _left(ends: float) -> float:
+def time_left(ends: float) -> float:
     """The seconds until then. A TimeoutError once there are none."""
     if (left := ends - time.monotonic()) <= 0:
         raise TimeoutError("it took too long")
@@ -103,7 +103,7 @@ def _head(line: socket.socket, ends: float) -> bytes:
     """Status and headers of a reply."""
     head = b""
     while b"\r\n\r\n" not in head:
-        line.settimeout(_left(ends))
+        line.settimeout(time_left(ends))
         more = line.recv(LONGEST_REPLY - len(head))
         if not more:
             raise http.client.HTTPException("its reply has no end of headers")

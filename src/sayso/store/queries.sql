@@ -527,6 +527,62 @@ UPDATE tokens SET revoked_at = :now WHERE name = :name AND revoked_at IS NULL;
 -- name: revoke_tokens_of
 UPDATE tokens SET revoked_at = :now WHERE user_name = :user_name AND revoked_at IS NULL;
 
+-- name: insert_code
+INSERT INTO connection_codes (hash, user_name, consent, expires_at) VALUES (:hash, :user_name, :consent, :expires_at);
+
+-- name: code
+SELECT connection_codes.* FROM connection_codes JOIN users ON users.name = connection_codes.user_name
+WHERE connection_codes.hash = :hash AND users.revoked_at IS NULL;
+
+-- name: use_code
+UPDATE connection_codes SET connection = :connection WHERE hash = :hash AND connection IS NULL AND expires_at > :now;
+
+-- name: drop_codes_of
+DELETE FROM connection_codes WHERE user_name = :user_name;
+
+-- name: drop_old_codes
+DELETE FROM connection_codes WHERE expires_at < :before;
+
+-- name: insert_connection
+INSERT INTO connections (id, user_name, agent, client, client_name, resource, created_at, seen_at)
+VALUES (:id, :user_name, :agent, :client, :client_name, :resource, :now, :now);
+
+-- name: see_connection
+UPDATE connections SET seen_at = :now WHERE id = :id;
+
+-- name: connections
+SELECT connections.* FROM connections JOIN users ON users.name = connections.user_name
+WHERE users.revoked_at IS NULL ORDER BY connections.seen_at DESC, connections.id;
+
+-- name: drop_connection
+DELETE FROM connections WHERE id = :id;
+
+-- name: drop_connection_of
+DELETE FROM connections WHERE id = :id AND user_name = :user_name;
+
+-- name: drop_connections_of
+DELETE FROM connections WHERE user_name = :user_name;
+
+-- name: drop_ended_connections
+DELETE FROM connections
+WHERE NOT EXISTS (SELECT 1 FROM connection_tokens WHERE connection = connections.id AND expires_at > :now);
+
+-- name: insert_connection_token
+INSERT INTO connection_tokens (hash, connection, kind, expires_at) VALUES (:hash, :connection, :kind, :expires_at);
+
+-- name: connection_token
+SELECT connections.*, connection_tokens.hash, connection_tokens.kind, connection_tokens.replaced_at
+FROM connection_tokens JOIN connections ON connections.id = connection_tokens.connection
+JOIN users ON users.name = connections.user_name
+WHERE connection_tokens.hash = :hash AND connection_tokens.expires_at > :now AND users.revoked_at IS NULL;
+
+-- name: replace_connection_token
+UPDATE connection_tokens SET replaced_at = COALESCE(replaced_at, :now)
+WHERE hash = :hash AND expires_at > :now AND (replaced_at IS NULL OR replaced_at > :since);
+
+-- name: drop_old_connection_tokens
+DELETE FROM connection_tokens WHERE expires_at < :now;
+
 -- name: insert_operation
 INSERT INTO operations (id, version, state, tool, parent, background, agent, client, project, owner, host, process,
                         lock_name, body, bytes, created_at, changed_at, started_at, put_by, say_so)

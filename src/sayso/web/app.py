@@ -34,6 +34,7 @@ from sayso.web import (
     chats,
     commands,
     completing,
+    connecting,
     files,
     like,
     log,
@@ -93,7 +94,8 @@ def build(
     agent = partial(agent_row, words=site.reader.words)
     drawing = Drawing(ask=row, command=command, conversation=conversation_row, agent=agent)
     glances = Glances(supervisor.takeovers)
-    news = News(site, conversations, glances, drawing)
+    sign_in_desk = connecting.SignInDesk(site)
+    news = News(site, conversations, glances, drawing, sign_in_desk.waiting.all)
     pusher = Pusher(site, conversations, news.is_seen_by)
     chat_service = desks.chat_service()
     relay, samples = Relay(desks.config), sample.Samples(site, news)
@@ -129,6 +131,7 @@ def build(
     app.state.site, app.state.news, app.state.failures = site, news, Failures()
     app.state.supervisor, app.state.streams, app.state.conversations = supervisor, streams, conversations
     app.state.pusher, app.state.glances, app.state.samples = pusher, glances, samples
+    app.state.sign_in_desk = sign_in_desk
     return app
 
 
@@ -178,6 +181,7 @@ def all_routes() -> list[BaseRoute]:
         Route("/settings", settings.change, methods=["POST"]),
         Route("/settings/device", settings.another_device, methods=["POST"]),
         Route("/settings/sessions", settings.end_session, methods=["POST"]),
+        *connecting.routes(),
         Route("/push", push.about, methods=["GET"]),
         Route("/push", push.subscribe, methods=["POST"]),
         Route("/push/wishes", push.wish, methods=["POST"]),

@@ -13,9 +13,10 @@ from sayso.operations.operation import Operation
 from sayso.operations.reader import Overview
 from sayso.presence import Whereabouts
 from sayso.roster import AgentAtWork
-from sayso.text import json_line
+from sayso.text import json_line, one_line
 from sayso.web.conversations import ConversationPage, Talked
 from sayso.web.sessions import Visitor
+from sayso.web.waiting_room import WaitingRequest
 from sayso.web.whereabouts import absence_data
 
 PAGE = 100
@@ -106,6 +107,8 @@ class SeenByPerson:
     talk: ConversationPage
     agents: Sequence[AgentAtWork]
     absence: Whereabouts | None
+    connecting: Sequence[WaitingRequest]
+    """Programs that want to connect."""
 
 
 class StreamBoard:
@@ -117,25 +120,32 @@ class StreamBoard:
         self._commands = Listing("commands", "operations", drawing.command)
         self._conversations = Listing("conversations", "conversations", drawing.conversation)
         self._agents = Listing("agents", "agents", drawing.agent)
-        self._absence = b""
+        self._absence = self._connecting = b""
 
     def update(self, seen: SeenByPerson) -> list[bytes]:
         """Take in what is there now. The events that tell of what changed."""
         inbox, commands, talk = seen.inbox, seen.commands, seen.talk
         absence, self._absence = self._absence, _presence_event(seen.absence)
+        connecting, self._connecting = self._connecting, _connecting_event(seen.connecting)
         told = (
             self._inbox.update(inbox.entries, more=inbox.last is not None, snoozed=seen.snoozed),
             self._commands.update([*commands.under_way, *commands.ended], running=len(commands.under_way)),
             self._conversations.update(talk.rows, older=talk.older, waiting=talk.waiting),
             self._agents.update(seen.agents),
             self._absence if self._absence != absence else None,
+            self._connecting if self._connecting != connecting else None,
         )
         return [event for event in told if event]
 
     def whole(self) -> list[bytes]:
         listings = (self._inbox, self._commands, self._conversations, self._agents)
-        return [*(listing.whole() for listing in listings), self._absence]
+        return [*(listing.whole() for listing in listings), self._absence, self._connecting]
 
 
 def _presence_event(absence: Whereabouts | None) -> bytes:
     return f"event: presence\ndata: {json_line(absence_data(absence))}\n\n".encode()
+
+
+def _connecting_event(waiting: Sequence[WaitingRequest]) -> bytes:
+    data = {"waiting": [{"id": one.id, "name": one_line(one.name, 60), "mark": one.mark} for one in waiting]}
+    return f"event: connecting\ndata: {json_line(data)}\n\n".encode()

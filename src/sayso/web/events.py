@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 
 from starlette.exceptions import HTTPException
@@ -31,6 +31,7 @@ from sayso.web.sessions import CSRF_FIELD, Visitor, required_browser
 from sayso.web.site import Site, site_of
 from sayso.web.snoozing import snoozed_by
 from sayso.web.tabs import GRACE, Tabs, Told, told
+from sayso.web.waiting_room import WaitingRequest
 from sayso.web.watching import Watching
 
 logger = logging.getLogger(__name__)
@@ -55,8 +56,17 @@ _BYE_EVENT = b"event: bye\ndata: \n\n"
 class News:
     """All open streams of this process, and the one watcher that feeds them."""
 
-    def __init__(self, site: Site, conversations: Conversations, glances: Glances, drawing: Drawing) -> None:
-        self._site, self._conversations, self._glances, self._drawing = site, conversations, glances, drawing
+    def __init__(
+        self,
+        site: Site,
+        conversations: Conversations,
+        glances: Glances,
+        drawing: Drawing,
+        connecting: Callable[[], Sequence[WaitingRequest]],
+    ) -> None:
+        """`connecting` tells which programs wait for somebody to let them in."""
+        self._site, self._conversations, self._glances = site, conversations, glances
+        self._drawing, self._connecting = drawing, connecting
         self._boards: dict[str, StreamBoard] = {}
         self._watching = Watching(site.reader)
         self._rung = asyncio.Event()
@@ -104,6 +114,10 @@ class News:
         finally:
             self._watching.end(reader.tell)
             self._leave(reader)
+
+    def look(self) -> None:
+        """Something has changed that is not in the store."""
+        self._rung.set()
 
     def end_session(self, secret: str) -> None:
         """The streams of a browser that signed out."""
@@ -257,6 +271,7 @@ class News:
             talk=self._conversations.newest(user),
             agents=[self._glances.known(agent, user) for agent in at_work],
             absence=site.desks.presence.absence(user),
+            connecting=self._connecting(),
         )
 
     def _end_the_dead(self) -> None:

@@ -25,7 +25,7 @@ from sayso.errors import (
 )
 from sayso.web.private_path import own_path
 
-FOR_PROGRAMS = ("/api/", "/claude/")
+FOR_PROGRAMS = ("/api/", "/claude/", "/.well-known/", "/oauth/register", "/oauth/token", "/oauth/revoke")
 _STATUS: Sequence[tuple[type[SaysoError], int]] = (
     (NotFound, 404),
     (AlreadySettled, 409),

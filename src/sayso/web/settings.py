@@ -12,6 +12,8 @@ from starlette.responses import RedirectResponse, Response
 from sayso.accounts import LINK_LIFE, opens_on_other_devices
 from sayso.chats.desk import CODE_LIFE, TOLD
 from sayso.chats.linking import Invitation
+from sayso.oauth import can_sign_in
+from sayso.web.connecting import desk_of
 from sayso.web.fields import read_form
 from sayso.web.pages import LOOK_COOKIE, LOOK_LIFE, appearance, page
 from sayso.web.push import PUSH_KINDS, PUSH_SAID, can_push
@@ -101,6 +103,11 @@ async def settings_page(
         chat_told=CHAT_SAID.get(request.query_params.get("chat", ""), ""),
         told=PUSH_SAID.get(request.query_params.get("push", ""), ""),
         refusals=await site.do(site.accounts.refusals),
+        connections=await site.do(site.desks.connections.of, visitor.user),
+        connecting=desk_of(request).waiting.all(),
+        disconnected="disconnected" in request.query_params,
+        can_sign_in=can_sign_in(),
+        mcp=f"{address(site.config, request.url.port or site.config.web_port)}/mcp",
         delegation=await site.do(delegation_of, site, visitor.user),
         stand_ins=await site.do(stand_ins, site, visitor.user),
         until=UNTIL,

@@ -350,6 +350,7 @@ function receive(message) {
   if (message.type === "conversations") takeInConversations(message);
   if (message.type === "agents") takeInAgents(message);
   if (message.type === "presence") showAbsence(message);
+  if (message.type === "connecting") showConnecting(message);
 }
 
 function answerHello() {
@@ -358,6 +359,7 @@ function answerHello() {
   if (talks.conversations) channel.postMessage(allConversations());
   if (atWork.agents) channel.postMessage(allAgents());
   if (atWork.presence) channel.postMessage(atWork.presence);
+  if (atWork.connecting) channel.postMessage(atWork.connecting);
   if (!$("[data-away]").hidden) channel.postMessage({ type: "away" });
 }
 
@@ -370,7 +372,7 @@ function connect() {
     publish({ type: "here" });
   });
   source.addEventListener("inbox", (event) => publish({ type: "inbox", ...JSON.parse(event.data) }));
-  for (const type of ["commands", "command", "conversations", "agents", "presence"]) {
+  for (const type of ["commands", "command", "conversations", "agents", "presence", "connecting"]) {
     source.addEventListener(type, (event) => publish({ type, ...JSON.parse(event.data) }));
   }
   source.addEventListener("beat", () => publish({ type: "beat" }));
@@ -907,7 +909,7 @@ function allConversations() {
 
 // --- Agents at work, and whether this person is away from them
 
-const atWork = { agents: null, rows: new Map(), presence: null };
+const atWork = { agents: null, rows: new Map(), presence: null, connecting: null };
 
 function takeInAgents({ agents, rows }) {
   for (const [id, html] of Object.entries(rows)) atWork.rows.set(id, html);
@@ -937,6 +939,17 @@ function showAbsence(message) {
     const button = $("button", form);
     [button.value, button.textContent] = ["away", "I’m away"];
   }
+}
+
+// A program that wants to connect waits here, because only here somebody is signed in.
+function showConnecting(message) {
+  atWork.connecting = message;
+  const [first] = message.waiting;
+  $("[data-connecting]").hidden = !first;
+  if (!first) return;
+  $("[data-connecting-name]").textContent = first.name;
+  $("[data-connecting-mark]").textContent = first.mark;
+  $("[data-connecting-link]").href = `oauth/waiting/${first.id}`;
 }
 
 function clock(moment) {

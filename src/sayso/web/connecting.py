@@ -1,0 +1,283 @@
+"""Where agents sign in (OAuth 2.1), and where a person agrees to that, and ends it again.
+
+A person agrees where they are signed in. Who comes by a name under which nobody is, such as 127.0.0.1, is led there by
+hand: the request waits for them in their inbox, with a mark that both pages show, because nothing may tell the address.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlsplit
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from sayso.errors import SignInRefused
+from sayso.oauth import can_sign_in
+from sayso.oauth.clients import Registrations, returns_to, source_of
+from sayso.oauth.documents import ClientDocuments
+from sayso.oauth.places import MCP, RESOURCE_METADATA, SERVER_METADATA, OAuthPlace, place_of
+from sayso.protocol.seal import Signed
+from sayso.web.events import News
+from sayso.web.fields import read_form, read_strangers_body
+from sayso.web.pages import page
+from sayso.web.security import CONTENT_POLICY
+from sayso.web.sessions import CSRF_FIELD, Visitor, form_token, is_home, required_browser, set_form_token
+from sayso.web.site import Site, site_of
+from sayso.web.waiting_room import WaitingRoom
+
+if TYPE_CHECKING:
+    from sayso.oauth.server import OAuthReply, OAuthServer, Parameters
+
+_LONGEST_QUERY = 8192
+_FORM = "application/x-www-form-urlencoded"
+_BEGIN_AGAIN = "Begin again in the program that wants to connect."
+_ANSWERED = f"This request was answered, or has waited for too long. {_BEGIN_AGAIN}"
+_NOT_HERE = "There is no sign-in for agents here. They come in by tokens: `sayso token add NAME`."
+_NEEDS_EXTRA = "Signing in needs one more package: install Sayso again, with '.[oauth]' in place of the dot. "
+_NEEDS_TLS = "Agents can sign in over TLS (`--url https://…`) or on the machine where Sayso runs, and nowhere else. "
+
+
+def routes() -> list[BaseRoute]:
+    return [
+        Route(RESOURCE_METADATA, about_resource),
+        Route(RESOURCE_METADATA + MCP, about_resource),
+        Route(SERVER_METADATA, about_server),
+        Route("/.well-known/{path:path}", nothing_else),
+        Route("/oauth/register", register, methods=["POST"]),
+        Route("/oauth/token", token, methods=["POST"]),
+        Route("/oauth/revoke", revoke, methods=["POST"]),
+        Route("/oauth/authorize", authorize, methods=["GET"]),
+        Route("/oauth/waiting/{waiting}", show_waiting, methods=["GET"]),
+        Route("/oauth/decide", decide, methods=["POST"]),
+        Route("/settings/connections", disconnect, methods=["POST"]),
+    ]
+
+
+class SignInDesk:
+    """The authorization servers of one site, one for each of its names, and who waits."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self.waiting = WaitingRoom()
+        self._registrations = Registrations(Signed(self._key, "oauth-client"))
+        self._consents = Signed(self._key, "oauth-consent")
+        self._documents = ClientDocuments(site.config.client_documents)
+        self.server = lru_cache(maxsize=16)(self._server)
+
+    def _key(self) -> bytes:
+        return self._site.desks.secret("oauth_key")
+
+    def _server(self, issuer: str) -> OAuthServer:
+        # Only now: whoever lets no agent sign in does not pay for it.
+        from sayso.oauth.server import OAuthServer
+
+        return OAuthServer(OAuthPlace(issuer), self._site.desks.connections, self._registrations, self._documents)
+
+    def sealed(self, visitor: Visitor, issuer: str, query: str, waiting: str) -> str:
+        """What a person is asked, for the form by which they answer, and for nobody else's."""
+        return self._consents.write([issuer, query, waiting], visitor.session)
+
+    def opened(self, visitor: Visitor, sealed: str) -> tuple[str, str, str]:
+        match self._consents.read(sealed, visitor.session):
+            case [str(issuer), str(query), str(waiting)]:
+                return issuer, query, waiting
+        raise HTTPException(403, f"This form was not made for your session. {_BEGIN_AGAIN}")
+
+
+def desk_of(request: Request) -> SignInDesk:
+    desk: SignInDesk = request.app.state.sign_in_desk
+    return desk
+
+
+# What programs ask for
+
+
+async def about_resource(request: Request) -> Response:
+    """RFC 9728."""
+    place = _place(request)
+    return JSONResponse(
+        {
+            "resource": place.resource,
+            "authorization_servers": [place.issuer],
+            "scopes_supported": ["agent"],
+            "bearer_methods_supported": ["header"],
+            "resource_name": "Sayso",
+        }
+    )
+
+
+async def about_server(request: Request) -> Response:
+    server = await _server_of(request)
+    return JSONResponse(server.metadata())
+
+
+async def nothing_else(request: Request) -> Response:
+    """Clients that are refused at /mcp look here for a way to sign in."""
+    _place(request)
+    raise HTTPException(404, "There is nothing at this address.")
+
+
+async def register(request: Request) -> Response:
+    server = await _server_of(request)
+    try:
+        given = json.loads(await read_strangers_body(request))
+    except ValueError:
+        given = None
+    return _told(await site_of(request).do(server.register, given))
+
+
+async def token(request: Request) -> Response:
+    server = await _server_of(request)
+    return _told(await site_of(request).do(server.token, await _parameters(request)))
+
+
+async def revoke(request: Request) -> Response:
+    server = await _server_of(request)
+    return _told(await site_of(request).do(server.revoke, await _parameters(request)))
+
+
+def _told(reply: OAuthReply) -> Response:
+    return JSONResponse(reply.body, reply.status, reply.headers)
+
+
+async def _parameters(request: Request) -> Parameters:
+    sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if sent != _FORM:
+        raise HTTPException(415, f"Send the parameters as {_FORM}.")
+    return _read(await read_strangers_body(request))
+
+
+def _read(query: bytes | str) -> Parameters:
+    text = query.decode("ascii", "replace") if isinstance(query, bytes) else query
+    try:
+        return parse_qsl(text, keep_blank_values=True, max_num_fields=50)
+    except ValueError:
+        raise HTTPException(400, "There are too many parameters.") from None
+
+
+def _place(request: Request) -> OAuthPlace:
+    if place := place_of(request.scope, site_of(request).config.web_url):
+        return place
+    raise HTTPException(404, (_NEEDS_TLS if can_sign_in() else _NEEDS_EXTRA) + _NOT_HERE)
+
+
+async def _server_of(request: Request) -> OAuthServer:
+    issuer = _place(request).issuer
+    return await site_of(request).do(desk_of(request).server, issuer)
+
+
+# What people see
+
+
+async def authorize(request: Request) -> Response:
+    """A program has opened this page in somebody's browser."""
+    server, query = await _server_of(request), request.url.query
+    if len(query) > _LONGEST_QUERY:
+        raise HTTPException(414, f"What the program sent along is over {_LONGEST_QUERY:,} characters.")
+    if request.headers.get("sec-fetch-dest", "document") != "document":
+        raise HTTPException(400, "This is a page for people: open it in a window of its own.")
+    if is_home(request):
+        return await _ask(request, await required_browser(request), server.place.issuer, query, "")
+    name = await site_of(request).do(_name_of, server, _read(query))
+    waiting = desk_of(request).waiting.take_in(name, server.place.issuer, query)
+    _news(request).look()
+    token, then = form_token(request), f"/oauth/waiting/{waiting.id}"
+    response = page(request, "connect_elsewhere.html", waiting=waiting, token=token, next_path=then)
+    set_form_token(request, response, token)
+    return response
+
+
+async def show_waiting(request: Request) -> Response:
+    """The same for what waits in the inbox."""
+    visitor = await required_browser(request)
+    waiting = desk_of(request).waiting.find(request.path_params["waiting"])
+    if waiting is None:
+        raise HTTPException(404, _ANSWERED)
+    return await _ask(request, visitor, waiting.issuer, waiting.query, waiting.id)
+
+
+async def _ask(request: Request, visitor: Visitor, issuer: str, query: str, waiting: str) -> Response:
+    desk, site = desk_of(request), site_of(request)
+    server = await site.do(desk.server, issuer)
+    client, uri = await site.do(_wanted, server, _read(query))
+    known = desk.waiting.find(waiting)
+    response = page(
+        request,
+        "connect.html",
+        visitor,
+        client=client,
+        returns_to=returns_to(uri),
+        resource=server.place.resource,
+        mark=known.mark if known else "",
+        sealed=desk.sealed(visitor, issuer, query, waiting),
+    )
+    # The form leads back to the program, by way of us.
+    response.headers["Content-Security-Policy"] = CONTENT_POLICY.replace(
+        "form-action 'self'", f"form-action 'self' {source_of(uri)}"
+    )
+    return response
+
+
+async def decide(request: Request) -> Response:
+    """What a person said. The browser goes back to the program, with a code or with a no."""
+    visitor, site = await required_browser(request), site_of(request)
+    fields = await read_form(request)
+    visitor.check_form(fields.one(CSRF_FIELD))
+    desk = desk_of(request)
+    issuer, query, waiting = desk.opened(visitor, fields.one("sealed"))
+    said = fields.one("said")
+    if said not in ("connect", "no"):
+        raise HTTPException(400, "`said` must be connect or no.")
+    if waiting and desk.waiting.find(waiting) is None:
+        raise HTTPException(409, _ANSWERED)
+    server = await site.do(desk.server, issuer)
+    reply = await site.do(_decided, server, _read(query), visitor.user if said == "connect" else "")
+    desk.waiting.done(waiting)
+    _news(request).look()
+    return RedirectResponse(reply.location, 303)
+
+
+async def disconnect(request: Request) -> Response:
+    visitor, site = await required_browser(request), site_of(request)
+    fields = await read_form(request)
+    visitor.check_form(fields.one(CSRF_FIELD))
+    await site.do(site.desks.connections.end, fields.one("connection"), visitor.user)
+    return RedirectResponse("/settings?disconnected=1#connections", 303)
+
+
+def _wanted(server: OAuthServer, parameters: Parameters) -> tuple[object, str]:
+    """Which client wants to connect, and where its answer goes. A refusal is told here and sent nowhere: anybody can
+    have registered the address that it would be sent to."""
+    from authlib.oauth2 import OAuth2Error
+
+    try:
+        grant = server.wanted(parameters)
+    except OAuth2Error as error:
+        why = error.get_error_description() or error.error
+        raise SignInRefused(f"The program asked for something that is not allowed: {why}") from error
+    return grant.request.client.about, grant.redirect_uri
+
+
+def _decided(server: OAuthServer, parameters: Parameters, user: str) -> OAuthReply:
+    _wanted(server, parameters)
+    return server.decide(parameters, user)
+
+
+def _name_of(server: OAuthServer, parameters: Parameters) -> str:
+    """What a client calls itself, before it is known who would have to agree: then nothing is fetched."""
+    client_id = next((value for name, value in parameters if name == "client_id"), "")
+    if server.is_document(client_id):
+        return urlsplit(client_id).hostname or ""
+    client, _ = _wanted(server, parameters)
+    name: str = getattr(client, "name", "")
+    return name
+
+
+def _news(request: Request) -> News:
+    news: News = request.app.state.news
+    return news
