@@ -76,7 +76,7 @@ compiled: $(DEV)
 test-clients: $(DEV)
 	$(BIN)/pytest tests/e2e/programs/real_clients.py tests/e2e/programs/real_gate.py tests/e2e/programs/real_gate_kills.py \
 	  tests/e2e/programs/real_codex_gate.py tests/e2e/programs/real_other_gates.py \
-	  tests/e2e/programs/real_permissions.py tests/e2e/programs/real_takeover.py tests/e2e/programs/real_pictures.py \
+	  tests/e2e/programs/real_permissions.py tests/e2e/programs/real_takeover.py tests/e2e/programs/real_sign_in.py tests/e2e/programs/real_pictures.py \
 	  tests/e2e/programs/guarded_server.py tests/e2e/talk/real_acp.py --timeout 1800 --numprocesses 6
 
 # The real Claude Code, Codex and Gemini in Talk, with scripted models on loopback.

@@ -17,7 +17,7 @@ from sayso.connections import (
     new_pair,
 )
 from sayso.errors import NotFound, SignInRefused
-from sayso.store import Store
+from sayso.store import Store, Transaction
 
 MCP = "http://127.0.0.1:7297/mcp"
 CONSENT = Consent(
@@ -147,8 +147,10 @@ def test_a_person_ends_their_own_connections_alone(connections: Connections) -> 
 
 def test_no_secret_is_kept(connections: Connections, store: Store) -> None:
     pair = connected(connections, "a code of its own")
-    kept = str([list(store.read(lambda tx, of=table: list(tx.rows(of)))) for table in _TABLES])
+
+    def all_rows(tx: Transaction) -> str:
+        return str([list(tx.rows(table)) for table in ("connections", "connection_codes", "connection_tokens")])
+
+    kept = store.read(all_rows)
+    assert "claude-code-sayso#" in kept
     assert not [secret for secret in (pair.access, pair.refresh, "a code of its own") if secret in kept]
-
-
-_TABLES = ("connections", "connection_codes", "connection_tokens")

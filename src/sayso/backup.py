@@ -173,7 +173,12 @@ class _Present:
 
     def _belongs(self, row: Row) -> bool:
         """Whether a person whom a row is about is in the backup."""
-        known = {"user_name": self._people, "session": self._signed_in, "link": self._linked, "connection": self._connected}
+        known = {
+            "user_name": self._people,
+            "session": self._signed_in,
+            "link": self._linked,
+            "connection": self._connected,
+        }
         return all(row.get(name) in {None, "", *there} for name, there in known.items())
 
     def _ask(self, row: Row) -> Row:

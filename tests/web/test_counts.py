@@ -140,7 +140,7 @@ def test_one_trip_to_a_thread_and_one_drawing_of_an_ask_serve_all_streams(config
         conversations = Conversations(RunDesk(store, config.runs_dir), site.desk)
         drawing = Drawing(ask=draw, command=lambda _: "", conversation=lambda _: "", agent=lambda _: "")
         takeovers = Takeovers(config, Projects(store), Roster(store))
-        news = News(site, conversations, Glances(takeovers), drawing)
+        news = News(site, conversations, Glances(takeovers), drawing, connecting=list)
         visitor = Visitor(user=USER, csrf="", secret="", session="", surface="browser")
         async with news.running(), asyncio.timeout(WAIT):
             streams = [news.stream(visitor) for _ in range(20)]

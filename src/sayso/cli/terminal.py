@@ -75,7 +75,11 @@ def draw_link(link: str) -> None:
     from sayso.accounts import opens_on_other_devices
 
     if not opens_on_other_devices(link):
-        say(flowing(tr("To answer from your phone, serve it to your network: sayso web --host 0.0.0.0")))
+        say(
+            flowing(
+                tr("To answer from your phone: sayso web --tunnel tailscale, or --host 0.0.0.0 in your own network")
+            )
+        )
         return
     import segno
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import click
 
@@ -18,6 +18,7 @@ from sayso.config import Config, system_user
 from sayso.desks import Desks, open_desks
 from sayso.errors import SignInRefused
 from sayso.log import set_up
+from sayso.records import replace
 from sayso.text import iso_time
 
 A_SCRIPT = "API token"
@@ -28,6 +29,11 @@ A_SCRIPT = "API token"
 @click.option("--host", metavar="HOST", help="Listen here instead of on loopback; lets other machines in.")
 @click.option("--port", type=click.IntRange(0, 65_535), metavar="N", help="Listen on this port; 0 takes a free one.")
 @click.option("--url", metavar="URL", help="The address people use, when it is behind a proxy.")
+@click.option(
+    "--tunnel",
+    type=click.Choice(["tailscale", "cloudflared"]),
+    help="Let your phone in from anywhere, through this program of yours; it ends with the inbox.",
+)
 @click.option(
     "--projects-in",
     metavar="DIR",
@@ -42,6 +48,7 @@ def command(
     host: str | None,
     port: int | None,
     url: str | None,
+    tunnel: str | None,
     projects_in: tuple[str, ...],
     user: str | None,
     only: str | None,
@@ -57,6 +64,7 @@ def command(
       sayso web
       sayso web --link
       sayso web --projects-in ~/code
+      sayso web --tunnel tailscale
       sayso web --host 0.0.0.0 --url https://inbox.example.org
       curl -H "Authorization: Bearer $(sayso web --api-token)" http://127.0.0.1:7297/api/asks
     """
@@ -70,28 +78,36 @@ def command(
         elif only == "link":
             _print_link(accounts, name, _address(config, moved=bool(host or port or url)), as_json)
         else:
-            _serve(desks, accounts, name, as_json)
+            _serve(desks, accounts, name, tunnel, as_json)
 
 
-def _serve(desks: Desks, accounts: Accounts, name: str, as_json: bool) -> None:
+def _serve(desks: Desks, accounts: Accounts, name: str, tunnel: str | None, as_json: bool) -> None:
     import asyncio
 
+    from sayso.cli import tunnelling
     from sayso.mcp_server.http import McpOverHttp
     from sayso.web import app, serve
     from sayso.web.security import people_at
 
     config = desks.config
     set_up(config.log_level, config.log_file)
+    if tunnel:
+        tunnelling.check(config)
     with (
         serve.listen(config.web_host, config.web_port) as listening,
         serve.for_agents(config, listening) as (inside, sockets),
+        tunnelling.tunnel(tunnel, inside) if tunnel else nullcontext("") as reached,
     ):
+        if reached:
+            config = desks.config = replace(config, web_url=reached)
         address = serve.address(config, listening.getsockname()[1])
         mcp = McpOverHttp(desks)
         built = app.build(desks, address=inside, routes=mcp.routes, lifespans=[mcp.running])
         with _noted(config, address):
             page = bold(people_at(address, accounts.private_name(name)))
             say(tr("Sayso is at {page}    Ctrl-C stops it.", page=page))
+            if tunnel:
+                say(tr(tunnelling.PROGRAMS[tunnel].reach))
             if serve.is_exposed(config):
                 say(
                     tr(

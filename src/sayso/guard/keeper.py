@@ -89,14 +89,14 @@ def untouched_environment() -> dict[str, str]:
 def _keep(command: Sequence[str], environment: dict[str, str], line: socket.socket, ends: tuple[int, int]) -> NoReturn:
     code = NOT_STARTED
     try:
-        code = _Watch(line).run(command, environment, (*ends, 2))
+        code = KeptProgram(line).run(command, environment, (*ends, 2))
     except (OSError, ValueError) as error:
         os.write(2, f"sayso guard: {error}\n".encode(errors="backslashreplace"))
     finally:
         os._exit(code)
 
 
-class _Watch:
+class KeptProgram:
     """Sees one server through to its end."""
 
     def __init__(self, line: socket.socket) -> None:

@@ -18,7 +18,10 @@ def shows_code(screen: Terminal) -> bool:
 def test_no_code_is_drawn_for_an_address_that_only_this_machine_has(place: Place) -> None:
     with terminal(place, (100, 50)) as anna:
         anna.start("sayso web --port 0")
-        anna.sees("/sign-in?link=", "To answer from your phone, serve it to your network: sayso web --host 0.0.0.0")
+        anna.sees(
+            "/sign-in?link=",
+            "To answer from your phone: sayso web --tunnel tailscale, or --host 0.0.0.0 in your own network",
+        )
         assert not shows_code(anna)
 
 
