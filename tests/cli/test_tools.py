@@ -238,6 +238,15 @@ def test_what_a_command_writes_to_either_stream_is_shown_and_one_can_be_chosen(h
     assert "to stderr" in home.run("ops", "output", listed["id"], "--tail", "1").out
 
 
+def test_both_streams_of_a_command_come_in_the_order_in_which_it_wrote(home: Home) -> None:
+    write_tool(home, SLEEPER)
+    home.run("tools", "run", "sleeper", "script=echo first >&2; echo second")
+    (listed,) = json.loads(home.run("ops", "list", "--json").out)
+    for more in ([], ["--tail", "2"]):
+        shown = home.run("ops", "output", listed["id"], *more)
+        assert shown.out == "--- stderr ---\nfirst\n--- stdout ---\nsecond\n"
+
+
 @pytest.mark.finding("F-67")
 def test_only_what_the_command_writes_goes_down_a_pipe(home: Home) -> None:
     write_tool(home, SLEEPER)

@@ -54,7 +54,7 @@ def test_nobody_else_can_read_an_operation(spawner: Spawner, tmp_path: Path) -> 
 
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()}
-    assert modes == dict.fromkeys(("runner.json", "status.json", "stdout", "stderr"), 0o600)
+    assert modes == dict.fromkeys(("runner.json", "status.json", "stdout", "stderr", "order"), 0o600)
 
 
 @pytest.mark.requirement("H-36")

@@ -14,6 +14,7 @@ from tests.web.house import USER, WAIT, House, Reply
 
 from sayso.asks.model import Asker
 from sayso.operations.operation import OperationState
+from sayso.running.capture import TurnNotes
 
 CSRF = re.compile(r'name="csrf" value="([0-9a-f]+)"')
 GRACE = Asker(client="codex", project="/home/grace/api", owner="grace")
@@ -90,15 +91,40 @@ def test_a_command_is_shown_with_its_words_its_output_and_its_end(house: House, 
     page = browser.get(f"/commands/{running.id}").text
     assert "<span class=\"unbroken\">-H</span> 'Authorization: Bearer ****************'" in page
     assert "red &lt;U+0007&gt;&lt;script&gt;x&lt;/script&gt; password=*************\nline two\n" in page
-    assert "<span data-unfinished>half</span>" in page
+    assert "<span data-unfinished><span>half</span></span>" in page
     assert "hunter2" not in page
     assert "Stop it now" in page
     house.works.print(running, "warning: x\n", "stderr")
     house.works.end(running, 3)
     ended = browser.get(f"/commands/{running.id}").text
     assert "failed with exit code 3" in ended
-    assert "warning: x" in ended
+    assert '<span class="stderr">warning: x\n</span>' in ended
     assert "Stop it now" not in ended
+
+
+def test_both_streams_stand_on_the_page_as_they_came_and_each_alone_where_that_is_wanted(
+    house: House, browser: Browser
+) -> None:
+    running = house.works.run("make")
+    notes = TurnNotes(str(running.folder))
+    for stream, offset, text in (("stderr", 0, "first\n"), ("stdout", 0, "second\n"), ("stderr", 6, "third\n")):
+        notes.note(stream, offset)
+        house.works.print(running, text, stream)
+    page = browser.get(f"/commands/{running.id}").text
+    printed = page.partition("data-text>")[2]
+    assert printed.index("first") < printed.index("second") < printed.index("third")
+    alone = browser.get(f"/commands/{running.id}?alone=stdout").text
+    assert "second" in alone
+    assert "first" not in alone
+    read = api(house, f"/api/operations/{running.id}/both").data
+    assert [(part["stream"], part["text"]) for part in read["parts"]] == [
+        ("stderr", "first\n"),
+        ("stdout", "second\n"),
+        ("stderr", "third\n"),
+    ]
+    assert read["next"] == read["total"] == {"stdout": 7, "stderr": 12}
+    on = api(house, f"/api/operations/{running.id}/both?stdout=7&stderr=6").data
+    assert [part["text"] for part in on["parts"]] == ["third\n"]
 
 
 def test_a_sequence_shows_its_steps_and_what_the_newest_prints(house: House, browser: Browser) -> None:
@@ -176,6 +202,7 @@ def test_commands_of_somebody_else_are_on_no_page(house: House, browser: Browser
         browser.post(f"/commands/{hers.id}/cancel", csrf=token[1]),
         api(house, f"/api/operations/{hers.id}"),
         api(house, f"/api/operations/{hers.id}/output"),
+        api(house, f"/api/operations/{hers.id}/both"),
         api(house, f"/api/operations/{hers.id}/search?grep=x"),
         api(house, f"/api/operations/{hers.id}/cancel", "POST"),
     ):

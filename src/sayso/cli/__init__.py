@@ -153,10 +153,10 @@ def _run_any() -> object:
         click.echo(error.format_message(), err=True)
         return error.exit_code
     except click.ClickException as error:
+        code = _tell(translated(error.format_message()), error.exit_code)
         if isinstance(error, click.UsageError) and error.ctx:
-            hint = tr("Try '{command} -h' for help.", command=error.ctx.command_path)
-            click.echo(f"{error.ctx.get_usage()}\n{hint}\n", err=True)
-        return _tell(translated(error.format_message()), error.exit_code)
+            click.echo(tr("Try '{command} -h' for help.", command=error.ctx.command_path), err=True)
+        return code
 
 
 def _help_for(error: Exception) -> str:

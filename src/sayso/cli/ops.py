@@ -12,11 +12,12 @@ import click
 from sayso.cli.asks_in_words import short_place
 from sayso.cli.program import settings
 from sayso.cli.shared import SURFACE, project_name
-from sayso.cli.terminal import dim, put, put_json, say, table
+from sayso.cli.terminal import has_colour, put, put_json, say, table, yellow
 from sayso.cli.texts import tr, translated
 from sayso.clock import now_ms
 from sayso.desks import open_desks
 from sayso.dialects.operation_replies import data, headline, result
+from sayso.errors import SaysoError
 from sayso.operations.operation import Operation, OperationState
 from sayso.operations.reader import OperationReader
 from sayso.running.capture import STREAMS
@@ -37,6 +38,20 @@ def _of_either_stream(function: Callable[..., None]) -> Callable[..., None]:
 def open_reader() -> Iterator[OperationReader]:
     with open_desks(settings()) as desks:
         yield desks.reader
+
+
+def _complete(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[click.shell_completion.CompletionItem]:
+    """The newest operations whose id begins so, for the shell's completion."""
+    from click.shell_completion import CompletionItem
+
+    try:
+        with open_reader() as reader:
+            found = [each for each in reader.recent() if each.id.startswith(incomplete)]
+            return [CompletionItem(each.id[:8], help=one_line(reader.words(each) or each.tool, 60)) for each in found]
+    except SaysoError:
+        return []
 
 
 @click.group()
@@ -82,7 +97,7 @@ def list_(project: Path | None, running: bool, limit: int, as_json: bool) -> Non
 
 
 @command.command()
-@click.argument("operation_id", metavar="ID")
+@click.argument("operation_id", metavar="ID", shell_complete=_complete)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")
 def show(operation_id: str, as_json: bool) -> None:
     """Show how one operation stands or ended, and what it printed last.
@@ -104,14 +119,15 @@ def show(operation_id: str, as_json: bool) -> None:
 
 
 @command.command()
-@click.argument("operation_id", metavar="ID")
+@click.argument("operation_id", metavar="ID", shell_complete=_complete)
 @_of_either_stream
 @click.option("--tail", type=click.IntRange(min=1), metavar="LINES", help="Only the last lines.")
 @click.option("--grep", metavar="REGEX", help="Only the lines that match.")
 def output(operation_id: str, stream: str | None, tail: int | None, grep: str | None) -> None:
     """Print what a command wrote, secrets masked, as far as it was kept.
 
-    Its stdout and its stderr are kept apart; where it wrote to both, each stands under its name.
+    Its stdout and its stderr come as it wrote them, its stderr in another colour; without colours the name of a stream
+    stands above what is from it. What --grep finds is told stream by stream.
 
     \b
     Example:
@@ -119,16 +135,15 @@ def output(operation_id: str, stream: str | None, tail: int | None, grep: str | 
       sayso ops output 3f2a --stderr --grep warning
     """
     with open_reader() as reader:
-        page = StreamPrinter()
+        page, streams = StreamPrinter(), (stream,) if stream else STREAMS
         for part in reader.parts(reader.find(operation_id)):
-            for name in (stream,) if stream else STREAMS:
-                for text in _wanted(reader, part, name, tail, grep):
-                    page.write(name, text)
+            for name, text in _wanted(reader, part, streams, tail, grep):
+                page.write(name, text)
         page.end()
 
 
 @command.command()
-@click.argument("operation_id", metavar="ID")
+@click.argument("operation_id", metavar="ID", shell_complete=_complete)
 def cancel(operation_id: str) -> None:
     """End a command and every process it has started.
 
@@ -148,12 +163,12 @@ def cancel(operation_id: str) -> None:
 
 
 @command.command()
-@click.argument("operation_id", metavar="ID")
+@click.argument("operation_id", metavar="ID", shell_complete=_complete)
 @_of_either_stream
 def watch(operation_id: str, stream: str | None) -> None:
     """Follow what a command writes, until it ends.
 
-    Both stdout and stderr are shown. Ctrl-C stops the watching, not the command.
+    Both stdout and stderr are shown, in the order in which it writes them. Ctrl-C stops the watching, not the command.
 
     \b
     Example:
@@ -173,19 +188,24 @@ def watch(operation_id: str, stream: str | None) -> None:
 
 
 class StreamPrinter:
-    """Prints what comes from two streams: the name of a stream stands above what is from another than before."""
+    """Prints what comes from two streams, in colours that tell them apart; without colours the name of a stream stands
+    above what is from another than before."""
 
     def __init__(self) -> None:
-        self._stream, self._at_start = "stdout", True
+        self._stream, self._at_start = STREAMS[0], True
+        self._coloured = has_colour(sys.stdout)
 
     def write(self, stream: str, text: str) -> None:
         if not text:
             return
         if stream != self._stream:
             self.end()
-            put(dim(f"--- {stream} ---"))
             self._stream = stream
-        click.echo(printable(text), nl=False)
+            if not self._coloured:
+                put(f"--- {stream} ---")
+        shown = printable(text)
+        tinted = self._coloured and stream != STREAMS[0]
+        click.echo(yellow(shown) if tinted else shown, nl=False, color=self._coloured)
         self._at_start = text.endswith("\n")
 
     def end(self) -> None:
@@ -195,16 +215,21 @@ class StreamPrinter:
             self._at_start = True
 
 
-def _wanted(reader: OperationReader, part: Operation, stream: str, tail: int | None, grep: str | None) -> Iterator[str]:
-    """What of a stream was asked for."""
+def _wanted(
+    reader: OperationReader, part: Operation, streams: tuple[str, ...], tail: int | None, grep: str | None
+) -> Iterator[tuple[str, str]]:
+    """What of these streams was asked for, each part of it with its stream."""
     if grep is not None:
-        for match in reader.grep(part, stream, grep, limit=1000).matches:
-            yield match.text.rstrip("\n") + "\n"
-    elif tail is not None:
-        yield reader.last_lines(part, stream, tail).text
+        for stream in streams:
+            for match in reader.grep(part, stream, grep, limit=1000).matches:
+                yield stream, match.text.rstrip("\n") + "\n"
+    elif tail is None:
+        for seen in reader.new_output(part, streams, {}):
+            yield seen.stream, _gap(seen.skipped) + seen.text
+    elif len(streams) == 1:
+        yield streams[0], reader.last_lines(part, streams[0], tail).text
     else:
-        for seen in reader.new_output(part, stream, {}):
-            yield _gap(seen.skipped) + seen.text
+        yield from reader.last_lines_of_both(part, tail)
 
 
 def _gap(skipped: int) -> str:

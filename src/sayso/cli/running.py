@@ -23,7 +23,7 @@ from sayso.operations.approval import Approvals
 from sayso.operations.job import Job
 from sayso.operations.operation import Operation, OperationState
 from sayso.operations.order import Order
-from sayso.operations.reader import LOOK_SECONDS, OperationReader
+from sayso.operations.reader import LOOK_SECONDS, OperationReader, Places
 from sayso.processes import leader_of, name_of, this_host
 from sayso.running.capture import STREAMS
 from sayso.text import printable
@@ -56,7 +56,7 @@ class CommandOutput:
 
     def __init__(self, reader: OperationReader) -> None:
         self._reader = reader
-        self._places: dict[tuple[str, str], int] = {}
+        self._places: Places = {}
         self._operation: Operation | None = None
 
     async def follow(self, job: Job) -> None:
@@ -69,11 +69,11 @@ class CommandOutput:
     def print_new(self) -> None:
         """What came since the last time."""
         for part in self._reader.parts(self._operation) if self._operation else ():
-            for stream, to in zip(STREAMS, (sys.stdout, sys.stderr), strict=True):
-                for seen in self._reader.new_output(part, stream, self._places):
-                    if seen.skipped:
-                        say(tr("[{n} bytes of its {stream} were not kept]", n=f"{seen.skipped:,}", stream=stream))
-                    click.echo(printable(seen.text) if to.isatty() else seen.text, nl=False, file=to)
+            for seen in self._reader.new_output(part, STREAMS, self._places):
+                stream, to = seen.stream, sys.stdout if seen.stream == STREAMS[0] else sys.stderr
+                if seen.skipped:
+                    say(tr("[{n} bytes of its {stream} were not kept]", n=f"{seen.skipped:,}", stream=stream))
+                click.echo(printable(seen.text) if to.isatty() else seen.text, nl=False, file=to)
 
 
 async def _run(desks: Desks, tool: CommandTool, given: Mapping[str, Any], output: CommandOutput | None) -> Operation:

@@ -68,6 +68,11 @@ def dim(text: str) -> str:
     return f"\x1b[2m{text}\x1b[0m"
 
 
+def yellow(text: str) -> str:
+    """Line by line, so that no colour is left over in one that is written over or cut off."""
+    return "\n".join(line and f"\x1b[33m{line}\x1b[39m" for line in text.split("\n"))
+
+
 def draw_link(link: str) -> None:
     """The link as a code for a phone, where there is room for it and a phone could open it: on stderr."""
     if not (sys.stderr and sys.stderr.isatty() and (sys.stderr.encoding or "").lower().startswith("utf")):

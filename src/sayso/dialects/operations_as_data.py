@@ -7,6 +7,7 @@ from typing import Any
 from sayso.clock import now_ms
 from sayso.operations.operation import Operation
 from sayso.records import asdict
+from sayso.running.excerpt import BothStreams, StreamText
 from sayso.running.folder import Status
 from sayso.running.output import Found, OutputLines, Piece
 from sayso.text import iso_time
@@ -55,6 +56,22 @@ def piece_data(operation: Operation, stream: str, piece: Piece) -> dict[str, Any
 def lines_data(operation: Operation, stream: str, lines: OutputLines) -> dict[str, Any]:
     """Whole lines of what it printed."""
     return piece_data(operation, stream, lines) | {"unfinished": lines.unfinished}
+
+
+def both_data(operation: Operation, both: BothStreams) -> dict[str, Any]:
+    """What it printed to both streams, as it came."""
+    return {
+        "id": operation.id,
+        "status": operation.state.value,
+        "parts": [_part(each) for each in both.parts],
+        "unfinished": [_part(each) for each in both.unfinished],
+        "next": dict(both.places),
+        "total": dict(both.sizes),
+    }
+
+
+def _part(part: StreamText) -> dict[str, Any]:
+    return {"stream": part.stream, "text": part.text, "skipped": part.skipped}
 
 
 def found_data(operation: Operation, stream: str, found: Found) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from sayso.config import Config
 from sayso.operations.desk import OperationDesk
@@ -13,7 +13,7 @@ from sayso.processes import this_host
 from sayso.records import record
 from sayso.running import output
 from sayso.running.capture import STREAMS
-from sayso.running.excerpt import Excerpts
+from sayso.running.excerpt import LINE_BYTES, BothStreams, Excerpts
 from sayso.running.output import Found, OutputLines, Piece
 from sayso.store import Store
 
@@ -21,6 +21,9 @@ LOOK_SECONDS = 0.2
 """How often to look for new output of a command that is followed; nothing rings when it prints."""
 
 _AT_ONCE = 1 << 16
+_BEGINNING = dict.fromkeys(STREAMS, 0)
+Places = dict[str, Mapping[str, int]]
+"""Where in the streams of each operation one has read to."""
 
 
 @record
@@ -134,28 +137,46 @@ class OperationReader:
         """Whether its output lies on this machine."""
         return operation.host == this_host()
 
+    def both(self, operation: Operation, places: Mapping[str, int], *, limit: int = _AT_ONCE) -> BothStreams:
+        """What it wrote after these places of its streams, in the order in which it came."""
+        return self._excerpts.both(operation.folder, places, limit=limit)
+
+    def lines_of_both(self, operation: Operation, places: Mapping[str, int], *, limit: int = _AT_ONCE) -> BothStreams:
+        """Whole lines of what it wrote after these places, as they came, and those begun after them."""
+        return self._excerpts.lines_of_both(operation.folder, places, limit=limit)
+
+    def newest_of_both(self, operation: Operation, *, limit: int = _AT_ONCE) -> BothStreams:
+        return self._excerpts.newest_of_both(operation.folder, limit=limit)
+
+    def last_lines_of_both(self, operation: Operation, count: int) -> list[tuple[str, str]]:
+        """The last lines, each with its stream, as many as are wanted and not too long to show."""
+        newest = self.newest_of_both(operation, limit=min(output.MOST_BYTES, max(4096, count * LINE_BYTES)))
+        parts = (*newest.parts, *newest.unfinished)
+        lines = [(part.stream, line) for part in parts for line in part.text.splitlines(keepends=True)]
+        return lines[-count:]
+
     def watch(self, operation: Operation, streams: tuple[str, ...] = STREAMS) -> Iterator[Seen]:
         """All its output, or its steps', and every change of its state as they come. Ends when the operation does."""
-        places: dict[tuple[str, str], int] = {}
+        places: Places = {}
         while True:
             now = self.find(operation.id)
             if now.version != operation.version:
                 yield Seen(operation=now)
             for part in self.parts(now):
-                for stream in streams:
-                    yield from self.new_output(part, stream, places)
+                yield from self.new_output(part, streams, places)
             if now.state.ended:
                 return
             operation = now
             self._store.bell().wait(LOOK_SECONDS)
 
-    def new_output(self, part: Operation, stream: str, places: dict[tuple[str, str], int]) -> Iterator[Seen]:
-        """What a stream has from the place on that was read to; `places` then says where that is."""
-        while True:
-            place = places.get((part.id, stream), 0)
-            piece = self._excerpts.read(part.folder, stream, offset=place, limit=_AT_ONCE)
-            if piece.text or piece.skipped:
-                yield Seen(operation=part, stream=stream, text=piece.text, skipped=piece.skipped)
-            places[part.id, stream] = piece.next_offset
-            if not place < piece.next_offset < piece.seen:
-                return
+    def new_output(self, part: Operation, streams: tuple[str, ...], places: Places) -> Iterator[Seen]:
+        """What these streams have, in the order in which it came, from the places on that were read to; `places` then
+        says where those are."""
+        more = True
+        while more:
+            found = self.both(part, places.get(part.id, _BEGINNING))
+            for each in found.parts:
+                if each.stream in streams:
+                    yield Seen(operation=part, stream=each.stream, text=each.text, skipped=each.skipped)
+            places[part.id] = found.places
+            more = found.more

@@ -10,6 +10,10 @@ import contextlib
 import os
 
 STREAMS = ("stdout", "stderr")
+ORDER = "order"
+_MOST_NOTES = 1 << 18
+"""Bytes that the notes of turns may take; of more turns than fit, the first and the newest are noted."""
+_NOTE = 8
 
 
 class Capture:
@@ -69,6 +73,21 @@ class Capture:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+
+
+class TurnNotes:
+    """Notes each time that a command turns from one stream to the other, and how much the other had then: eight bytes,
+    the lowest bit says which. A command that writes to stdout alone leaves none. Reading is in order.py."""
+
+    def __init__(self, folder: str) -> None:
+        self._notes = Capture(folder, ORDER, _MOST_NOTES)
+        self._stream = STREAMS[0]
+
+    def note(self, stream: str, offset: int) -> None:
+        """Before what comes is stored: then whoever sees that finds its turn noted."""
+        if stream != self._stream:
+            self._stream = stream
+            self._notes.write((offset << 1 | STREAMS.index(stream)).to_bytes(_NOTE, "little"))
 
 
 def segments(folder: str, name: str) -> list[tuple[int, int, str]]:

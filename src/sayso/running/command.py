@@ -17,7 +17,8 @@ from functools import partial
 
 from sayso import process_table
 from sayso.running import program, record, tree
-from sayso.running.capture import STREAMS, Capture
+from sayso.running.capture import STREAMS, Capture, TurnNotes
+from sayso.running.readiness import Readiness
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ class RunningCommand:
 
     def __init__(self) -> None:
         self._captures: dict[str, Capture] = {}
-        self._open: dict[int, Capture] = {}
+        self._open: dict[int, str] = {}
+        self._turns: TurnNotes | None = None
         self._line: socket.socket | None = None
         self._input: OpenInput | None = None
         self._exit_fd: int | None = None
@@ -62,13 +64,17 @@ class RunningCommand:
         self._nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         self._pipes = [os.pipe() for _ in STREAMS]
         self._wake, self._waker = os.pipe()
-        self._poll = select.poll()
+        self._poll = Readiness()
         for end in (self._wake, self._waker, *(read for read, _ in self._pipes)):
             os.set_blocking(end, False)
         signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
+        # Before the command writes anything: what is registered later has no order.
+        for read, _ in self._pipes:
+            self._poll.register_pipe(read)
 
     def close(self) -> None:
         """Give back what would otherwise go with the process."""
+        self._poll.close()
         for fd in (self._wake, self._waker, *(read for read, _ in self._pipes)):
             os.close(fd)
 
@@ -115,15 +121,16 @@ class RunningCommand:
     def _listen(self, launch: dict[str, Any], line: socket.socket) -> None:
         self._line = line
         self._poll.register(self._wake, select.POLLIN)
-        self._poll.register(line, select.POLLIN)
+        self._poll.register(line.fileno(), select.POLLIN)
         self._exit_fd = tree.open_exit(self._pid)
         if self._exit_fd is None:
             self._heed_children()
         else:
             self._poll.register(self._exit_fd, select.POLLIN)
         for (read, _), name in zip(self._pipes, STREAMS, strict=True):
-            self._captures[name] = self._open[read] = Capture(launch["folder"], name, launch["max_bytes"])
-            self._poll.register(read, select.POLLIN)
+            self._captures[name] = Capture(launch["folder"], name, launch["max_bytes"])
+            self._open[read] = name
+        self._turns = TurnNotes(launch["folder"])
         if self._input:
             self._input.listen(self._poll)
 
@@ -184,7 +191,7 @@ class RunningCommand:
             left = LONGEST_POLL_SECONDS if until is None else until - time.monotonic()
             if left <= 0:
                 return False
-            for fd, _ in self._poll.poll(min(left, LONGEST_POLL_SECONDS) * 1000 + 1):
+            for fd in self._poll.ready(min(left, LONGEST_POLL_SECONDS)):
                 self._attend(fd)
         return True
 
@@ -213,11 +220,19 @@ class RunningCommand:
         except BlockingIOError:
             return False
         if data:
-            self._open[fd].write(data)
+            self._store(self._open[fd], data)
+            if len(data) == CHUNK:
+                self._poll.has_more(fd)
             return True
         self._poll.unregister(fd)
         del self._open[fd]
         return False
+
+    def _store(self, stream: str, data: bytes) -> None:
+        capture = self._captures[stream]
+        if self._turns:
+            self._turns.note(stream, capture.seen)
+        capture.write(data)
 
     def _reap(self) -> None:
         with contextlib.suppress(BlockingIOError):
@@ -265,7 +280,10 @@ class RunningCommand:
         self._survivors = [process.pid for process in self._strays()]
 
     def _drain(self) -> None:
-        """Take what is left in the pipes, without waiting for whoever may still hold them open."""
+        """Take what is left in the pipes, as it came, without waiting for whoever may still hold them open."""
+        for fd in self._poll.ready(0):
+            if fd in self._open:
+                self._take(fd)
         for fd in list(self._open):
             for _ in range(DRAIN_READS):
                 if not self._take(fd):

@@ -5,13 +5,16 @@ Reading the bytes is in output.py. Here is what may go before a model's or a per
 
 from __future__ import annotations
 
+import codecs
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from sayso.config import Config
 from sayso.records import replace
-from sayso.running import output
+from sayso.running import order, output
+from sayso.running.capture import STREAMS
 from sayso.running.masking import Masks, default_masks
 from sayso.running.output import Found, Match, OutputLines, Piece
 from sayso.text import printable
@@ -19,7 +22,7 @@ from sayso.text import printable
 _CONTEXT = 8192
 """Bytes looked at on both sides, so that a secret is known by its neighbourhood when only part of it is shown."""
 
-_LINE_BYTES = 400
+LINE_BYTES = 400
 """How long lines are thought to be, when the last few are wanted."""
 
 _SEQUENCES = re.compile(
@@ -40,6 +43,35 @@ class Excerpt:
     left_out: int = 0
     resume: int = 0
     """Where what was left out begins."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamText:
+    """What came from one stream before the other had its turn. `skipped` bytes before it were not kept."""
+
+    stream: str
+    text: str
+    skipped: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class BothStreams:
+    """Part of what a command wrote, in the order in which it came; `places` says where in the streams to read on."""
+
+    parts: tuple[StreamText, ...]
+    places: Mapping[str, int]
+    sizes: Mapping[str, int]
+    more: bool
+    """Whether reading on would bring more now."""
+    begin: Mapping[str, int]
+    """Where it begins in the streams."""
+    unfinished: tuple[StreamText, ...] = ()
+    """The lines that were begun after these, as far as they are written; to be told again when they are whole."""
+
+    @property
+    def left_out(self) -> int:
+        """Bytes of both that lie before it."""
+        return sum(self.begin.values())
 
 
 class Excerpts:
@@ -85,7 +117,7 @@ class Excerpts:
 
     def last_lines(self, folder: Path, stream: str, count: int) -> Piece:
         """The last lines, as many as are wanted and not too long to show."""
-        raw = output.tail(folder, stream, limit=min(output.MOST_BYTES, max(4096, count * _LINE_BYTES)))
+        raw = output.tail(folder, stream, limit=min(output.MOST_BYTES, max(4096, count * LINE_BYTES)))
         lines = raw.text.splitlines(keepends=True)
         text = "".join(lines[-count:])
         before = len(raw.text.encode()) - len(text.encode())
@@ -100,6 +132,73 @@ class Excerpts:
         size = max(1, len(match.text.encode()))
         return replace(match, text=self.read(folder, stream, offset=match.offset, limit=size).text)
 
+    def both(self, folder: Path, places: Mapping[str, int], *, limit: int = 16384) -> BothStreams:
+        """What came after these places of the streams, in the order in which it came: at most `limit` bytes of each."""
+        loaded = {stream: output.raw(folder, stream, offset=places[stream], limit=limit) for stream in STREAMS}
+        sizes = {stream: output.size(folder, stream) for stream in STREAMS}
+        shares = list(_in_turns(loaded, sizes, order.turns(folder, places)))
+        texts, reached = dict[str, Iterator[str]](), dict(places)
+        for stream, (data, begin) in loaded.items():
+            own = [share for of, share in shares if of == stream]
+            shown, read = self._shares(folder, stream, begin, own)
+            texts[stream] = iter(shown)
+            reached[stream] = begin + read if data else places[stream]
+        skipped = {stream: loaded[stream][1] - places[stream] for stream in STREAMS}
+        parts = []
+        for stream, _ in shares:
+            if (text := next(texts[stream])) or skipped[stream]:
+                parts.append(StreamText(stream=stream, text=text, skipped=skipped[stream]))
+                skipped[stream] = 0
+        more = reached != dict(places) and any(reached[stream] < sizes[stream] for stream in STREAMS)
+        return BothStreams(parts=tuple(parts), places=reached, sizes=sizes, more=more, begin=places)
+
+    def lines_of_both(self, folder: Path, places: Mapping[str, int], *, limit: int = 16384) -> BothStreams:
+        """The same in whole lines of each stream, and the lines that were begun after them."""
+        found, parts, begun = self.both(folder, places, limit=limit), list[StreamText](), list[StreamText]()
+        ends = {stream: _last_line(folder, stream, places[stream], found.places[stream]) for stream in STREAMS}
+        left = {stream for stream in STREAMS if ends[stream] < found.places[stream]}
+        for part in reversed(found.parts):
+            whole, rest = part.text, ""
+            if part.stream in left:
+                whole, rest = part.text[: part.text.rfind("\n") + 1], part.text[part.text.rfind("\n") + 1 :]
+                left -= {part.stream} if whole else set()
+            parts += [replace(part, text=whole)] if whole or (part.skipped and not rest) else []
+            begun += [replace(part, text=rest, skipped=0 if whole else part.skipped)] if rest else []
+        return replace(found, parts=tuple(parts[::-1]), unfinished=tuple(begun[::-1]), places=ends)
+
+    def newest_of_both(self, folder: Path, *, limit: int = 16384) -> BothStreams:
+        """What came last, about so many bytes of both streams together, in whole lines of each, and those begun."""
+        sizes = {stream: output.size(folder, stream) for stream in STREAMS}
+        places = order.newest(folder, sizes, limit)
+        found = self.lines_of_both(folder, places, limit=limit)
+        begun = {stream for stream, place in places.items() if place and _is_within_a_line(folder, stream, place)}
+        parts = []
+        for part in found.parts:
+            if part.stream in begun and "\n" in part.text:
+                begun.discard(part.stream)
+                parts.append(replace(part, text=part.text.partition("\n")[2]))
+            elif part.stream not in begun:
+                parts.append(part)
+        # One line that is longer than all there is room for is better than none.
+        return replace(found, parts=tuple(parts) if parts or found.unfinished else found.parts, begin=places)
+
+    def _shares(self, folder: Path, stream: str, begin: int, shares: Sequence[bytes]) -> tuple[list[str], int]:
+        """What is shown of each share of a stream, and how many bytes that is: half a character at the end is left for
+        later, unless there is nothing else. A secret is hidden also where it is spread over several."""
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        texts, size = [decoder.decode(share) for share in shares], sum(map(len, shares))
+        left = len(decoder.getstate()[0])
+        if left == size and texts:
+            texts[-1], left = decoder.decode(b"", final=True), 0
+        whole = Piece(
+            text="".join(texts), offset=begin, next_offset=begin + size - left, seen=output.size(folder, stream)
+        )
+        hidden, shown, place = self._hidden(folder, stream, whole) if size else "", list[str](), 0
+        for text in texts:
+            shown.append(self._plain(hidden[place : place + len(text)]))
+            place += len(text)
+        return shown, size - left
+
     def hide(self, text: str) -> str:
         """Any text with its secrets hidden."""
         return self._masks.hide(text)
@@ -110,16 +209,32 @@ class Excerpts:
         return replace(raw, text=self._piece(folder, stream, raw).text, unfinished=unfinished)
 
     def _piece(self, folder: Path, stream: str, piece: Piece) -> Piece:
+        return replace(piece, text=self._plain(self._hidden(folder, stream, piece)))
+
+    def _hidden(self, folder: Path, stream: str, piece: Piece) -> str:
+        """The text of a piece, its secrets hidden that are known by what stands around it too."""
         before = _before(folder, stream, piece)
         after = output.read(folder, stream, offset=piece.next_offset, limit=_CONTEXT)
         behind = after.text if not after.skipped and piece.next_offset < piece.seen else ""
         hidden = self._masks.hide(before + piece.text + behind)
-        return replace(piece, text=self._plain(hidden[len(before) : len(before) + len(piece.text)]))
+        return hidden[len(before) : len(before) + len(piece.text)]
 
     def _plain(self, text: str) -> str:
         shown = plain(text)
         # Once more without the sequences: colours may have stood between the letters of a secret.
         return self._masks.hide(shown) if shown != text else shown
+
+
+def _in_turns(
+    loaded: Mapping[str, tuple[bytes, int]], sizes: Mapping[str, int], turns: Sequence[order.StreamTurn]
+) -> Iterator[tuple[str, bytes]]:
+    """What was loaded of the streams, each with where it begins, as it came."""
+    for turn in turns:
+        data, begin = loaded[turn.stream]
+        yield turn.stream, data[max(turn.begin - begin, 0) : None if turn.end is None else max(turn.end - begin, 0)]
+        end = sizes[turn.stream] if turn.end is None else turn.end
+        if begin + len(data) < min(end, sizes[turn.stream]):
+            return  # what came next can only be told after the rest of this
 
 
 def plain(text: str) -> str:
@@ -132,6 +247,18 @@ def plain(text: str) -> str:
 
 def _last_written(line: str) -> str:
     return next((part for part in reversed(line.split("\r")) if part), "")
+
+
+def _last_line(folder: Path, stream: str, begin: int, end: int) -> int:
+    """Where the last line begins that was not ended between these places; at the end, where there is none or no other
+    line, which is then told in parts."""
+    data, begin = output.raw(folder, stream, offset=begin, limit=max(end - begin, 1))
+    found = data[: max(end - begin, 0)].rfind(b"\n") + 1
+    return begin + found if found else end
+
+
+def _is_within_a_line(folder: Path, stream: str, place: int) -> bool:
+    return output.raw(folder, stream, offset=place - 1, limit=1) != (b"\n", place - 1)
 
 
 def _before(folder: Path, stream: str, piece: Piece) -> str:

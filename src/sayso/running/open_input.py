@@ -21,6 +21,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from sayso.running.readiness import Readiness
+
 LEAVE_SECONDS = 15.0
 """How long a command may take to end once its input is closed."""
 
@@ -38,7 +40,7 @@ class OpenInput:
         self._resting: dict[str, Any] = {}
         """On which terms the command rests; empty while it is at work."""
         self._left = b""
-        self._poll: select.poll | None = None
+        self._poll: Readiness | None = None
         path = os.path.join(folder, record.LINE_FIFO)
         with contextlib.suppress(FileExistsError):
             os.mkfifo(path, 0o600)
@@ -48,7 +50,7 @@ class OpenInput:
         self.read_end, self.write_end = os.pipe()
         os.set_blocking(self.write_end, False)
 
-    def listen(self, poll: select.poll) -> None:
+    def listen(self, poll: Readiness) -> None:
         """From now on the command is there: hand on what has been left so far."""
         self._poll = poll
         poll.register(self.bell, select.POLLIN)

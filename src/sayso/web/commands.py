@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -131,12 +132,21 @@ async def _command_page(request: Request, site: Site, visitor: Visitor, operatio
             view=view,
             here=reader.is_here(view.part),
             words=reader.words,
-            panels=[_panel(request, reader, view, stream) for stream in STREAMS],
+            **_printed(request, reader, view),
             search=_search(request, reader, view),
         )
 
     # Reading and masking take their time; nobody else should have to wait for it.
     return await site.read(render)
+
+
+def _printed(request: Request, reader: OperationReader, view: View) -> dict[str, Any]:
+    """What it printed, as it came; or the streams for themselves, for those who look for a place in one."""
+    alone = request.query_params.get("alone", "")
+    if alone in STREAMS or any(stream in request.query_params for stream in STREAMS):
+        wanted = [alone] if alone in STREAMS else STREAMS
+        return {"panels": [_panel(request, reader, view, stream) for stream in wanted], "both": None}
+    return {"panels": [], "both": reader.newest_of_both(view.part, limit=SHOWN_BYTES), "shown": SHOWN_BYTES}
 
 
 def _panel(request: Request, reader: OperationReader, view: View, stream: str) -> Panel:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sayso.dialects.operations_as_data import found_data, lines_data, operation_data
+from sayso.dialects.operations_as_data import both_data, found_data, lines_data, operation_data
 from sayso.operations import operation as model
 from sayso.running.capture import STREAMS
 from sayso.web.openapi import ApiCall, ApiOperation
@@ -65,6 +65,13 @@ async def output(call: ApiCall) -> dict[str, Any]:
     return lines_data(operation, stream, lines)
 
 
+async def both(call: ApiCall) -> dict[str, Any]:
+    site, operation = site_of(call.request), await _operation(call)
+    places = {stream: call.query.get(stream, 0) for stream in STREAMS}
+    limit = call.query.get("limit", 1 << 16)
+    return both_data(operation, await site.read(site.reader.lines_of_both, operation, places, limit=limit))
+
+
 async def search(call: ApiCall) -> dict[str, Any]:
     site, operation = site_of(call.request), await _operation(call)
     stream = call.query.get("stream", STREAMS[0])
@@ -112,6 +119,15 @@ OPERATIONS = (
         work=output,
         answer="Output",
         query={"stream": _STREAM, "offset": _OFFSET, "limit": _LIMIT},
+        errors=[404],
+    ),
+    ApiOperation(
+        method="GET",
+        path="/api/operations/{operation}/both",
+        summary="What a command printed to stdout and stderr, in the order in which it came, secrets hidden.",
+        work=both,
+        answer="BothStreams",
+        query={**dict.fromkeys(STREAMS, _OFFSET), "limit": _LIMIT},
         errors=[404],
     ),
     ApiOperation(

@@ -267,6 +267,16 @@ _OUTPUT = _record(
     text=_TEXT,
     unfinished={"type": "string", "description": "The beginning of the line after `text`, as far as it is written."},
 )
+_PARTS = _list(_record(stream=_STREAM, text=_TEXT, skipped=_WHOLE))
+_PLACES = _record(**dict.fromkeys(STREAMS, _WHOLE))
+_BOTH = _record(
+    id=ref("OperationId"),
+    status=_OPERATION_STATE,
+    parts={**_PARTS, "description": "In the order in which it was written; `skipped` bytes before one were not kept."},
+    unfinished={**_PARTS, "description": "The lines begun after them, as far as they are written."},
+    next={**_PLACES, "description": "Where to read on in each stream."},
+    total={**_PLACES, "description": "Bytes that it has written to each so far."},
+)
 _MATCHES = _record(
     id=ref("OperationId"),
     status=_OPERATION_STATE,
@@ -320,6 +330,7 @@ SCHEMAS: Mapping[str, Mapping[str, Any]] = {
     "OperationWithSteps": _record(**_OPERATION, steps=_list(ref("Operation"))),
     "Operations": _record(operations=_list(ref("Operation")), next=_or_null("OperationId")),
     "Output": _OUTPUT,
+    "BothStreams": _BOTH,
     "Matches": _MATCHES,
     "Me": _record(user=_TEXT, surface=_TEXT),
     "Answers": {

@@ -975,6 +975,7 @@ const commands = { operations: null, rows: new Map(), running: 0, told: new Map(
 const MOST_WATCHED = 8;
 const MOST_PRINTED = 400_000;
 const MOST_BEHIND = 500_000;
+const STREAMS = ["stdout", "stderr"];
 const commandPage = () => $("[data-command]");
 
 function takeInCommands({ operations, rows, running }) {
@@ -1029,6 +1030,7 @@ function takeInCommand(message) {
   if (changing.dataset.mark !== message.mark) commands.looking ??= lookAtCommand(here);
   if (here.dataset.part !== message.part) return;
   for (const [name, size] of Object.entries(message.printed)) readOn($(`[data-stream=${name}][data-live]`, here), size);
+  readBoth($("[data-both][data-live]", here), message.printed);
 }
 
 function keepTold(message) {
@@ -1113,6 +1115,61 @@ function append(panel, part, gap) {
   $("[data-nothing]", box)?.remove();
   panel.hidden = false;
   if (atEnd) box.scrollTop = box.scrollHeight;
+}
+
+async function readBoth(panel, printed) {
+  if (!panel || !STREAMS.some((name) => printed[name] > panel.dataset[name])) return;
+  panel.printed = printed;
+  if (panel.ariaBusy === "true") return;
+  panel.ariaBusy = "true";
+  try {
+    let more = true;
+    while (more && panel.isConnected) more = await readPartOfBoth(panel);
+    seen();
+  } catch {
+    notSeen(() => readBoth(panel, panel.printed));
+  }
+  panel.ariaBusy = null;
+}
+
+async function readPartOfBoth(panel) {
+  let passed = 0;
+  for (const name of STREAMS) {
+    const behind = Math.max(panel.printed[name] - panel.dataset[name] - MOST_BEHIND, 0);
+    panel.dataset[name] = Number(panel.dataset[name]) + behind;
+    passed += behind;
+  }
+  const places = STREAMS.map((name) => `${name}=${panel.dataset[name]}`).join("&");
+  const reply = await reach(`api/operations/${commandPage().dataset.part}/both?${places}`);
+  if (!reply.ok) return false;
+  const part = await reply.json();
+  appendBoth(panel, part, passed);
+  const grown = STREAMS.some((name) => part.next[name] > panel.dataset[name]);
+  for (const name of STREAMS) panel.dataset[name] = part.next[name];
+  return grown && !part.unfinished.length && STREAMS.some((name) => part.next[name] < panel.printed[name]);
+}
+
+function appendBoth(panel, part, passed) {
+  const box = $("[data-printed]", panel);
+  const atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 60;
+  const text = $("[data-text]", box);
+  const leftOut = passed + part.parts.reduce((sum, one) => sum + one.skipped, 0);
+  if (leftOut) text.append(`\n… ${leftOut.toLocaleString("en")} bytes are not shown here …\n`);
+  text.append(...part.parts.map(printedPart));
+  let length = text.textContent.length;
+  while (length > MOST_PRINTED && text.childNodes.length > 1) {
+    length -= text.firstChild.textContent.length;
+    text.firstChild.remove();
+  }
+  $("[data-unfinished]", box).replaceChildren(...part.unfinished.map(printedPart));
+  $("[data-legend]", panel).hidden = !part.total.stderr;
+  $("[data-size]", panel).textContent = `${STREAMS.map((name) => `${name} ${part.total[name].toLocaleString("en")}`).join(" · ")} bytes`;
+  $("[data-nothing]", box)?.remove();
+  if (atEnd) box.scrollTop = box.scrollHeight;
+}
+
+function printedPart({ stream, text }) {
+  return Object.assign(document.createElement("span"), { className: stream === "stderr" ? "stderr" : "", textContent: text });
 }
 
 function prepareCommand() {
